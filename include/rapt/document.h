@@ -105,6 +105,9 @@ typedef struct rapt_document_options { /* size-first, see base.h */
        rapt_translate_call.mend, and `faults` of the translation is set. If nonzero, they are not
        translated again. rapt_document_translate_with ignores this field. */
     int unmended;
+    /* Used as rapt_translate_call.glossary; terms within protected text and elements that are kept
+       are not looked for. rapt_document_translate_with ignores this. */
+    const rapt_glossary *glossary;
 } rapt_document_options;
 
 /* Kinds of pieces. */

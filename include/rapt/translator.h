@@ -5,6 +5,7 @@
 
 #include "file.h"
 #include "generate.h"
+#include "glossary.h"
 #include "precision.h"
 #include "text.h"
 
@@ -70,6 +71,14 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     int top_k;     /* as in rapt_generate_options */
     float top_p;   /* as in rapt_generate_options */
     uint64_t seed; /* seed of sampling */
+    /* If not NULL, translations contain the targets of the entries whose sources occur in the text,
+       as often as these occur, up to RAPT_TERMS_MAX. Each occurrence is a term of rapt_terms, whose
+       phrases are the forms of the target. A form that the target's tokenizer cannot spell is left
+       out. Sentences with terms are searched with at least 16 beams, in a session of their own that
+       the first of them creates, and their limits of length grow by the tokens of the terms; other
+       sentences are not affected. The glossary is not copied. It must be valid during every call
+       that uses it. Cannot be combined with temperature. */
+    const rapt_glossary *glossary;
 } rapt_translator_options;
 
 /* Sets *options, which has `size` bytes, to the settings with which the model's original project
@@ -331,6 +340,8 @@ typedef struct rapt_translation {
                    the sentence has no tokens */
     int faults; /* RAPT_FAULT_... that the sentence's best translation had before it was translated
                    again; 0 unless rapt_translate_call.mend is set */
+    int terms;  /* number of terms of the glossary that the sentence contains */
+    int terms_met; /* how many of them the translation contains */
 } rapt_translation;
 /* Receives a translation. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_translation_fn(void *user, const rapt_translation *translation);
@@ -381,10 +392,16 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     /* If nonzero, a sentence whose best translation has a fault is translated again under a
        constraint that excludes the fault: no sequence of 4 tokens occurs twice, the length limit
        for short sources applies, or there is at least one token. The new translations replace the
-       old ones if the best of them has no fault and, unless the best old one was truncated, is not
-       truncated either. A translation with a prefix is never too long or empty. Cannot be combined
-       with token. */
+       old ones if the best of them has no fault, no fewer terms and, unless the best old one was
+       truncated, is not truncated either. A translation with a prefix is never too long or empty.
+       Cannot be combined with token. */
     int mend;
+    const rapt_glossary *glossary; /* used instead of that of the options; NULL changes nothing */
+    /* [opaque_starts[count]] parts of the texts in which no term is looked for, such as addresses,
+       in ascending order; NULL if there are none */
+    const rapt_span *opaque;
+    /* [count + 1] the index of the first part of each text; read if opaque is not NULL */
+    const size_t *opaque_starts;
 } rapt_translate_call;
 
 /* Translates like rapt_translate_many, but with the settings in call, which may be NULL. The

@@ -41,6 +41,7 @@ struct document {
     struct buffer clean;    /* one translation: first without line breaks, then with its marks */
     struct elsewhere entry; /* the entry that is being written, if it is given */
     size_t copied;          /* end of the part of entry.original that has been written */
+    struct opaque *opaque;  /* receives the guards of the window's sentences; may be NULL */
 };
 
 /* ---- memory ---- */
@@ -151,14 +152,21 @@ static rapt_status add_part(struct document *d, struct passage part, rapt_messag
 }
 
 /* Fills d->texts with the texts of the window that are valid UTF-8. */
-static void list_texts(struct document *d)
+static rapt_status list_texts(struct document *d)
 {
+    rapt_status status = RAPT_OK;
     d->given = 0;
-    for (size_t i = 0; i < d->count; i++) {
+    if (d->opaque) d->opaque->count = d->opaque->texts = 0;
+    for (size_t i = 0; i < d->count && !status; i++) {
         struct window_part *p = &d->parts[i];
         if (p->is_held && p->text.size > 0) p->text.bytes = d->held.bytes + p->held;
-        if (p->text.size > 0) d->texts[d->given++] = p->text;
+        if (p->text.size == 0) continue;
+        d->texts[d->given++] = p->text;
+        if (d->opaque)
+            status = rapt__opaque_add(d->opaque, p->mark_count ? d->marks.items + p->marks : NULL,
+                                      p->mark_count, &d->allocator);
     }
+    return status;
 }
 
 static rapt_status fill_window(struct document *d, rapt_message *why)
@@ -174,8 +182,8 @@ static rapt_status fill_window(struct document *d, rapt_message *why)
         status = add_part(d, part, why);
         bytes += part.source.end - part.source.begin;
     }
-    if (!status) list_texts(d);
-    return status;
+    if (status || !list_texts(d)) return status;
+    return rapt__fail(why, RAPT_NO_MEMORY, "no memory for the sentences of a document");
 }
 
 /* ---- pieces ---- */
@@ -446,7 +454,7 @@ static rapt_status read_arguments(struct sentence_splitter *s, const rapt_docume
 
 rapt_status rapt__document_translate(const rapt_document_engine *engine, rapt_text document,
                                      const rapt_document_options *options, bool rules,
-                                     rapt_document_fn *callback, void *user,
+                                     struct opaque *opaque, rapt_document_fn *callback, void *user,
                                      const rapt_allocator *allocator, rapt_message *why)
 {
     struct document d = {.allocator = rapt__allocator(allocator),
@@ -455,9 +463,12 @@ rapt_status rapt__document_translate(const rapt_document_engine *engine, rapt_te
                                       .reader = {.document = document,
                                                  .end = document.size,
                                                  .block = {.document = document}}},
+                         .opaque = opaque,
                          .callback = callback,
                          .user = user};
-    rapt_status status = read_arguments(&d.splitter, engine, options, why);
+    if (!callback) return rapt__fail(why, RAPT_BAD_ARGUMENT, "callback is NULL");
+    rapt_status status = rapt__text_check("document", 0, document.bytes, document.size, why);
+    if (!status) status = read_arguments(&d.splitter, engine, options, why);
     if (status) return status;
     status = open_document(&d, rules, why);
     while (!status && !d.ended && !d.stopped) {
@@ -474,10 +485,7 @@ rapt_status rapt_document_translate_with(const rapt_document_engine *engine, rap
                                          rapt_document_fn *callback, void *user,
                                          const rapt_allocator *allocator, rapt_message *why)
 {
-    if (!engine || !callback)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", !engine ? "engine" : "callback");
-    rapt_status status = rapt__text_check("document", 0, document.bytes, document.size, why);
-    if (status) return status;
-    return rapt__document_translate(engine, document, options, false, callback, user, allocator,
-                                    why);
+    if (!engine) return rapt__fail(why, RAPT_BAD_ARGUMENT, "engine is NULL");
+    return rapt__document_translate(engine, document, options, false, NULL, callback, user,
+                                    allocator, why);
 }

@@ -122,11 +122,24 @@ struct passage {      /* a sentence, or a part of one that was cut */
 };
 rapt_status rapt__splitter_next(struct sentence_splitter *splitter, struct passage *part,
                                 bool *found, rapt_message *why);
+/* ---- guards.c ---- */
+/* The parts of sentences that must not change, as rapt_translate_call.opaque. */
+struct opaque {
+    rapt_span *spans;
+    size_t *starts; /* [texts + 1] */
+    size_t count, texts, span_capacity, start_capacity;
+};
+/* Appends a sentence with the guards among marks [count]. */
+rapt_status rapt__opaque_add(struct opaque *opaque, const struct mark *marks, size_t count,
+                             const rapt_allocator *allocator);
+void rapt__opaque_free(struct opaque *opaque, const rapt_allocator *allocator);
+
 /* ---- document.c ---- */
-/* Implements rapt_document_translate_with. If `rules` is true, ICU is not used. */
+/* Implements rapt_document_translate_with. If `rules` is true, ICU is not used. If opaque is not
+   NULL, it receives the guards of the sentences before each call of engine->translate. */
 rapt_status rapt__document_translate(const rapt_document_engine *engine, rapt_text document,
                                      const rapt_document_options *options, bool rules,
-                                     rapt_document_fn *callback, void *user,
+                                     struct opaque *opaque, rapt_document_fn *callback, void *user,
                                      const rapt_allocator *allocator, rapt_message *why);
 
 #endif

@@ -7,9 +7,11 @@ enum { LENGTH_USUAL = 128 }; /* tokens; the same as max-length-break in Bergamot
 struct engine {
     rapt_translator *translator;
     int alignments, mend;
-    uint64_t first; /* number of the next sentence */
-    int32_t *ids;   /* [capacity] */
-    size_t *ends;   /* [capacity] */
+    const rapt_glossary *glossary;
+    struct opaque opaque; /* guards of the sentences that are translated next */
+    uint64_t first;       /* number of the next sentence */
+    int32_t *ids;         /* [capacity] */
+    size_t *ends;         /* [capacity] */
     size_t capacity;
 };
 
@@ -29,8 +31,13 @@ static rapt_status translate_sentences(void *user, const rapt_text *sentences, s
 {
     struct engine *e = user;
     struct relay to = {take, taker};
-    const rapt_translate_call call = {
-        .size = sizeof call, .alignments = e->alignments, .first = e->first, .mend = e->mend};
+    const rapt_translate_call call = {.size = sizeof call,
+                                      .alignments = e->alignments,
+                                      .first = e->first,
+                                      .mend = e->mend,
+                                      .glossary = e->glossary,
+                                      .opaque = e->opaque.spans,
+                                      .opaque_starts = e->opaque.starts};
     e->first += count;
     return rapt_translate_many_with(e->translator, sentences, count, &call, pass_on, &to, why);
 }
@@ -86,7 +93,9 @@ rapt_status rapt_document_translate(rapt_translator *translator, rapt_text docum
     struct engine e = {.translator = translator,
                        .alignments = own.alignments,
                        .mend = !own.unmended,
+                       .glossary = own.glossary,
                        .first = own.first};
+    const bool glossary = own.glossary || translator->options.glossary;
     /* Tags and protected text are placed by the alignment. */
     if (own.format != RAPT_DOCUMENT_FORMAT_TEXT || !own.unprotected || own.protected_pattern_count)
         e.alignments = 1;
@@ -98,9 +107,11 @@ rapt_status rapt_document_translate(rapt_translator *translator, rapt_text docum
         .size = sizeof engine, .translate = translate_sentences, .fit = fit_tokens, .user = &e};
     if (e.ids && e.ends)
         status =
-            rapt_document_translate_with(&engine, document, &own, callback, user, allocator, why);
+            rapt__document_translate(&engine, document, &own, false, glossary ? &e.opaque : NULL,
+                                     callback, user, allocator, why);
     else
         status = rapt__fail(why, RAPT_NO_MEMORY, "no memory to translate a document");
+    rapt__opaque_free(&e.opaque, allocator);
     rapt__free(allocator, e.ids, e.capacity * sizeof *e.ids);
     rapt__free(allocator, e.ends, e.capacity * sizeof *e.ends);
     return status;

@@ -119,3 +119,31 @@ bool rapt__guards_shorten(rapt_text text, struct mark *marks, size_t count, char
     *size += text.size - at;
     return removed > 0;
 }
+
+rapt_status rapt__opaque_add(struct opaque *o, const struct mark *marks, size_t count,
+                             const rapt_allocator *allocator)
+{
+    if (o->texts + 1 >= o->start_capacity) {
+        void *grown = rapt__grown(allocator, o->starts, &o->start_capacity, sizeof *o->starts);
+        if (!grown) return RAPT_NO_MEMORY;
+        o->starts = grown;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (marks[i].kind != MARK_GUARD) continue;
+        if (o->count == o->span_capacity) {
+            void *grown = rapt__grown(allocator, o->spans, &o->span_capacity, sizeof *o->spans);
+            if (!grown) return RAPT_NO_MEMORY;
+            o->spans = grown;
+        }
+        o->spans[o->count++] = marks[i].text;
+    }
+    if (o->texts == 0) o->starts[0] = 0;
+    o->starts[++o->texts] = o->count;
+    return RAPT_OK;
+}
+
+void rapt__opaque_free(struct opaque *o, const rapt_allocator *allocator)
+{
+    rapt__free(allocator, o->spans, o->span_capacity * sizeof *o->spans);
+    rapt__free(allocator, o->starts, o->start_capacity * sizeof *o->starts);
+}

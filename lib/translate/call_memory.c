@@ -18,6 +18,8 @@ void rapt__call_release(rapt_translator *t, struct call_memory *m)
     rapt__arena_free(&m->results, &t->allocator);
     rapt__free(&t->allocator, m->text, m->text_size);
     rapt__free(&t->allocator, m->spans, m->spans_size);
+    rapt__terms_free(&m->terms, &t->allocator);
+    rapt__terms_free(&m->batch_terms, &t->allocator);
     *m = (struct call_memory){.outer = m->outer, .size = m->size};
 }
 

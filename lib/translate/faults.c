@@ -32,7 +32,7 @@ static int repeats(const int32_t *ids, int count, int least)
 static int short_limit(const struct window *w, const struct sentence *s)
 {
     if (w->prefixes || s->count > SHORT_TOKENS) return 0;
-    return rapt__max(SHORT_RATIO * s->count + SHORT_EXTRA + s->prefix_count,
+    return rapt__max(SHORT_RATIO * s->count + SHORT_EXTRA + s->prefix_count + s->term_tokens,
                      w->job->options.min_length);
 }
 

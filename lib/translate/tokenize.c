@@ -13,11 +13,12 @@ struct target_limit rapt__window_rule(const struct window *w)
 }
 
 /* Returns the maximum number of tokens of a translation, including the end. */
-static int limit_of(const struct window *w, int source_count)
+static int limit_of(const struct window *w, const struct sentence *s)
 {
     const struct target_limit rule = rapt__window_rule(w);
-    double limit = (double)rule.per_source * source_count + rule.extra;
+    double limit = (double)rule.per_source * s->count + rule.extra;
     if (w->t->options.search_rules == RAPT_SEARCH_RULES_MARIAN) limit = ceil(limit);
+    limit += s->term_tokens;
     if (w->job->options.max_length > 0) limit = fmin(limit, w->job->options.max_length);
     if (limit < 1) return 1;
     return limit < w->t->model->config.positions ? (int)limit : w->t->model->config.positions;
@@ -93,7 +94,7 @@ static rapt_status tokenize_source(struct window *w, rapt_text text, struct sent
                                             follow */
     count = rapt__source_frame(t, ids, count);
     s->count = (int)count;
-    if (s->count > 0) s->limit = limit_of(w, s->count);
+    if (s->count > 0) s->limit = limit_of(w, s);
     return RAPT_OK;
 }
 
@@ -119,9 +120,11 @@ static rapt_status tokenize_prefix(struct window *w, rapt_text text, struct sent
     return RAPT_OK;
 }
 
-rapt_status rapt__window_tokenize(struct window *w, int number, struct sentence *s)
+rapt_status rapt__window_tokenize(struct window *w, int number, struct sentence *s,
+                                  rapt_message *why)
 {
-    rapt_status status = tokenize_source(w, w->texts[number], s);
+    rapt_status status = rapt__window_terms(w, s, why);
+    if (!status) status = tokenize_source(w, w->texts[number], s);
     if (status) return status;
     return tokenize_prefix(w, w->prefixes ? w->prefixes[number] : (rapt_text){"", 0}, s);
 }

@@ -19,6 +19,8 @@ static bool found(const struct window *w, const struct sentence *s, int rank, ra
     out->score = w->scores[at];
     out->ended = w->ended[at];
     out->faults = s->faults;
+    out->terms = s->terms;
+    out->terms_met = w->met[at];
     if (w->job->call.alignments)
         out->alignment = w->alignments_out + s->alignment + (size_t)rank * (limit + 1) * keys;
     return true;
@@ -95,6 +97,13 @@ static rapt_status read_call(struct translate_job *job, const rapt_text *texts, 
     *own = (rapt_translate_call){.size = sizeof *own};
     if (call) status = rapt__struct_read(own, sizeof *own, call, "rapt_translate_call", why);
     if (!status) status = rapt__call_options(job->t, own->options, &job->options, why);
+    if (!status && own->glossary) job->options.glossary = own->glossary;
+    if (!status && job->options.glossary && job->options.temperature > 0)
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "temperature is %g; with a glossary it must be 0, since samples cannot be "
+            "made to contain terms",
+            (double)job->options.temperature);
     if (!status && (own->token || own->logits) && count > INT_MAX)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "count is %zu; with %s it is at most %d", count,
                           own->token ? "token" : "logits", INT_MAX);
@@ -105,6 +114,8 @@ static rapt_status read_call(struct translate_job *job, const rapt_text *texts, 
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "token needs nbest 1, not %d, if temperature is above 0",
                           job->options.nbest);
+    if (!status && own->opaque && !own->opaque_starts)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "opaque_starts is NULL, but opaque is not");
     if (!status) status = rapt__languages_given(job->t, why);
     if (!status) status = rapt__texts_check("texts", texts, count, why);
     if (!status && own->prefixes) status = rapt__texts_check("prefixes", own->prefixes, count, why);

@@ -2,11 +2,13 @@
    takes their defaults from the model's metadata. window.c translates a window of sentences at a
    time, which tokenize.c tokenizes; faults.c finds translations to search for again. words.c finds
    their words, and translate.c passes the translations to callbacks. score_texts.c scores given
-   translations. call_memory.c manages the memory of these calls. */
+   translations. terms.c finds the terms of a glossary. call_memory.c manages the memory of
+   these calls. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
 
 #include "generate/generate.h"
+#include "text/glossary.h"
 #include "text/text.h"
 #include <rapt/translator.h>
 
@@ -17,6 +19,9 @@ struct target_limit {
     int extra, min;
 };
 
+enum {
+    TERM_BEAMS = 16 /* minimum number of beams for a sentence with terms */
+};
 enum { MAX_BEAMS = 1024 }; /* maximum number of beams, and of samples */
 
 struct rapt_translator {
@@ -46,9 +51,29 @@ struct rapt_translator {
     rapt_shortlist *own_shortlist;   /* NULL unless the translator has loaded the shortlist
                                         itself */
     rapt_session *session;
-    int target_capacity;       /* tokens of each target in a full batch */
-    struct call_memory *calls; /* memory of calls that have not ended, newest first */
+    rapt_session *term_session; /* for sentences with terms; NULL until there is one */
+    unsigned char *words;       /* [target vocabulary] as in rapt_terms; NULL until then */
+    int target_capacity;        /* tokens of each target in a full batch */
+    struct call_memory *calls;  /* memory of calls that have not ended, newest first */
 };
+
+/* ---- terms.c: terms of a glossary ---- */
+/* The phrases of terms, as in rapt_terms, in arrays that grow. */
+struct term_store {
+    int *terms;  /* [count + 1] */
+    int *starts; /* [phrases + 1] */
+    int32_t *ids;
+    size_t term_capacity, start_capacity, id_capacity;
+    int count, phrases, tokens;
+};
+struct window;
+struct sentence;
+/* Frees the arrays and sets the store to 0. */
+void rapt__terms_free(struct term_store *store, const rapt_allocator *allocator);
+/* Finds the terms of sentence *s in its text. Makes the translator ready for terms if necessary. */
+rapt_status rapt__window_terms(struct window *w, struct sentence *s, rapt_message *why);
+/* Appends the terms of sentence *s to those of the batch. */
+rapt_status rapt__batch_terms(struct window *w, const struct sentence *s);
 
 /* ---- call_memory.c ---- */
 /* The memory of a call, at the beginning of a struct that the call allocates. */
@@ -60,6 +85,7 @@ struct call_memory {
     size_t text_size;
     void *spans; /* [spans_size] spans and word weights of one translation; grows as needed */
     size_t spans_size;
+    struct term_store terms, batch_terms; /* of all sentences of a window, and of a batch */
 };
 /* Allocates `size` bytes that begin with an empty call_memory. Returns NULL if there is no
    memory. */
@@ -117,17 +143,21 @@ rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *to
 enum { WINDOW = 1024 };
 
 struct sentence {
-    int number;       /* index in its window */
-    size_t start;     /* index in ids of its first source token */
-    size_t prefix;    /* index in given of the first token of its prefix */
-    int prefix_count; /* number of tokens of its prefix */
-    int count;        /* number of source tokens, including the end; 0 if the sentence has no
-                         tokens, -1 if the sentence or its prefix is too long */
-    bool begun;       /* its search has begun */
-    int faults;       /* RAPT_FAULT_...; 0 unless call.mend is set */
-    int limit;        /* maximum number of target tokens, including the end */
-    size_t out;       /* index of its results in out: [nbest][limit] tokens */
-    size_t alignment; /* index of its results in alignments_out: [nbest][limit + 1][columns] */
+    int number;           /* index in its window */
+    size_t start;         /* index in ids of its first source token */
+    size_t prefix;        /* index in given of the first token of its prefix */
+    int prefix_count;     /* number of tokens of its prefix */
+    int count;            /* number of source tokens, including the end; 0 if the sentence has no
+                             tokens, -1 if the sentence or its prefix is too long */
+    bool begun;           /* its search has begun */
+    int faults;           /* RAPT_FAULT_...; 0 unless call.mend is set */
+    int terms;            /* number of terms of the glossary that its text contains */
+    int term, term_count; /* those that can be searched for: the first of them in memory.terms, and
+                             their number */
+    int term_tokens;      /* number of tokens of their shortest phrases */
+    int limit;            /* maximum number of target tokens, including the end */
+    size_t out;           /* index of its results in out: [nbest][limit] tokens */
+    size_t alignment;     /* index of its results in alignments_out: [nbest][limit + 1][columns] */
 };
 /* One call of rapt_translate_many_with. */
 struct translate_job {
@@ -155,16 +185,17 @@ struct window {
     struct sentence sentences[WINDOW];
     struct sentence *order[WINDOW]; /* sentences in descending order of length */
     int32_t *ids;                   /* source tokens */
-    size_t *ends;        /* offset in its text of the end of each source token; NULL if alignments
-                            are not wanted */
-    int32_t *given;      /* tokens of prefixes */
-    int32_t *out;        /* target tokens */
-    int *counts, *ended; /* [count][nbest] */
-    float *scores;       /* [count][nbest] */
+    size_t *ends;   /* offset in its text of the end of each source token; NULL if alignments
+                       are not wanted */
+    int32_t *given; /* tokens of prefixes */
+    int32_t *out;   /* target tokens */
+    int *counts, *ended, *met; /* [count][nbest] */
+    float *scores;             /* [count][nbest] */
     float *alignments_out;
     struct search_batch { /* arguments and results of rapt_generate */
         int32_t *ids, *given, *out;
-        int *starts, *given_starts, *counts, *ended;
+        int *starts, *given_starts, *counts, *ended, *met;
+        int *term_starts;  /* [size + 1] the first term of each sentence in memory.batch_terms */
         int size;          /* number of sentences */
         uint64_t *numbers; /* numbers of the sentences, for sampling */
         float *scores, *alignments;
@@ -182,7 +213,8 @@ struct target_limit rapt__window_rule(const struct window *w);
 /* Allocates memory for the tokens of all texts. */
 rapt_status rapt__window_take_texts(struct window *w);
 /* Tokenizes text `number` and its prefix. Sets the counts, and the limit, of *s. */
-rapt_status rapt__window_tokenize(struct window *w, int number, struct sentence *s);
+rapt_status rapt__window_tokenize(struct window *w, int number, struct sentence *s,
+                                  rapt_message *why);
 
 /* ---- faults.c ---- */
 /* Returns the faults, RAPT_FAULT_..., of a translation of *s. */

@@ -379,6 +379,8 @@ void rapt_translator_free(rapt_translator *t)
     rapt_allocator allocator = t->allocator;
     while (t->calls) rapt__call_end(t, t->calls); /* calls that a callback left */
     rapt_session_free(t->session);
+    rapt_session_free(t->term_session);
+    rapt__free(&t->allocator, t->words, (size_t)rapt_tokenizer_vocab(t->target));
     rapt__free(&allocator, t->suppressed, (size_t)t->suppressed_capacity * sizeof *t->suppressed);
     rapt_shortlist_free(t->own_shortlist);
     rapt_tokenizer_free(t->own_target);

@@ -14,11 +14,14 @@ static int searches_of(const struct window *w)
     return w->job->options.temperature > 0 ? w->job->options.nbest : 1;
 }
 
-/* Orders sentences from long to short, and those of equal length by index. */
+/* Orders sentences from long to short, and those of equal length by index. Those with terms follow
+   the others, and those without tokens come last. */
 static int by_length(const void *context, const void *x, const void *y)
 {
     (void)context;
     const struct sentence *a = *(struct sentence *const *)x, *b = *(struct sentence *const *)y;
+    const bool terms_a = a->term_count > 0, terms_b = b->term_count > 0;
+    if (a->count > 0 && b->count > 0 && terms_a != terms_b) return terms_a - terms_b;
     if (a->count != b->count) return a->count > b->count ? -1 : 1;
     return a->number - b->number;
 }
@@ -36,13 +39,13 @@ static void sentence_after(const struct window *w, const struct sentence *s, str
 
 /* Tokenizes and sorts the sentences. *end receives the positions where the arrays of the last
    sentence end. The window ends early if alignments would exceed MAX_ALIGNMENT_FLOATS. */
-static rapt_status tokenize_all(struct window *w, struct sentence *end)
+static rapt_status tokenize_all(struct window *w, struct sentence *end, rapt_message *why)
 {
     *end = (struct sentence){0};
     for (int i = 0; i < w->count; i++) {
         struct sentence *s = &w->sentences[i];
         *s = *end;
-        rapt_status status = rapt__window_tokenize(w, i, s);
+        rapt_status status = rapt__window_tokenize(w, i, s, why);
         if (status) return status;
         w->order[i] = s;
         sentence_after(w, s, end);
@@ -60,17 +63,25 @@ struct sizes { /* maxima over the batches of a window */
     size_t source, prefix, target, alignment, record, parents;
 };
 
+/* Returns the session for a sentence and those in its batch. */
+static rapt_session *session_of(const struct window *w, const struct sentence *s)
+{
+    return s->term_count > 0 ? w->t->term_session : w->t->session;
+}
+
 /* Returns the number of sentences, starting with order[first], that form one batch, or 0 if that
    sentence has no tokens. */
 static int batch_from(const struct window *w, int first)
 {
+    const rapt_session *session = session_of(w, w->order[first]);
+    const bool terms = w->order[first]->term_count > 0;
     const rapt_translator_options *o = &w->job->options;
     int n = 0, tokens = 0, target_capacity = w->order[first]->limit;
-    while (first + n < w->count && n < o->batch) {
+    while (first + n < w->count && n < rapt__min(o->batch, session->limits.batch)) {
         const struct sentence *s = w->order[first + n];
-        if (s->count <= 0) break;
+        if (s->count <= 0 || (s->term_count > 0) != terms) break;
         if (n > 0 && (tokens + s->count > o->batch_tokens ||
-                      target_capacity > rapt__session_target_capacity(w->t->session, n + 1)))
+                      target_capacity > rapt__session_target_capacity(session, n + 1)))
             break;
         tokens += s->count;
         n++;
@@ -82,8 +93,9 @@ static int batch_from(const struct window *w, int first)
 static struct sizes sizes_of(const struct window *w)
 {
     struct sizes z = {0};
-    size_t nbest = (size_t)w->job->options.nbest, beams = (size_t)w->t->session->limits.beams;
+    size_t nbest = (size_t)w->job->options.nbest;
     for (int at = 0, n; at < w->count && (n = batch_from(w, at)) > 0; at += n) {
+        const size_t beams = (size_t)session_of(w, w->order[at])->limits.beams;
         size_t length = (size_t)w->order[at]->limit, sentences = (size_t)n, tokens = 0, given = 0;
         for (int i = at; i < at + n; i++) {
             tokens += (size_t)w->order[i]->count;
@@ -110,6 +122,7 @@ static void lay_out_results(struct window *w, const struct sentence *end, const 
     w->out = rapt__arena_take(arena, end->out, sizeof(int32_t));
     w->counts = rapt__arena_take(arena, results, sizeof(int));
     w->ended = rapt__arena_take(arena, results, sizeof(int));
+    w->met = rapt__arena_take(arena, results, sizeof(int));
     w->scores = rapt__arena_floats(arena, results, 1);
     w->alignments_out = rapt__arena_floats(arena, end->alignment, 1);
     b->ids = rapt__arena_take(arena, z->source, sizeof(int32_t));
@@ -120,6 +133,8 @@ static void lay_out_results(struct window *w, const struct sentence *end, const 
     b->numbers = rapt__arena_take(arena, batch, sizeof *b->numbers);
     b->counts = rapt__arena_take(arena, batch * nbest, sizeof(int));
     b->ended = rapt__arena_take(arena, batch * nbest, sizeof(int));
+    b->met = rapt__arena_take(arena, batch * nbest, sizeof(int));
+    b->term_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
     b->scores = rapt__arena_floats(arena, batch * nbest, 1);
     b->alignments = rapt__arena_floats(arena, z->alignment, 1);
     rapt__record_layout(&b->record, z->record, z->parents, arena);
@@ -197,6 +212,7 @@ static void keep_results(struct window *w, const struct sentence *s, int i, int 
         size_t to = (size_t)s->number * nbest + rank;
         w->counts[to] = b->counts[from];
         w->ended[to] = b->ended[from];
+        w->met[to] = b->met[from];
         w->scores[to] = b->scores[from];
         if (b->counts[from] < 0) continue;
         size_t count = (size_t)b->counts[from];
@@ -242,11 +258,14 @@ static int on_stop(void *user)
 /* ---- a batch ---- */
 
 /* Copies sentences order[first] .. order[first + n - 1] into the arrays of a batch. */
-static void fill_batch(struct window *w, int first, int n)
+static rapt_status fill_batch(struct window *w, int first, int n)
 {
     struct search_batch *b = &w->batch;
-    b->starts[0] = b->given_starts[0] = 0;
-    for (int i = 0; i < n; i++) {
+    struct term_store *terms = &w->memory.batch_terms;
+    rapt_status status = RAPT_OK;
+    b->starts[0] = b->given_starts[0] = b->term_starts[0] = 0;
+    terms->count = terms->phrases = terms->tokens = 0;
+    for (int i = 0; i < n && !status; i++) {
         struct sentence *s = w->order[first + i];
         memcpy(b->ids + b->starts[i], w->ids + s->start, sizeof *b->ids * (size_t)s->count);
         b->starts[i + 1] = b->starts[i] + s->count;
@@ -256,16 +275,19 @@ static void fill_batch(struct window *w, int first, int n)
         b->given_starts[i + 1] = b->given_starts[i] + s->prefix_count;
         b->numbers[i] = w->job->call.first + w->before + (uint64_t)s->number;
         s->begun = true;
+        status = rapt__batch_terms(w, s);
+        b->term_starts[i + 1] = terms->count;
     }
     b->size = n;
     w->first = first;
+    return status;
 }
 
 /* Generates the hypotheses of search `number` of a batch. */
 static rapt_status search_batch(struct window *w, int number, rapt_generate_options *o,
                                 rapt_message *why)
 {
-    rapt_translator *t = w->t;
+    rapt_session *session = session_of(w, w->order[w->first]);
     struct search_batch *b = &w->batch;
     const size_t first = (size_t)number * (size_t)b->size, longest = (size_t)o->max_length;
     const rapt_tokens source = {.batch = b->size, .ids = b->ids, .starts = b->starts};
@@ -273,16 +295,17 @@ static rapt_status search_batch(struct window *w, int number, rapt_generate_opti
                                  .ids = b->out + first * longest,
                                  .counts = b->counts + first,
                                  .scores = b->scores + first,
-                                 .ended = b->ended + first};
+                                 .ended = b->ended + first,
+                                 .terms = b->met + first};
     if (w->job->call.alignments)
         out.alignments =
             b->alignments + (size_t)number * (size_t)b->starts[b->size] * (longest + 1);
     for (int i = 0; w->stopped && i < b->size; i++) out.counts[i] = -1, out.scores[i] = -INFINITY;
     if (w->stopped) return RAPT_OK;
     if (o->temperature > 0) o->seed = rapt__mix(w->job->options.seed, (uint64_t)number);
-    t->session->record = b->record;
-    rapt_status status = rapt_generate(t->session, &source, o, &out, why);
-    t->session->record = (struct alignment_record){0};
+    session->record = b->record;
+    rapt_status status = rapt_generate(session, &source, o, &out, why);
+    session->record = (struct alignment_record){0};
     return status;
 }
 
@@ -296,7 +319,17 @@ static rapt_status search_all(struct window *w, int first, int n, int longest,
     const struct search_batch *b = &w->batch;
     const bool sampled = options->temperature > 0;
     const bool named = t->target_first >= 0; /* forced, as in transformers */
-    fill_batch(w, first, n);
+    const bool has_terms = w->order[first]->term_count > 0;
+    rapt_status status = fill_batch(w, first, n);
+    if (status) return rapt__fail(why, status, "no memory for the terms of a glossary");
+    const struct term_store *store = &w->memory.batch_terms;
+    const rapt_tokens phrases = {
+        .batch = store->phrases, .ids = store->ids, .starts = store->starts};
+    const rapt_terms terms = {.size = sizeof terms,
+                              .sources = b->term_starts,
+                              .terms = store->terms,
+                              .phrases = &phrases,
+                              .words = t->words};
     const struct target_limit rule = rapt__window_rule(w);
     const rapt_tokens given = {.batch = n, .ids = b->given, .starts = b->given_starts};
     rapt_generate_options o = {
@@ -306,7 +339,8 @@ static rapt_status search_all(struct window *w, int first, int n, int longest,
         .max_length = longest,
         .max_ratio = rule.per_source,
         .max_extra = rule.extra,
-        .beams = sampled ? 1 : options->beams,
+        .beams = sampled ? 1 : rapt__max(options->beams, has_terms ? TERM_BEAMS : 0),
+        .terms = has_terms ? &terms : NULL,
         .nbest = sampled ? 1 : options->nbest,
         .temperature = options->temperature,
         .top_k = options->top_k,
@@ -326,7 +360,6 @@ static rapt_status search_all(struct window *w, int first, int n, int longest,
         .logits = call->logits ? on_logits : NULL,
         .stop = call->stop ? on_stop : NULL,
         .user = w};
-    rapt_status status = RAPT_OK;
     for (int i = 0; !status && i < searches_of(w); i++) status = search_batch(w, i, &o, why);
     return status;
 }
@@ -349,15 +382,16 @@ static rapt_status mend(struct window *w, int at, rapt_message *why)
     const struct search_batch *b = &w->batch;
     const struct constraint more = rapt__fault_constraint(w, s);
     const int longest = more.max_length > 0 ? rapt__min(s->limit, more.max_length) : s->limit;
-    w->t->session->ended_only = more.max_length > 0;
+    session_of(w, s)->ended_only = more.max_length > 0;
     rapt_status status = search_all(w, at, 1, longest, &more, why);
-    w->t->session->ended_only = false;
+    session_of(w, s)->ended_only = false;
     if (status || w->stopped) return status;
     size_t best = 0;
     while (best + 1 < (size_t)w->job->options.nbest && rank_of(w, 0, best) > 0) best++;
     const size_t from = result_of(w, 0, best),
                  old = (size_t)s->number * (size_t)w->job->options.nbest;
     const bool better = b->counts[from] >= 0 && (b->ended[from] || !w->ended[old]) &&
+                        b->met[from] >= w->met[old] &&
                         !rapt__faults_find(w, s, b->out + from * (size_t)longest, b->counts[from]);
     if (better)
         keep_results(w, s, 0, longest);
@@ -394,8 +428,9 @@ rapt_status rapt__window_translate(struct window *w, const struct translate_job 
     w->count = (int)rapt__min_size(count - before, WINDOW);
     rapt_status status = rapt__window_take_texts(w);
     if (status) return rapt__fail(why, status, "no memory for the tokens of %d texts", w->count);
-    status = tokenize_all(w, &end);
-    if (status) return rapt__fail(why, status, "no memory to encode texts from [%zu] on", before);
+    rapt_message reason = {"no memory for their tokens"};
+    status = tokenize_all(w, &end, &reason);
+    if (status) return rapt__fail(why, status, "texts from [%zu] on: %.300s", before, reason.text);
     status = take_results(w, &end);
     if (status) return rapt__fail(why, status, "no memory for %d translations", w->count);
     for (int at = 0, n; !status && !w->stopped && at < w->count && (n = batch_from(w, at)) > 0;

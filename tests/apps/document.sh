@@ -42,6 +42,20 @@ translate 1 text "--do-not-translate list.txt"
 says "has too many stars"
 translate 1 text "--do-not-translate missing.txt"
 
+# A glossary changes sentences with its terms, and no others.
+printf 'dog\tMaus\nTom\tTom\texact\n' >glossary.tsv
+printf 'The dog runs. Yes! A DOG runs; dogs.\n' >text
+translate 0 text "--glossary glossary.tsv"
+says "glossary.tsv: 2 of 2 terms are in the translations"
+check "--glossary" [ "$(grep -ciw maus out)$(grep -cF 'Ja!' out)" = 11 ]
+code 0 "$program" translate --model model --threads 1 --lines --json --glossary glossary.tsv text -o out
+check "--glossary with --lines" grep -q '"terms":2,"terms_met":2' out
+printf 'dog\tMaus\ndog\n' >glossary.tsv
+translate 1 text "--glossary glossary.tsv"
+says "glossary.tsv: line 2: the target is empty; a line is a source, a tab and a target"
+code 2 "$program" translate --model model --glossary glossary.tsv --temperature 1 text
+says "translate: --glossary does not work with --temperature"
+
 # Lines of a paragraph are joined, and long sentences cut.
 printf 'A dog\n  runs. The\ncat sleeps.\n\n* Where is\n  Tom?\n' >text
 printf 'Ein Hund rennt. Die Katze schläft.\n\n* Wo ist Tom?\n' >wanted

@@ -98,7 +98,7 @@ static double score(const struct joined *j, const char *language, bool rules)
     const rapt_document_engine engine = {.size = sizeof engine, .translate = keep_sentences};
     struct found f = {.joined = j};
     assert_int_equal(rapt__document_translate(&engine, (rapt_text){j->text, j->size}, &options,
-                                              rules, compare_piece, &f, NULL, NULL),
+                                              rules, NULL, compare_piece, &f, NULL, NULL),
                      RAPT_OK);
     double precision = (double)f.right / (double)f.count,
            recall = (double)f.right / (double)j->count;

@@ -123,7 +123,8 @@ static inline struct record translate_document(rapt_sentences_fn *translate, rap
         .document = document, .text = calloc(1, 1), .kept_equal = true, .kept_but_blanks = true};
     const rapt_document_engine engine = {.size = sizeof engine, .translate = translate};
     rapt_message why = {""};
-    if (rapt__document_translate(&engine, document, options, rules, record_piece, &r, NULL, &why))
+    if (rapt__document_translate(&engine, document, options, rules, NULL, record_piece, &r, NULL,
+                                 &why))
         fail_msg("%s", why.text);
     assert_true(r.done == document.size);
     return r;

@@ -130,32 +130,92 @@ static void test_refusals(void **state)
     rapt_translator_free(t);
 }
 
+struct terms {
+    int found, met, sentences;
+};
+
+static int count_terms(void *user, const rapt_document_piece *p)
+{
+    struct terms *c = user;
+    if (!p->translation) return 0;
+    c->found += p->translation->terms, c->met += p->translation->terms_met;
+    c->sentences++;
+    return 0;
+}
+
+/* Terms of a glossary are looked for everywhere but in protected text and kept elements. */
+static void test_glossary(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "A cat (cat).\n\nNo. http://cat.org/cat cat? A <code>cat</code> cat\n";
+    const struct {
+        rapt_document_format format;
+        int unprotected, terms;
+    } cases[] = {{RAPT_DOCUMENT_FORMAT_TEXT, 0, 5},
+                 {RAPT_DOCUMENT_FORMAT_TEXT, 1, 7},
+                 {RAPT_DOCUMENT_FORMAT_HTML, 0, 4}};
+    rapt_glossary *g = NULL;
+    rapt_translator *t = small_translator(NULL);
+    rapt_message why = {""};
+    assert_int_equal(rapt_glossary_create(&g, (rapt_text){"cat\tx\n", 6}, NULL, NULL), RAPT_OK);
+    for (int i = 0; i < COUNT(cases); i++) {
+        struct terms c = {0, 0, 0};
+        const rapt_document_options options = {.size = sizeof options,
+                                               .format = cases[i].format,
+                                               .unprotected = cases[i].unprotected,
+                                               .glossary = g};
+        if (rapt_document_translate(t, (rapt_text){text, sizeof text - 1}, &options, count_terms,
+                                    &c, &why))
+            fail_msg("%s", why.text);
+        assert_int_equal(c.found, cases[i].terms);
+        assert_int_equal(c.met, c.found);
+        assert_true(c.sentences > 2);
+    }
+    rapt_translator_free(t);
+    rapt_glossary_free(g);
+}
+
 static int count_piece(void *user, const rapt_document_piece *p)
 {
     *(size_t *)user = p->source.end;
     return 0;
 }
 
-static void test_memory(void **state)
+/* A failed allocation loses nothing, with a glossary and without. */
+static void check_memory(const rapt_glossary *glossary)
 {
-    (void)state;
     static const rapt_text text = {"The cat sees the dog. The bird sings!", 37};
     struct counting counting = {.fails = -1};
     const rapt_allocator allocator = counting_allocator(&counting);
     rapt_translator *t = small_translator(&allocator);
+    const rapt_document_options options = {.size = sizeof options, .glossary = glossary};
     rapt_status status = RAPT_NO_MEMORY;
+    size_t all = 0; /* the first call makes what the translator needs for terms */
+    assert_int_equal(rapt_document_translate(t, text, &options, count_piece, &all, NULL), RAPT_OK);
     const long living = counting.living;
     int n = 0;
     for (; status == RAPT_NO_MEMORY; n++) {
         size_t done = 0;
         rapt_message why = {""};
         counting.calls = 0, counting.fails = n;
-        status = rapt_document_translate(t, text, NULL, count_piece, &done, &why);
+        status = rapt_document_translate(t, text, &options, count_piece, &done, &why);
         assert_true(counting.living == living && (status == RAPT_OK) == (why.text[0] == 0));
         assert_true(status != RAPT_OK || done == text.size);
     }
     assert_true(status == RAPT_OK && n > 3);
     rapt_translator_free(t);
+    assert_int_equal(counting.living, 0);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    rapt_glossary *g = NULL;
+    assert_int_equal(rapt_glossary_create(&g, (rapt_text){"cat\tx\n", 6}, NULL, NULL), RAPT_OK);
+    check_memory(NULL);
+    check_memory(g);
+    rapt_glossary_free(g);
 }
 
 int main(void)
@@ -163,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sentences),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_glossary),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

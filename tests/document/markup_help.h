@@ -15,7 +15,8 @@ static inline struct record reorder_document(rapt_document_format format, struct
         .size = sizeof engine, .translate = reorder_sentences, .user = &how};
     struct record r = {.document = document, .text = calloc(1, 1), .kept_equal = true};
     rapt_message why = {""};
-    if (rapt__document_translate(&engine, document, &options, RULES, record_piece, &r, NULL, &why))
+    if (rapt__document_translate(&engine, document, &options, RULES, NULL, record_piece, &r, NULL,
+                                 &why))
         fail_msg("%s", why.text);
     assert_true(r.done == document.size);
     return r;

@@ -161,7 +161,8 @@ static void reverses(rapt_document_options options, const char *document, const 
     struct counts c = {.record = {.document = text}};
     rapt_message why = {""};
     options.size = sizeof options;
-    if (rapt__document_translate(&engine, text, &options, RULES, count_guards, &c, NULL, &why))
+    if (rapt__document_translate(&engine, text, &options, RULES, NULL, count_guards, &c, NULL,
+                                 &why))
         fail_msg("%s", why.text);
     assert_string_equal(c.record.text, wanted);
     assert_int_equal(c.guards, guards);
@@ -253,7 +254,8 @@ static void test_prose(void **state)
         const rapt_text text = {c->source, strlen(c->source)};
         struct record r = {.document = text};
         rapt_message why = {""};
-        if (rapt__document_translate(&engine, text, NULL, RULES, record_piece, &r, NULL, &why))
+        if (rapt__document_translate(&engine, text, NULL, RULES, NULL, record_piece, &r, NULL,
+                                     &why))
             fail_msg("%s", why.text);
         assert_string_equal(r.text, c->wanted);
         free(r.text);
@@ -308,7 +310,7 @@ static void test_memory(void **state)
         struct counts c = {.record = {.document = text}};
         rapt_message why = {""};
         counting.calls = 0, counting.fails = n;
-        status = rapt__document_translate(&engine, text, &options, RULES, count_guards, &c,
+        status = rapt__document_translate(&engine, text, &options, RULES, NULL, count_guards, &c,
                                           &allocator, &why);
         assert_true(counting.living == 0 && (status == RAPT_OK) == (why.text[0] == 0));
         assert_true(status != RAPT_OK || (c.record.done == text.size && c.guards == 2));

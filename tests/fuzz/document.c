@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct seen seen = {.document = {exact, in.left}, .options = &options};
     const rapt_document_engine engine = {.size = sizeof engine, .translate = keep, .user = &seen};
     rapt_message why = {""};
-    rapt_status status = rapt__document_translate(&engine, seen.document, &options, rules,
+    rapt_status status = rapt__document_translate(&engine, seen.document, &options, rules, NULL,
                                                   see_piece, &seen, &allocator, &why);
     require(status == RAPT_OK || (status == RAPT_NO_MEMORY && may_lack_memory(&counted)), "status");
     require(status == RAPT_OK || why.text[0], "a reason");

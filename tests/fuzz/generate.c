@@ -4,6 +4,7 @@
    itself. */
 #include "models.h"
 
+enum { TERMS = 2 * MODEL_BATCH, PHRASES = 2 * TERMS };
 enum { BEAMS = 4, LENGTH = MODEL_POSITIONS, NOTHING = -77 };
 
 struct result {
@@ -22,6 +23,10 @@ struct subject {
     int32_t suppressed[3];
     bool has_prefix;
     struct small_batch prefix;
+    bool has_terms;
+    int term_sources[MODEL_BATCH + 1], terms[TERMS + 1], phrase_starts[PHRASES + 1];
+    int32_t phrase_ids[2 * PHRASES];
+    unsigned char words[64];
 };
 
 static void take_options(struct feed *in, struct subject *s)
@@ -52,6 +57,52 @@ static void take_options(struct feed *in, struct subject *s)
     s->length = o->max_length ? o->max_length : LENGTH;
 }
 
+/* Takes up to 2 terms for each source, of up to 2 phrases of up to 2 tokens. */
+static void take_terms(struct feed *in, struct subject *s)
+{
+    const int vocab = s->config.target_vocab, wrong = take_flag(in);
+    int terms = 0, phrases = 0, tokens = 0;
+    s->term_sources[0] = s->terms[0] = s->phrase_starts[0] = 0;
+    for (int b = 0; b < s->batch; b++) {
+        for (int n = take_below(in, 3); n > 0; n--) {
+            for (int p = 1 - wrong + take_below(in, 2); p > 0; p--) {
+                for (int k = 1 - wrong + take_below(in, 2); k > 0; k--)
+                    s->phrase_ids[tokens++] = take_below(in, vocab + wrong);
+                s->phrase_starts[++phrases] = tokens;
+            }
+            s->terms[++terms] = phrases;
+        }
+        s->term_sources[b + 1] = terms;
+    }
+    for (int i = 0; i < vocab && i < 64; i++) s->words[i] = take_byte(in) & 3;
+}
+
+struct own_terms { /* struct rapt_terms and its arrays */
+    int sources[MODEL_BATCH + 1], terms[TERMS + 1], starts[PHRASES + 1];
+    rapt_tokens phrases;
+    rapt_terms all;
+};
+
+/* Copies the terms of `count` sources from the first on. */
+static const rapt_terms *terms_of(const struct subject *s, int first, int count,
+                                  struct own_terms *to)
+{
+    const int term = s->term_sources[first], phrase = s->terms[term];
+    const int token = s->phrase_starts[phrase];
+    for (int i = 0; i <= count; i++) to->sources[i] = s->term_sources[first + i] - term;
+    for (int i = 0; i <= to->sources[count]; i++) to->terms[i] = s->terms[term + i] - phrase;
+    const int phrases = to->terms[to->sources[count]];
+    for (int i = 0; i <= phrases; i++) to->starts[i] = s->phrase_starts[phrase + i] - token;
+    to->phrases =
+        (rapt_tokens){.batch = phrases, .ids = s->phrase_ids + token, .starts = to->starts};
+    to->all = (rapt_terms){.size = sizeof to->all,
+                           .sources = to->sources,
+                           .terms = to->terms,
+                           .phrases = &to->phrases,
+                           .words = s->config.target_vocab <= 64 ? s->words : NULL};
+    return &to->all;
+}
+
 static rapt_status run(const struct subject *s, const rapt_tokens *source, int sequence,
                        int threads, struct result *r)
 {
@@ -71,6 +122,8 @@ static rapt_status run(const struct subject *s, const rapt_tokens *source, int s
     rapt_generate_options options = s->options;
     int starts[2];
     rapt_tokens prefix = s->prefix.tokens;
+    struct own_terms terms;
+    if (s->has_terms) options.terms = terms_of(s, sequence, source->batch, &terms);
     options.sequence += (uint64_t)sequence;
     if (s->has_prefix && source->batch < s->batch) prefix = small_one(&prefix, sequence, starts);
     if (s->has_prefix) options.prefix = &prefix;
@@ -104,12 +157,13 @@ static void check_sequence(const struct subject *s, const struct result *r, int 
         require(ids[t] != s->options.end, "no end inside");
         for (int k = 0; k < s->options.suppressed_count; k++)
             require(ids[t] != s->suppressed[k], "no suppressed token");
-        check_repeats(ids, t, s->options.no_repeat_ngram);
+        if (!s->has_terms) check_repeats(ids, t, s->options.no_repeat_ngram);
     }
     require(count < 0 || count >= given, "no less than its prefix");
     require(!r->ended[i] || count >= s->options.min_length, "the shortest length");
     require(count >= 0 || r->scores[i] == -INFINITY, "the score of what is not there");
-    if (i % s->nbest) require(!(r->scores[i] > r->scores[i - 1]), "the best comes first");
+    if (i % s->nbest && !s->has_terms)
+        require(!(r->scores[i] > r->scores[i - 1]), "the best comes first");
 }
 
 static void check_nothing(const struct result *r)
@@ -150,6 +204,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     s.batch = 1 + take_below(&in, MODEL_BATCH);
     take_batch(&in, &s.source, s.config.source_vocab, s.batch, 1, 0);
     take_options(&in, &s);
+    s.has_terms = take_flag(&in);
+    if (s.has_terms) take_terms(&in, &s);
     rapt_status status = run(&s, &s.source.tokens, 0, 1 + (take_byte(&in) % 8 == 7), &r);
     require(status == RAPT_OK || status == RAPT_BAD_ARGUMENT || status == RAPT_NOT_FINITE,
             "status");

@@ -151,7 +151,7 @@ static inline void check_markup(rapt_document_format format, const uint8_t *byte
     const rapt_document_engine engine = {
         .size = sizeof engine, .translate = keeps ? keep_markup : reorder_sentences, .user = &how};
     rapt_message why = {""};
-    rapt_status status = rapt__document_translate(&engine, seen.document, &options, rules,
+    rapt_status status = rapt__document_translate(&engine, seen.document, &options, rules, NULL,
                                                   see_markup, &seen, &allocator, &why);
     require(status == RAPT_OK || status == RAPT_BAD_FILE ||
                 (status == RAPT_NO_MEMORY && may_lack_memory(&counted)),

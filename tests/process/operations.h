@@ -8,6 +8,7 @@
 #include "process/operations_block.h"
 #include "process/operations_encoder.h"
 #include "process/operations_folder.h"
+#include "process/operations_glossary.h"
 #include "process/operations_model.h"
 #include "process/operations_shortlist.h"
 #include "process/operations_text.h"
@@ -238,6 +239,8 @@ static const struct operation operations[] = {
     {"translate", do_translate, true, false},
     {"translate_many", do_translate_many, true, false},
     {"translate_many_with", do_translate_many_with, true, false},
+    {"glossary_create", do_glossary, true, true},
+    {"translate_terms", do_translate_terms, true, false},
     {"document_translate", do_document, true, false},
     {"document_translate_with", do_document_with, true, false},
 };

@@ -146,7 +146,8 @@ int translate_documents(struct job *job)
                                      .max_length = job->max_length,
                                      .language = job->language,
                                      .unprotected = job->unprotected,
-                                     .unmended = job->unmended};
+                                     .unmended = job->unmended,
+                                     .glossary = job->glossary};
     struct block block = {.job = job, .line = 1};
     int code = read_phrases(job->do_not_translate, &phrases);
     options.protected_patterns = phrases.list, options.protected_pattern_count = phrases.count;

@@ -25,6 +25,15 @@ static const char purpose[] =
     "with "
     "units, emoji, and what is listed in --do-not-translate. A translation that repeats itself, is "
     "empty, or is too long for a short sentence is searched for again without that fault.\n\n"
+    "With --glossary, translations contain given phrases. Each line of the file is an entry: "
+    "source, "
+    "tab, target. Where the source occurs, the target must; | separates forms, such as bank|banks. "
+    "A "
+    "third column may say exact, for entries that only hold in this case of letters, or nocase, "
+    "for "
+    "any; otherwise a source may also be capitalized or in capitals. Messages say how many terms "
+    "the "
+    "translations lack.\n\n"
     "With --format, the text is a document with markup. Tags within a sentence are put around the "
     "translations of the words that they were around; attributes, comments, scripts and code are "
     "kept. The whole document is read before the first sentence is translated.\n\n"
@@ -113,12 +122,13 @@ static void print_object(const struct job *job, const rapt_translation *t, const
     for (int w = 0; w < count; w++) put_item(pairs, json_pack("[i, i]", best[w], w));
     free(best);
     print_json(json_pack(
-        "{s:I, s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "sentence", (json_int_t)sentence, "rank",
-        t->rank, "translation", text, "score", number((double)t->score), "source_tokens",
+        "{s:I, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i}", "sentence", (json_int_t)sentence,
+        "rank", t->rank, "translation", text, "score", number((double)t->score), "source_tokens",
         tokens_json(rapt_translator_source(job->translator), t->source, t->source_count),
         "target_tokens",
         tokens_json(rapt_translator_target(job->translator), t->target, t->target_count),
-        "alignment", pairs, "unseen", unseen_of(job, t)));
+        "alignment", pairs, "unseen", unseen_of(job, t), "terms", t->terms, "terms_met",
+        t->terms_met));
 }
 
 /* good: the text is a translation, not the placeholder, which has no score */
@@ -140,7 +150,29 @@ static void print_translation(const struct job *job, const rapt_translation *t, 
 void note_translation(struct job *job, const rapt_translation *t)
 {
     unseen_add(&job->unseen, t->source, t->source_count);
+    job->terms += (size_t)t->terms, job->terms_met += (size_t)t->terms_met;
     raw_add(&job->raw, rapt_translator_source(job->translator), t->source, t->source_count);
+}
+
+int open_glossary(struct job *job)
+{
+    rapt_message why = {""};
+    char *bytes = NULL;
+    size_t size = 0;
+    if (job->glossary_file == NULL) return EXIT_OK;
+    int code = file_read(job->glossary_file, &bytes, &size);
+    if (code == EXIT_OK &&
+        rapt_glossary_create(&job->glossary, (rapt_text){bytes, size}, NULL, &why) != RAPT_OK)
+        code = failed("%s: %s", job->glossary_file, why.text);
+    free(bytes);
+    return code;
+}
+
+void report_terms(const struct job *job)
+{
+    if (job->glossary == NULL) return;
+    print_report("%s: %zu of %zu terms are in the translations", job->glossary_file, job->terms_met,
+                 job->terms);
 }
 
 void report_raw(struct job *job)
@@ -203,8 +235,10 @@ static int translate_window(struct job *job)
         job->texts[i] = text_of(job, i);
         job->bytes += (double)job->texts[i].size + 1;
     }
-    const rapt_translate_call call = {
-        .size = sizeof call, .alignments = job->alignments || job->json, .first = job->first};
+    const rapt_translate_call call = {.size = sizeof call,
+                                      .alignments = job->alignments || job->json,
+                                      .first = job->first,
+                                      .glossary = job->glossary};
     if (rapt_translate_many_with(job->translator, job->texts, job->count, &call,
                                  translation_callback, job, &why) != RAPT_OK)
         code = failed("%s", why.text);
@@ -255,6 +289,7 @@ static int translate_from(struct job *job, int input)
     clear_progress();
     lines_close(&job->lines);
     unseen_report(&job->unseen);
+    report_terms(job);
     if (job->lines.error != 0)
         return failed("cannot read %s: %s", job->name, strerror(job->lines.error));
     job->complete = code == EXIT_OK;
@@ -324,6 +359,8 @@ static int check_sampling(const struct command *command, const struct search *se
     for (int i = 0; i < (int)(sizeof names / sizeof *names) && search->temperature == 0; i++)
         if (option_given(command, names[i]))
             return usage_error("translate: --%s needs --temperature", names[i]);
+    if (search->temperature > 0 && option_given(command, "glossary"))
+        return usage_error("translate: --glossary does not work with --temperature");
     if (search->temperature > 0 && search->shortlist)
         return usage_error("translate: --shortlist does not work with --temperature");
     if (best_of > 0 && best_of < search->nbest)
@@ -351,7 +388,7 @@ int command_translate(int argc, char **argv)
     list_formats(formats, sizeof formats);
     job->placeholder = "", job->format = "text";
     /* clang-format off */
-    struct option_row rows[SEARCH_ROWS + 22] = {
+    struct option_row rows[SEARCH_ROWS + 23] = {
         [SEARCH_ROWS] =
         {"Sampling", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"temperature", OPTION_REAL, &search.temperature, "T",
@@ -371,6 +408,8 @@ int command_translate(int argc, char **argv)
         {"no-protection", OPTION_FLAG, &job->unprotected, "", "let addresses, placeholders, numbers with units and symbols be translated", 0, 0, 0},
         {"do-not-translate", OPTION_INPUT, &job->do_not_translate, "FILE",
          "keep these words and phrases, one a line; * stands for any characters, ? for one", 0, 0, 0},
+        {"glossary", OPTION_INPUT, &job->glossary_file, "FILE",
+         "let translations contain these phrases: source, tab, target, and optionally tab, exact or nocase", 0, 0, 0},
         {"no-mending", OPTION_FLAG, &job->unmended, "", "keep translations that repeat themselves, are empty, or are too long for a short sentence", 0, 0, 0},
         {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"output", OPTION_OUTPUT, &job->output, "FILE", "write the translations to this file", 0, 0, 0},
@@ -396,13 +435,15 @@ int command_translate(int argc, char **argv)
     if (code == GO_ON) {
         job->nbest = search.nbest, job->model = search.model;
         if (best_of > 0) search.nbest = best_of;
-        code = search_open(&search, command.name, &job->translator);
+        code = open_glossary(job);
+        if (code == EXIT_OK) code = search_open(&search, command.name, &job->translator);
         if (code == EXIT_OK) search_report(&search, job->translator);
         if (code == EXIT_OK) unseen_open(&job->unseen, job->translator);
         if (code == EXIT_OK)
             code = translate_input(job, command.rest_count > 0 ? command.rest[0] : NULL);
     }
     search_close(job->translator);
+    rapt_glossary_free(job->glossary);
     unseen_free(&job->unseen);
     free(job);
     return code;

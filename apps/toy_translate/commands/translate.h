@@ -17,7 +17,10 @@ struct job {
     bool unprotected, unmended;
     size_t mended, faulty; /* sentences translated again, and of those the ones with a fault left */
     const char *do_not_translate; /* a file, or NULL */
-    int max_length;               /* 0: not given */
+    const char *glossary_file;    /* NULL if none */
+    rapt_glossary *glossary;
+    size_t terms, terms_met; /* of the glossary, in all translations */
+    int max_length;          /* 0: not given */
     const char *model;
     struct raw raw;
     int nbest;                      /* translations of a sentence that are printed */
@@ -40,6 +43,10 @@ struct job {
 
 /* Notes the source words of a translation that training has not seen. */
 void note_translation(struct job *job, const rapt_translation *t);
+/* Reads --glossary. */
+int open_glossary(struct job *job);
+/* Reports how many terms of the glossary the translations contain. */
+void report_terms(const struct job *job);
 /* Reports, once, if most tokens so far are unknown. */
 void report_raw(struct job *job);
 /* Shows how many lines or sentences are answered, and how long the others may take. */
