@@ -196,6 +196,8 @@ bool rapt__processor_has(rapt_isa isa);
 /* Returns true if the processor has this instruction set and its extension for dot products of
    bytes: AVX512_VNNI, AVX-VNNI, or sdot on arm64. */
 bool rapt__processor_dots(rapt_isa isa);
+/* Returns true if the processor has RAPT_ISA_AVX512 and AVX512_BF16. */
+bool rapt__processor_bf16(void);
 bool rapt__processor_by_intel(void);
 
 /* ---- cache.c ---- */

@@ -39,6 +39,14 @@ bool rapt__processor_dots(rapt_isa isa)
     return isa == RAPT_ISA_AVX2 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 4 & 1;
 }
 
+bool rapt__processor_bf16(void)
+{
+    unsigned a, b, c, d;
+
+    return rapt__processor_has(RAPT_ISA_AVX512) && __get_cpuid_count(7, 1, &a, &b, &c, &d) &&
+           a >> 5 & 1;
+}
+
 bool rapt__processor_by_intel(void)
 {
     unsigned a, b, c, d;
@@ -75,6 +83,11 @@ bool rapt__processor_has(rapt_isa isa)
     return isa == RAPT_ISA_SCALAR || isa == RAPT_ISA_NEON;
 }
 
+bool rapt__processor_bf16(void)
+{
+    return false;
+}
+
 bool rapt__processor_by_intel(void)
 {
     return false;
@@ -89,6 +102,11 @@ bool rapt__processor_dots(rapt_isa isa)
 bool rapt__processor_has(rapt_isa isa)
 {
     return isa == RAPT_ISA_SCALAR;
+}
+
+bool rapt__processor_bf16(void)
+{
+    return false;
 }
 
 bool rapt__processor_by_intel(void)

@@ -30,8 +30,8 @@ set(lib ${PROJECT_SOURCE_DIR}/lib)
 file(GLOB wasm_sources CONFIGURE_DEPENDS ${lib}/base/*.c ${lib}/op/*.c ${lib}/attention/*.c ${lib}/attention/*/*.c
      ${lib}/model/*.c ${lib}/generate/*.c)
 list(FILTER wasm_sources EXCLUDE REGEX "/sleef_fallback[.]c$")
-list(APPEND wasm_sources ${lib}/kernel/choose.c ${lib}/kernel/int8_choose.c ${lib}/text/shortlist.c
-     ${lib}/format/posix/read.c)
+list(APPEND wasm_sources ${lib}/kernel/choose.c ${lib}/kernel/bf16_choose.c ${lib}/kernel/int8_choose.c
+     ${lib}/text/shortlist.c ${lib}/format/posix/read.c)
 file(GLOB_RECURSE wasm_headers CONFIGURE_DEPENDS ${lib}/*.h ${PROJECT_SOURCE_DIR}/include/*.h ${lib}/kernel/*.c)
 set(table ${CMAKE_CURRENT_BINARY_DIR}/wasm_table)
 set(scalar -DRAPT_SIMD_HEADER="simd_scalar.h")
@@ -39,7 +39,9 @@ add_custom_command(OUTPUT ${module}
     COMMAND ${wasm} ${scalar} -DRAPT_ISA=scalar -c ${lib}/kernel/table.c -o ${table}.o
     COMMAND ${wasm} ${scalar} -DRAPT_INT8=scalar "-DRAPT_INT8_HEADER=\"kernel/int8_scalar.h\""
             -c ${lib}/kernel/int8_table.c -o ${table}_int8.o
+    COMMAND ${wasm} ${scalar} -DRAPT_BF16=scalar "-DRAPT_BF16_HEADER=\"kernel/bf16_emulated.h\""
+            -c ${lib}/kernel/bf16_table.c -o ${table}_bf16.o
     COMMAND ${wasm} ${wasm_link} -o ${module} ${folder}/module.c ${wasm_sources} ${table}.o ${table}_int8.o
-            ${wasm_libraries}
+            ${table}_bf16.o ${wasm_libraries}
     DEPENDS ${folder}/module.c ${folder}/pthread.h ${folder}/module.cmake ${wasm_sources} ${wasm_headers}
     COMMENT "Compiling the library for pages to WebAssembly" VERBATIM)

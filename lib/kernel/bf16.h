@@ -1,0 +1,80 @@
+/* bf16.h - interface of the kernels that multiply bf16 numbers. There is one table of kernels for
+   each form: one for the instruction vdpbf16ps, and others that emulate it. All forms give the same
+   bits.
+
+   ARITHMETIC. Both factors are rounded to bf16, the upper half of a float: to nearest, ties to
+   even; denormals become zeros of their sign. A sum c of products of a and b, with start s, is
+
+       c = s;   for each pair of k, that is, k = 0, 2, 4 ...:
+           c = step(a[k+1], b[k+1], c);   c = step(a[k], b[k], c)
+
+   where an odd depth is padded with zeros. step(a, b, c) is a b + c as vdpbf16ps computes it:
+
+   - It rounds once, to nearest, ties to even.
+   - A denormal operand counts as a zero of its sign.
+   - A result whose magnitude is below 2^-126 after rounding to 24 bits, with any exponent, becomes
+     a zero of its sign.
+   - If an operand is NaN, the result is the first NaN of a, b and c, made quiet. An invalid
+     operation, such as infinity times zero, gives the NaN 0xffc00000.
+
+   The order of steps is fixed, so the bits depend neither on how a product is divided nor on the
+   number of threads. The emulation needs the default rounding mode of the host.
+
+   PAIRS. Factors are stored as pairs of adjacent k in 32 bits, with the odd k in the upper half.
+   Panels of pairs have 16 columns: pair j of column n is at (n/16)*panel + j*16 + n%16. */
+#ifndef RAPT_LIB_BF16_H
+#define RAPT_LIB_BF16_H
+
+#include "kernel/kernel.h"
+
+enum {
+    BF16_ROWS = 52,   /* maximum number of rows of a product */
+    BF16_DEPTH = 512, /* maximum depth */
+    BF16_PAIRS = BF16_DEPTH / 2
+};
+
+/* c[r][n] = start + sum over k of a[r][k] b[k][n], as defined above. Divisions of the depth must be
+   even. */
+struct bf16_block {
+    int rows, columns, depth;
+    const float *a; /* a[r][k] is at a[r*a_row + k*a_step]; one of the two strides should be 1 */
+    ptrdiff_t a_row, a_step;
+    const uint32_t *b; /* pairs in panels b_panel elements apart, padded with zeros */
+    ptrdiff_t b_panel;
+    float *c; /* c[r][n] is at c[r*c_row + (n/16)*c_panel + n%16] */
+    ptrdiff_t c_row, c_panel;
+    const float *bias; /* [columns]: start = bias[n]; NULL means start = 0 */
+    bool add;          /* start = c[r][n] instead; bias must be NULL */
+};
+
+enum bf16_form {
+    BF16_EMULATED, /* any machine */
+    BF16_AVX512    /* vdpbf16ps of 512 bits */
+};
+
+struct bf16_kernels {
+    const char *name;
+    enum bf16_form form;
+    void (*gemm)(const struct bf16_block *b);
+    /* Packs a panel of pairs from x[depth][columns], rows ld apart, with at most 16 columns. Pads
+       columns and an odd depth with zeros. */
+    void (*pack)(const float *x, ptrdiff_t ld, int columns, int depth, uint32_t *panel);
+};
+
+/* Rounds to bf16 for a product. Has no branches, so that compilers vectorize loops. */
+static inline uint32_t bf16_round(float x)
+{
+    uint32_t bits = half_bits_of(x), size = bits & 0x7fffffff;
+    uint32_t near = (bits + 0x7fff + (bits >> 16 & 1)) >> 16, quiet = bits >> 16 | 0x40;
+    uint32_t kept = size > 0x7f800000 ? quiet : near;
+    return size < 0x00800000 ? bits >> 16 & 0x8000 : kept;
+}
+
+/* ---- bf16_choose.c ---- */
+/* Returns the kernels of the best form that the instruction set and this processor have. */
+const struct bf16_kernels *rapt__bf16_kernels(rapt_isa isa);
+/* Returns the kernels that emulate the instruction with this instruction set, or NULL if this
+   machine cannot run them. */
+const struct bf16_kernels *rapt__bf16_emulation(rapt_isa isa);
+
+#endif

@@ -1,0 +1,68 @@
+/* bf16_emulated.h - products of pairs by fused multiply-add. Implements the operations that
+   bf16_gemm.c lists.
+
+   A step equals a fused multiply-add except for denormals and NaNs. Since factors are never
+   denormal, it suffices to look at sums: a sum that is not zero and has at most the magnitude
+   2^-126 may have been rounded as a denormal, and a final NaN may have the wrong bits. A tile in
+   which that happens is computed again, step by step. */
+#include <math.h>
+
+enum { VP_FORM = BF16_EMULATED, VP_ROWS = 4, VP_MAX_PANELS = 1, VP_GROUP = 16 };
+
+typedef struct {
+    vf odd, even;
+} vp;
+typedef struct {
+    vm tiny;         /* lanes with a sum that may have been rounded as a denormal */
+    unsigned number; /* lanes without a NaN */
+} vp_check;
+
+static inline vp vp_load(const uint32_t *p)
+{
+    float odd[LANES], even[LANES];
+    for (int i = 0; i < LANES; i++) {
+        odd[i] = half_float_of(p[i] & 0xffff0000);
+        even[i] = half_float_of(p[i] << 16);
+    }
+    return (vp){vf_load(odd), vf_load(even)};
+}
+static inline vp vp_splat(const uint32_t *p)
+{
+    return (vp){vf_splat(half_float_of(*p & 0xffff0000)), vf_splat(half_float_of(*p << 16))};
+}
+static inline vm vp_tiny(vf sum)
+{
+    vf size = vf_abs(sum);
+    return vm_and(vf_less(vf_zero(), size), vf_less(size, vf_splat(0x1.000002p-126f)));
+}
+/* Rounds once even in the scalar form, where vf_fma may round twice. */
+static inline vf vp_fma(vf a, vf b, vf c)
+{
+    float x[LANES], y[LANES], z[LANES];
+    if ((rapt_isa)VF_ISA != RAPT_ISA_SCALAR) return vf_fma(a, b, c);
+    vf_store(x, a), vf_store(y, b), vf_store(z, c);
+    for (int i = 0; i < LANES; i++) z[i] = fmaf(x[i], y[i], z[i]);
+    return vf_load(z);
+}
+static inline void vp_step(vf *sum, vp a, vp b, vp_check *check)
+{
+    vf odd = vp_fma(a.odd, b.odd, *sum);
+    *sum = vp_fma(a.even, b.even, odd);
+    check->tiny = vm_or(check->tiny, vm_or(vp_tiny(odd), vp_tiny(*sum)));
+}
+static inline vp_check vp_check_none(void)
+{
+    return (vp_check){vf_less(vf_zero(), vf_zero()), 0xffff};
+}
+static inline void vp_check_start(vp_check *check, vf sum)
+{
+    check->tiny = vm_or(check->tiny, vp_tiny(sum));
+}
+static inline void vp_check_end(vp_check *check, vf sum)
+{
+    check->number &= vm_bits(vf_equal(sum, sum));
+}
+static inline bool vp_check_failed(const vp_check *check)
+{
+    return vm_bits(check->tiny) != 0 || check->number != 0xffff;
+}

@@ -1,0 +1,274 @@
+/* bf16_gemm.c - the product of bf16 numbers that bf16.h defines, in one thread. Rows of a are
+   rounded and packed tile by tile, and each tile is multiplied by the packed panels of b. Each form
+   implements these operations in the file that RAPT_BF16_HEADER names:
+
+     vp                      sixteen pairs
+     vp_load(p) vp_splat(p)  sixteen pairs; the same pair sixteen times
+     vp_step(&sum,a,b,&c)    adds the products of both elements of the pairs, the odd one first
+     vp_check                tells whether all steps of a tile were exact
+     vp_check_none()         its initial value
+     vp_check_start(&c,sum)  records the start of a sum
+     vp_check_end(&c,sum)    records the end of a sum
+     vp_check_failed(&c)     true if the tile has to be computed again, step by step
+     VP_FORM                 the form
+     VP_ROWS, VP_MAX_PANELS  the register tile
+     VP_GROUP                a multiple of VP_ROWS, at most 16 */
+#include <assert.h>
+#include <math.h>
+
+/* Rows of a are packed in groups of at most VP_GROUP rows, as [pairs][16]. */
+enum { VP_SLOTS = LANES, VP_GROUPS = (BF16_ROWS + VP_GROUP - 1) / VP_GROUP };
+
+_Static_assert(VP_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
+_Static_assert((int)VP_GROUP <= (int)VP_SLOTS, "a group has a slot for each row");
+
+/* ---- one step, exactly ---- */
+
+static inline bool bf16_nan(float x)
+{
+    return (half_bits_of(x) & 0x7fffffff) > 0x7f800000;
+}
+
+static inline float bf16_quiet(float x)
+{
+    return half_float_of(half_bits_of(x) | 0x00400000);
+}
+
+static inline float bf16_flush(float x)
+{
+    uint32_t bits = half_bits_of(x);
+    return (bits & 0x7f800000) == 0 ? half_float_of(bits & 0x80000000) : x;
+}
+
+/* Computes step(a, b, c) of bf16.h. If the fused multiply-add returns at most 2^-126, it may have
+   rounded to a multiple of 2^-149 instead of 24 bits. The sum in double precision then tells what
+   24 bits give: a value that is at least half a unit below 2^-126 becomes zero. Near that bound the
+   sum has at most 27 bits, so it is exact. */
+static float bf16_step(float a, float b, float c)
+{
+    a = bf16_flush(a), b = bf16_flush(b), c = bf16_flush(c);
+    float sum = fmaf(a, b, c);
+    if (bf16_nan(sum))
+        return bf16_nan(a)   ? bf16_quiet(a)
+               : bf16_nan(b) ? bf16_quiet(b)
+               : bf16_nan(c) ? bf16_quiet(c)
+                             : half_float_of(0xffc00000);
+    if (fabsf(sum) > 0x1p-126f) return sum;
+    double exact = (double)a * (double)b + (double)c;
+    return fabs(exact) < 0x1p-126 - 0x1p-151 ? copysignf(0, sum) : copysignf(0x1p-126f, sum);
+}
+
+static float bf16_chain(float sum, const uint32_t *a, const uint32_t *b, int pairs)
+{
+    for (int j = 0; j < pairs; j++, a += VP_SLOTS, b += LANES) {
+        sum = bf16_step(half_float_of(*a & 0xffff0000), half_float_of(*b & 0xffff0000), sum);
+        sum = bf16_step(half_float_of(*a << 16), half_float_of(*b << 16), sum);
+    }
+    return sum;
+}
+
+/* ---- packing ---- */
+
+/* Rounds sixteen pairs. */
+static inline void bf16_join(const float *restrict even, const float *restrict odd,
+                             uint32_t *restrict to)
+{
+    for (int n = 0; n < LANES; n++) to[n] = bf16_round(even[n]) | bf16_round(odd[n]) << 16;
+}
+
+/* Writes sixteen pairs per two rows of x. */
+static void bf16_pack(const float *x, ptrdiff_t ld, int columns, int depth, uint32_t *panel)
+{
+    float rows[2][LANES] = {{0}};
+    for (int k = 0; k < depth; k += 2, panel += LANES, x += 2 * ld) {
+        const bool odd = k + 1 < depth;
+        if (columns == LANES && odd) {
+            bf16_join(x, x + ld, panel);
+            continue;
+        }
+        memcpy(rows[0], x, sizeof *x * (size_t)columns);
+        if (odd) memcpy(rows[1], x + ld, sizeof *x * (size_t)columns);
+        if (!odd) memset(rows[1], 0, sizeof rows[1]);
+        bf16_join(rows[0], rows[1], panel);
+    }
+}
+
+/* Packs rows of adjacent elements, sixteen elements of each row at a time. */
+static void bf16_pack_rows(const float *x, ptrdiff_t row, int rows, int depth, uint32_t *group)
+{
+    for (int k = 0; k < depth; k += LANES) {
+        float lines[LANES][LANES];
+        vf columns[LANES];
+        const int count = rapt__min(depth - k, LANES);
+        for (int r = 0; r < LANES; r++)
+            columns[r] = r < rows ? vf_load_partial(x + r * row + k, (size_t)count, 0) : vf_zero();
+        vf_transpose(columns);
+        for (int i = 0; i < LANES; i++) vf_store(lines[i], columns[i]);
+        for (int i = 0; i < count; i += 2, group += VP_SLOTS)
+            bf16_join(lines[i], lines[i + 1], group);
+    }
+}
+
+/* Packs a group, rows [row, row + rows) of a. */
+static void bf16_pack_group(const struct bf16_block *b, int row, int rows, uint32_t *group)
+{
+    const float *a = b->a + row * b->a_row;
+    if (b->a_step == 1)
+        bf16_pack_rows(a, b->a_row, rows, b->depth, group);
+    else if (b->a_row == 1)
+        bf16_pack(a, b->a_step, rows, b->depth, group);
+    else
+        for (int r = 0; r < rows; r++)
+            for (int k = 0; k < b->depth; k += 2) {
+                uint32_t odd = 0, *to = group + (ptrdiff_t)k / 2 * VP_SLOTS + r;
+                const float *from = a + r * b->a_row + k * b->a_step;
+                if (k + 1 < b->depth) odd = bf16_round(from[b->a_step]);
+                *to = bf16_round(*from) | odd << 16;
+            }
+}
+
+/* ---- multiplying ---- */
+
+/* One register tile: `rows` rows from `row` on, and `columns` columns from the first of `panel` on.
+ */
+struct bf16_place {
+    const uint32_t *a; /* the packed rows */
+    int row, rows, panel, columns;
+};
+
+/* Returns the address of the first sum of row r and panel q of a tile. */
+static inline float *bf16_sums(const struct bf16_block *g, const struct bf16_place *at, int r,
+                               int q)
+{
+    return g->c + (at->row + r) * g->c_row + (at->panel + q) * g->c_panel;
+}
+
+/* Computes a tile step by step. */
+static void bf16_tile_exact(const struct bf16_block *g, const struct bf16_place *at)
+{
+    for (int r = 0; r < at->rows; r++)
+        for (int n = 0; n < at->columns; n++) {
+            const int q = n / LANES, lane = n % LANES;
+            const uint32_t *b = g->b + (at->panel + q) * g->b_panel + lane;
+            float *c = bf16_sums(g, at, r, q) + lane;
+            float start = g->add ? *c : g->bias ? g->bias[(ptrdiff_t)at->panel * LANES + n] : 0;
+            *c = bf16_chain(start, at->a + r, b, rapt__ceil_div(g->depth, 2));
+        }
+}
+
+/* Computes a tile. rows and panels are constants where this is inlined. */
+static inline __attribute__((always_inline)) void
+bf16_tile(int rows, int panels, const struct bf16_block *g, const struct bf16_place *at)
+{
+    const uint32_t *a = at->a, *b = g->b + at->panel * g->b_panel;
+    const float *bias = g->bias ? g->bias + (ptrdiff_t)at->panel * LANES : NULL;
+    const bool whole = at->columns == panels * LANES; /* otherwise there is one panel */
+    vf sum[VP_ROWS * VP_MAX_PANELS];
+    vp_check check = vp_check_none();
+    UNROLL
+    for (int r = 0; r < rows; r++) {
+        UNROLL
+        for (int q = 0; q < panels; q++) {
+            const float *from = bias ? bias + q * LANES : bf16_sums(g, at, r, q);
+            vf start = vf_zero();
+            if (g->add || bias) start = whole ? vf_load(from) : vf_load_n(from, at->columns, 0);
+            vp_check_start(&check, start);
+            sum[r * panels + q] = start;
+        }
+    }
+    for (int k = 0; k < g->depth; k += 2) {
+        vp right[VP_MAX_PANELS];
+        UNROLL
+        for (int q = 0; q < panels; q++) right[q] = vp_load(b + q * g->b_panel);
+        UNROLL
+        for (int r = 0; r < rows; r++) {
+            vp left = vp_splat(a + r);
+            UNROLL
+            for (int q = 0; q < panels; q++) vp_step(&sum[r * panels + q], left, right[q], &check);
+        }
+        a += VP_SLOTS;
+        b += LANES;
+    }
+    UNROLL
+    for (int i = 0; i < rows * panels; i++) vp_check_end(&check, sum[i]);
+    if (vp_check_failed(&check)) {
+        bf16_tile_exact(g, at);
+        return;
+    }
+    UNROLL
+    for (int r = 0; r < rows; r++) {
+        UNROLL
+        for (int q = 0; q < panels; q++) {
+            float *to = bf16_sums(g, at, r, q);
+            if (whole)
+                vf_store(to, sum[r * panels + q]);
+            else
+                vf_store_n(to, sum[r * panels + q], at->columns);
+        }
+    }
+}
+
+/* Computes the tiles of `width` panels and `rows` rows as long as they fit, and moves `at` on. */
+static inline __attribute__((always_inline)) void
+bf16_run(int rows, int width, const struct bf16_block *g, struct bf16_place *at, int last)
+{
+    for (; at->panel + width <= last; at->panel += width) {
+        at->columns = rapt__min(width * LANES, g->columns - at->panel * LANES);
+        if (width > 1 && at->columns < width * LANES) return; /* the last panel is not full */
+        bf16_tile(rows, width, g, at);
+    }
+}
+
+/* Computes panels [at->panel, last) of a tile's rows, two at a time if the registers suffice. */
+static inline __attribute__((always_inline)) void bf16_row(int rows, const struct bf16_block *g,
+                                                           struct bf16_place *at, int last)
+{
+    if (VP_MAX_PANELS > 1) bf16_run(rows, VP_MAX_PANELS, g, at, last);
+    bf16_run(rows, 1, g, at, last);
+}
+
+static void bf16_row_any(const struct bf16_block *g, struct bf16_place *at, int last)
+{
+    switch (at->rows < VP_ROWS ? at->rows : 0) {
+#define TILE_CASE(rows, height)                                                                    \
+    case rows:                                                                                     \
+        if (rows < VP_ROWS) bf16_row(rows < VP_ROWS ? rows : 1, g, at, last);                      \
+        break;
+#include "kernel/tile_rows.def"
+#undef TILE_CASE
+    default:
+        bf16_row(VP_ROWS, g, at, last);
+    }
+}
+
+/* Multiplies a group by panels [first, last), tile by tile. */
+static void bf16_group(const struct bf16_block *g, const uint32_t *group, int row, int rows,
+                       int first, int last)
+{
+    for (int r = 0; r < rows; r += VP_ROWS) {
+        struct bf16_place at = {
+            .a = group + r, .row = row + r, .rows = rapt__min(rows - r, VP_ROWS), .panel = first};
+        bf16_row_any(g, &at, last);
+    }
+}
+
+/* The rows are split into groups whose sizes differ by at most one. All groups are multiplied by
+   the same few panels before the next ones. */
+static void bf16_gemm(const struct bf16_block *g)
+{
+    _Alignas(64) uint32_t packed[VP_GROUPS * BF16_PAIRS * VP_SLOTS];
+    const int groups = rapt__ceil_div(g->rows, VP_GROUP);
+    const int height = g->rows / groups, tall = g->rows % groups;
+    const int panels = rapt__ceil_div(g->columns, LANES);
+    const ptrdiff_t size = (ptrdiff_t)rapt__ceil_div(g->depth, 2) * VP_SLOTS;
+    assert(g->rows <= BF16_ROWS && g->depth <= BF16_DEPTH);
+    for (int i = 0, row = 0, rows; i < groups; i++, row += rows) {
+        rows = height + (i < tall);
+        bf16_pack_group(g, row, rows, packed + i * size);
+    }
+    for (int n = 0; n < panels; n += VP_MAX_PANELS)
+        for (int i = 0, row = 0, rows; i < groups; i++, row += rows) {
+            rows = height + (i < tall);
+            bf16_group(g, packed + i * size, row, rows, n, rapt__min(n + VP_MAX_PANELS, panels));
+        }
+}
