@@ -5,9 +5,10 @@
      backward_input    dx[rows][in] = dy W
      backward_weight   dW[in][out] += x' dy
 
-   computed in float by the built-in product, by OpenBLAS as the library calls it ("inside": true,
-   for shapes that it would pass on), and by OpenBLAS on plain matrices with its own threads; or,
-   with --precision, the forward pass with weights of 8 or 16 bits (gemm_precision.c). */
+   computed in float by the built-in product, in bf16 as in training, by OpenBLAS as the library
+   calls it ("inside": true, for shapes that it would pass on), and by OpenBLAS on plain matrices
+   with its own threads; or, with --precision, the forward pass with weights of 8 or 16 bits
+   (gemm_precision.c). */
 #include "bench.h"
 #include "op/op.h"
 
@@ -16,7 +17,10 @@
 enum pass { FORWARD, BACKWARD_INPUT, BACKWARD_WEIGHT };
 static const char *const pass_names[] = {"forward", "backward_input", "backward_weight"};
 
-enum backend { BUILTIN, INSIDE, OPENBLAS, BACKENDS };
+enum backend { BUILTIN, BF16, INSIDE, OPENBLAS, BACKENDS };
+static const char *const backend_names[] = {"builtin", "bf16", "openblas", "openblas"};
+static const struct products *const backend_products[BACKENDS] = {
+    [BF16] = &rapt__products_bf16, [INSIDE] = &rapt__products_all};
 
 enum { ALWAYS, SLOW, SCALING }; /* SLOW: skipped by --quick; SCALING: run by perf_scaling */
 
@@ -51,8 +55,8 @@ static void work(struct team *team, void *argument)
 {
     const struct job *j = argument;
     const struct layer *l = j->layer;
-    const struct exec_context c = {team, rapt__kernels(), j->pack,
-                                   j->backend == INSIDE ? &rapt__products_all : NULL, NULL};
+    const struct exec_context c = {team, rapt__kernels(), j->pack, backend_products[j->backend],
+                                   NULL};
     const struct linear linear = {.weight = j->weight, .in = l->in, .out = l->out};
     for (int i = 0; i < j->count; i++) {
         if (l->pass == FORWARD)
@@ -123,8 +127,7 @@ static void measure_gemm(struct bench *b, struct job *j)
     const struct layer *l = j->layer;
     use_threads(j->threads);
     json_t *more =
-        json_pack("{s:s, s:s}", "backend", j->backend == BUILTIN ? "builtin" : "openblas", "pass",
-                  pass_names[l->pass]);
+        json_pack("{s:s, s:s}", "backend", backend_names[j->backend], "pass", pass_names[l->pass]);
     if (j->backend == INSIDE) json_object_set_new(more, "inside", json_true());
     if (j->backend == BUILTIN && l->pass == FORWARD)
         json_object_set_new(more, "packed", json_true());
@@ -140,7 +143,7 @@ static void measure_gemm(struct bench *b, struct job *j)
    among them, from OpenBLAS. */
 static bool serves(enum backend backend, const struct layer *l)
 {
-    if (backend == BUILTIN) return true;
+    if (backend == BUILTIN || backend == BF16) return true;
     if (backend == OPENBLAS) return have_openblas;
     return rapt__openblas_load(NULL) == RAPT_OK && l->rows >= 512;
 }
@@ -149,9 +152,8 @@ static bool wanted(struct bench *b, const struct layer *l, enum backend backend)
 {
     if (b->only && strcmp(b->only, "scaling") == 0)
         return l->when == SCALING && backend == BUILTIN && bench_wants(b, "scaling", "scaling");
-    return !(b->quick && l->when == SLOW) &&
-           (bench_wants(b, "gemm", pass_names[l->pass]) ||
-            bench_wants(b, backend == BUILTIN ? "builtin" : "openblas", "gemm"));
+    return !(b->quick && l->when == SLOW) && (bench_wants(b, "gemm", pass_names[l->pass]) ||
+                                              bench_wants(b, backend_names[backend], "gemm"));
 }
 
 static void measure_layer(struct bench *b, const struct layer *l, int threads)
@@ -186,7 +188,8 @@ int main(int argc, char **argv)
 {
     struct bench b;
     int code = bench_begin(&b, argc, argv, "Measures matrix products of linear layers.",
-                           "gemm, forward, backward_input, backward_weight, builtin, openblas, "
+                           "gemm, forward, backward_input, backward_weight, builtin, bf16, "
+                           "openblas, "
                            "scaling");
     if (code != BENCH_GO_ON) return code;
     bool narrow = b.precision > RAPT_PRECISION_F32;

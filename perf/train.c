@@ -35,9 +35,11 @@ static void measure_train(struct bench *b, const struct training *s, int threads
     j.target =
         training_tokens(s->pairs, s->length + 1, s->vocab, 2); /* the last token is not an input */
     struct timing time = bench_time(b, step, &j);
-    json_t *more = json_pack("{s:s, s:f}", "backend",
-                             products == RAPT_PRODUCTS_OPENBLAS ? "openblas" : "builtin",
-                             "tokens_per_second", s->pairs * s->length / time.fastest);
+    const char *backend = products == RAPT_PRODUCTS_OPENBLAS ? "openblas"
+                          : products == RAPT_PRODUCTS_BF16   ? "bf16"
+                                                             : "builtin";
+    json_t *more = json_pack("{s:s, s:f}", "backend", backend, "tokens_per_second",
+                             s->pairs * s->length / time.fastest);
     bench_line(b, &(struct result){.name = "train_step",
                                    .shape = training_shape(s),
                                    .threads = threads,
@@ -60,6 +62,7 @@ int main(int argc, char **argv)
             const struct training *s = &trainings[b.check ? TRAININGS : n];
             if (!bench_wants(&b, "train_step", trainings[n].label)) continue;
             measure_train(&b, s, b.threads[i], RAPT_PRODUCTS_BUILTIN);
+            measure_train(&b, s, b.threads[i], RAPT_PRODUCTS_BF16);
             if (!b.quick && rapt__openblas_load(NULL) == RAPT_OK)
                 measure_train(&b, s, b.threads[i], RAPT_PRODUCTS_OPENBLAS);
         }

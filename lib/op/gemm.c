@@ -1,6 +1,6 @@
-/* gemm.c - c = a b with a team. Passes a product to OpenBLAS if the context asks for that and the
-   product is large enough, and to the built-in kernels otherwise. The choice depends only on the
-   shape of the weights and the number of rows. */
+/* gemm.c - c = a b with a team. Computes a product in bf16 if the context asks for that, passes it
+   to OpenBLAS if the context asks for that and the product is large enough, and to the built-in
+   kernels otherwise. The choice depends only on the shape of the weights and the number of rows. */
 #include "op/gemm.h"
 
 /* Returns true if the context asks for OpenBLAS for this product of a layer with weights
@@ -16,7 +16,9 @@ static bool wanted(const struct products *p, const struct gemm *g)
 
 void rapt__gemm(const struct exec_context *exec, const struct gemm *g)
 {
-    if (!g->half && wanted(exec->openblas, g) && rapt__gemm_openblas_serves(g))
+    if (!g->half && exec->products && exec->products->bf16)
+        rapt__gemm_bf16(exec, g);
+    else if (!g->half && wanted(exec->products, g) && rapt__gemm_openblas_serves(g))
         rapt__gemm_openblas(exec, g);
     else
         rapt__gemm_builtin(exec, g);

@@ -29,9 +29,10 @@ struct gemm {
                                    with ACTIVATION_NONE */
 };
 
-/* These three functions end at a barrier. */
+/* These four functions end at a barrier. */
 void rapt__gemm(const struct exec_context *exec,
-                const struct gemm *g); /* calls one of the two below */
+                const struct gemm *g); /* calls one of the three below */
+void rapt__gemm_bf16(const struct exec_context *exec, const struct gemm *g);
 void rapt__gemm_builtin(const struct exec_context *exec, const struct gemm *g);
 void rapt__gemm_openblas(const struct exec_context *exec, const struct gemm *g);
 /* Returns true if OpenBLAS is loaded and worth its overhead for this shape. */

@@ -19,7 +19,7 @@ struct exec_context {
     struct team *team;
     const struct kernels *kernels;
     float *pack; /* [PACK_FLOATS] packed operands of matrix products, shared by the team */
-    const struct products *openblas; /* which products OpenBLAS computes; NULL if none */
+    const struct products *products; /* how products are computed; NULL: by the built-in kernels */
     const struct observer *observer; /* sees the inputs of layers; NULL if there is none */
 };
 enum { PACK_FLOATS = 1 << 19 };
@@ -28,7 +28,7 @@ enum { WIDE = 4 * LANES };
 
 struct linear; /* declared below */
 
-/* ---- products.c: decides whether OpenBLAS or the built-in kernels compute a product ---- */
+/* ---- products.c: decides how products of floats are computed ---- */
 /* The three products of a layer: y, dx and dW (linear.c). */
 enum product { PRODUCT_FORWARD, PRODUCT_INPUT, PRODUCT_WEIGHT, PRODUCTS };
 /* The products of layers with weights [out][in] that OpenBLAS computes. */
@@ -41,10 +41,11 @@ struct products {
     /* If true, OpenBLAS computes every product that is large enough; otherwise only the products
        marked in shapes. */
     bool all;
+    bool bf16; /* every product is computed in bf16 (kernel/bf16.h), and none by OpenBLAS */
     int count;
     struct product_shape shapes[PRODUCT_SHAPES];
 };
-extern const struct products rapt__products_all;
+extern const struct products rapt__products_all, rapt__products_bf16;
 /* Returns the entry for `out` outputs and `in` inputs, or NULL if there is none. */
 const struct product_shape *rapt__products_find(const struct products *p, int out, int in);
 /* Returns true if OpenBLAS should compute a product with weights [out][in]. p may be NULL, which

@@ -7,6 +7,7 @@
 #include <time.h>
 
 const struct products rapt__products_all = {.all = true};
+const struct products rapt__products_bf16 = {.bf16 = true};
 
 const struct product_shape *rapt__products_find(const struct products *p, int out, int in)
 {
@@ -57,7 +58,7 @@ static bool openblas_wins(const struct exec_context *c, const struct trial *t, e
     for (int n = 0; n <= TRIES; n++)
         for (int by = 0; by < 2; by++) {
             struct exec_context own = *c;
-            own.openblas = by ? &rapt__products_all : NULL;
+            own.products = by ? &rapt__products_all : NULL;
             double start = seconds();
             compute_product(&own, t, kind);
             double time = seconds() - start;

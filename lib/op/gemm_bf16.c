@@ -1,0 +1,143 @@
+/* gemm_bf16.c - c = a b with a team, where both factors are rounded to bf16 (kernel/bf16.h).
+
+   b is rounded and packed block by block into exec->pack, as in gemm_builtin.c: while one half is
+   being multiplied, the other is filled with the next block. Members take units of rows and panels
+   by tickets, and round and pack the rows of a for each unit. Blocks have an even depth, except the
+   last one, and each is added to the sums so far, so no division changes a bit. */
+#include "kernel/bf16.h"
+#include "op/gemm.h"
+
+enum {
+    PACK_HALF = PACK_FLOATS / 2, /* pairs of a block of b */
+    BLOCK_COLUMNS = PACK_HALF / BF16_PAIRS,
+    UNIT_PANELS = 32, /* maximum number of panels of a unit */
+    LEAST_PANELS = 4,
+    PACK_GRAIN = 4 /* panels packed at a time */
+};
+
+_Static_assert(sizeof(uint32_t) == sizeof(float), "a pair takes the memory of a float");
+_Static_assert((int)BF16_ROWS == (int)GEMM_UNIT_ROWS, "units fit the kernel");
+
+struct block { /* columns [column, column + columns) and depth [k, k + depth) of b */
+    int column, columns, k, depth;
+    uint32_t *pairs;
+};
+
+/* Returns the number of elements of a panel of a block. */
+static ptrdiff_t panel_size(const struct block *b)
+{
+    return (ptrdiff_t)rapt__ceil_div(b->depth, 2) * LANES;
+}
+
+/* Returns block number `index`. Blocks advance along the depth first. After the last block,
+   `columns` is 0. */
+static struct block block_at(const struct exec_context *exec, const struct gemm *g, int index)
+{
+    int down = rapt__ceil_div(g->depth, BF16_DEPTH);
+    struct block b = {.column = index / down * BLOCK_COLUMNS, .k = index % down * BF16_DEPTH};
+    if (b.column >= g->columns) return b;
+    b.columns = rapt__min(g->columns - b.column, BLOCK_COLUMNS);
+    b.depth = rapt__min(g->depth - b.k, BF16_DEPTH);
+    b.pairs = (uint32_t *)exec->pack + (ptrdiff_t)(index % 2) * PACK_HALF;
+    return b;
+}
+
+static void pack_panel(const struct exec_context *exec, const struct gemm *g, const struct block *b,
+                       int panel)
+{
+    const struct bf16_kernels *kernels = rapt__bf16_kernels(exec->kernels->isa);
+    _Alignas(64) float transposed[BF16_DEPTH * LANES];
+    const ptrdiff_t column = b->column + (ptrdiff_t)panel * LANES;
+    const float *from = g->b;
+    ptrdiff_t step = LANES;
+    int columns = rapt__min(b->columns - panel * LANES, LANES);
+    if (g->form == GEMM_TRANSPOSED) {
+        exec->kernels->transpose_panels(g->b, g->columns, b->k, b->depth, (int)(column / LANES), 1,
+                                        transposed);
+        from = transposed;
+    } else if (g->form == GEMM_PANELS) {
+        from += column * g->depth + (ptrdiff_t)b->k * LANES;
+    } else {
+        step = g->b_row;
+        from += b->k * step + column;
+    }
+    kernels->pack(from, step, columns, b->depth, b->pairs + panel * panel_size(b));
+}
+
+/* Divides a block into units, with several for each member of a team. */
+static struct gemm_partition partition(const struct exec_context *exec, const struct gemm *g,
+                                       const struct block *b)
+{
+    int team = exec->team->size, panels = rapt__ceil_div(b->columns, LANES);
+    struct gemm_partition p = {.row_parts = rapt__ceil_div(g->rows, GEMM_UNIT_ROWS)};
+    p.rows = rapt__ceil_div(g->rows, p.row_parts);
+    p.row_parts = rapt__ceil_div(g->rows, p.rows);
+    p.panels = rapt__ceil_div(panels * p.row_parts, team > 1 ? 4 * team : 1);
+    p.panels = rapt__min(rapt__round_up(p.panels, 2), UNIT_PANELS);
+    p.panels =
+        rapt__gemm_even_panels(team, p.row_parts, panels, rapt__max(p.panels, 2 * LEAST_PANELS));
+    p.panel_parts = rapt__ceil_div(panels, p.panels);
+    return p;
+}
+
+static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
+                          const struct block *b, const struct gemm_partition *split, int index)
+{
+    const ptrdiff_t row = (ptrdiff_t)(index % split->row_parts) * split->rows;
+    const ptrdiff_t panel = (ptrdiff_t)(index / split->row_parts) * split->panels;
+    const bool add = g->add || b->k > 0;
+    const struct bf16_block p = {
+        .rows = rapt__min(g->rows - (int)row, split->rows),
+        .columns = rapt__min(b->columns - (int)panel * LANES, split->panels * LANES),
+        .depth = b->depth,
+        .a = g->a + row * g->a_row + b->k * g->a_step,
+        .a_row = g->a_row,
+        .a_step = g->a_step,
+        .b = b->pairs + panel * panel_size(b),
+        .b_panel = panel_size(b),
+        .c = g->c + row * g->c_row + (b->column / LANES + panel) * g->c_panel,
+        .c_row = g->c_row,
+        .c_panel = g->c_panel,
+        .add = add,
+        .bias = add || !g->bias ? NULL : g->bias + b->column + panel * LANES,
+    };
+    rapt__bf16_kernels(exec->kernels->isa)->gemm(&p);
+    if (g->activation == ACTIVATION_NONE || b->k + b->depth < g->depth) return;
+    float *out = g->activated + (p.c - g->c);
+    for (int r = 0; r < p.rows; r++)
+        exec->kernels->activate(g->activation, p.c + r * p.c_row, out + r * p.c_row,
+                                (size_t)p.columns);
+}
+
+/* Runs one phase: packs the block `next` and multiplies the block `now`. Either may be empty. */
+static void run_phase(const struct exec_context *exec, const struct gemm *g,
+                      const struct block *now, const struct block *next)
+{
+    int panels = rapt__ceil_div(next->columns, LANES), packs = rapt__ceil_div(panels, PACK_GRAIN);
+    struct gemm_partition split = {0};
+    if (now->columns) split = partition(exec, g, now);
+    int units = split.row_parts * split.panel_parts;
+    for (int t; (t = rapt__team_take(exec->team)) < packs + units;) {
+        if (t >= packs) {
+            multiply_unit(exec, g, now, &split, t - packs);
+            continue;
+        }
+        int first = t * PACK_GRAIN, last = rapt__min(first + PACK_GRAIN, panels);
+        for (int panel = first; panel < last; panel++) pack_panel(exec, g, next, panel);
+    }
+    rapt__team_barrier(exec->team);
+}
+
+void rapt__gemm_bf16(const struct exec_context *exec, const struct gemm *g)
+{
+    if (g->rows == 0 || g->columns == 0 || g->depth == 0) {
+        rapt__gemm_builtin(exec, g); /* no products: the same result */
+        return;
+    }
+    struct block now = {0}, next;
+    for (int i = 0; i == 0 || now.columns; i++) {
+        next = block_at(exec, g, i);
+        run_phase(exec, g, &now, &next);
+        now = next;
+    }
+}
