@@ -27,11 +27,17 @@ typedef enum rapt_products {
     RAPT_PRODUCTS_OPENBLAS, /* OpenBLAS: the same bits for any number of threads.
                                rapt_trainer_create loads it into the process, where it stays, or
                                returns RAPT_BAD_ARGUMENT if it is not installed */
-    RAPT_PRODUCTS_AUTO      /* the faster of the two, for each shape of weights and each of its
+    RAPT_PRODUCTS_AUTO,     /* the faster of the two, for each shape of weights and each of its
                                three products: rapt_trainer_create measures both for a few tenths of
                                a second. If OpenBLAS is not installed, the built-in products are
                                used. A checkpoint stores the choice, so a resumed run has the same
                                bits; another run may choose differently */
+    RAPT_PRODUCTS_BF16 /* this library, with both factors rounded to bf16 and sums in floats, in
+                          the order and with the rounding of the instruction vdpbf16ps.
+                          Parameters, moments, norms, attention and softmax stay floats. On
+                          processors with AVX512_BF16 this is up to twice as fast as floats. All
+                          others emulate the instruction, which is slower than floats. The bits
+                          are the same on all of them, for any number of threads */
 } rapt_products;
 
 /* The baseline that is subtracted from the rewards of sampled keys. A reward is a negative sum of
@@ -317,10 +323,10 @@ RAPT_API rapt_status rapt_train_shards_step(rapt_trainer *trainer, const rapt_sh
 RAPT_API void rapt_train_shards_discard(rapt_trainer *trainer);
 
 /* Returns a description, for human readers, of how this trainer computes matrix products:
-   "built-in", "OpenBLAS: all large products", or a list of the products that OpenBLAS computes, for
-   example "OpenBLAS: y 2048x512, dW 512x2048". An entry is y, dx or dW, followed by the shape of
-   the weights (outputs x inputs). The string belongs to the trainer and is valid until its next
-   call. Returns NULL for NULL. */
+   "built-in", "bf16", "bf16, emulated", "OpenBLAS: all large products", or a list of the products
+   that OpenBLAS computes, for example "OpenBLAS: y 2048x512, dW 512x2048". An entry is y, dx or dW,
+   followed by the shape of the weights (outputs x inputs). The string belongs to the trainer and is
+   valid until its next call. Returns NULL for NULL. */
 RAPT_API const char *rapt_trainer_products(const rapt_trainer *trainer);
 
 /* Sets the peak learning rate; the schedule continues. If the rate is outside the range of

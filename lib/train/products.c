@@ -1,6 +1,7 @@
-/* products.c - decides which matrix products of a trainer OpenBLAS computes: all, none, or only
-   those that it computes faster on this machine. The decision is stored in checkpoints as bits, and
-   is also available as text. */
+/* products.c - decides how the matrix products of a trainer are computed: in bf16, or by OpenBLAS,
+   which computes all, none, or only those that it computes faster on this machine. The decision is
+   stored in checkpoints as bits, and is also available as text. */
+#include "kernel/bf16.h"
 #include "train/train.h"
 
 #include <stdio.h>
@@ -99,6 +100,9 @@ static void describe_products(const struct products *p, char text[PRODUCTS_TEXT]
         append_product(text, one);
     }
     if (p->all) append_product(text, "OpenBLAS: all large products");
+    if (p->bf16) append_product(text, "bf16");
+    if (p->bf16 && rapt__bf16_kernels(rapt_isa_used())->form == BF16_EMULATED)
+        append_product(text, ", emulated");
     if (!text[0]) append_product(text, "built-in");
 }
 
@@ -123,6 +127,7 @@ static void choose_by_measuring(rapt_trainer *t)
 void rapt__products_choose(rapt_trainer *t)
 {
     t->products.all = t->options.products == RAPT_PRODUCTS_OPENBLAS;
+    t->products.bf16 = t->options.products == RAPT_PRODUCTS_BF16;
     if (t->options.products == RAPT_PRODUCTS_AUTO && rapt__openblas_load(NULL) == RAPT_OK)
         choose_by_measuring(t);
     describe_products(&t->products, t->products_text);

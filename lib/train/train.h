@@ -71,7 +71,7 @@ struct rapt_trainer {
     bool added;            /* a gradient was added since the last step, even if it had no tokens */
     rapt_report sums;      /* sums over the batches since the last step */
     struct shards shards;
-    struct products products; /* products that OpenBLAS computes */
+    struct products products; /* how products are computed */
     char products_text[PRODUCTS_TEXT];
     struct trainer_state state;
 };

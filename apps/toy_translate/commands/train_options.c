@@ -133,6 +133,8 @@ static int add_training(struct training *t, struct option_row *rows, int count)
         seed_row(&r->seed),
         {"products", OPTION_CHOICE, &r->products, "builtin|openblas|auto",
          "library that computes matrix products; auto: the faster one for each shape, measured at the start [builtin]", 0, 0, 0},
+        {"precision", OPTION_CHOICE, &r->precision, "f32|bf16",
+         "precision of the factors of matrix products; bf16 is faster on processors with AVX512_BF16, and much slower on others [f32]", 0, 0, 0},
         threads_row(&r->threads),
         {"memory-limit", OPTION_REAL, &r->memory_limit, "MB", "limit of memory: keep fewer pairs in memory to stay below it, or fail; the result is the same", 0.001, 1e12, 0},
     };

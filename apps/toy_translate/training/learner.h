@@ -80,6 +80,7 @@ static inline bool leads(const struct learner *learner)
 
 /* ---- prepare.c ---- */
 int prepare(struct learner *learner, struct data *data);
+bool trains_in_bf16(const struct recipe *recipe);
 rapt_train_limits train_limits(const struct learner *learner); /* of its trainer */
 size_t max_tokens(const struct learner *learner);   /* of a sentence, including begin and end */
 size_t shard_budget(const struct learner *learner); /* tokens of either side in one shard */

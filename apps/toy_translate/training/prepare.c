@@ -48,12 +48,27 @@ static int create_model(struct learner *learner, const struct pairs *sample)
     return failed("%s", why.text);
 }
 
+bool trains_in_bf16(const struct recipe *recipe)
+{
+    return recipe->precision != NULL && strcmp(recipe->precision, "bf16") == 0;
+}
+
+static int set_bf16(const char *products, rapt_train_options *options)
+{
+    options->products = RAPT_PRODUCTS_BF16;
+    if (products == NULL || strcmp(products, "builtin") == 0) return EXIT_OK;
+    return failed("--products %s: OpenBLAS multiplies floats only; with --precision bf16, omit "
+                  "--products",
+                  products);
+}
+
 /* Ranks must not measure which library is faster each for itself, since they would then compute
    different bits. */
 static int set_products(const struct learner *learner, rapt_train_options *options)
 {
     const char *products = learner->recipe->products;
     bool alone = learner->exchange.ranks->count == 1;
+    if (trains_in_bf16(learner->recipe)) return set_bf16(products, options);
     if (products != NULL)
         options->products = strcmp(products, "auto") == 0       ? RAPT_PRODUCTS_AUTO
                             : strcmp(products, "openblas") == 0 ? RAPT_PRODUCTS_OPENBLAS

@@ -15,7 +15,9 @@ char *options_text(const struct recipe *recipe, bool split)
     char *variant = variant_text(&config), *hard = hard_text(&recipe->hard), shards[32] = "",
          products[32] = "", guided[80] = "";
     if (recipe->shards > 0) snprintf(shards, sizeof shards, " shards %d", recipe->shards);
-    if (recipe->products != NULL && strcmp(recipe->products, "builtin") != 0)
+    if (trains_in_bf16(recipe))
+        snprintf(products, sizeof products, " precision bf16");
+    else if (recipe->products != NULL && strcmp(recipe->products, "builtin") != 0)
         snprintf(products, sizeof products, " products %s", recipe->products);
     if (recipe->guided != NULL)
         snprintf(guided, sizeof guided, " guided-alignment-weight %.9g guided-alignment-layer %d",

@@ -72,9 +72,10 @@ struct recipe {
     int valid_steps; /* validate every valid_steps steps too; 0: only after each epoch */
     double enough;   /* stop when the validation loss is below this a second time; 0: never */
     uint64_t seed;
-    int shards;           /* per step; 0: compute the batch as a whole */
-    struct ranks *ranks;  /* that train together; NULL: only this process */
-    const char *products; /* "builtin", "openblas" or "auto"; NULL: the library's default */
+    int shards;            /* per step; 0: compute the batch as a whole */
+    struct ranks *ranks;   /* that train together; NULL: only this process */
+    const char *products;  /* "builtin", "openblas" or "auto"; NULL: the library's default */
+    const char *precision; /* of products, "f32" or "bf16"; NULL: f32 */
     int threads;
     double memory_limit; /* MB; 0: unlimited */
     const char *out;
