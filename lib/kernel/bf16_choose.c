@@ -7,22 +7,31 @@
 extern const struct bf16_kernels rapt__bf16_scalar, rapt__bf16_neon, rapt__bf16_avx2,
     rapt__bf16_avx512, rapt__bf16_avx512bf16;
 
-const struct bf16_kernels *rapt__bf16_emulation(rapt_isa isa)
-{
-    static const struct bf16_kernels *const tables[] = {
-        [RAPT_ISA_SCALAR] = &rapt__bf16_scalar,
+/* The emulations, by instruction set. */
+static const struct bf16_kernels *const emulations[] = {
+    [RAPT_ISA_SCALAR] = &rapt__bf16_scalar,
 #ifdef RAPT_HAVE_NEON
-        [RAPT_ISA_NEON] = &rapt__bf16_neon,
+    [RAPT_ISA_NEON] = &rapt__bf16_neon,
 #endif
 #ifdef RAPT_HAVE_AVX2
-        [RAPT_ISA_AVX2] = &rapt__bf16_avx2,
+    [RAPT_ISA_AVX2] = &rapt__bf16_avx2,
 #endif
 #ifdef RAPT_HAVE_AVX512
-        [RAPT_ISA_AVX512] = &rapt__bf16_avx512,
+    [RAPT_ISA_AVX512] = &rapt__bf16_avx512,
 #endif
-    };
-    const size_t count = sizeof tables / sizeof *tables;
-    return (size_t)isa < count && rapt__processor_has(isa) ? tables[isa] : NULL;
+};
+
+/* The kernels with the instruction, or NULL if they were not built. */
+#ifdef RAPT_HAVE_AVX512BF16
+static const struct bf16_kernels *const native = &rapt__bf16_avx512bf16;
+#else
+static const struct bf16_kernels *const native = NULL;
+#endif
+
+const struct bf16_kernels *rapt__bf16_emulation(rapt_isa isa)
+{
+    const size_t count = sizeof emulations / sizeof *emulations;
+    return (size_t)isa < count && rapt__processor_has(isa) ? emulations[isa] : NULL;
 }
 
 /* The kernels chosen for each instruction set, or NULL until they are first requested. The choice
@@ -35,10 +44,8 @@ const struct bf16_kernels *rapt__bf16_kernels(rapt_isa isa)
     const struct bf16_kernels *k = atomic_load_explicit(&chosen[isa], memory_order_relaxed);
 
     if (k) return k;
-    k = rapt__bf16_emulation(isa);
-#ifdef RAPT_HAVE_AVX512BF16
-    if (isa == RAPT_ISA_AVX512 && rapt__processor_bf16()) k = &rapt__bf16_avx512bf16;
-#endif
+    const bool has = isa == RAPT_ISA_AVX512 && native && rapt__processor_bf16();
+    k = has ? native : rapt__bf16_emulation(isa);
     atomic_store_explicit(&chosen[isa], k, memory_order_relaxed);
     return k;
 }

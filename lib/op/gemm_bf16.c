@@ -18,23 +18,23 @@ enum {
 _Static_assert(sizeof(uint32_t) == sizeof(float), "a pair takes the memory of a float");
 _Static_assert((int)BF16_ROWS == (int)GEMM_UNIT_ROWS, "units fit the kernel");
 
-struct block { /* columns [column, column + columns) and depth [k, k + depth) of b */
+struct bf16_part { /* columns [column, column + columns) and depth [k, k + depth) of b */
     int column, columns, k, depth;
     uint32_t *pairs;
 };
 
 /* Returns the number of elements of a panel of a block. */
-static ptrdiff_t panel_size(const struct block *b)
+static ptrdiff_t panel_size(const struct bf16_part *b)
 {
     return (ptrdiff_t)rapt__ceil_div(b->depth, 2) * LANES;
 }
 
 /* Returns block number `index`. Blocks advance along the depth first. After the last block,
    `columns` is 0. */
-static struct block block_at(const struct exec_context *exec, const struct gemm *g, int index)
+static struct bf16_part part_at(const struct exec_context *exec, const struct gemm *g, int index)
 {
     int down = rapt__ceil_div(g->depth, BF16_DEPTH);
-    struct block b = {.column = index / down * BLOCK_COLUMNS, .k = index % down * BF16_DEPTH};
+    struct bf16_part b = {.column = index / down * BLOCK_COLUMNS, .k = index % down * BF16_DEPTH};
     if (b.column >= g->columns) return b;
     b.columns = rapt__min(g->columns - b.column, BLOCK_COLUMNS);
     b.depth = rapt__min(g->depth - b.k, BF16_DEPTH);
@@ -42,8 +42,8 @@ static struct block block_at(const struct exec_context *exec, const struct gemm 
     return b;
 }
 
-static void pack_panel(const struct exec_context *exec, const struct gemm *g, const struct block *b,
-                       int panel)
+static void pack_panel(const struct exec_context *exec, const struct gemm *g,
+                       const struct bf16_part *b, int panel)
 {
     const struct bf16_kernels *kernels = rapt__bf16_kernels(exec->kernels->isa);
     _Alignas(64) float transposed[BF16_DEPTH * LANES];
@@ -66,7 +66,7 @@ static void pack_panel(const struct exec_context *exec, const struct gemm *g, co
 
 /* Divides a block into units, with several for each member of a team. */
 static struct gemm_partition partition(const struct exec_context *exec, const struct gemm *g,
-                                       const struct block *b)
+                                       const struct bf16_part *b)
 {
     int team = exec->team->size, panels = rapt__ceil_div(b->columns, LANES);
     struct gemm_partition p = {.row_parts = rapt__ceil_div(g->rows, GEMM_UNIT_ROWS)};
@@ -81,7 +81,7 @@ static struct gemm_partition partition(const struct exec_context *exec, const st
 }
 
 static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
-                          const struct block *b, const struct gemm_partition *split, int index)
+                          const struct bf16_part *b, const struct gemm_partition *split, int index)
 {
     const ptrdiff_t row = (ptrdiff_t)(index % split->row_parts) * split->rows;
     const ptrdiff_t panel = (ptrdiff_t)(index / split->row_parts) * split->panels;
@@ -111,7 +111,7 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
 
 /* Runs one phase: packs the block `next` and multiplies the block `now`. Either may be empty. */
 static void run_phase(const struct exec_context *exec, const struct gemm *g,
-                      const struct block *now, const struct block *next)
+                      const struct bf16_part *now, const struct bf16_part *next)
 {
     int panels = rapt__ceil_div(next->columns, LANES), packs = rapt__ceil_div(panels, PACK_GRAIN);
     struct gemm_partition split = {0};
@@ -134,9 +134,9 @@ void rapt__gemm_bf16(const struct exec_context *exec, const struct gemm *g)
         rapt__gemm_builtin(exec, g); /* no products: the same result */
         return;
     }
-    struct block now = {0}, next;
+    struct bf16_part now = {0}, next;
     for (int i = 0; i == 0 || now.columns; i++) {
-        next = block_at(exec, g, i);
+        next = part_at(exec, g, i);
         run_phase(exec, g, &now, &next);
         now = next;
     }

@@ -27,7 +27,7 @@ BELOW = {  # layers each layer may use
 }
 NESTED = {"attention", "text", "format"}  # layers with folders
 INTERFACES = {layer: {f"{layer}.h"} for layer in BELOW}
-INTERFACES["kernel"] |= {"flash.h", "ahead.h", "int8.h"}  # the problem of the attention kernels; those for bytes
+INTERFACES["kernel"] |= {"flash.h", "ahead.h", "int8.h", "bf16.h"}  # attention kernels; those for bytes; for bf16
 INTERFACES["attention"] |= {"learned.def"}  # what scores learn, for the layout of models
 INTERFACES["text"] |= {"glossary.h"}  # what a glossary finds in a sentence
 INTERFACES["base"] |= {"util.h"}  # all that kernels need
