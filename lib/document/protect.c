@@ -7,111 +7,6 @@ enum { CODE_MAX = 124, PHRASE_MAX = 255 };
 /* The functions below return the end of the protected text that begins at `at`, or `at` if there is
    none. */
 
-/* ---- numbers ---- */
-
-/* Returns true if a letter or digit is at `at`. */
-static bool word_follows(rapt_text text, size_t at)
-{
-    return at < text.size && rapt__in_word(rapt__utf8_next(text.bytes, text.size, &at));
-}
-
-/* Returns the size of a blank or no-break space at `at`, or 0. */
-static size_t blank_size(rapt_text text, size_t at)
-{
-    if (byte_at(text, at) == ' ') return 1;
-    if (begins_at(text, at, "\xC2\xA0")) return 2;
-    return begins_at(text, at, "\xE2\x80\xAF") ? 3 : 0;
-}
-
-/* Units without those that are also words, such as in, or single letters of lists. */
-/* clang-format off */
-static const char *const units[] = {
-    "%", "\xE2\x80\xB0", "\xC2\xB0", "\xC2\xB0" "C", "\xC2\xB0" "F", "\xE2\x82\xAC", "\xC2\xA3",
-    "\xC2\xA5", "$", "nm", "mm", "cm", "dm", "m", "km", "m\xC2\xB2", "m2", "m\xC2\xB3", "m3",
-    "km\xC2\xB2", "km2", "km/h", "m/s", "\xC2\xB5m", "mg", "g", "kg", "t", "ml", "mL", "cl", "dl",
-    "l", "L", "hl", "ms", "h", "min", "Hz", "kHz", "MHz", "GHz", "kB", "KB", "MB", "GB", "TB",
-    "KiB", "MiB", "GiB", "TiB", "kbit/s", "Mbit/s", "Gbit/s", "Mbps", "Gbps", "V", "mV", "kV",
-    "mA", "W", "mW", "kW", "MW", "GW", "Wh", "kWh", "MWh", "kJ", "kcal", "cal", "kN", "Pa", "hPa",
-    "kPa", "bar", "mbar", "psi", "dB", "dpi", "px", "pt", "ft", "lb", "lbs", "oz", "mph", "EUR",
-    "USD", "GBP", "JPY", "CHF",
-};
-/* clang-format on */
-
-/* Returns the end of digits with marks between them. */
-static size_t digits_end(rapt_text text, size_t at)
-{
-    const size_t limit = at + PROTECTED_NAME;
-    while (at < limit && is_digit(byte_at(text, at))) {
-        at++;
-        const char mark = byte_at(text, at);
-        if ((mark == '.' || mark == ',') && is_digit(byte_at(text, at + 1))) at++;
-    }
-    return at;
-}
-
-static size_t quantity_end(rapt_text text, size_t at)
-{
-    if (at > 0 && text.bytes[at - 1] == '%') return at; /* a broken placeholder */
-    const size_t number = digits_end(text, at);
-    const size_t unit = number + blank_size(text, number);
-    size_t end = at;
-    if (number == at) return at;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        const size_t after = unit + strlen(units[i]);
-        if (after > end && begins_at(text, unit, units[i]) && !word_follows(text, after))
-            end = after;
-    }
-    return end;
-}
-
-/* A sign of a currency before an amount. */
-static size_t price_end(rapt_text text, size_t at)
-{
-    static const char *const signs[] = {"$", "\xE2\x82\xAC", "\xC2\xA3", "\xC2\xA5"};
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
-        if (!begins_at(text, at, signs[i])) continue;
-        const size_t number = at + strlen(signs[i]);
-        const size_t begin = number + blank_size(text, number);
-        const size_t end = digits_end(text, begin);
-        return end > begin ? end : at;
-    }
-    return at;
-}
-
-/* ---- symbols ---- */
-
-static bool is_symbol(uint32_t c)
-{
-    return (c >= 0x2190 && c <= 0x21FF) || (c >= 0x2300 && c <= 0x23FF) ||
-           (c >= 0x25A0 && c <= 0x27BF) || (c >= 0x2B00 && c <= 0x2BFF) || c == 0x2122 ||
-           c == 0xA9 || c == 0xAE || (c >= 0x1F000 && c <= 0x1FBFF);
-}
-
-/* Returns true for characters that modify the symbol before them. */
-static bool is_modifier(uint32_t c)
-{
-    return c == 0x200D || c == 0xFE0E || c == 0xFE0F || c == 0x20E3 ||
-           (c >= 0xE0020 && c <= 0xE007F);
-}
-
-/* Emoji and other symbols without anything between them. */
-static size_t symbols_end(rapt_text text, size_t at)
-{
-    size_t end = at;
-    const char c = byte_at(text, at);
-    if ((is_digit(c) || c == '#' || c == '*') &&
-        (begins_at(text, at + 1, "\xEF\xB8\x8F\xE2\x83\xA3") ||
-         begins_at(text, at + 1, "\xE2\x83\xA3")))
-        end = at + 1;
-    while (end < text.size && end < at + PROTECTED_NAME) {
-        size_t next = end;
-        const uint32_t code = rapt__utf8_next(text.bytes, text.size, &next);
-        if (!is_symbol(code) && !(end > at && is_modifier(code))) break;
-        end = next;
-    }
-    return end;
-}
-
 /* ---- code ---- */
 
 /* Code in backticks. */
@@ -154,6 +49,131 @@ static size_t directive_end(rapt_text text, size_t at)
     const size_t end = at + rapt__placeholder_size(text, at, &numbered);
     if (end == at || begins_at(text, at, "%%") || !rapt__is_boundary(text, end)) return at;
     return memchr(text.bytes + at, '"', end - at) ? at : end;
+}
+
+/* ---- numbers ---- */
+
+/* Returns true if a letter or digit is at `at`. */
+static bool word_follows(rapt_text text, size_t at)
+{
+    return at < text.size && rapt__in_word(rapt__utf8_next(text.bytes, text.size, &at));
+}
+
+/* Returns the size of a blank or no-break space at `at`, or 0. */
+static size_t blank_size(rapt_text text, size_t at)
+{
+    if (byte_at(text, at) == ' ') return 1;
+    if (begins_at(text, at, "\xC2\xA0")) return 2;
+    return begins_at(text, at, "\xE2\x80\xAF") ? 3 : 0;
+}
+
+/* Units without those that are also words, such as in, or single letters of lists. */
+/* clang-format off */
+static const char *const units[] = {
+    "%", "\xE2\x80\xB0", "\xC2\xB0", "\xC2\xB0" "C", "\xC2\xB0" "F", "\xE2\x82\xAC", "\xC2\xA3",
+    "\xC2\xA5", "$", "nm", "mm", "cm", "dm", "m", "km", "m\xC2\xB2", "m2", "m\xC2\xB3", "m3",
+    "km\xC2\xB2", "km2", "km/h", "m/s", "\xC2\xB5m", "mg", "g", "kg", "t", "ml", "mL", "cl", "dl",
+    "l", "L", "hl", "ms", "h", "min", "Hz", "kHz", "MHz", "GHz", "kB", "KB", "MB", "GB", "TB",
+    "KiB", "MiB", "GiB", "TiB", "kbit/s", "Mbit/s", "Gbit/s", "Mbps", "Gbps", "V", "mV", "kV",
+    "mA", "W", "mW", "kW", "MW", "GW", "Wh", "kWh", "MWh", "kJ", "kcal", "cal", "kN", "Pa", "hPa",
+    "kPa", "bar", "mbar", "psi", "dB", "dpi", "px", "pt", "ft", "lb", "lbs", "oz", "mph", "EUR",
+    "USD", "GBP", "JPY", "CHF",
+};
+/* clang-format on */
+
+/* Returns the end of digits with marks between them. */
+static size_t digits_end(rapt_text text, size_t at)
+{
+    const size_t limit = at + PROTECTED_NAME;
+    while (at < limit && is_digit(byte_at(text, at))) {
+        at++;
+        const char mark = byte_at(text, at);
+        if ((mark == '.' || mark == ',') && is_digit(byte_at(text, at + 1))) at++;
+    }
+    return at;
+}
+
+/* Returns the size of a sign before a number, which does not follow a word, or 0. */
+static size_t sign_size(rapt_text text, size_t at)
+{
+    static const char *const signs[] = {"-", "+", "\xE2\x88\x92", "\xC2\xB1"};
+    size_t start;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        if (!begins_at(text, at, signs[i])) continue;
+        const uint32_t before = at > 0 ? rapt__character_before(text, at, &start) : ' ';
+        return rapt__utf8_space(before) || rapt__is_opener(before) ? strlen(signs[i]) : 0;
+    }
+    return 0;
+}
+
+/* Returns true if a placeholder begins at `at` and ends after `end`. */
+static bool is_placeholder(rapt_text text, size_t at, size_t end)
+{
+    return template_end(text, at) > end || directive_end(text, at) > end;
+}
+
+static size_t quantity_end(rapt_text text, size_t at)
+{
+    if (at > 0 && text.bytes[at - 1] == '%') return at; /* a broken placeholder */
+    const size_t digits = at + sign_size(text, at), number = digits_end(text, digits);
+    const size_t unit = number + blank_size(text, number);
+    size_t end = at;
+    if (number == digits) return at;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        const size_t after = unit + strlen(units[i]);
+        if (after > end && begins_at(text, unit, units[i]) && !word_follows(text, after))
+            end = after;
+    }
+    return is_placeholder(text, unit, end) ? at : end;
+}
+
+/* A sign of a currency before an amount. */
+static size_t price_end(rapt_text text, size_t at)
+{
+    static const char *const signs[] = {"$", "\xE2\x82\xAC", "\xC2\xA3", "\xC2\xA5"};
+    const size_t sign = at + sign_size(text, at);
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        if (!begins_at(text, sign, signs[i])) continue;
+        const size_t number = sign + strlen(signs[i]);
+        const size_t begin = number + blank_size(text, number);
+        const size_t end = digits_end(text, begin);
+        return end > begin ? end : at;
+    }
+    return at;
+}
+
+/* ---- symbols ---- */
+
+static bool is_symbol(uint32_t c)
+{
+    return (c >= 0x2190 && c <= 0x21FF) || (c >= 0x2300 && c <= 0x23FF) ||
+           (c >= 0x25A0 && c <= 0x27BF) || (c >= 0x2B00 && c <= 0x2BFF) || c == 0x2122 ||
+           c == 0xA9 || c == 0xAE || (c >= 0x1F000 && c <= 0x1FBFF);
+}
+
+/* Returns true for characters that modify the symbol before them. */
+static bool is_modifier(uint32_t c)
+{
+    return c == 0x200D || c == 0xFE0E || c == 0xFE0F || c == 0x20E3 ||
+           (c >= 0xE0020 && c <= 0xE007F);
+}
+
+/* Emoji and other symbols without anything between them. */
+static size_t symbols_end(rapt_text text, size_t at)
+{
+    size_t end = at;
+    const char c = byte_at(text, at);
+    if ((is_digit(c) || c == '#' || c == '*') &&
+        (begins_at(text, at + 1, "\xEF\xB8\x8F\xE2\x83\xA3") ||
+         begins_at(text, at + 1, "\xE2\x83\xA3")))
+        end = at + 1;
+    while (end < text.size && end < at + PROTECTED_NAME) {
+        size_t next = end;
+        const uint32_t code = rapt__utf8_next(text.bytes, text.size, &next);
+        if (!is_symbol(code) && !(end > at && is_modifier(code))) break;
+        end = next;
+    }
+    return end;
 }
 
 /* ---- what the caller lists ---- */
@@ -263,7 +283,7 @@ static size_t protected_end(const struct protection *p, rapt_text text, size_t a
 /* Returns true if protected text may begin with a byte, regardless of the text before it. */
 static bool may_begin(const struct protection *p, char c)
 {
-    return is_alphanumeric(c) || (unsigned char)c >= 0x80 || strchr("_/~.$`{<%#*", c) ||
+    return is_alphanumeric(c) || (unsigned char)c >= 0x80 || strchr("_/~.$`{<%#*+-", c) ||
            p->firsts[(unsigned char)c];
 }
 

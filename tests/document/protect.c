@@ -64,6 +64,19 @@ static void test_numbers(void **state)
     protects("$5 million, US$3, \xE2\x82\xAC 4,50 and 6 \xE2\x82\xAC; $ 7 $",
              "$5|$3|\xE2\x82\xAC 4,50|6 \xE2\x82\xAC|$ 7|");
     protects("5%\xE7\x9A\x84 100%ig 9 m/s", "5%|9 m/s|");
+    /* signs, which belong to a number unless they follow a word */
+    protects("It is -40 \xC2\xB0"
+             "C (\xE2\x88\x92"
+             "4 \xC2\xB0"
+             "F), \xC2\xB1"
+             "5 mm; -$3.50, +20% - 7 kg 5-10 m",
+             "-40 \xC2\xB0"
+             "C|\xE2\x88\x92"
+             "4 \xC2\xB0"
+             "F|\xC2\xB1"
+             "5 mm|-$3.50|+20%|7 kg|10 m|");
+    /* a placeholder that begins as a unit does */
+    protects("9 ${HOME}, 9 %s, 9 %1$s and 9 $.", "${HOME}|%s|%1$s|9 $|");
 }
 
 static void test_placeholders(void **state)
