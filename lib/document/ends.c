@@ -36,10 +36,12 @@ struct languages rapt__languages(const char *code)
 
 static bool list_has(const char *list, rapt_text word)
 {
-    for (const char *at = list; *at;) {
-        size_t size = strcspn(at, " ");
-        if (size == word.size && memcmp(at, word.bytes, size) == 0) return true;
-        at += size + (at[size] == ' ');
+    while (list && *list) {
+        if (strncmp(list, word.bytes, word.size) == 0 &&
+            (list[word.size] == ' ' || !list[word.size]))
+            return true;
+        list = strchr(list, ' ');
+        list += list != NULL;
     }
     return false;
 }

@@ -128,18 +128,28 @@ static size_t part_size(struct sentence_splitter *s, rapt_text text)
     }
 }
 
-/* Returns true if there is a letter outside of text that must not change. */
+/* Returns the end of the first letter of a part, or `begin` if it has none. */
+static size_t letter_end(const struct sentence_splitter *s, size_t begin, size_t end)
+{
+    for (size_t at = begin; at < end;)
+        if (rapt__is_letter(rapt__utf8_next(s->text.bytes, end, &at))) return at;
+    return begin;
+}
+
+/* Returns true if there is a letter outside of text that must not change. Protected text is only
+   searched up to the first such letter, since few sentences begin with any. */
 static bool has_letters(const struct sentence_splitter *s, rapt_span part)
 {
     const rapt_text text = {s->text.bytes, part.end};
-    rapt_span guard = {part.begin, part.begin};
-    for (size_t at = part.begin; at < part.end; at = guard.end) {
-        if (!rapt__protected_next(&s->protection, text, at, part.end, &guard))
-            guard.begin = guard.end = part.end;
-        if (s->format->next
-                ? rapt__block_has_letters(&s->reader.block, (rapt_span){at, guard.begin})
-                : rapt__has_letters((rapt_text){text.bytes + at, guard.begin - at}))
+    for (size_t at = part.begin, end; (end = letter_end(s, at, part.end)) > at;) {
+        rapt_span guard;
+        if (rapt__protected_next(&s->protection, text, at, end, &guard))
+            at = guard.end;
+        else if (!s->format->next ||
+                 rapt__block_has_letters(&s->reader.block, (rapt_span){at, end}))
             return true;
+        else
+            at = end;
     }
     return false;
 }

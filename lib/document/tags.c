@@ -211,9 +211,14 @@ bool rapt__same_name(rapt_text name, const char *word)
 
 bool rapt__name_among(rapt_text name, const char *words)
 {
-    for (const char *end; *words; words = *end ? end + 1 : end) {
-        end = words + strcspn(words, " ");
-        if (rapt__names_equal(name, (rapt_text){words, (size_t)(end - words)})) return true;
+    while (words && *words) {
+        size_t i = 0;
+        while (i < name.size && words[i] && words[i] != ' ' &&
+               lower(name.bytes[i]) == lower(words[i]))
+            i++;
+        if (i == name.size && (words[i] == ' ' || !words[i])) return true;
+        words = strchr(words + i, ' ');
+        words += words != NULL;
     }
     return false;
 }
