@@ -122,6 +122,7 @@ struct passage {      /* a sentence, or a part of one that was cut */
 };
 rapt_status rapt__splitter_next(struct sentence_splitter *splitter, struct passage *part,
                                 bool *found, rapt_message *why);
+
 /* ---- guards.c ---- */
 /* The parts of sentences that must not change, as rapt_translate_call.opaque. */
 struct opaque {
@@ -133,6 +134,24 @@ struct opaque {
 rapt_status rapt__opaque_add(struct opaque *opaque, const struct mark *marks, size_t count,
                              const rapt_allocator *allocator);
 void rapt__opaque_free(struct opaque *opaque, const rapt_allocator *allocator);
+
+/* ---- engine.c: a translator as the engine of a document ---- */
+struct translator_engine {
+    rapt_document_engine engine;   /* its `user` is this struct */
+    rapt_document_options options; /* the caller's, with the defaults of the translator */
+    rapt_translator *translator;
+    int alignments, mend;
+    const rapt_glossary *glossary;
+    struct opaque opaque; /* guards of the sentences that are translated next */
+    uint64_t first;       /* number of the next sentence */
+    int32_t *ids;         /* [capacity] */
+    size_t *ends;         /* [capacity] */
+    size_t capacity;
+};
+/* Prepares to translate one document. On success, the caller must close the engine. */
+rapt_status rapt__engine_open(struct translator_engine *e, rapt_translator *translator,
+                              const rapt_document_options *options, rapt_message *why);
+void rapt__engine_close(struct translator_engine *e);
 
 /* ---- document.c ---- */
 /* Implements rapt_document_translate_with. If `rules` is true, ICU is not used. If opaque is not

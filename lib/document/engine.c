@@ -4,17 +4,6 @@
 
 enum { LENGTH_USUAL = 128 }; /* tokens; the same as max-length-break in Bergamot and Firefox */
 
-struct engine {
-    rapt_translator *translator;
-    int alignments, mend;
-    const rapt_glossary *glossary;
-    struct opaque opaque; /* guards of the sentences that are translated next */
-    uint64_t first;       /* number of the next sentence */
-    int32_t *ids;         /* [capacity] */
-    size_t *ends;         /* [capacity] */
-    size_t capacity;
-};
-
 struct relay {
     rapt_take_fn *take;
     void *taker;
@@ -29,7 +18,7 @@ static int pass_on(void *user, const rapt_translation *t)
 static rapt_status translate_sentences(void *user, const rapt_text *sentences, size_t count,
                                        rapt_take_fn *take, void *taker, rapt_message *why)
 {
-    struct engine *e = user;
+    struct translator_engine *e = user;
     struct relay to = {take, taker};
     const rapt_translate_call call = {.size = sizeof call,
                                       .alignments = e->alignments,
@@ -56,7 +45,7 @@ static rapt_text head_of(rapt_text text, size_t max)
 /* Implements rapt_fit_fn. max is at most e->capacity. */
 static size_t fit_tokens(void *user, rapt_text text, size_t max)
 {
-    const struct engine *e = user;
+    const struct translator_engine *e = user;
     const rapt_text head = head_of(text, max);
     size_t count = 0;
     if (rapt_tokenizer_bound(e->translator->source, text.size) <= max) return text.size;
@@ -81,38 +70,49 @@ static rapt_status read_options(const rapt_translator *t, const rapt_document_op
     return RAPT_OK;
 }
 
+rapt_status rapt__engine_open(struct translator_engine *e, rapt_translator *translator,
+                              const rapt_document_options *options, rapt_message *why)
+{
+    *e = (struct translator_engine){.translator = translator};
+    rapt_document_options *own = &e->options;
+    rapt_status status = read_options(translator, options, own, why);
+    if (status) return status;
+    /* Tags and protected text are placed by the alignment. */
+    e->alignments = own->alignments || own->format != RAPT_DOCUMENT_FORMAT_TEXT ||
+                    !own->unprotected || own->protected_pattern_count > 0;
+    e->mend = !own->unmended;
+    e->glossary = own->glossary;
+    e->first = own->first;
+    /* Negative values are rejected later. */
+    e->capacity = own->max_length > 0 ? (size_t)own->max_length : 1;
+    e->ids = rapt__alloc(&translator->allocator, e->capacity * sizeof *e->ids);
+    e->ends = rapt__alloc(&translator->allocator, e->capacity * sizeof *e->ends);
+    e->engine = (rapt_document_engine){
+        .size = sizeof e->engine, .translate = translate_sentences, .fit = fit_tokens, .user = e};
+    if (e->ids && e->ends) return RAPT_OK;
+    rapt__engine_close(e);
+    return rapt__fail(why, RAPT_NO_MEMORY, "no memory to translate a document");
+}
+
+void rapt__engine_close(struct translator_engine *e)
+{
+    rapt__opaque_free(&e->opaque, &e->translator->allocator);
+    rapt__free(&e->translator->allocator, e->ids, e->capacity * sizeof *e->ids);
+    rapt__free(&e->translator->allocator, e->ends, e->capacity * sizeof *e->ends);
+}
+
 rapt_status rapt_document_translate(rapt_translator *translator, rapt_text document,
                                     const rapt_document_options *options,
                                     rapt_document_fn *callback, void *user, rapt_message *why)
 {
-    rapt_document_options own;
+    struct translator_engine e;
     if (!translator) return rapt__fail(why, RAPT_BAD_ARGUMENT, "translator is NULL");
-    const rapt_allocator *allocator = &translator->allocator;
-    rapt_status status = read_options(translator, options, &own, why);
+    rapt_status status = rapt__engine_open(&e, translator, options, why);
     if (status) return status;
-    struct engine e = {.translator = translator,
-                       .alignments = own.alignments,
-                       .mend = !own.unmended,
-                       .glossary = own.glossary,
-                       .first = own.first};
-    const bool glossary = own.glossary || translator->options.glossary;
-    /* Tags and protected text are placed by the alignment. */
-    if (own.format != RAPT_DOCUMENT_FORMAT_TEXT || !own.unprotected || own.protected_pattern_count)
-        e.alignments = 1;
-    /* Negative values are rejected later. */
-    e.capacity = own.max_length > 0 ? (size_t)own.max_length : 1;
-    e.ids = rapt__alloc(allocator, e.capacity * sizeof *e.ids);
-    e.ends = rapt__alloc(allocator, e.capacity * sizeof *e.ends);
-    const rapt_document_engine engine = {
-        .size = sizeof engine, .translate = translate_sentences, .fit = fit_tokens, .user = &e};
-    if (e.ids && e.ends)
-        status =
-            rapt__document_translate(&engine, document, &own, false, glossary ? &e.opaque : NULL,
-                                     callback, user, allocator, why);
-    else
-        status = rapt__fail(why, RAPT_NO_MEMORY, "no memory to translate a document");
-    rapt__opaque_free(&e.opaque, allocator);
-    rapt__free(allocator, e.ids, e.capacity * sizeof *e.ids);
-    rapt__free(allocator, e.ends, e.capacity * sizeof *e.ends);
+    const bool glossary = e.options.glossary || translator->options.glossary;
+    status = rapt__document_translate(&e.engine, document, &e.options, false,
+                                      glossary ? &e.opaque : NULL, callback, user,
+                                      &translator->allocator, why);
+    rapt__engine_close(&e);
     return status;
 }
