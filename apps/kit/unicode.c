@@ -11,6 +11,35 @@ uint32_t unicode_next(rapt_text text, size_t *at)
     return value;
 }
 
+uint32_t unicode_upper(uint32_t c)
+{
+    if (c < 0x80) return c >= 'a' && c <= 'z' ? c - 32 : c;
+    if (c < 0x100) return c == 0xFF ? 0x178 : c >= 0xE0 && c != 0xF7 ? c - 32 : c;
+    if (c == 0x131) return 'I';
+    if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17E)) return c - (c % 2 == 0);
+    if (c <= 0x137 || (c >= 0x14A && c <= 0x177)) return c - (c % 2 != 0);
+    if (c == 0x3AC) return 0x386;
+    if (c >= 0x3AD && c <= 0x3AF) return c - 37;
+    if (c >= 0x3B1 && c <= 0x3CB) return c == 0x3C2 ? 0x3A3 : c - 32;
+    if (c == 0x3CC) return 0x38C;
+    if (c == 0x3CD || c == 0x3CE) return c - 63;
+    if (c >= 0x430 && c <= 0x45F) return c < 0x450 ? c - 32 : c - 80;
+    if ((c >= 0x460 && c <= 0x481) || (c >= 0x48A && c <= 0x4BF) || (c >= 0x4D0 && c <= 0x52F) ||
+        (c >= 0x1E00 && c <= 0x1E95) || (c >= 0x1EA0 && c <= 0x1EFF))
+        return c - (c % 2 != 0);
+    if (c >= 0x4C1 && c <= 0x4CE) return c - (c % 2 == 0);
+    return c >= 0x561 && c <= 0x586 ? c - 48 : c;
+}
+
+size_t unicode_write(uint32_t c, char bytes[4])
+{
+    const size_t size = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    static const unsigned char leads[] = {0, 0, 0xC0, 0xE0, 0xF0};
+    for (size_t i = size; i-- > 1; c >>= 6) bytes[i] = (char)(0x80 | (c & 0x3F));
+    bytes[0] = (char)(leads[size] | c);
+    return size;
+}
+
 /* The blocks of these scripts, and the common blocks of punctuation. */
 static const struct {
     uint32_t first, last;

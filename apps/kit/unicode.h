@@ -10,6 +10,12 @@
    is arbitrary, but *at moves by at least one byte and not past the end. */
 uint32_t unicode_next(rapt_text text, size_t *at);
 
+/* Returns a letter of the Latin, Greek, Cyrillic or Armenian script in upper case, and every other
+   character as it is. A letter needs no more bytes in upper case. */
+uint32_t unicode_upper(uint32_t character);
+/* Writes a character as UTF-8 and returns its size. */
+size_t unicode_write(uint32_t character, char bytes[4]);
+
 enum script {
     SCRIPT_SPACED,   /* words are separated by spaces, or not a letter */
     SCRIPT_HAN,      /* Chinese characters */

@@ -61,6 +61,10 @@ for count in 1 2 3 4; do
     [ $count = 1 ] || fair_share $count
     same "$count ranks"
 done
+code 0 "$program" train $options --augment all,caps=.3 --shards 8 --threads 1 --out noisy --steps 12
+code 0 ranks 3 $options --augment all,caps=.3 --threads 2 --out parts --steps 12
+check "noise: the same model" cmp noisy parts
+rm -f parts parts.*
 code 0 ranks 2 $options --threads 2 --out parts --steps 13
 [ $(grep -c '^epoch' err) -le 2 ] || fail "more than one rank reports"
 code 0 ranks 3 --resume --threads 1 --out parts --steps 22

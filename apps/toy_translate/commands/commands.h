@@ -168,6 +168,24 @@ int score_pairs(struct score *score, rapt_translator *translator, const struct p
 double score_exact(const struct score *score); /* in % */
 void score_free(struct score *score);
 
+/* ---- noise.c: scores of pairs with noise ---- */
+struct noise_score {
+    const char *name;
+    size_t changed; /* pairs that are not as they were */
+    struct score score;
+};
+struct noise_scores {
+    struct noise noise;      /* the kinds */
+    rapt_bleu_tokens tokens; /* set before the first sentence, like noise */
+    struct noise_score rows[NOISE_KINDS + 1];
+    int count; /* of rows; the first is that of the pairs as they are */
+};
+int noise_score(struct noise_scores *scores, const struct search *search, const struct pairs *pairs,
+                uint64_t seed);
+void noise_print(const struct noise_scores *scores);
+json_t *noise_json(const struct noise_scores *scores);
+void noise_free(struct noise_scores *scores);
+
 /* ---- attention.c ---- */
 struct attention_choice {
     const char *sentence, *target; /* target: a given translation; NULL: the model's own */

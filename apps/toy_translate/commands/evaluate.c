@@ -20,6 +20,11 @@ static const char purpose[] =
     "sentences. --versus and --versus-model compare with another system on the same sentences by a "
     "paired bootstrap test: p is the probability of a difference at least this large if both "
     "systems were equally good.\n\n"
+    "--noise prints a table with the scores of the same pairs with noise of one kind at a time. "
+    "All "
+    "pairs get the noise, or the share that a rate such as caps=.5 gives. Tags are put around "
+    "whole "
+    "sentences. changed is the number of pairs that differ from the original.\n\n"
     "The tokenizers of --tokenize are sacreBLEU's, with the same results. 13a separates words at "
     "spaces and western punctuation, intl at all punctuation of Unicode, zh also around every "
     "Chinese character, char around every character, and none only at spaces. A score is "
@@ -34,12 +39,14 @@ static const char examples[] =
 struct evaluation {
     struct search search;
     struct pair_files files;
+    const char *noise; /* kinds, or NULL */
     const char *hypotheses, *output, *versus, *versus_model, *tokenize;
     bool json;
     int resamples;
     uint64_t seed;
     struct pairs pairs;
     struct score score, other;
+    struct noise_scores noisy;
 };
 
 static bool compares(const struct evaluation *e)
@@ -118,6 +125,7 @@ static void print_evaluation(const struct evaluation *e)
     char *signature = signature_of(e);
     printf("signature    %s\n", signature);
     free(signature);
+    noise_print(&e->noisy);
     if (!compares(e)) return;
     printf("\nversus %s\n", e->versus != NULL ? e->versus : e->versus_model);
     print_versus("bleu", e, score_bleu);
@@ -173,6 +181,7 @@ static json_t *evaluation_json(const struct evaluation *e)
     char *signature = signature_of(e);
     put_member(object, "signature", json_string(signature));
     free(signature);
+    if (e->noisy.count > 0) put_member(object, "noise", noise_json(&e->noisy));
     if (compares(e))
         put_member(object, "versus",
                    json_pack("{s:o, s:o}", "bleu", describe_versus(e, score_bleu), "chrf",
@@ -263,6 +272,8 @@ static int check_evaluation(const struct evaluation *e)
         return usage_error("evaluate: --hypotheses and --model cannot be combined");
     if (e->hypotheses != NULL && e->output != NULL)
         return usage_error("evaluate: --output needs --model");
+    if (e->hypotheses != NULL && e->noise != NULL)
+        return usage_error("evaluate: --noise needs --model");
     if (e->versus != NULL && e->versus_model != NULL)
         return usage_error("evaluate: --versus and --versus-model cannot be combined");
     if (e->hypotheses == NULL && e->search.model == NULL)
@@ -274,13 +285,16 @@ static int evaluate(struct evaluation *e)
 {
     int code = pair_files_check(&e->files, "evaluate");
     if (code == EXIT_OK) code = check_evaluation(e);
+    if (code == EXIT_OK) code = noise_read(&e->noisy.noise, e->noise, true, "evaluate", "noise");
     if (code == EXIT_OK) code = pairs_read(&e->pairs, &e->files);
     if (code == EXIT_OK) hint_tokenizer(e);
-    e->score.tokens = e->other.tokens = tokens_of(e->tokenize);
+    e->score.tokens = e->other.tokens = e->noisy.tokens = tokens_of(e->tokenize);
     if (code == EXIT_OK && e->hypotheses != NULL)
         code = score_file(&e->score, e->hypotheses, &e->pairs);
     else if (code == EXIT_OK)
         code = score_model(e, e->search.model, e->output, &e->score);
+    if (code == EXIT_OK && e->noise != NULL)
+        code = noise_score(&e->noisy, &e->search, &e->pairs, e->seed);
     if (code == EXIT_OK && e->versus != NULL) code = score_file(&e->other, e->versus, &e->pairs);
     if (code == EXIT_OK && e->versus_model != NULL)
         code = score_model(e, e->versus_model, NULL, &e->other);
@@ -289,6 +303,7 @@ static int evaluate(struct evaluation *e)
     if (code == EXIT_OK) code = finish_output();
     score_free(&e->score);
     score_free(&e->other);
+    noise_free(&e->noisy);
     pairs_free(&e->pairs);
     return code;
 }
@@ -299,13 +314,15 @@ int command_evaluate(int argc, char **argv)
         .search = search_default, .tokenize = "13a", .resamples = 1000, .seed = 1};
     /* clang-format off */
     const struct option_row data = {"Data", OPTION_GROUP, NULL, "", "", 0, 0, 0};
-    struct option_row rows[SEARCH_ROWS + 1 + PAIR_ROWS + 10] = {
+    struct option_row rows[SEARCH_ROWS + 1 + PAIR_ROWS + 11] = {
         [SEARCH_ROWS + 1 + PAIR_ROWS] =
         {"hypotheses", OPTION_INPUT, &e.hypotheses, "FILE", "score these translations, one per line of the pairs, instead of those of a model", 0, 0, 0},
         {"tokenize", OPTION_CHOICE, &e.tokenize, "13a|zh|intl|char|none", "how bleu splits sentences into words; zh, char: for scripts without spaces", 0, 0, 0},
+        {"noise", OPTION_TEXT, &e.noise, "KINDS",
+         "also score the pairs with each kind of noise: caps, title, typos, tags, no-end-punctuation, concat or all, as in train --augment", 0, 0, 0},
         {"Comparison", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"bootstrap", OPTION_INTEGER, &e.resamples, "N", "number of resamples for intervals and p-values; 0: none", 0, 1000000, 0},
-        {"seed", OPTION_SEED, &e.seed, "N", "random seed of the resamples", 0, 0, 0},
+        {"seed", OPTION_SEED, &e.seed, "N", "random seed of the resamples and the noise", 0, 0, 0},
         {"versus", OPTION_INPUT, &e.versus, "FILE", "compare with these translations of another system", 0, 0, 0},
         {"versus-model", OPTION_INPUT, &e.versus_model, "FILE", "compare with another model", 0, 0, 0},
         {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},

@@ -20,6 +20,12 @@ static const char purpose[] =
     "--patience may be raised: the result is that of the longer run, except with --schedule "
     "linear, whose learning rate depends on the length of the run from the start. Other options "
     "that contradict the checkpoint are refused.\n\n"
+    "With --augment, some of the training pairs get noise: both sides in capital letters (caps, "
+    "by default .07 of the pairs), both in title case (title, .05), typing errors in the source "
+    "(typos, .05), tags such as <b> around a word and its translation (tags, .005; around the "
+    "sentence without --guided-alignment), both without their last punctuation "
+    "(no-end-punctuation, .2), and the pair followed by the next one (concat, .05). A pair may get "
+    "several kinds. Its noise depends only on the seed, the epoch and its place in the data.\n\n"
     "With --average N, OUT.checkpoint.1, .2 and so on hold the parameters of the last N epochs. If "
     "a run ends within an epoch with its best model, OUT.checkpoint.best holds the best model at "
     "the end of an epoch.";
@@ -127,6 +133,7 @@ static int train_checked(struct training *t, const struct command *command)
     if (code == EXIT_OK && recipe->ranks->rank == 0) code = lock_open(&t->lock, recipe->out);
     if (code == EXIT_OK && recipe->resume) code = training_resume(t, command);
     recipe->guided = t->files.alignment;
+    if (code == EXIT_OK) code = noise_read(&recipe->noise, t->augment, false, "train", "augment");
     if (code == EXIT_OK && recipe->guided == NULL &&
         (option_given(command, "guided-alignment-weight") ||
          option_given(command, "guided-alignment-layer")))

@@ -16,7 +16,8 @@ struct training {
     char *helps[16];             /* help texts that rows point to */
     char *texts[TRAINING_TAKEN]; /* values taken from a checkpoint */
     int taken;
-    int lock; /* of training/lock.c; -1: none */
+    const char *augment; /* kinds of noise, or NULL */
+    int lock;            /* of training/lock.c; -1: none */
 };
 enum { TRAINING_ROWS = 53 + HARD_ROWS + VARIANT_ROWS };
 /* Writes the options of train, which point into *training, and returns their number. */

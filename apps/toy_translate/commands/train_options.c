@@ -127,6 +127,8 @@ static int add_training(struct training *t, struct option_row *rows, int count)
          "train one attention head on these word alignments: one line per pair, such as 0-0 1-2 (source word, target word, from 0)", 0, 0, 0},
         {"guided-alignment-weight", OPTION_REAL, &r->guided_weight, "X", "weight of the alignment loss", 0, 1e6, 0},
         {"guided-alignment-layer", OPTION_INTEGER, &r->guided_layer, "N", "decoder layer whose first head is trained on alignments, from 1 [the last]", 1, 64, 0},
+        {"augment", OPTION_TEXT, &t->augment, "KINDS",
+         "give shares of the training pairs noise, other ones in each epoch: caps, title, typos, tags, no-end-punctuation, concat or all, with or without a rate, such as caps=.1,typos", 0, 0, 0},
         {"batch-tokens", OPTION_INTEGER, &r->batch_tokens, "N", "maximum tokens per batch on either side; the default is reduced for small data", 16, 1 << 24, 0},
         {"shards", OPTION_INTEGER, &r->shards, "N", "compute a step in N parts, a power of two; takes less memory, and gives the same bits on any number of machines [8 under mpirun]", 1, 1024, 0},
         {"average", OPTION_INTEGER, &r->average, "N", "also validate the mean parameters of the last N epochs; 1: off", 1, 1000, 0},

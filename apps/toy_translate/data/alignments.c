@@ -231,10 +231,11 @@ int alignments_make(struct alignments *a, const struct examples *examples, const
 /* ---- batches ---- */
 
 /* Adds the links of an example whose target has `rows` rows from `row` on, after the n sources so
-   far. Returns the number of sources. */
-static size_t add_rows(struct alignments *a, size_t example, size_t row, size_t rows, size_t n)
+   far. An example with noise has other tokens, and gets none. Returns the number of sources. */
+static size_t add_rows(struct alignments *a, size_t example, bool noisy, size_t row, size_t rows,
+                       size_t n)
 {
-    size_t i = a->starts[example], end = a->starts[example + 1];
+    size_t i = a->starts[example], end = noisy ? i : a->starts[example + 1];
     if (n + (end - i) > a->source_capacity)
         a->sources =
             xreallocarray(a->sources, a->source_capacity = 2 * (n + end - i), sizeof *a->sources);
@@ -256,10 +257,16 @@ rapt_alignment alignments_batch(struct alignments *a, const struct batches *batc
     for (size_t i = batches->from; i < batches->end; i++) {
         uint32_t example = batches->order[i];
         size_t rows = examples->target[example] - 1; /* all tokens but begin are predicted */
-        n = add_rows(a, example, row, rows, n);
+        n = add_rows(a, example, examples_noisy(examples, example), row, rows, n);
         row += rows;
     }
     return (rapt_alignment){a->row_starts, a->sources};
+}
+
+const struct token_link *alignments_links(const struct alignments *a, size_t example, size_t *count)
+{
+    *count = a->starts[example + 1] - a->starts[example];
+    return a->links + a->starts[example];
 }
 
 void alignments_free(struct alignments *a)

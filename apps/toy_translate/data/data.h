@@ -5,6 +5,7 @@
 #define TOY_TRANSLATE_DATA_H
 
 #include "kit/program.h"
+#include "kit/random.h"
 #include "ranks/ranks.h"
 #include <rapt/rapt.h>
 
@@ -188,6 +189,47 @@ char *seen_update(const char *list);
    text. */
 bool word_next(rapt_text text, size_t *at, rapt_text *word);
 
+/* ---- noise.c: noise in sentence pairs, from which models learn to translate such text ---- */
+enum noise_kind {
+    NOISE_CAPS,               /* both sides in capital letters */
+    NOISE_TITLE,              /* the first letter of every word is a capital letter */
+    NOISE_TYPOS,              /* letters of the source are swapped, lost, doubled or replaced */
+    NOISE_TAGS,               /* tags such as <b> around a word and its translation */
+    NOISE_NO_END_PUNCTUATION, /* both sides lose their last punctuation */
+    NOISE_CONCAT,             /* the pair is followed by the next one */
+    NOISE_KINDS
+};
+struct noise { /* {0}: none */
+    double rates[NOISE_KINDS];
+};
+const char *noise_name(int kind);
+/* Reads a list such as "caps=.1,typos" for an option of a command. Kinds without a rate get a
+   default or, if `always`, the rate 1. "all" stands for every kind. */
+int noise_read(struct noise *noise, const char *list, bool always, const char *command,
+               const char *option);
+bool noise_any(const struct noise *noise);
+char *noise_text(const struct noise *noise); /* such a list; the caller frees it */
+/* Draws the kinds of noise that a pair gets, as bits. */
+unsigned noise_draw(const struct noise *noise, struct random *random);
+struct noisy_pair { /* {0} before the first use */
+    char *bytes[2]; /* the source and the target */
+    size_t size[2], capacity[2];
+};
+rapt_text noisy_text(const struct noisy_pair *pair, int side);
+/* Makes room for `more` bytes and returns the place of the first. */
+char *noisy_reserve(struct noisy_pair *pair, int side, size_t more);
+/* Appends a pair, with a blank between the sentences in scripts that need one. */
+void noisy_append(struct noisy_pair *pair, rapt_text source, rapt_text target);
+/* Adds the kinds of noise, except NOISE_CONCAT, which noisy_append makes. words: the numbers, from
+   0, of a source word and of its translation, which tags enclose; NULL: they enclose the
+   sentence */
+void noise_add(struct noisy_pair *pair, unsigned kinds, const size_t words[2],
+               struct random *random);
+void noisy_free(struct noisy_pair *pair);
+/* Makes noisy copies of pairs. Returns how many are not equal to their originals. */
+size_t noise_pairs(struct pairs *noisy, const struct pairs *pairs, const struct noise *noise,
+                   uint64_t seed);
+
 /* ---- examples.c and index.c: pairs as tokens ---- */
 struct examples {
     /* Set before examples_make: */
@@ -205,14 +247,15 @@ struct examples {
     size_t held;               /* the ids of the first `held` examples are in memory */
     int32_t *ids;
     size_t ids_count, ids_capacity;
-    struct pair_reader reader; /* reads the other examples */
-    size_t own;                /* pairs that this rank tokenized for the index */
+    struct pair_reader reader;   /* reads the other examples */
+    size_t own;                  /* pairs that this rank tokenized for the index */
+    struct augmented *augmented; /* NULL: the examples are as they are in the files */
 };
 /* All ranks call this together. Fails if the pairs have changed since the part was surveyed. seen:
    NULL, or gets the source words (on rank 0, those of all ranks) */
 int examples_make(struct examples *examples, const struct part *part, struct seen *seen);
 size_t examples_index_bytes(const struct part *part);
-/* Returns the number of tokens of the longer side. */
+/* Returns the number of tokens of the longer side, in this epoch. */
 size_t examples_length(const struct examples *examples, size_t index);
 int examples_get(struct examples *examples, size_t index, int32_t *source, int32_t *target);
 void examples_free(struct examples *examples);
@@ -268,6 +311,20 @@ int alignments_make(struct alignments *alignments, const struct examples *exampl
                     const struct part *part);
 /* Returns the alignment of the current batch, valid until the next call. */
 rapt_alignment alignments_batch(struct alignments *alignments, const struct batches *batches);
+/* Returns the links of an example, sorted by target, and their number. */
+const struct token_link *alignments_links(const struct alignments *alignments, size_t example,
+                                          size_t *count);
 void alignments_free(struct alignments *alignments);
+
+/* ---- augment.c: examples that get noise, other ones in each epoch ---- */
+/* The noise of an example is a function of the seed, the epoch and the example. alignments: of the
+   examples, or NULL; they must remain valid. */
+void examples_augment(struct examples *examples, const struct noise *noise, uint64_t seed,
+                      const struct alignments *alignments);
+/* Begins an epoch, from 1: sets the lengths of the examples. Does nothing without noise. */
+int examples_epoch(struct examples *examples, int epoch);
+/* Returns true if an example gets noise in this epoch. */
+bool examples_noisy(const struct examples *examples, size_t index);
+size_t augmented_bytes(size_t examples); /* approximate memory */
 
 #endif

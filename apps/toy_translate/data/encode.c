@@ -22,13 +22,19 @@ static void encode_side(struct ids *to, const rapt_tokenizer *tokenizer, rapt_te
     to->count++;
 }
 
+bool encode_texts(struct encoded *pair, const struct examples *examples, rapt_text source,
+                  rapt_text target)
+{
+    size_t max = examples->max_tokens;
+    encode_side(&pair->source, examples->vocabulary->source, source, -1, max);
+    encode_side(&pair->target, examples->vocabulary->target, target, examples->begin, max);
+    return pair->source.count <= max && pair->target.count <= max;
+}
+
 bool encode_pair(struct encoded *pair, const struct examples *examples,
                  const struct pair_reader *reader)
 {
-    size_t max = examples->max_tokens;
-    encode_side(&pair->source, examples->vocabulary->source, reader->source, -1, max);
-    encode_side(&pair->target, examples->vocabulary->target, reader->target, examples->begin, max);
-    return pair->source.count <= max && pair->target.count <= max;
+    return encode_texts(pair, examples, reader->source, reader->target);
 }
 
 void encoded_free(struct encoded *pair)

@@ -22,17 +22,18 @@ static int read_one(struct examples *examples, size_t index, int32_t *source, in
 {
     struct encoded pair = {0};
     struct position position = {{examples->where[0][index]}, 0};
-    size_t sources = examples->source[index], targets = examples->target[index];
+    size_t counts[2];
     bool same;
+    examples_clean_counts(examples, index, counts);
     if (examples->where[1] != NULL) position.at[1] = examples->where[1][index];
     int code = reader_again(&examples->reader, position, &same);
     if (code != EXIT_OK) return code;
     same = same && reader_digest(&examples->reader) == examples->digests[index];
     same = same && encode_pair(&pair, examples, &examples->reader) &&
-           pair.source.count == sources && pair.target.count == targets;
+           pair.source.count == counts[0] && pair.target.count == counts[1];
     if (same) {
-        memcpy(source, pair.source.ids, sources * sizeof *source);
-        memcpy(target, pair.target.ids, targets * sizeof *target);
+        memcpy(source, pair.source.ids, counts[0] * sizeof *source);
+        memcpy(target, pair.target.ids, counts[1] * sizeof *target);
     }
     encoded_free(&pair);
     if (same) return EXIT_OK;
@@ -40,14 +41,21 @@ static int read_one(struct examples *examples, size_t index, int32_t *source, in
                   examples->reader.inputs->side[0].name, (unsigned long long)position.at[0]);
 }
 
-int examples_get(struct examples *examples, size_t index, int32_t *source, int32_t *target)
+int examples_get_clean(struct examples *examples, size_t index, int32_t *source, int32_t *target)
 {
+    size_t counts[2];
     if (index >= examples->held) return read_one(examples, index, source, target);
     const int32_t *ids = examples->ids + examples->where[0][index];
-    size_t sources = examples->source[index];
-    memcpy(source, ids, sources * sizeof *ids);
-    memcpy(target, ids + sources, examples->target[index] * sizeof *ids);
+    examples_clean_counts(examples, index, counts);
+    memcpy(source, ids, counts[0] * sizeof *ids);
+    memcpy(target, ids + counts[0], counts[1] * sizeof *ids);
     return EXIT_OK;
+}
+
+int examples_get(struct examples *examples, size_t index, int32_t *source, int32_t *target)
+{
+    return examples_noisy(examples, index) ? augmented_get(examples, index, source, target)
+                                           : examples_get_clean(examples, index, source, target);
 }
 
 void examples_free(struct examples *examples)
@@ -59,5 +67,6 @@ void examples_free(struct examples *examples)
     free(examples->target);
     free(examples->digests);
     free(examples->ids);
+    augmented_free(examples->augmented);
     *examples = (struct examples){0};
 }

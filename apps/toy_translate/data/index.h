@@ -18,7 +18,21 @@ struct encoded { /* {0} before the first use */
    tokens, including begin and end; its ids are then incomplete. */
 bool encode_pair(struct encoded *pair, const struct examples *examples,
                  const struct pair_reader *reader);
+/* Does the same for a pair of texts. */
+bool encode_texts(struct encoded *pair, const struct examples *examples, rapt_text source,
+                  rapt_text target);
 void encoded_free(struct encoded *pair);
+
+/* ---- examples.c ---- */
+/* Gets an example as it is in the files. Returns the program's exit code. */
+int examples_get_clean(struct examples *examples, size_t index, int32_t *source, int32_t *target);
+
+/* ---- augment.c ---- */
+/* The number of tokens of both sides of an example as it is in the files. */
+void examples_clean_counts(const struct examples *examples, size_t index, size_t counts[2]);
+/* Gets an example that gets noise. */
+int augmented_get(struct examples *examples, size_t index, int32_t *source, int32_t *target);
+void augmented_free(struct augmented *augmented);
 
 /* ---- index.c ---- */
 struct skipped_pairs {

@@ -102,6 +102,8 @@ static int end_epoch(struct learner *learner)
     state->epoch++;
     state->position = state->tokens = 0;
     state->loss = 0;
+    code = examples_epoch(&learner->train, (int)state->epoch);
+    if (code != EXIT_OK) return code;
     batches_plan(&learner->batches, learner->recipe->seed, (int)state->epoch);
     return checkpoint_save(learner);
 }

@@ -77,6 +77,7 @@ static void add_up(struct learner *learner, const struct data *data)
         m->activations = learner->bytes - m->gradients - m->optimizer;
     m->averages = parameters * epochs;
     m->index = examples_index_bytes(&data->train) + examples_index_bytes(&data->valid);
+    if (noise_any(&recipe->noise)) m->index += augmented_bytes(data->train.count);
     m->index += 3 * learner->alignments.size; /* the file, and its links between tokens */
     for (int i = 0; i < 2; i++)               /* what came through pipes is held */
         m->index += data->train_inputs.side[i].size + data->valid_inputs.side[i].size;

@@ -24,6 +24,24 @@ int recipe_config(const struct recipe *recipe, rapt_config *config)
     return usage_error("%s", why.text);
 }
 
+/* Learns the vocabulary from text with the same noise, so that it has tokens for capital letters.
+   Sentences that follow each other need none. */
+static int learn_vocabulary(struct learner *learner, const struct pairs *sample)
+{
+    const struct recipe *recipe = learner->recipe;
+    struct noise noise = recipe->noise;
+    struct pairs noisy = {0};
+    noise.rates[NOISE_CONCAT] = 0;
+    if (noise_any(&noise)) {
+        noise_pairs(&noisy, sample, &noise, recipe->seed);
+        sample = &noisy;
+    }
+    int code = vocabulary_learn(&learner->vocabulary, sample, recipe->vocab, recipe->exact_vocab,
+                                recipe->separate);
+    pairs_free(&noisy);
+    return code;
+}
+
 static int create_model(struct learner *learner, const struct pairs *sample)
 {
     const struct recipe *recipe = learner->recipe;
@@ -35,8 +53,7 @@ static int create_model(struct learner *learner, const struct pairs *sample)
         code = vocabulary_open(&learner->vocabulary, recipe->sentencepiece,
                                recipe->sentencepiece_target);
     else
-        code = vocabulary_learn(&learner->vocabulary, sample, recipe->vocab, recipe->exact_vocab,
-                                recipe->separate);
+        code = learn_vocabulary(learner, sample);
     if (code != EXIT_OK) return code;
     config.source_vocab = rapt_tokenizer_vocab(learner->vocabulary.source);
     config.target_vocab = rapt_tokenizer_vocab(learner->vocabulary.target);
@@ -159,6 +176,9 @@ static int create_examples(struct learner *learner, struct data *data)
     if (code == EXIT_OK) code = examples_make(&learner->valid, &data->valid, NULL);
     if (code == EXIT_OK && learner->recipe->guided != NULL)
         code = alignments_make(&learner->alignments, &learner->train, &data->train);
+    if (code == EXIT_OK && noise_any(&learner->recipe->noise))
+        examples_augment(&learner->train, &learner->recipe->noise, learner->recipe->seed,
+                         learner->recipe->guided != NULL ? &learner->alignments : NULL);
     if (code == EXIT_OK) learner->words = seen_list(&seen);
     seen_free(&seen);
     bool held =
@@ -173,6 +193,7 @@ static int create_batches(struct learner *learner)
         batches_create(&learner->batches, &learner->train, (size_t)learner->recipe->batch_tokens);
     if (code == EXIT_OK)
         code = batches_create(&learner->valid_batches, &learner->valid, shard_budget(learner));
+    if (code == EXIT_OK) code = examples_epoch(&learner->train, (int)learner->state.epoch);
     if (code != EXIT_OK) return code;
     batches_plan(&learner->valid_batches, 0, 0);
     batches_plan(&learner->batches, learner->recipe->seed, (int)learner->state.epoch);

@@ -13,7 +13,8 @@ char *options_text(const struct recipe *recipe, bool split)
     rapt_config config;
     recipe_config(recipe, &config);
     char *variant = variant_text(&config), *hard = hard_text(&recipe->hard), shards[32] = "",
-         products[32] = "", guided[80] = "";
+         products[32] = "", guided[80] = "", *kinds = noise_text(&recipe->noise);
+    char *noise = xasprintf("%s%s", *kinds ? " augment " : "", kinds);
     if (recipe->shards > 0) snprintf(shards, sizeof shards, " shards %d", recipe->shards);
     if (trains_in_bf16(recipe))
         snprintf(products, sizeof products, " precision bf16");
@@ -24,13 +25,15 @@ char *options_text(const struct recipe *recipe, bool split)
                  recipe->guided_weight, config.alignment_layer);
     char *text = xasprintf(
         "layers %d width %d heads %d ffn-width %d vocab %d separate %d dropout %.9g smoothing "
-        "%.9g rate %.9g warmup %d schedule %s batch-tokens %d average %d seed %llu%s%s%s%s%s%s",
+        "%.9g rate %.9g warmup %d schedule %s batch-tokens %d average %d seed %llu%s%s%s%s%s%s%s",
         config.encoder_layers, config.width, config.heads, config.ffn_width, recipe->vocab,
         recipe->separate, recipe->dropout, recipe->smoothing, recipe->rate, recipe->warmup,
         recipe->schedule, recipe->batch_tokens, recipe->average, (unsigned long long)recipe->seed,
-        split ? SPLIT : "", shards, products, guided, variant, hard);
+        split ? SPLIT : "", shards, products, guided, noise, variant, hard);
     free(variant);
     free(hard);
+    free(kinds);
+    free(noise);
     return text;
 }
 

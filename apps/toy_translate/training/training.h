@@ -61,6 +61,7 @@ struct recipe {
     bool separate;                    /* one vocabulary per side */
     double dropout, smoothing, rate;
     struct hard hard;
+    struct noise noise;   /* that training pairs get */
     const char *guided;   /* a file with word alignments of the training pairs, or NULL */
     double guided_weight; /* of their loss */
     int guided_layer;     /* of the decoder, from 1; 0: the last */
