@@ -116,4 +116,27 @@ for option in --unwrap --format\ text --language\ en --max-length-break\ 9 --no-
 done
 code 2 "$program" translate --model model --format odt text
 says "text"
+# The first words of each translation, from the lines of a file.
+printf 'red old\n\nnew blue\n' >text
+printf 'gr\303\274n alt\r\n\nneu\n' >prefixes
+code 0 "$program" translate --lines --model model text --prefix prefixes >out
+check "each translation begins with its prefix" awk '
+    NR == 1 && !/^grün alt/ || NR == 2 && $0 != "" || NR == 3 && !/^neu/ { exit 1 } END { exit NR != 3 }' out
+code 0 "$program" translate --lines --model model text >plain
+printf '\n\n\n' >prefixes
+code 0 "$program" translate --lines --model model text --prefix prefixes >out
+check "empty prefixes change nothing" cmp -s plain out
+head -2 prefixes >fewer
+code 1 "$program" translate --lines --model model text --prefix fewer
+says "fewer has only 2 lines, but the text has more"
+echo >>prefixes
+code 1 "$program" translate --lines --model model text --prefix prefixes
+says "prefixes has more lines than the text, which has 3"
+printf 'a\n\n\377' >prefixes
+code 1 "$program" translate --lines --model model text --prefix prefixes
+says "prefixes: byte 4 is not valid UTF-8"
+code 1 "$program" translate --lines --model model text --prefix nowhere
+code 2 "$program" translate --model model text --prefix prefixes
+says "--prefix needs --lines"
+
 [ $failures -eq 0 ]

@@ -39,7 +39,8 @@ static const char purpose[] =
     "kept. The whole document is read before the first sentence is translated.\n\n"
     "With --lines, each line is a sentence, and each line of output a translation. An empty line "
     "gives an empty line. A line that is not UTF-8 or has more tokens than the model has positions "
-    "gives --placeholder, a message, and exit status 1 at the end. A translation is followed by "
+    "gives --placeholder, a message, and exit status 1 at the end. With --prefix, a translation "
+    "begins with the words of a line of another file. A translation is followed by "
     "||| "
     "and its score with --scores, and by ||| and its alignment with --alignments. With --nbest N, "
     "N > 1, there are up to N lines per sentence: its number from 0 ||| the translation ||| the "
@@ -190,8 +191,10 @@ static int translation_callback(void *user, const rapt_translation *t)
     if (t->status != RAPT_OK) {
         int positions = rapt_model_config(rapt_translator_model(job->translator))->positions;
         print_message(
-            "%s:%zu: more tokens than the model's %d positions; the line is not translated",
-            job->name, job->first + t->sentence + 1, positions);
+            "%s:%zu: more tokens than the model's %d positions%s; the line is not translated",
+            job->name, job->first + t->sentence + 1, positions,
+            job->prefixes.name != NULL ? ", or a prefix that is longer than a translation may be"
+                                       : "");
         job->wrong = true;
     }
     if (job->json)
@@ -230,13 +233,16 @@ static rapt_text text_of(struct job *job, size_t index)
 static int translate_window(struct job *job)
 {
     rapt_message why = {""};
-    int code = EXIT_OK;
+    int code = prefixes_next(&job->prefixes, job->count);
+    if (code != EXIT_OK) return code;
     for (size_t i = 0; i < job->count; i++) {
         job->texts[i] = text_of(job, i);
         job->bytes += (double)job->texts[i].size + 1;
     }
     const rapt_translate_call call = {.size = sizeof call,
                                       .alignments = job->alignments || job->json,
+                                      .prefixes =
+                                          job->prefixes.name != NULL ? job->prefixes.texts : NULL,
                                       .first = job->first,
                                       .glossary = job->glossary};
     if (rapt_translate_many_with(job->translator, job->texts, job->count, &call,
@@ -276,7 +282,7 @@ static int translate_lines(struct job *job)
         if (job->dialog) unseen_report(&job->unseen);
         show_progress(job, "lines");
     }
-    return code;
+    return code == EXIT_OK ? prefixes_end(&job->prefixes) : code;
 }
 
 static int translate_from(struct job *job, int input)
@@ -337,7 +343,8 @@ static int translate_input(struct job *job, const char *path)
    with it. */
 static int check_mode(const struct command *command, const struct job *job)
 {
-    static const char *const of_lines[] = {"nbest", "scores", "alignments", "placeholder", "json"};
+    static const char *const of_lines[] = {"prefix",     "nbest",       "scores",
+                                           "alignments", "placeholder", "json"};
     static const char *const of_documents[] = {"format",    "language",      "max-length-break",
                                                "unwrap",    "no-protection", "do-not-translate",
                                                "no-mending"};
@@ -388,7 +395,7 @@ int command_translate(int argc, char **argv)
     list_formats(formats, sizeof formats);
     job->placeholder = "", job->format = "text";
     /* clang-format off */
-    struct option_row rows[SEARCH_ROWS + 23] = {
+    struct option_row rows[SEARCH_ROWS + 24] = {
         [SEARCH_ROWS] =
         {"Sampling", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"temperature", OPTION_REAL, &search.temperature, "T",
@@ -400,6 +407,7 @@ int command_translate(int argc, char **argv)
         {"best-of", OPTION_INTEGER, &best_of, "N", "sample N translations and keep the best by score", 1, 1024, 0},
         {"Text", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"lines", OPTION_FLAG, &job->by_lines, "", "translate line by line; every line is a sentence", 0, 0, 0},
+        {"prefix", OPTION_INPUT, &job->prefixes.name, "FILE", "begin each translation with a line of this file, which has one for each line of the text", 0, 0, 0},
         {"format", OPTION_CHOICE, &job->format, formats, "format of the text", 0, 0, 0},
         {"language", OPTION_TEXT, &job->language, "CODE", "language of the text, such as en, for its abbreviations [any]", 0, 0, 0},
         {"max-length-break", OPTION_INTEGER, &job->max_length, "N",
@@ -436,6 +444,7 @@ int command_translate(int argc, char **argv)
         job->nbest = search.nbest, job->model = search.model;
         if (best_of > 0) search.nbest = best_of;
         code = open_glossary(job);
+        if (code == EXIT_OK) code = prefixes_open(&job->prefixes);
         if (code == EXIT_OK) code = search_open(&search, command.name, &job->translator);
         if (code == EXIT_OK) search_report(&search, job->translator);
         if (code == EXIT_OK) unseen_open(&job->unseen, job->translator);
@@ -445,6 +454,7 @@ int command_translate(int argc, char **argv)
     search_close(job->translator);
     rapt_glossary_free(job->glossary);
     unseen_free(&job->unseen);
+    prefixes_close(&job->prefixes);
     free(job);
     return code;
 }

@@ -10,6 +10,14 @@
 
 enum { WINDOW = 1024 }; /* as many lines as the library translates at once */
 
+/* The beginnings of translations, lines of a file. */
+struct prefixes {
+    const char *name; /* of the file; NULL: there are none */
+    char *bytes;
+    size_t size, at, lines;  /* lines: that prefixes_next has returned */
+    rapt_text texts[WINDOW]; /* of the window */
+};
+
 struct job {
     rapt_translator *translator;
     bool by_lines, scores, alignments, json, unwrap;
@@ -22,6 +30,7 @@ struct job {
     size_t terms, terms_met; /* of the glossary, in all translations */
     int max_length;          /* 0: not given */
     const char *model;
+    struct prefixes prefixes;
     struct raw raw;
     int nbest;                      /* translations of a sentence that are printed */
     const char *name, *placeholder; /* of the input; for lines without a translation */
@@ -51,6 +60,14 @@ void report_terms(const struct job *job);
 void report_raw(struct job *job);
 /* Shows how many lines or sentences are answered, and how long the others may take. */
 void show_progress(const struct job *job, const char *what);
+
+/* ---- prefix.c ---- */
+int prefixes_open(struct prefixes *prefixes);
+/* Takes the next `count` lines. */
+int prefixes_next(struct prefixes *prefixes, size_t count);
+/* Fails if there are lines after those that prefixes_next took. */
+int prefixes_end(const struct prefixes *prefixes);
+void prefixes_close(struct prefixes *prefixes);
 
 /* ---- documents.c ---- */
 int translate_documents(struct job *job);
