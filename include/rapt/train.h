@@ -53,6 +53,15 @@ typedef enum rapt_baseline {
                               choices) */
 } rapt_baseline;
 
+/* How a parameter is trained. */
+typedef enum rapt_tuning {
+    RAPT_TUNING_FULL,   /* every element is trained */
+    RAPT_TUNING_FROZEN, /* the parameter keeps its bits */
+    RAPT_TUNING_LORA    /* the matrix W is W0 + s B A. W0 is frozen, and A and B are trained. Only
+                           for matrices: parameters of several rows, except tables of positions and
+                           token types and what scores and localities learn */
+} rapt_tuning;
+
 /* Options of a trainer. Start from rapt_train_options_default. */
 typedef struct rapt_train_options { /* size-first, see base.h */
     size_t size;
@@ -105,6 +114,20 @@ typedef struct rapt_train_options { /* size-first, see base.h */
        cross-attention must use softmax. */
     float guided_alignment;
     int reserved;
+    /* [rapt_model_tensors] one rapt_tuning per parameter, to fine-tune a model. NULL: all
+       parameters are trained in full. rapt_trainer_create reads the array and does not keep it. At
+       least one parameter must not be frozen. Frozen parameters have no moments and do not count in
+       rapt_report.gradient_norm. */
+    const uint8_t *tuning;
+    /* The next two apply to RAPT_TUNING_LORA (Hu et al. 2021, arXiv 2106.09685). For each such
+       matrix W [rows][columns] the trainer keeps the matrix W0 that it was created with, and learns
+       A [lora_rank][columns] and B [rows][lora_rank], with s = lora_alpha / lora_rank. A starts
+       with random numbers of variance 1 / columns, B with 0. After every step W is W0 + s B A, so
+       the model needs no adapters to translate or to be saved. The projections that the library
+       stores as one matrix, such as self_attn.qkv.weight, share one A. Do not write to W while the
+       trainer exists. */
+    int lora_rank;    /* 1 up to the smaller side of every such matrix; 0 if there are none */
+    float lora_alpha; /* 0 to 1e6; 0 means lora_rank, so that s is 1 */
 } rapt_train_options;
 /* Sets *options, which has `size` bytes, to its defaults: rate 1e-3, warmup 1000,
    RAPT_SCHEDULE_INVERSE_SQRT, beta1 0.9, beta2 0.98, epsilon 1e-9, label_smoothing 0.1, dropout
@@ -150,9 +173,13 @@ typedef struct rapt_train_limits { /* size-first, see base.h */
     int reserved;
 } rapt_train_limits;
 
-/* Returns the number of bytes that rapt_trainer_create allocates, or 0 if an argument is invalid or
-   the number overflows. */
+/* Returns the number of bytes that rapt_trainer_create allocates with default options, or 0 if an
+   argument is invalid or the number overflows. */
 RAPT_API size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_limits *limits);
+/* Does the same for any options: a frozen parameter needs no moments, and one with
+   RAPT_TUNING_LORA needs a copy of W0 instead. If options is NULL, they are the defaults. */
+RAPT_API size_t rapt_trainer_bytes_with(const rapt_model *model, const rapt_train_options *options,
+                                        const rapt_train_limits *limits);
 /* Creates a trainer, which the caller must free. The model is not copied and must outlive it;
    options and limits are copied. Returns RAPT_BAD_ARGUMENT if an option or limit is out of range or
    does not suit the model (*why names it), and RAPT_NO_MEMORY if an allocation fails. */
@@ -224,6 +251,11 @@ RAPT_API float *rapt_trainer_gradients(rapt_trainer *trainer, size_t *count, lon
    Returns RAPT_BAD_ARGUMENT if the index is out of range. */
 RAPT_API rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int index, float *data,
                                                 rapt_message *why);
+/* Copies the adapter of a parameter with RAPT_TUNING_LORA: A to a [lora_rank][columns], and B to b
+   [rows][lora_rank]. Either pointer may be NULL. Returns RAPT_BAD_ARGUMENT if the index is out of
+   range or the parameter has no adapter. */
+RAPT_API rapt_status rapt_trainer_read_adapter(const rapt_trainer *trainer, int index, float *a,
+                                               float *b, rapt_message *why);
 
 /* ---- steps in shards: accumulation on one machine, or training on many ----
 
@@ -343,8 +375,9 @@ RAPT_API void rapt_trainer_set_rate(rapt_trainer *trainer, float rate);
    if the file cannot be written. */
 RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *path,
                                        const rapt_metadata *metadata, int count, rapt_message *why);
-/* Resumes from a checkpoint, which must have the same configuration as the trainer's model. The
-   parameters in the checkpoint are copied to the model.
+/* Resumes from a checkpoint, which must have the same configuration as the trainer's model and have
+   been made with the same lora_rank, lora_alpha and, except for parameters that are frozen now,
+   tuning. The parameters in the checkpoint are copied to the model.
 
    Returns RAPT_BAD_FILE if a counter, parameter or moment is missing or out of range; *why names
    it. With RAPT_PRODUCTS_AUTO, also returns RAPT_BAD_ARGUMENT or RAPT_NO_MEMORY if the run used

@@ -1,4 +1,4 @@
-/* file.c - saves blocks of parameters, and blocks of the same layout such as Adam's moments, to
+/* file.c - saves blocks of parameters, and other blocks such as Adam's moments, to
    safetensors files, and loads them. Tensors are stored as plain matrices [rows][columns] or
    packed. */
 #include "model/model.h"
@@ -54,14 +54,19 @@ static struct tensor_source source_of(const struct parameter *p, const struct pa
     return source;
 }
 
+static const struct layout *layout_of(const rapt_model *m, const struct block_file *block)
+{
+    return block->layout ? block->layout : &m->layout;
+}
+
 /* Describes all tensors. Returns their number. */
 static int describe(const rapt_model *m, const struct block_file *blocks, int count, bool packed,
                     struct named *named, struct tensor_source *sources)
 {
     int i = 0;
     for (int b = 0; b < count; b++)
-        for (int p = 0; p < m->layout.count; p++) {
-            const struct parameter *parameter = &m->layout.parameters[p];
+        for (int p = 0; p < layout_of(m, &blocks[b])->count; p++) {
+            const struct parameter *parameter = &layout_of(m, &blocks[b])->parameters[p];
             struct packed_piece pieces[PACKED_PIECES];
             int tensors = packed ? rapt__packed_pieces(parameter, pieces) : 1;
             for (int n = 0; n < tensors; n++, i++)
@@ -82,7 +87,8 @@ static rapt_status file_save(const rapt_model *m, const struct block_file *block
                              int metadata_count, rapt_message *why)
 {
     const rapt_allocator *a = &m->allocator;
-    size_t max = (size_t)count * (size_t)m->layout.count * PACKED_PIECES;
+    size_t max = 0;
+    for (int b = 0; b < count; b++) max += (size_t)layout_of(m, &blocks[b])->count * PACKED_PIECES;
     size_t named_size = max * sizeof(struct named);
     size_t source_size = max * sizeof(struct tensor_source);
     struct named *named = rapt__alloc(a, named_size);
@@ -234,11 +240,13 @@ static rapt_status match_parameter(const struct parameter *p, const struct block
 rapt_status rapt__blocks_match(const rapt_model *m, const struct block_file *blocks, int count,
                                const struct tensor_file *file, rapt_message *why)
 {
-    for (int b = 0; b < count; b++)
-        for (int p = 0; p < m->layout.count; p++) {
-            rapt_status status = match_parameter(&m->layout.parameters[p], &blocks[b], file, why);
+    for (int b = 0; b < count; b++) {
+        const struct layout *l = layout_of(m, &blocks[b]);
+        for (int p = 0; p < l->count; p++) {
+            rapt_status status = match_parameter(&l->parameters[p], &blocks[b], file, why);
             if (status) return status;
         }
+    }
     return RAPT_OK;
 }
 
@@ -280,7 +288,7 @@ static rapt_status load_parameter(const struct loading *l, int index)
 {
     char name[NAME];
     float chunk[4096];
-    const struct parameter *p = &l->model->layout.parameters[index];
+    const struct parameter *p = &layout_of(l->model, l->to)->parameters[index];
     const struct tensor_entry *e = find_tensor(l->file, l->to, p, name);
     size_t max = sizeof chunk / sizeof *chunk;
     if (p->kind == IN_BYTES) return load_rows(l, index, e, name);
@@ -306,7 +314,8 @@ rapt_status rapt__blocks_load(const rapt_model *m, const struct block_file *bloc
         status = rapt__fail(why, RAPT_NO_MEMORY, "no memory to convert a model");
     for (int b = 0; b < count; b++) {
         l.to = &blocks[b];
-        for (int p = 0; !status && p < m->layout.count; p++) status = load_parameter(&l, p);
+        int tensors = layout_of(m, l.to)->count;
+        for (int p = 0; !status && p < tensors; p++) status = load_parameter(&l, p);
     }
     if (memory) rapt__free(&m->allocator, memory, bytes);
     return status;

@@ -18,9 +18,11 @@ static bool is_scale(const rapt_model *m, const char *name)
     return strcmp(name + size - end, ".scale") == 0 && rapt_model_find(m, matrix) >= 0;
 }
 
+/* Returns true for the tensors of a model file, and for those of a trainer in a checkpoint. */
 static bool known(const rapt_model *m, const char *name)
 {
-    return strncmp(name, "adam.", 5) == 0 || rapt_model_find(m, name) >= 0 || is_scale(m, name);
+    return strncmp(name, "adam.", 5) == 0 || strncmp(name, "lora.", 5) == 0 ||
+           rapt_model_find(m, name) >= 0 || is_scale(m, name);
 }
 
 /* Number of floats of sinusoids that a file of any size may ask for. */
@@ -61,7 +63,8 @@ static rapt_status no_other_tensors(const rapt_model *m, const struct tensor_fil
 static rapt_status load_plain(rapt_model *model, struct tensor_file *file,
                               const rapt_load_options *options, rapt_message *why)
 {
-    struct block_file block = {"", NULL, options->non_finite ? ANY_VALUE : FINITE_VALUE};
+    struct block_file block = {.prefix = "",
+                               .range = options->non_finite ? ANY_VALUE : FINITE_VALUE};
     rapt_status status = rapt__blocks_match(model, &block, 1, file, why);
     if (!status) status = rapt__model_take_block(model, why);
     block.block = model->block;

@@ -156,7 +156,8 @@ enum value_range { FINITE_VALUE, FINITE_NOT_NEGATIVE, ANY_VALUE };
 struct block_file {
     const char *prefix; /* prefix of the tensors' names: "", "adam.m.", ... */
     float *block;
-    enum value_range range; /* the values that loading accepts; saving does not check them */
+    enum value_range range;      /* the values that loading accepts; saving does not check them */
+    const struct layout *layout; /* of the block; NULL: the model's */
 };
 struct block_output { /* either the file at path, or a writer */
     const char *path;

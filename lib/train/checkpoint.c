@@ -1,6 +1,6 @@
-/* checkpoint.c - saves and loads checkpoints: parameters, Adam's moments, and the counters of steps
-   and random numbers in one file. A trainer that loads a checkpoint continues with the same bits as
-   the trainer that saved it. */
+/* checkpoint.c - saves and loads checkpoints: parameters, adapters, Adam's moments, and the
+   counters of steps and random numbers in one file. A trainer that loads a checkpoint continues
+   with the same bits as the trainer that saved it. */
 #include "train/train.h"
 
 #include "format/format.h"
@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCKS = 3, FIELD_TEXT = 40 };
+enum { FIELD_TEXT = 40 };
 enum { COUNT, FLOAT, DOUBLE, OPTIONAL = 8 };
-enum { ALWAYS, SAMPLED, MEASURED };
+enum { ALWAYS, SAMPLED, MEASURED, ADAPTED };
 
 static const struct field {
     const char *key;
@@ -25,11 +25,55 @@ static const struct field {
 };
 enum { FIELDS = sizeof fields / sizeof *fields, STATE_TEXT = FIELDS * FIELD_TEXT };
 
-/* Returns true if a checkpoint may contain the field. `samples` means that the model samples keys,
-   `measured` that the products may have been measured. */
-static bool present(bool samples, bool measured, const struct field *f)
+/* Returns true if a trainer writes the field. */
+static bool present(const rapt_trainer *t, const struct field *f)
 {
-    return f->when == SAMPLED ? samples : f->when == ALWAYS || measured;
+    if (f->when == SAMPLED) return t->losses != NULL;
+    if (f->when == ADAPTED) return t->tuning.base.count > 0;
+    return f->when == ALWAYS || t->options.products == RAPT_PRODUCTS_AUTO;
+}
+
+/* The memory that a checkpoint contains. */
+enum { PARAMETERS, FIRST, SECOND, FROZEN, ADAPTERS, ADAPTER_FIRST, ADAPTER_SECOND, MEMORIES };
+struct memory {
+    float *at;
+    size_t floats;
+};
+
+static void memory_of(const rapt_trainer *t, struct memory memory[MEMORIES])
+{
+    const struct tuning *u = &t->tuning;
+    const struct memory all[MEMORIES] = {
+        [PARAMETERS] = {t->model->block, t->model->layout.floats},
+        [FIRST] = {t->m, u->moments.floats},
+        [SECOND] = {t->v, u->moments.floats},
+        [FROZEN] = {u->frozen, u->base.floats},
+        [ADAPTERS] = {u->adapters, u->floats},
+        [ADAPTER_FIRST] = {u->m, u->floats},
+        [ADAPTER_SECOND] = {u->v, u->floats},
+    };
+    memcpy(memory, all, sizeof all);
+}
+
+/* Describes the tensors of a checkpoint, which are in `memory`. */
+enum { BLOCKS = 10 };
+static void blocks_of(const rapt_trainer *t, const struct memory memory[MEMORIES],
+                      struct block_file blocks[BLOCKS])
+{
+    const struct tuning *u = &t->tuning;
+    const struct block_file all[BLOCKS] = {
+        {"", memory[PARAMETERS].at, FINITE_VALUE, NULL},
+        {"adam.m.", memory[FIRST].at, FINITE_VALUE, &u->moments},
+        {"adam.v.", memory[SECOND].at, FINITE_NOT_NEGATIVE, &u->moments},
+        {"lora.base.", memory[FROZEN].at, FINITE_VALUE, &u->base},
+        {"lora.a.", memory[ADAPTERS].at, FINITE_VALUE, &u->a},
+        {"lora.b.", memory[ADAPTERS].at, FINITE_VALUE, &u->b},
+        {"adam.m.lora.a.", memory[ADAPTER_FIRST].at, FINITE_VALUE, &u->a},
+        {"adam.m.lora.b.", memory[ADAPTER_FIRST].at, FINITE_VALUE, &u->b},
+        {"adam.v.lora.a.", memory[ADAPTER_SECOND].at, FINITE_NOT_NEGATIVE, &u->a},
+        {"adam.v.lora.b.", memory[ADAPTER_SECOND].at, FINITE_NOT_NEGATIVE, &u->b},
+    };
+    memcpy(blocks, all, sizeof all);
 }
 
 static void write_state(const rapt_trainer *t, char state[STATE_TEXT])
@@ -41,7 +85,7 @@ static void write_state(const rapt_trainer *t, char state[STATE_TEXT])
         long long count;
         uint32_t bits;
         uint64_t wide;
-        if (!present(t->losses != NULL, t->options.products == RAPT_PRODUCTS_AUTO, f)) continue;
+        if (!present(t, f)) continue;
         char *to = state + end;
         int n = 0;
         switch (f->kind % OPTIONAL) {
@@ -84,9 +128,10 @@ rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path,
     rapt_status status = savable(t, why);
     if (status) return status;
     write_state(t, state);
-    struct block_file blocks[BLOCKS] = {{"", t->model->block, ANY_VALUE},
-                                        {"adam.m.", t->m, ANY_VALUE},
-                                        {"adam.v.", t->v, ANY_VALUE}};
+    struct memory memory[MEMORIES];
+    struct block_file blocks[BLOCKS];
+    memory_of(t, memory);
+    blocks_of(t, memory, blocks);
     const struct block_output to = {.path = path};
     return rapt__blocks_save(t->model, blocks, BLOCKS, &to, metadata, count, state, why);
 }
@@ -175,7 +220,7 @@ rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, 
     for (int i = 0; i < FIELDS; i++) {
         const struct field *f = &fields[i];
         struct text_part left = rest, key = next_word(&left);
-        if (!present(samples, true, f)) continue;
+        if (f->when == SAMPLED && !samples) continue;
         if (!is_key(&key, f->key)) {
             if (f->kind & OPTIONAL) continue;
             return rapt__fail(why, RAPT_BAD_FILE, "metadata " TRAINER_KEY ": %s is missing",
@@ -192,13 +237,12 @@ rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, 
     return RAPT_OK;
 }
 
-/* Reads everything into `staged` first, so that a failure leaves the trainer unchanged. */
-static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float *staged,
-                               rapt_message *why)
+/* Checks the configuration, and reads the numbers of a checkpoint. */
+static rapt_status load_state(const rapt_trainer *t, struct tensor_file *file,
+                              struct trainer_state *state, rapt_message *why)
 {
-    size_t n = t->model->layout.floats;
     rapt_config config;
-    struct trainer_state state = t->state;
+    const float scale = t->tuning.scale;
     const char *text = rapt__tensors_metadata(file, CONFIG_KEY);
     if (!text) return rapt__fail(why, RAPT_BAD_FILE, "metadata rapt.config is missing");
     rapt_status status = rapt__config_read(&config, text, strlen(text), why);
@@ -210,27 +254,50 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
     if (!text)
         return rapt__fail(why, RAPT_BAD_FILE,
                           "it is a model without the state of a trainer, not a checkpoint");
-    status = rapt__trainer_state_read(&state, t->losses != NULL, text, strlen(text), why);
-    if (!status) status = rapt__products_check(t, &state, why);
+    status = rapt__trainer_state_read(state, t->losses != NULL, text, strlen(text), why);
+    if (!status) status = rapt__products_check(t, state, why);
+    if (status || state->lora_scale == scale) return status;
+    return rapt__fail(why, RAPT_BAD_FILE,
+                      "the factor of its adapters, lora_alpha / lora_rank, is %g, but that of this "
+                      "trainer is %g (0: no adapters)",
+                      (double)state->lora_scale, (double)scale);
+}
+
+/* Makes a trainer whose parameters and moments were just loaded continue from `state`. */
+static void continue_from(rapt_trainer *t, const struct trainer_state *state)
+{
+    rapt__shards_forget(t);
+    memset(t->gradients, 0, t->model->layout.floats * sizeof(float));
+    t->state = *state, t->tokens = 0, t->added = false;
+    rapt__products_restore(t);
+    rapt__tuning_bound(t);
+    t->model->bound = (double)INFINITY;
+    float bound = 0; /* gcc 12 for arm64 fails on this loop with double */
+    for (size_t i = 0; i < t->tuning.moments.floats; i++) bound = fmaxf(bound, fabsf(t->m[i]));
+    for (size_t i = 0; i < t->tuning.floats; i++) bound = fmaxf(bound, fabsf(t->tuning.m[i]));
+    t->moment_bound = (double)bound;
+    t->sums = (rapt_report){0};
+}
+
+/* Reads everything into `staged` first, so that a failure leaves the trainer unchanged. */
+static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float *staged,
+                               rapt_message *why)
+{
+    struct trainer_state state = t->state;
+    struct memory own[MEMORIES], read[MEMORIES];
+    struct block_file blocks[BLOCKS];
+    rapt_status status = load_state(t, file, &state, why);
     if (status) return status;
-    struct block_file blocks[BLOCKS] = {{"", staged, FINITE_VALUE},
-                                        {"adam.m.", staged + n, FINITE_VALUE},
-                                        {"adam.v.", staged + 2 * n, FINITE_NOT_NEGATIVE}};
+    memory_of(t, own);
+    memcpy(read, own, sizeof read);
+    for (int i = 0; i < MEMORIES; i++) read[i].at = staged, staged += read[i].floats;
+    blocks_of(t, read, blocks);
     status = rapt__blocks_match(t->model, blocks, BLOCKS, file, why);
     if (!status) status = rapt__blocks_load(t->model, blocks, BLOCKS, file, why);
     if (status) return status;
-    memcpy(t->model->block, staged, n * sizeof(float));
-    memcpy(t->m, staged + n, n * sizeof(float));
-    memcpy(t->v, staged + 2 * n, n * sizeof(float));
-    rapt__shards_forget(t);
-    memset(t->gradients, 0, n * sizeof(float));
-    t->state = state, t->tokens = 0, t->added = false;
-    rapt__products_restore(t);
-    t->model->bound = (double)INFINITY;
-    float bound = 0; /* gcc 12 for arm64 fails on this loop with double */
-    for (size_t i = 0; i < n; i++) bound = fmaxf(bound, fabsf(t->m[i]));
-    t->moment_bound = (double)bound;
-    t->sums = (rapt_report){0};
+    for (int i = 0; i < MEMORIES; i++)
+        if (own[i].floats) memcpy(own[i].at, read[i].at, own[i].floats * sizeof(float));
+    continue_from(t, &state);
     return RAPT_OK;
 }
 
@@ -244,7 +311,10 @@ rapt_status rapt_trainer_load(rapt_trainer *t, const char *path, rapt_message *w
     const rapt_allocator reading = rapt__budget_begin(&budget, &t->allocator);
     rapt_status status = rapt__tensors_open(&file, path, &reading, why);
     if (status) return rapt__budget_end(&budget, status, why);
-    size_t bytes = t->model->layout.floats * sizeof(float) * BLOCKS;
+    struct memory memory[MEMORIES];
+    size_t bytes = 0;
+    memory_of(t, memory);
+    for (int i = 0; i < MEMORIES; i++) bytes += memory[i].floats * sizeof(float);
     float *staged = rapt__alloc(&t->allocator, bytes);
     if (staged) memset(staged, 0, bytes);
     status = staged ? load_staged(t, file, staged, &reason) : RAPT_NO_MEMORY;

@@ -40,6 +40,15 @@ static int shapes_of(const struct layout *l, const struct parameter *which[PRODU
     return seen.count;
 }
 
+size_t rapt__products_scratch(const struct layout *l)
+{
+    const struct parameter *which[PRODUCT_SHAPES];
+    size_t most = 0;
+    for (int i = shapes_of(l, which); i-- > 0;)
+        most = rapt__max_size(most, (size_t)which[i]->rows + (size_t)which[i]->columns);
+    return most * ROWS_MIN;
+}
+
 /* Returns the number of rows to measure with: at most `rows`, few enough for x [rows][in] and y
    [rows][out] to fit into `floats`, and few enough for a quick measurement. */
 static int rows_for(const struct parameter *p, int rows, size_t floats)
@@ -61,7 +70,7 @@ static void measure_all(struct team *team, void *argument)
     int count = shapes_of(l, which);
     for (int i = 0; i < count; i++) {
         int out = which[i]->rows, in = which[i]->columns,
-            rows = rows_for(which[i], m->rows, l->floats);
+            rows = rows_for(which[i], m->rows, t->tuning.moment_floats);
         const struct linear linear = {
             .weight = t->model->block + which[i]->offset, .in = in, .out = out};
         rapt__products_measure(&c, &t->products, &linear, rows, t->m,
@@ -119,7 +128,7 @@ static void choose_by_measuring(rapt_trainer *t)
     int rows = rapt__max(t->limits.source_tokens, t->limits.target_tokens);
     struct measurement m = {t, rapt__min(rows, ROWS_MAX)};
     rapt__team_run(t->limits.threads, measure_all, &m);
-    memset(t->m, 0, t->model->layout.floats * sizeof *t->m); /* some may be -0 now */
+    memset(t->m, 0, t->tuning.moment_floats * sizeof *t->m); /* some may be -0 now */
     memset(t->gradients, 0, t->model->layout.floats * sizeof *t->gradients);
     t->state.products = product_bits(&t->products);
 }

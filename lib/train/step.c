@@ -1,5 +1,5 @@
-/* step.c - a step of Adam. It updates either all parameters and moments, or none of them if a
-   result would not be finite. */
+/* step.c - a step of Adam. It updates either all trained parameters and moments, or none of them if
+   a result would not be finite. */
 #include "train/train.h"
 
 #include <math.h>
@@ -7,17 +7,17 @@
 struct step_work {
     rapt_trainer *trainer;
     struct adam adam;
-    double squares;          /* sum of the squared gradients */
+    double squares;          /* sum of the squared gradients of one part */
     double norm;             /* norm of the gradient of the mean loss, before clipping */
     struct adam_range range; /* range of parameters and moments after the step */
 };
 
 /* Bounds the magnitudes of parameters and moments after a step, given their bounds before it and
    `largest`, a bound on the magnitude of a gradient: |m'| <= beta1 |m| + (1 - beta1) |g|, and the
-   step is at most rate |m'| / epsilon. The result is infinite unless it proves that every result
-   and intermediate result is finite. The factor `rounded` and the limit `far`, which is well below
-   the largest float, allow for rounding. |g| <= 1e18 keeps its square, and therefore the second
-   moment, finite. */
+   step is at most rate |m'| / epsilon. Of adapters, no bound is known. The result is infinite
+   unless it proves that every result and intermediate result is finite. The factor `rounded` and
+   the limit `far`, which is well below the largest float, allow for rounding. |g| <= 1e18 keeps its
+   square, and therefore the second moment, finite. */
 static struct adam_range bounds_after(const rapt_trainer *t, const struct adam *a, double largest)
 {
     static const double far = 1e37, rounded = 1 + 1e-6;
@@ -27,7 +27,8 @@ static struct adam_range bounds_after(const rapt_trainer *t, const struct adam *
     r.moment = (beta1 * t->moment_bound + (1 - beta1) * largest) * rounded;
     double step = (double)a->rate * (double)a->correct1 * r.moment;
     if (epsilon < 1) step /= epsilon;
-    r.parameter = (t->model->bound * (1 + (double)a->decay) + step) * rounded;
+    double bound = t->tuning.base.count ? (double)INFINITY : t->model->bound;
+    r.parameter = (bound * (1 + (double)a->decay) + step) * rounded;
     return largest <= 1e18 && step < far && r.parameter < far ? r : unknown;
 }
 
@@ -36,30 +37,62 @@ static bool finite_range(const struct adam_range *r)
     return isfinite(r->parameter) && isfinite(r->moment);
 }
 
+/* Returns the sum of the squared gradients of all parts. */
+static double sum_squares(const struct exec_context *c, struct step_work *w)
+{
+    double squares = 0;
+    for (int i = 0; i < rapt__trained_parts(w->trainer); i++) {
+        const struct trained_part part = rapt__trained_part(w->trainer, i);
+        rapt__square_sum(c, part.g, part.floats, w->trainer->step_partial, &w->squares);
+        squares += w->squares;
+    }
+    return squares;
+}
+
+/* Returns the range of the results of a step, which it computes without storing them. The matrices
+   W0 + s B A are in the range as well. */
+static struct adam_range try_all(const struct exec_context *c, struct step_work *w,
+                                 const struct adam *adam)
+{
+    const rapt_trainer *t = w->trainer;
+    const struct tuning *u = &t->tuning;
+    struct adam_range all = {0, 0};
+    for (int i = 0; i < rapt__trained_parts(t); i++) {
+        const struct trained_part x = rapt__trained_part(t, i);
+        rapt__adam_range(c, adam, x.p, x.g, x.m, x.v, x.floats, t->step_partial, &w->range);
+        all.parameter = fmax(all.parameter, w->range.parameter);
+        all.moment = fmax(all.moment, w->range.moment);
+    }
+    rapt__team_barrier(c->team);
+    double merged = u->frozen_bound + (double)u->scale * u->rank * all.parameter * all.parameter;
+    if (u->base.count) all.parameter = merged < 1e37 ? merged : (double)INFINITY;
+    return all;
+}
+
 /* Clips and applies the gradient, then zeroes it. If the bounds do not prove that the step is
-   finite, rapt__adam_range first computes the results of the step without storing them. */
+   finite, try_all first computes its results. */
 static void work_on_step(struct team *team, void *argument)
 {
     struct step_work *w = argument;
     rapt_trainer *t = w->trainer;
     struct exec_context c = {team, rapt__kernels(), t->pack, NULL, NULL};
-    size_t n = t->model->layout.floats;
-    float *p = t->model->block, *g = t->gradients;
-    rapt__square_sum(&c, g, n, t->step_partial, &w->squares);
+    rapt__adapter_gradients(&c, t);
     struct adam adam = w->adam;
-    double norm = sqrt(w->squares) * (double)adam.gradient_scale, clip = t->options.clip_norm;
+    double norm = sqrt(sum_squares(&c, w)) * (double)adam.gradient_scale;
+    double clip = t->options.clip_norm;
     bool clipped = clip > 0 && norm > clip;
     if (clipped) adam.gradient_scale *= (float)(clip / norm);
     /* 1.01 allows for the rounding of sums in float, 1e-20 for squares that underflow. */
     struct adam_range range = bounds_after(t, &adam, (clipped ? clip : norm) * 1.01 + 1e-20);
-    if (isfinite(norm) && !finite_range(&range)) {
-        rapt__adam_range(&c, &adam, p, g, t->m, t->v, n, t->step_partial, &w->range);
-        range = w->range;
-        rapt__team_barrier(team);
+    if (isfinite(norm) && !finite_range(&range)) range = try_all(&c, w, &adam);
+    bool good = isfinite(norm) && finite_range(&range);
+    for (int i = 0; good && i < rapt__trained_parts(t); i++) {
+        const struct trained_part x = rapt__trained_part(t, i);
+        rapt__adam(&c, &adam, x.p, x.g, x.m, x.v, x.floats);
     }
-    if (isfinite(norm) && finite_range(&range)) rapt__adam(&c, &adam, p, g, t->m, t->v, n);
+    if (good) rapt__adapters_merge(&c, t);
     if (team->rank == 0) w->norm = norm, w->range = range;
-    rapt__fill(&c, g, n, 0);
+    rapt__fill(&c, t->gradients, t->model->layout.floats, 0);
 }
 
 rapt_status rapt__step_check(const rapt_trainer *t, rapt_message *why)

@@ -34,6 +34,33 @@ struct shards { /* shards of the current step that were computed here */
     int count, spares;
 };
 
+enum { TUNINGS = RAPT_TUNING_LORA + 1 };
+/* Consecutive floats of the block whose parameters are trained in full. */
+struct trained_range {
+    size_t from, at, floats; /* first float in the block, and in m and v; number */
+};
+struct tuning {
+    struct layout moments; /* parameters that are trained in full, at their places in m and v */
+    size_t moment_floats;  /* in m, and in v */
+    struct trained_range *ranges; /* [range_count] the same parameters in the block */
+    int range_count;
+    /* Of the matrices that have adapters: W0 in `frozen`; A, and B transposed, in `adapters`. */
+    struct layout base, a, b;
+    int *adapted;                        /* [base.count] indices of these matrices in the model */
+    size_t floats;                       /* of all A and B */
+    float *frozen;                       /* [base.floats] */
+    double frozen_bound;                 /* largest magnitude in it */
+    float *adapters, *gradients, *m, *v; /* [floats] */
+    float *scaled;                       /* [rank][side] workspace */
+    int rank, side;                      /* side: the longest of these matrices */
+    float scale;                         /* s; 0 if there are no adapters */
+};
+/* What one pass of Adam changes. */
+struct trained_part {
+    float *p, *g, *m, *v; /* [floats] */
+    size_t floats;
+};
+
 struct rapt_trainer {
     rapt_allocator allocator;
     rapt_model *model;
@@ -42,8 +69,9 @@ struct rapt_trainer {
     struct arena arena;
     struct stack_memory encoder, decoder;
     float *gradients;    /* [layout.floats] sums since the last step */
-    float *m, *v;        /* [layout.floats] Adam's moments */
-    double moment_bound; /* upper bound on the magnitudes in m */
+    float *m, *v;        /* [tuning.moment_floats] Adam's moments */
+    double moment_bound; /* upper bound on the magnitudes in all first moments */
+    struct tuning tuning;
     float *partial, *loss_workspace, *pack;
     double *step_partial; /* workspace of op/adam.c */
     void *attention_workspace;
@@ -77,6 +105,8 @@ struct rapt_trainer {
 };
 
 /* ---- products.c ---- */
+/* Returns the number of floats that measuring needs. */
+size_t rapt__products_scratch(const struct layout *l);
 /* Fills in t->products as the options request. RAPT_PRODUCTS_AUTO requires a new trainer, because
    measuring overwrites moments and gradients with zeros. */
 void rapt__products_choose(rapt_trainer *t);
@@ -88,6 +118,23 @@ rapt_status rapt__products_check(const rapt_trainer *t, const struct trainer_sta
 /* With RAPT_PRODUCTS_AUTO, sets t->products from t->state, which must have been loaded and
    checked. */
 void rapt__products_restore(rapt_trainer *t);
+
+/* ---- tuning.c: frozen parameters and adapters ---- */
+rapt_status rapt__tuning_check(const rapt_train_options *o, const rapt_model *model,
+                               rapt_message *why);
+/* Lays out t->tuning and the moments, from the options. */
+void rapt__tuning_layout(rapt_trainer *t, struct arena *arena);
+/* Takes W0 from the model and initializes A and B. */
+void rapt__tuning_begin(rapt_trainer *t);
+void rapt__tuning_bound(rapt_trainer *t); /* sets tuning.frozen_bound */
+/* Returns the number of parts that a step changes, at least 1. */
+int rapt__trained_parts(const rapt_trainer *t);
+struct trained_part rapt__trained_part(const rapt_trainer *t, int index);
+/* Computes the gradients of A and B from those of their matrices. All members of a team call this,
+   and the next function. */
+void rapt__adapter_gradients(const struct exec_context *c, rapt_trainer *t);
+/* Sets the matrices of the model to W0 + s B A. */
+void rapt__adapters_merge(const struct exec_context *c, rapt_trainer *t);
 
 /* ---- batch_check.c ---- */
 rapt_status rapt__batch_check(const rapt_trainer *t, const rapt_tokens *source,

@@ -53,13 +53,13 @@ static void lay_out_trainer(rapt_trainer *t, struct arena *arena)
     t->shards.spares = rapt__shard_levels(t->limits.shards);
     for (int i = 0; i < t->shards.spares; i++)
         t->shards.spare[i] = rapt__arena_floats(arena, floats, 1);
-    t->m = rapt__arena_floats(arena, floats, 1);
-    t->v = rapt__arena_floats(arena, floats, 1);
+    rapt__tuning_layout(t, arena);
     t->partial = rapt__arena_floats(arena, rapt__norm_partial(max, c->width), 1);
     t->loss_workspace =
         rapt__arena_floats(arena, rapt__loss_workspace(max, c->width, c->target_vocab), 1);
     t->pack = rapt__arena_floats(arena, PACK_FLOATS, 1);
-    t->step_partial = rapt__arena_take(arena, 2 * rapt__square_partial(floats), sizeof(double));
+    size_t most = rapt__max_size(floats, t->tuning.floats);
+    t->step_partial = rapt__arena_take(arena, 2 * rapt__square_partial(most), sizeof(double));
     t->inputs = rapt__arena_take(arena, (size_t)max, sizeof(int32_t));
     t->labels = rapt__arena_take(arena, (size_t)max, sizeof(int32_t));
     t->input_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
@@ -218,6 +218,7 @@ static rapt_status check_options(const rapt_train_options *o, const rapt_model *
     if (!status) status = check_hard(o, &model->config, why);
     if (!status) status = rapt__int_check("reserved", o->reserved, 0, 0, why);
     if (!status) status = check_guided(o, &model->config, why);
+    if (!status) status = rapt__tuning_check(o, model, why);
     if (!status) status = check_frame(o, &model->config, why);
     if (status) return status;
     return o->products == RAPT_PRODUCTS_OPENBLAS ? rapt__openblas_load(why) : RAPT_OK;
@@ -261,8 +262,18 @@ static rapt_status read_limits(rapt_train_limits *own, const rapt_model *model,
 
 size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_limits *limits)
 {
+    return rapt_trainer_bytes_with(model, NULL, limits);
+}
+
+size_t rapt_trainer_bytes_with(const rapt_model *model, const rapt_train_options *options,
+                               const rapt_train_limits *limits)
+{
     rapt_trainer t = {.model = (rapt_model *)(uintptr_t)model};
+    rapt_train_options *o = &t.options;
     if (!model || read_limits(&t.limits, model, limits, NULL)) return 0;
+    rapt_train_options_default(o, sizeof *o);
+    if (options && rapt__struct_read(o, sizeof *o, options, "rapt_train_options", NULL)) return 0;
+    if (rapt__tuning_check(o, model, NULL)) return 0;
     lay_out_trainer(&t, &t.arena);
     return t.arena.overflow ? 0 : t.arena.used + sizeof t;
 }
@@ -299,6 +310,8 @@ rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
     lay_out_trainer(t, &t->arena);
     if (t->all_expected) memset(t->all_expected, 1, (size_t)l.batch);
     rapt__products_choose(t);
+    rapt__tuning_begin(t);
+    t->options.tuning = NULL; /* belongs to the caller */
     *trainer = t;
     return RAPT_OK;
 }
