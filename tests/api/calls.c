@@ -107,6 +107,7 @@ static const struct call {
     /* train.h */
     {"rapt_train_options_default", false, 1, 1u << 0, train_options_default},
     {"rapt_trainer_bytes", false, 2, 0, trainer_bytes},
+    {"rapt_trainer_bytes_with", false, 3, 1u << 1, trainer_bytes_with},
     {"rapt_trainer_create", true, 5, 1u << 4, trainer_create},
     {"rapt_trainer_free", false, 1, 1u << 0, trainer_free},
     {"rapt_train_gradient", true, 4, 1u << 3, train_gradient},
@@ -115,6 +116,7 @@ static const struct call {
     {"rapt_train_evaluate", true, 4, 1u << 3, train_evaluate},
     {"rapt_trainer_gradients", false, 3, 1u << 1 | 1u << 2, trainer_gradients},
     {"rapt_trainer_read_gradient", true, 2, 0, trainer_read_gradient},
+    {"rapt_trainer_read_adapter", true, 3, 1u << 1 | 1u << 2, trainer_read_adapter},
     {"rapt_shards_range", true, 2, 0, shards_range},
     {"rapt_train_shard", true, 4, 0, train_shard},
     {"rapt_train_shard_early", true, 6, 3u << 4, train_shard_early},

@@ -17,6 +17,13 @@ static rapt_status trainer_bytes(struct world *w, int null, rapt_message *why)
     return found(rapt_trainer_bytes(arg(null, 0, w->model), arg(null, 1, &w->train_limits)) > 0);
 }
 
+static rapt_status trainer_bytes_with(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_trainer_bytes_with(arg(null, 0, w->model), arg(null, 1, &w->train_options),
+                                         arg(null, 2, &w->train_limits)) > 0);
+}
+
 static rapt_status trainer_create(struct world *w, int null, rapt_message *why)
 {
     rapt_trainer *made = NULL;
@@ -88,6 +95,28 @@ static rapt_status trainer_read_gradient(struct world *w, int null, rapt_message
 {
     return rapt_trainer_read_gradient(arg(null, 0, w->trainer), small_tensor(w),
                                       arg(null, 1, w->logits), why);
+}
+
+/* Uses a trainer of its own, in which one matrix has an adapter of rank 1. */
+static rapt_status trainer_read_adapter(struct world *w, int null, rapt_message *why)
+{
+    const int index = rapt_model_find(w->model, "encoder.layers.0.self_attn.out.weight");
+    const rapt_tensor t = rapt_model_tensor(w->model, index);
+    rapt_train_options options = w->train_options;
+    rapt_trainer *trainer = NULL;
+    uint8_t *tuning = calloc((size_t)rapt_model_tensors(w->model), 1);
+    float *a = calloc((size_t)t.columns, sizeof *a), *b = calloc((size_t)t.rows, sizeof *b);
+    tuning[index] = RAPT_TUNING_LORA;
+    options.tuning = tuning, options.lora_rank = 1;
+    assert_int_equal(
+        rapt_trainer_create(&trainer, w->model, &options, &w->train_limits, NULL, NULL), RAPT_OK);
+    rapt_status status = rapt_trainer_read_adapter(arg(null, 0, trainer), index, arg(null, 1, a),
+                                                   arg(null, 2, b), why);
+    rapt_trainer_free(trainer);
+    free(tuning);
+    free(a);
+    free(b);
+    return status;
 }
 
 static rapt_status trainer_products(struct world *w, int null, rapt_message *why)

@@ -17,7 +17,32 @@ static rapt_status do_trainer(struct scene *s, uint64_t *h, rapt_message *why)
         return status;
     }
     s->changed |= rapt_trainer_bytes(s->own, &limits) == 0;
+    s->changed |= rapt_trainer_bytes_with(s->own, &options, &limits) == 0;
     add(h, &limits, sizeof limits.size);
+    rapt_trainer_free(trainer);
+    return status;
+}
+
+/* Takes a step of rate 0 in a trainer of its own, in which one matrix has an adapter. */
+static rapt_status do_tune(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    enum { PARAMETERS = 128 };
+    uint8_t tuning[PARAMETERS] = {0};
+    rapt_trainer *trainer = NULL;
+    rapt_train_options options;
+    rapt_train_options_default(&options, sizeof options);
+    rapt_train_limits limits = scene_train_limits(s);
+    const int matrix = rapt_model_find(s->own, "encoder.layers.0.self_attn.out.weight");
+    if (matrix < 0 || rapt_model_tensors(s->own) > PARAMETERS) return RAPT_BAD_ARGUMENT;
+    tuning[matrix] = RAPT_TUNING_LORA;
+    options.tuning = tuning, options.lora_rank = 2, options.rate = 0;
+    rapt_status status =
+        rapt_trainer_create(&trainer, s->own, &options, &limits, s->allocator, why);
+    if (!status)
+        status = rapt_train_gradient(trainer, &s->source.tokens, &s->target.tokens, NULL, why);
+    if (!status) status = rapt_train_step(trainer, NULL, why);
+    if (!status) status = rapt_trainer_read_adapter(trainer, matrix, s->floats, NULL, why);
+    if (!status) add(h, s->floats, 2 * sizeof *s->floats);
     rapt_trainer_free(trainer);
     return status;
 }

@@ -17,6 +17,7 @@ static const struct {
     {"source", 1},
     {"target", 1},
     {"more-columns", 0},
+    {"from", 0},
     {"valid", 2},
     {"valid-source", 2},
     {"valid-target", 2},
@@ -137,6 +138,7 @@ int training_resume(struct training *t, const struct command *command)
         code = state_open(&state, &options, path, rapt_model_metadata(model, STATE_KEY));
     if (code == EXIT_OK) code = take_others(t, command, rapt_model_metadata(model, COMMAND_KEY));
     if (code == EXIT_OK) code = take_option_list(t, command, options);
+    t->recipe.tuned = options != NULL && strncmp(options, "tuned ", strlen("tuned ")) == 0;
     free(options);
     rapt_model_free(model);
     free(path);

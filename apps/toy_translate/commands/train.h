@@ -19,7 +19,7 @@ struct training {
     const char *augment; /* kinds of noise, or NULL */
     int lock;            /* of training/lock.c; -1: none */
 };
-enum { TRAINING_ROWS = 53 + HARD_ROWS + VARIANT_ROWS };
+enum { TRAINING_ROWS = 58 + HARD_ROWS + VARIANT_ROWS };
 /* Writes the options of train, which point into *training, and returns their number. */
 int training_rows(struct training *training, struct option_row rows[TRAINING_ROWS]);
 /* Fills in defaults that depend on the preset and on other options. */
@@ -36,5 +36,14 @@ int training_resume(struct training *training, const struct command *command);
 /* Returns where the data are and when to stop, as JSON for the checkpoint. The caller frees it. */
 char *training_text(const struct command *command);
 void training_free(struct training *training);
+
+/* ---- tune.c: --from ---- */
+/* Refuses options that cannot be combined with --from, or without it. */
+int tuning_check(const struct recipe *recipe, const struct command *command);
+/* Fills in the defaults of --from, with which a model changes little. */
+void tuning_defaults(struct recipe *recipe, const struct command *command);
+/* Prints BLEU and chrF of the model before and after on these pairs. */
+int tuning_evaluate(const struct recipe *recipe, const struct pairs *pairs);
+enum { EVALUATED_PAIRS = 200 };
 
 #endif

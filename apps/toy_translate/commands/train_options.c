@@ -107,6 +107,21 @@ static int add_model(struct training *t, struct option_row *rows, int count)
     return count + variant_rows(&r->variant, VARIANT_MODEL, rows + count);
 }
 
+static int add_tuning(struct training *t, struct option_row *rows, int count)
+{
+    struct recipe *r = &t->recipe;
+    /* clang-format off */
+    const struct option_row tuning[] = {
+        {"Fine-tuning", OPTION_GROUP, NULL, "", "", 0, 0, 0},
+        {"from", OPTION_INPUT, &r->from, "MODEL", "continue from this model: a file of toy_translate, or a model of another project", 0, 0, 0},
+        {"freeze", OPTION_TEXT, &r->freeze, "PATTERN[,PATTERN]", "keep the parameters with these names, such as encoder.* or *embedding*", 0, 0, 0},
+        {"lora", OPTION_INTEGER, &r->lora, "RANK", "train only adapters of this rank for the matrices of layers (LoRA)", 1, 65536, 0},
+        {"lora-alpha", OPTION_REAL, &r->lora_alpha, "X", "adapters count X / RANK times [RANK]", 0, 1e6, 0},
+    };
+    /* clang-format on */
+    return append_rows(rows, count, tuning, sizeof tuning);
+}
+
 static int add_training(struct training *t, struct option_row *rows, int count)
 {
     struct recipe *r = &t->recipe;
@@ -169,6 +184,7 @@ int training_rows(struct training *t, struct option_row rows[TRAINING_ROWS])
 {
     int count = add_data(t, rows, 0);
     count = add_model(t, rows, count);
+    count = add_tuning(t, rows, count);
     count = add_training(t, rows, count);
     count = add_output(t, rows, count);
     add_defaults(rows, count, t->helps);
@@ -201,7 +217,8 @@ void training_fit(struct training *t, const struct command *command, uint64_t by
     struct recipe *recipe = &t->recipe;
     int batch = recipe->batch_tokens, warmup = recipe->warmup;
     uint64_t tokens = bytes / 2 / TOKEN_BYTES, budget = tokens / EPOCH_BATCHES;
-    if (budget < MIN_BUDGET && !option_given(command, "width") && !option_given(command, "resume"))
+    if (budget < MIN_BUDGET && !option_given(command, "width") &&
+        !option_given(command, "resume") && !recipe->tuned)
         print_report("few pairs: a smaller model may be better, such as --layers 2 --width 64");
     if (budget < MIN_BUDGET) budget = MIN_BUDGET;
     if (!option_given(command, "batch-tokens") && budget < (uint64_t)recipe->batch_tokens)
@@ -229,13 +246,16 @@ void training_fill_in(struct training *t, const struct command *command)
     struct hard *hard = &recipe->hard;
     double *const reals[] = {&recipe->dropout,      &recipe->smoothing,  &recipe->rate,
                              &hard->expected_share, &hard->reward_scale, &hard->reward_decay,
-                             &hard->reward_entropy, &hard->anneal,       &recipe->guided_weight};
+                             &hard->reward_entropy, &hard->anneal,       &recipe->guided_weight,
+                             &recipe->lora_alpha};
+    if (recipe->tuned) tuning_defaults(recipe, command);
     const struct defaults *row = defaults;
     while (strcmp(row->preset, recipe->preset) != 0) row++;
     if (!option_given(command, "vocab")) recipe->vocab = row->vocab;
-    if (!option_given(command, "dropout")) recipe->dropout = row->dropout;
-    if (!option_given(command, "rate")) recipe->rate = row->rate;
-    if (!option_given(command, "warmup")) recipe->warmup = row->warmup;
+    const bool new = !recipe->tuned;
+    if (new && !option_given(command, "dropout")) recipe->dropout = row->dropout;
+    if (new && !option_given(command, "rate")) recipe->rate = row->rate;
+    if (new && !option_given(command, "warmup")) recipe->warmup = row->warmup;
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) *reals[i] = rounded(*reals[i]);
     recipe->exact_vocab = option_given(command, "vocab");
     if (recipe->schedule == NULL)

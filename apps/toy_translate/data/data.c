@@ -150,6 +150,30 @@ int data_over(struct data *data, const char *name, char *bytes, size_t size, siz
     return survey_all(data, max);
 }
 
+int part_sample(const struct part *part, size_t max, struct pairs *pairs)
+{
+    struct pair_reader reader = {0};
+    size_t seen = 0;
+    *pairs = (struct pairs){.name = part->inputs->side[0].name};
+    int code = reader_open(&reader, part->inputs, CHUNK);
+    for (size_t s = 0; s < part->segments && code == EXIT_OK; s++) {
+        const struct mark *mark = &part->marks[s];
+        bool more = true, last = s + 1 == part->segments;
+        size_t end = part->single ? mark->pair + 1 : last ? part->pairs : mark[1].pair;
+        reader_seek(&reader, mark->position);
+        for (size_t i = mark->pair; i < end && more && code == EXIT_OK; i++) {
+            code = reader_next(&reader, &more);
+            if (code != EXIT_OK || !more || (i == mark->pair && mark->held_out)) continue;
+            if (part->count <= max || (seen + 1) * max / part->count > seen * max / part->count)
+                pairs_add(pairs, reader.source, reader.target, reader_lines(&reader));
+            seen++;
+        }
+    }
+    pairs->lines = reader_lines(&reader);
+    reader_close(&reader);
+    return code;
+}
+
 void data_forget_sample(struct data *data)
 {
     if (data->sample != NULL) pairs_free(data->sample);

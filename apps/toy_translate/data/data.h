@@ -122,6 +122,8 @@ enum { SEGMENTS = 1 << 12 }; /* at most, per part */
 /* Reads the files once and continues *hash with every pair. Fails if there are no pairs. */
 int part_survey(struct part *part, const struct pair_inputs *inputs, uint64_t *hash);
 void part_free(struct part *part); /* keeps count */
+/* Reads at most `max` pairs, evenly spread over the part. The caller frees them. */
+int part_sample(const struct part *part, size_t max, struct pairs *pairs);
 
 struct examples;
 struct data {
@@ -235,6 +237,7 @@ struct examples {
     /* Set before examples_make: */
     const struct vocabulary *vocabulary;
     int32_t begin;             /* the token that targets begin with */
+    bool no_source_end;        /* sources have no end token */
     size_t max_tokens;         /* pairs with a longer side are skipped, with a message */
     size_t max_ids;            /* token ids to hold in memory */
     int threads;               /* that make the index; 0: one */

@@ -76,7 +76,7 @@ static void make_pair(const struct job *job, struct worker *w, bool keep)
     if (keep) add_ids(&w->made.ids, &w->pair.target);
     if (job->seen != NULL)
         seen_add(&w->seen, examples->vocabulary->source, w->pair.source.ids,
-                 (int)w->pair.source.count - 1);
+                 (int)w->pair.source.count - !examples->no_source_end);
 }
 
 /* Fails if the pairs of the segment have changed since the files were surveyed: their hash

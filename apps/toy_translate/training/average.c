@@ -57,8 +57,8 @@ void average_apply(struct average *average, rapt_model *model)
     copy_out(model, average->raw);
     float *mean = xcalloc(average->size, sizeof *mean);
     for (size_t i = 0; i < average->size; i++) {
-        double sum = 0;
-        for (int e = 0; e < average->count; e++)
+        double sum = (double)average->epochs[average->first][i]; /* -0 remains -0 */
+        for (int e = 1; e < average->count; e++)
             sum += (double)average->epochs[(average->first + e) % average->capacity][i];
         mean[i] = (float)(sum / average->count);
     }

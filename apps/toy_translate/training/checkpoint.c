@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEYS = 7 };
+enum { KEYS = 8 };
+/* Scales of the 8-bit matrices that a model was opened from, which no longer suit it. */
+static const rapt_metadata no_scales = {"rapt.scales", NULL};
 
 int model_save(const struct learner *learner, const char *path)
 {
@@ -22,6 +24,7 @@ int model_save(const struct learner *learner, const char *path)
     metadata[count++] = (rapt_metadata){STATE_KEY, NULL};
     metadata[count++] = (rapt_metadata){COMMAND_KEY, NULL};
     metadata[count++] = (rapt_metadata){HISTORY_KEY, NULL};
+    metadata[count++] = no_scales;
     rapt_status status = rapt_model_save(learner->model, path, metadata, count, &why);
     free(facts);
     return status == RAPT_OK ? EXIT_OK : failed("%s", why.text);
@@ -42,6 +45,7 @@ int checkpoint_save(struct learner *learner)
     metadata[count++] = (rapt_metadata){STATE_KEY, state};
     metadata[count++] = (rapt_metadata){COMMAND_KEY, learner->recipe->command};
     metadata[count++] = (rapt_metadata){HISTORY_KEY, history};
+    metadata[count++] = no_scales;
     rapt_status status = rapt_trainer_save(learner->trainer, learner->path, metadata, count, &why);
     free(state);
     free(history);

@@ -41,8 +41,8 @@ static bool read_point(const json_t *row, struct history_point *point)
         return false;
     point->epoch = json_integer_value(epoch);
     point->step = json_integer_value(step);
-    if (point->epoch < 1 || point->epoch > 1000000000) return false;
-    if (point->step < 1 || point->step > 1000000000000000) return false;
+    if (point->epoch < 0 || point->epoch > 1000000000) return false;
+    if (point->step < 0 || point->step > 1000000000000000) return false;
     return read_loss(json_array_get(row, 2), &point->train) &&
            read_loss(json_array_get(row, 3), &point->valid);
 }

@@ -248,14 +248,30 @@ static int agree_on_time(struct learner *learner)
     return code;
 }
 
+/* Validates a model that was opened to be tuned, which is the best so far and becomes OUT. */
+static int validate_first(struct learner *learner)
+{
+    struct state *state = &learner->state;
+    double valid = NAN;
+    int code = validate(learner, state, false, &valid);
+    if (code != EXIT_OK || !leads(learner)) return code;
+    progress_validated(learner, valid, state->since == 0);
+    history_add(&learner->history, (struct history_point){0, 0, NAN, valid});
+    report_loss(learner, NAN, valid, false);
+    return EXIT_OK;
+}
+
 /* Begins the run once all ranks can. Removes what --force replaces. With several ranks it writes a
    checkpoint at once, since any of them may be lost. */
 static int begin_training(struct learner *learner)
 {
     const struct recipe *recipe = learner->recipe;
     bool several = learner->exchange.ranks->count > 1;
+    int code = EXIT_OK;
     if (recipe->force && recipe->checkpoint && leads(learner)) outputs_remove(recipe->out);
-    int code = several && !recipe->resume ? checkpoint_save(learner) : EXIT_OK;
+    if (recipe->tuned && !recipe->resume) code = validate_first(learner);
+    if (code != EXIT_OK) return code;
+    code = several && !recipe->resume ? checkpoint_save(learner) : EXIT_OK;
     return code == EXIT_OK ? agree_on_time(learner) : code;
 }
 
@@ -290,6 +306,10 @@ static void announce(const struct learner *learner)
     print_report("%zu parameters, vocabulary %d; %d %s", rapt_model_parameters(learner->model),
                  rapt_tokenizer_vocab(learner->vocabulary.target), recipe->threads,
                  recipe->threads == 1 ? "thread" : "threads");
+    const struct tuned tuned = tune_count(learner);
+    if (learner->tuning != NULL)
+        print_report("of these, %zu are trained%s", tuned.full + tuned.adapters,
+                     tuned.adapters > 0 ? ", counting adapters" : "");
     if (strcmp(rapt_trainer_products(learner->trainer), "built-in") != 0)
         print_report("matrix products by %s", rapt_trainer_products(learner->trainer));
     memory_report(learner);

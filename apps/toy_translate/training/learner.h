@@ -48,6 +48,7 @@ struct learner {
     struct batches batches, valid_batches;
     rapt_model *model;
     rapt_trainer *trainer;
+    uint8_t *tuning; /* how each parameter is trained; NULL: in full */
     struct average average;
     struct state state;
     struct progress progress;
@@ -85,6 +86,18 @@ rapt_train_limits train_limits(const struct learner *learner); /* of its trainer
 size_t max_tokens(const struct learner *learner);   /* of a sentence, including begin and end */
 size_t shard_budget(const struct learner *learner); /* tokens of either side in one shard */
 void release(struct learner *learner);
+
+/* ---- tune.c ---- */
+int tune_open(struct learner *learner);   /* opens the model and the vocabulary of --from */
+int tune_choose(struct learner *learner); /* sets learner->tuning by --freeze and --lora */
+void tune_options(const struct learner *learner, rapt_train_options *options);
+/* Numbers of the model: those that are trained in full, those of matrices with adapters, and of the
+   adapters. */
+struct tuned {
+    size_t full, base, adapters;
+};
+struct tuned tune_count(const struct learner *learner);
+char *tune_text(const struct recipe *recipe); /* as options_text; the caller frees it */
 
 /* ---- step.c ---- */
 /* Makes a step with the batch at the learner's position. With EXIT_OK, *status is the library's

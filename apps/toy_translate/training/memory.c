@@ -69,10 +69,14 @@ static void add_up(struct learner *learner, const struct data *data)
     size_t parameters = rapt_model_parameters(learner->model) * sizeof(float), levels = 0;
     size_t epochs = learner->average.capacity > 0 ? (size_t)learner->average.capacity + 1 : 0;
     while (recipe->shards > 1 << levels) levels++;
-    learner->bytes = rapt_trainer_bytes(learner->model, &limits);
+    const struct tuned tuned = tune_count(learner);
+    rapt_train_options options;
+    rapt_train_options_default(&options, sizeof options);
+    tune_options(learner, &options);
+    learner->bytes = rapt_trainer_bytes_with(learner->model, &options, &limits);
     m->model = rapt_model_bytes(learner->model);
     m->gradients = parameters * (1 + levels);
-    m->optimizer = parameters * 2;
+    m->optimizer = (2 * tuned.full + tuned.base + 4 * tuned.adapters) * sizeof(float);
     if (learner->bytes > m->gradients + m->optimizer)
         m->activations = learner->bytes - m->gradients - m->optimizer;
     m->averages = parameters * epochs;

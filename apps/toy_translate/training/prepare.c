@@ -9,6 +9,7 @@ int recipe_config(const struct recipe *recipe, rapt_config *config)
 {
     rapt_message why = {""};
     *config = (rapt_config){.size = sizeof *config};
+    if (recipe->tuned) return EXIT_OK;
     if (rapt_config_preset(config, recipe->preset, recipe->vocab, &why) != RAPT_OK)
         return usage_error("%s", why.text);
     if (recipe->layers > 0) config->encoder_layers = config->decoder_layers = recipe->layers;
@@ -47,6 +48,7 @@ static int create_model(struct learner *learner, const struct pairs *sample)
     const struct recipe *recipe = learner->recipe;
     rapt_config config;
     rapt_message why = {""};
+    if (recipe->from != NULL) return tune_open(learner);
     int code = recipe_config(recipe, &config);
     if (code != EXIT_OK) return code;
     if (recipe->sentencepiece != NULL)
@@ -126,6 +128,7 @@ static int create_trainer(struct learner *learner)
     options.seed = recipe->seed;
     if (recipe->guided != NULL) options.guided_alignment = (float)recipe->guided_weight;
     hard_apply(&recipe->hard, &options);
+    tune_options(learner, &options);
     int code = set_products(learner, &options);
     if (code != EXIT_OK) return code;
     if (rapt_trainer_create(&learner->trainer, learner->model, &options, &limits, NULL, &why) ==
@@ -155,13 +158,18 @@ static int plan_examples(struct learner *learner, const struct data *data)
     size_t max_ids = 0;
     int32_t begin = rapt_target_begin(learner->model, learner->vocabulary.target);
     if (begin < 0) return failed("--decoder-start: the vocabulary has no such token");
+    if (recipe->guided != NULL && rapt_model_config(learner->model)->no_source_end)
+        return failed("--guided-alignment: sources of this model have no end token, to which words "
+                      "without a counterpart are aligned");
     int code = memory_plan(learner, data, &max_ids);
-    learner->train = (struct examples){.vocabulary = &learner->vocabulary,
-                                       .begin = begin,
-                                       .max_tokens = max_tokens(learner),
-                                       .max_ids = max_ids - max_ids / 8,
-                                       .threads = recipe->threads,
-                                       .ranks = learner->exchange.ranks};
+    learner->train =
+        (struct examples){.vocabulary = &learner->vocabulary,
+                          .begin = begin,
+                          .no_source_end = rapt_model_config(learner->model)->no_source_end,
+                          .max_tokens = max_tokens(learner),
+                          .max_ids = max_ids - max_ids / 8,
+                          .threads = recipe->threads,
+                          .ranks = learner->exchange.ranks};
     learner->valid = learner->train;
     learner->valid.max_ids = max_ids / 8;
     return code;
@@ -172,14 +180,18 @@ static int plan_examples(struct learner *learner, const struct data *data)
 static int create_examples(struct learner *learner, struct data *data)
 {
     struct seen seen = {0};
+    const struct recipe *recipe = learner->recipe;
+    const char *known = rapt_model_metadata(learner->model, WORDS_KEY);
     int code = examples_make(&learner->train, &data->train, &seen);
     if (code == EXIT_OK) code = examples_make(&learner->valid, &data->valid, NULL);
-    if (code == EXIT_OK && learner->recipe->guided != NULL)
+    if (code == EXIT_OK && recipe->guided != NULL)
         code = alignments_make(&learner->alignments, &learner->train, &data->train);
-    if (code == EXIT_OK && noise_any(&learner->recipe->noise))
-        examples_augment(&learner->train, &learner->recipe->noise, learner->recipe->seed,
-                         learner->recipe->guided != NULL ? &learner->alignments : NULL);
-    if (code == EXIT_OK) learner->words = seen_list(&seen);
+    if (code == EXIT_OK && noise_any(&recipe->noise))
+        examples_augment(&learner->train, &recipe->noise, recipe->seed,
+                         recipe->guided != NULL ? &learner->alignments : NULL);
+    /* A model that is tuned has seen other words before; without a list they are unknown. */
+    if (recipe->tuned && known != NULL) seen_add_list(&seen, known);
+    if (code == EXIT_OK && (!recipe->tuned || known != NULL)) learner->words = seen_list(&seen);
     seen_free(&seen);
     bool held =
         learner->train.held == learner->train.count && learner->valid.held == learner->valid.count;
@@ -215,6 +227,7 @@ int prepare(struct learner *learner, struct data *data)
     if (code == EXIT_OK)
         code = recipe->resume ? checkpoint_open(learner) : create_model(learner, data->sample);
     data_forget_sample(data);
+    if (code == EXIT_OK) code = tune_choose(learner);
     if (code != EXIT_OK) return code;
     average_create(&learner->average, learner->model, recipe->average);
     code = plan_examples(learner, data);
@@ -244,6 +257,7 @@ void release(struct learner *learner)
     history_free(&learner->history);
     exchange_free(&learner->exchange);
     free(learner->words);
+    free(learner->tuning);
     free(learner->path);
     free(learner->options);
 }

@@ -48,7 +48,7 @@ static char *translate_sample(const struct learner *learner, rapt_session *sessi
                                   rapt_target_begin(learner->model, v->target),
                                   rapt_tokenizer_special(v->target, RAPT_TOKEN_END));
     if (rapt_generate(session, &source, &options, &outputs, NULL) == RAPT_OK && length >= 0) {
-        from = decode_text(v->source, ids, count - 1);
+        from = decode_text(v->source, ids, count - !learner->valid.no_source_end);
         to = decode_text(v->target, target, length);
     }
     if (from != NULL && to != NULL) text = xasprintf("%s -> %s", from, to);

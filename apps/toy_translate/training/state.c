@@ -7,13 +7,22 @@
 /* Present if validation pairs were taken from the training pairs by split.c. */
 #define SPLIT " split spread"
 
+/* Returns the sizes of a new model. The caller frees the text. */
+static char *new_text(const struct recipe *recipe, const rapt_config *c)
+{
+    return xasprintf("layers %d width %d heads %d ffn-width %d vocab %d separate %d",
+                     c->encoder_layers, c->width, c->heads, c->ffn_width, recipe->vocab,
+                     recipe->separate);
+}
+
 /* Returns the options that a resumed run must repeat: "name value name value ...". */
 char *options_text(const struct recipe *recipe, bool split)
 {
     rapt_config config;
     recipe_config(recipe, &config);
+    char *model = recipe->tuned ? tune_text(recipe) : new_text(recipe, &config);
     char *variant = variant_text(&config), *hard = hard_text(&recipe->hard), shards[32] = "",
-         products[32] = "", guided[80] = "", *kinds = noise_text(&recipe->noise);
+         products[32] = "", guided[80] = "", layer[40] = "", *kinds = noise_text(&recipe->noise);
     char *noise = xasprintf("%s%s", *kinds ? " augment " : "", kinds);
     if (recipe->shards > 0) snprintf(shards, sizeof shards, " shards %d", recipe->shards);
     if (trains_in_bf16(recipe))
@@ -21,15 +30,16 @@ char *options_text(const struct recipe *recipe, bool split)
     else if (recipe->products != NULL && strcmp(recipe->products, "builtin") != 0)
         snprintf(products, sizeof products, " products %s", recipe->products);
     if (recipe->guided != NULL)
-        snprintf(guided, sizeof guided, " guided-alignment-weight %.9g guided-alignment-layer %d",
-                 recipe->guided_weight, config.alignment_layer);
+        snprintf(guided, sizeof guided, " guided-alignment-weight %.9g", recipe->guided_weight);
+    if (config.alignment_layer > 0)
+        snprintf(layer, sizeof layer, " guided-alignment-layer %d", config.alignment_layer);
     char *text = xasprintf(
-        "layers %d width %d heads %d ffn-width %d vocab %d separate %d dropout %.9g smoothing "
-        "%.9g rate %.9g warmup %d schedule %s batch-tokens %d average %d seed %llu%s%s%s%s%s%s%s",
-        config.encoder_layers, config.width, config.heads, config.ffn_width, recipe->vocab,
-        recipe->separate, recipe->dropout, recipe->smoothing, recipe->rate, recipe->warmup,
-        recipe->schedule, recipe->batch_tokens, recipe->average, (unsigned long long)recipe->seed,
-        split ? SPLIT : "", shards, products, guided, noise, variant, hard);
+        "%s dropout %.9g smoothing %.9g rate %.9g warmup %d schedule %s batch-tokens %d average %d "
+        "seed %llu%s%s%s%s%s%s%s%s",
+        model, recipe->dropout, recipe->smoothing, recipe->rate, recipe->warmup, recipe->schedule,
+        recipe->batch_tokens, recipe->average, (unsigned long long)recipe->seed, split ? SPLIT : "",
+        shards, products, guided, layer, noise, variant, hard);
+    free(model);
     free(variant);
     free(hard);
     free(kinds);

@@ -50,7 +50,12 @@ char *hard_text(const struct hard *hard); /* as variant_text */
 
 /* ---- learn.c: the training loop of train and demo ---- */
 struct recipe {
-    const char *preset;                  /* "tiny", "small" or "base" */
+    bool tuned;         /* continue from another model, also in a run that is resumed */
+    const char *from;   /* that model; NULL: none, or the path is unknown in a resumed run */
+    const char *freeze; /* patterns of the names of parameters, separated by commas, or NULL */
+    int lora;           /* rank of adapters; 0: none */
+    double lora_alpha;  /* 0: the rank */
+    const char *preset; /* "tiny", "small" or "base" */
     int layers, width, heads, ffn_width; /* 0: the preset's */
     struct variant variant;
     int vocab;                        /* tokens */
