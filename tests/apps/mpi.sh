@@ -90,6 +90,14 @@ same "as many ranks as shards"
 transport="--mca btl self,tcp --mca btl_tcp_if_include lo" # instead of shared memory
 code 0 timeout 120 mpirun $local $transport -n 2 "$program" train $options --shards 2 --out parts --steps 20
 same "by TCP"
+tuning="--from whole --lora 2 --freeze decoder.* --data train.tsv --valid test.tsv --batch-tokens 256 --shards 8
+    --schedule constant --keep-checkpoint"
+code 0 "$program" train $tuning --threads 1 --out tuned --steps 20
+code 0 ranks 3 $tuning --threads 1 --out parts --steps 9
+code 0 ranks 2 --resume --threads 1 --out parts --steps 20
+check "ranks that tune a model: the same model" cmp tuned parts
+check "ranks that tune a model: the same checkpoint" cmp tuned.checkpoint parts.checkpoint
+rm -f parts parts.*
 code 0 ranks 3 $options --out timed --minutes $enough # rank 0 has the clock
 check "a run by the clock ends" test -s timed
 
