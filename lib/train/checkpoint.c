@@ -35,15 +35,15 @@ static bool present(const rapt_trainer *t, const struct field *f)
 
 /* The memory that a checkpoint contains. */
 enum { PARAMETERS, FIRST, SECOND, FROZEN, ADAPTERS, ADAPTER_FIRST, ADAPTER_SECOND, MEMORIES };
-struct memory {
+struct saved_memory {
     float *at;
     size_t floats;
 };
 
-static void memory_of(const rapt_trainer *t, struct memory memory[MEMORIES])
+static void memory_of(const rapt_trainer *t, struct saved_memory memory[MEMORIES])
 {
     const struct tuning *u = &t->tuning;
-    const struct memory all[MEMORIES] = {
+    const struct saved_memory all[MEMORIES] = {
         [PARAMETERS] = {t->model->block, t->model->layout.floats},
         [FIRST] = {t->m, u->moments.floats},
         [SECOND] = {t->v, u->moments.floats},
@@ -57,7 +57,7 @@ static void memory_of(const rapt_trainer *t, struct memory memory[MEMORIES])
 
 /* Describes the tensors of a checkpoint, which are in `memory`. */
 enum { BLOCKS = 10 };
-static void blocks_of(const rapt_trainer *t, const struct memory memory[MEMORIES],
+static void blocks_of(const rapt_trainer *t, const struct saved_memory memory[MEMORIES],
                       struct block_file blocks[BLOCKS])
 {
     const struct tuning *u = &t->tuning;
@@ -128,7 +128,7 @@ rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path,
     rapt_status status = savable(t, why);
     if (status) return status;
     write_state(t, state);
-    struct memory memory[MEMORIES];
+    struct saved_memory memory[MEMORIES];
     struct block_file blocks[BLOCKS];
     memory_of(t, memory);
     blocks_of(t, memory, blocks);
@@ -284,7 +284,7 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
                                rapt_message *why)
 {
     struct trainer_state state = t->state;
-    struct memory own[MEMORIES], read[MEMORIES];
+    struct saved_memory own[MEMORIES], read[MEMORIES];
     struct block_file blocks[BLOCKS];
     rapt_status status = load_state(t, file, &state, why);
     if (status) return status;
@@ -311,7 +311,7 @@ rapt_status rapt_trainer_load(rapt_trainer *t, const char *path, rapt_message *w
     const rapt_allocator reading = rapt__budget_begin(&budget, &t->allocator);
     rapt_status status = rapt__tensors_open(&file, path, &reading, why);
     if (status) return rapt__budget_end(&budget, status, why);
-    struct memory memory[MEMORIES];
+    struct saved_memory memory[MEMORIES];
     size_t bytes = 0;
     memory_of(t, memory);
     for (int i = 0; i < MEMORIES; i++) bytes += memory[i].floats * sizeof(float);
