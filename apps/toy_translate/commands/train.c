@@ -39,7 +39,7 @@ static const char examples[] =
     "  toy_translate train --data pairs.tsv --out m.safetensors\n"
     "  toy_translate train --source a.en --target a.de --minutes 20 -o m.safetensors\n"
     "  toy_translate train --resume -o m.safetensors\n"
-    "  toy_translate train --from opus-mt-en-de --lora 8 --data pairs.tsv -o m.safetensors";
+    "  toy_translate train --from opus-mt --lora 8 --data pairs.tsv -o m.safetensors";
 
 static int check_files(const struct files *files)
 {
