@@ -224,7 +224,7 @@ static const struct operation operations[] = {
     {"generate", do_generate, false, false},
     {"score_targets", do_score_targets, false, false},
     {"trainer_create", do_trainer, true, true},
-    {"tune", do_tune, true, true},
+    {"tune", do_tune, true, false},
     {"train", do_train, false, false},
     {"train_shards", do_train_shards, false, false},
     {"trainer_save", do_trainer_save, true, false},
