@@ -106,6 +106,7 @@ refused "--lora needs --from" --lora 4
 refused "--freeze needs --from" --freeze "encoder.*"
 refused "--lora-alpha needs --lora" --from base --lora-alpha 2
 refused "--width cannot be combined with --from" --from base --width 32
+refused "--for cannot be combined with --from" --from base --for marian
 refused "--preset cannot be combined with --from" --from base --preset base
 refused "--vocab cannot be combined with --from" --from base --vocab 300
 refused "--norm-order cannot be combined with --from" --from base --norm-order pre

@@ -6,11 +6,17 @@
 #include <unistd.h>
 
 /* Options that describe a new model. */
-static const char *const of_new[] = {"preset",        "layers",
-                                     "width",         "heads",
-                                     "ffn-width",     "vocab",
-                                     "sentencepiece", "sentencepiece-target",
-                                     "separate",      "guided-alignment-layer"};
+static const char *const of_new[] = {"for",
+                                     "preset",
+                                     "layers",
+                                     "width",
+                                     "heads",
+                                     "ffn-width",
+                                     "vocab",
+                                     "sentencepiece",
+                                     "sentencepiece-target",
+                                     "separate",
+                                     "guided-alignment-layer"};
 
 static bool is_of_new(const char *name)
 {
