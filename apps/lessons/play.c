@@ -89,6 +89,14 @@ void play_map(FILE *file, const struct block *map)
     if (map->model != NULL) put_data(file, "model", map->model);
 }
 
+static void put_library(FILE *file, const unsigned char *bytes, size_t count)
+{
+    if (count == 0) return;
+    char *text = play_base64(bytes, count);
+    fprintf(file, "<script type=\"application/gzip\" class=\"library\">%s</script>\n", text);
+    free(text);
+}
+
 void play_end(FILE *file, const struct page *page)
 {
     bool played = false, models = false;
@@ -97,10 +105,9 @@ void play_end(FILE *file, const struct page *page)
         models = models || page->blocks[i].model != NULL;
     }
     if (!played) return;
-    if (models && play_module_count > 0) {
-        char *module = play_base64(play_module, play_module_count);
-        fprintf(file, "<script type=\"application/wasm\" class=\"module\">%s</script>\n", module);
-        free(module);
+    if (models) {
+        put_library(file, play_simd, play_simd_count);
+        put_library(file, play_plain, play_plain_count);
     }
     fprintf(file, "<script class=\"play\">\n%.*s</script>\n", (int)play_script_count,
             (const char *)play_script);

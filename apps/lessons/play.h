@@ -5,9 +5,10 @@
 
 #include "page.h"
 
-/* play.js, and the library compiled to WebAssembly, whose size is 0 if it could not be built. */
-extern const unsigned char play_script[], play_module[];
-extern const size_t play_script_count, play_module_count;
+/* play.js, and the library compiled to WebAssembly and by gzip, with vectors of 128 bits and
+   without. Their sizes are 0 if they could not be built. */
+extern const unsigned char play_script[], play_simd[], play_plain[];
+extern const size_t play_script_count, play_simd_count, play_plain_count;
 
 /* Writes the numbers of a map into its figure if its rows are distributions over a few words. */
 void play_map(FILE *file, const struct block *map);

@@ -155,7 +155,20 @@ const ATTENTIONS = ["encoder", "decoder", "cross"]; /* the order of rapt_weights
 
 /* The library, compiled to WebAssembly, with one model. */
 class Library {
-    static async open(model, code) {
+    /* Opens the first of the compressed libraries that the browser can run: not every one has SIMD128. */
+    static async open(model, libraries) {
+        let reason;
+        for (let i = 0; i < libraries.length; i++) {
+            try {
+                const bytes = new Blob([libraries[i]]).stream().pipeThrough(new DecompressionStream("gzip"));
+                const library = await Library.start(model, await new Response(bytes).arrayBuffer());
+                library.vectors = i === 0;
+                return library;
+            } catch (error) { reason = error; }
+        }
+        throw reason;
+    }
+    static async start(model, code) {
         const stubs = new Proxy({}, {get: () => () => 52}); /* ENOSYS: there are no files, clocks or arguments */
         const {instance} = await WebAssembly.instantiate(code, {wasi_snapshot_preview1: stubs});
         const library = new Library();
@@ -233,7 +246,8 @@ class ModelPlayer extends Player {
     }
     ask() {
         const form = make("form", null, undefined, {class: "controls"});
-        const label = make("label", form, "Your own sentence "), code = document.querySelector("script.module");
+        const label = make("label", form, "Your own sentence ");
+        const code = [...document.querySelectorAll("script.library")].map(part => bytes_of(part.textContent));
         this.input = make("input", label, undefined, {type: "text", size: 36, autocomplete: "off", spellcheck: "false",
                                                       autocapitalize: "off"});
         this.input.value = this.source.slice(0, -1).map(id => this.name(id)).join(" ");
@@ -241,13 +255,14 @@ class ModelPlayer extends Player {
         this.answer = make("p", null, "", {class: "answer", role: "status"});
         this.panel.prepend(form, this.answer);
         form.onsubmit = event => { event.preventDefault(); this.translate(); };
-        if (code) {
-            this.library = Library.open(this.model, bytes_of(code.textContent));
-            this.library.then(() => this.tell("computed when this page was written"), error => this.tell(`not computed here: ${error.message}`));
+        if (code.length > 0) {
+            this.library = Library.open(this.model, code);
+            this.library.then(() => this.tell("computed when this page was written"),
+                              error => this.tell(`computed when this page was written; not here: ${error.message}`));
         } else {
             this.input.disabled = button.disabled = true;
         }
-        this.tell(code ? "computed when this page was written" :
+        this.tell(code.length > 0 ? "computed when this page was written" :
                   "computed when this page was written; it was built without WebAssembly and knows only this sentence");
     }
     tell(how) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """play.py PAGE HARNESS - writes HARNESS: the page with a script that plays with its first model as a reader would.
 
-play.py --judge DOM - what happened in the browser (its --dump-dom of HARNESS): the library in the page translates the
+play.py --judge DOM FLAGS - what happened in the browser (its --dump-dom of HARNESS): the library in the page translates the
 sentence of the page as the program did, with the same weights of every head and layer, another sentence with other
 words, and names a word that it does not know; words, steps and keys move what is shown."""
 import html
@@ -25,6 +25,8 @@ const wait = async test => { for (let i = 0; i < 400 && !test(); i++) await new 
     };
     const first = await ask(play.input.value);
     say(first.includes("computed in this page"), `translates: ${first}`);
+    const library = await play.library;
+    lines.push(`SIMD128: ${library.vectors}`);
     say(play.target.join(" ") === before, "the translation is that of the program");
     let distance = 0, compared = 0;
     for (const which of ["encoder", "decoder", "cross"])
@@ -61,7 +63,12 @@ const wait = async test => { for (let i = 0; i < 400 && !test(); i++) await new 
 """ % TOLERANCE
 
 
-def judge(dom):
+def judge(dom, flags):
+    """Also whether the library has vectors, unless the flags of the browser forbid them."""
+    vectors = "SIMD128: " + ("false" if flags else "true")
+    if vectors not in html.unescape(dom):
+        print(f"WRONG: not {vectors}")
+        return 1
     lines = [line for line in html.unescape(dom).replace("<body>", "\n").replace("</body>", "\n").splitlines()
              if line.startswith(("fine: ", "WRONG"))]
     print("\n".join(lines))
@@ -70,7 +77,7 @@ def judge(dom):
 
 def main(arguments):
     if arguments[0] == "--judge":
-        return judge(pathlib.Path(arguments[1]).read_text())
+        return judge(pathlib.Path(arguments[1]).read_text(), arguments[2])
     page = pathlib.Path(arguments[0]).read_text()
     pathlib.Path(arguments[1]).write_text(page.replace("</body>", f'<script class="test">{SCRIPT}</script></body>'))
     return 0
