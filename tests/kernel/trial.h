@@ -22,7 +22,8 @@
 #include <cmocka.h>
 
 /* Plain C with true fma, which defines every bit. On x86 it is kernel/table.c compiled once more
-   for the tests (RAPT_ISA=exact, simd_scalar.h, -mfma); on arm64 it is the scalar table. */
+   for the tests (RAPT_ISA=exact, simd_scalar.h, -mfma); on arm64 it is the scalar table.
+   WebAssembly has no fma. */
 #ifdef __x86_64__
 extern const struct kernels rapt__kernels_exact;
 static inline const struct kernels *exact_kernels(void)
@@ -32,6 +33,16 @@ static inline const struct kernels *exact_kernels(void)
 static inline bool is_exact(const struct kernels *k)
 {
     return k->isa != RAPT_ISA_SCALAR;
+}
+#elif defined(__wasm__)
+static inline const struct kernels *exact_kernels(void)
+{
+    return NULL;
+}
+static inline bool is_exact(const struct kernels *k)
+{
+    (void)k;
+    return false;
 }
 #else
 static inline const struct kernels *exact_kernels(void)
