@@ -32,7 +32,8 @@ static const struct architecture plans[ARCHITECTURES] = {
                      .attends = true},
     [BIDIRECTIONAL] = {"bidirectional", "Bahdanau et al.: two encoders, one from each side",
                        "h_s = col{h_s^→}{h_s^←} ,  e_s = v^⊤ tanh(W d_{t-1} + U h_s)", in_words,
-                       .encoding = ENCODED_BY_CHAIN, .added = PART_ENCODER, .attends = true,
+                       .encoding = ENCODED_BY_CHAIN,
+                       .added = PART_ENCODER | PART_CONTEXT | PART_QUERY, .attends = true,
                        .both_ways = true},
     [SIMPLE] = {"simple", "RNN with simple attention", "a = softmax([h_1 … h_T]^⊤ d_t)", in_words,
                 .encoding = ENCODED_BY_CHAIN, .added = PART_STEP | PART_QUERY, .attends = true,
@@ -47,6 +48,45 @@ static const struct architecture plans[ARCHITECTURES] = {
          "The encoder is on the left and the decoder on the right. Each attention shows "
          "the weights of its two heads. At the top are the most likely words.",
          .encoding = ENCODED_BY_ATTENTION, .attends = true, .after = true, .projected = true},
+};
+
+/* Steps of lessons that train no recurrent model, or that come before there is one. */
+static const struct architecture step_plans[DRAWN_STEPS] = {
+    [STEP_GIVEN] = {.title = "Given weights: a context for each word",
+                    .formula = "c_t = ∑_s α_{ts} h_s",
+                    .description = in_words,
+                    .note = "numbers: the weights that the lecture gives",
+                    .encoding = ENCODED_BY_CHAIN,
+                    .added = PART_CONTEXT,
+                    .given = true,
+                    .attends = true},
+    [STEP_LEARNED] = {.title = "Learned weights: the gradient of the loss goes back",
+                      .formula = "−log p(y_t) ,  c_t = ∑_s softmax_s(q_t ⋅ k_s) h_s",
+                      .description = in_words,
+                      .note = "numbers: the weights that training has found",
+                      .encoding = ENCODED_AT_ONCE,
+                      .added = 0, /* only the loss is new */
+                      .attends = true,
+                      .after = true,
+                      .projected = true},
+    [STEP_SCALED] = {.title = "Scaled dot products: the query equals the fourth state",
+                     .formula = "a = softmax(frac{1}{sqrt{n}} [h_1 … h_T]^⊤ d_t)",
+                     .description = in_words,
+                     .note = "numbers: q·k / √n, below it the weight",
+                     .encoding = ENCODED_BY_CHAIN,
+                     .added = PART_CONTEXT,
+                     .attends = true,
+                     .after = true},
+    [STEP_ITSELF] = {.title = "Self-attention: a word asks all words of its own sentence",
+                     .formula = "x_t ← x_t + ∑_s softmax_s(frac{q_t ⋅ k_s}{sqrt{d}}) v_s",
+                     .description = "The words are at the bottom, their vectors above them. The "
+                                    "word \"it\" asks, and what it reads is added to its own "
+                                    "vector. The thickness of a line shows a weight.",
+                     .note = "numbers: weights of the head in the map above",
+                     .encoding = ENCODED_AT_ONCE,
+                     .added = PART_QUERY | PART_STEP | PART_CONTEXT,
+                     .itself = true,
+                     .attends = true},
 };
 
 static void copy_word(char to[16], const struct vocabulary *vocabulary, int token)
@@ -188,22 +228,19 @@ void show_architecture(struct page *page, struct study *study, int model, enum p
     put_picture(page, &a);
 }
 
-void show_given_weights(struct page *page, int sources, const char *const *source, int step,
-                        const char *const *target, const float *weights)
+void show_drawn_step(struct page *page, enum drawn_step which, const struct step_numbers *numbers)
 {
-    struct architecture a = {.title = "Given weights: a context for each word",
-                             .formula = "c_t = ∑_s α_{ts} h_s",
-                             .description = in_words,
-                             .encoding = ENCODED_BY_CHAIN,
-                             .added = PART_CONTEXT,
-                             .given = true,
-                             .attends = true,
-                             .sources = sources,
-                             .step = step,
-                             .targets = step + 1};
-    for (int s = 0; s < sources; s++) snprintf(a.source[s], 16, "%s", source[s]);
-    for (int t = 0; t <= step; t++) snprintf(a.target[t], 16, "%s", target[t]);
-    memcpy(a.weights, weights, (size_t)sources * sizeof *weights);
+    struct architecture a = step_plans[which];
+    const int targets = a.itself ? 0 : numbers->step + 1;
+    a.sources = numbers->sources;
+    a.step = numbers->step;
+    a.targets = targets;
+    a.probability = numbers->probability;
+    for (int s = 0; s < a.sources; s++) snprintf(a.source[s], 16, "%s", numbers->source[s]);
+    for (int t = 0; t < targets; t++) snprintf(a.target[t], 16, "%s", numbers->target[t]);
+    memcpy(a.weights, numbers->weights, (size_t)a.sources * sizeof *a.weights);
+    a.scored = numbers->scores != NULL;
+    if (a.scored) memcpy(a.scores, numbers->scores, (size_t)a.sources * sizeof *a.scores);
     put_picture(page, &a);
 }
 

@@ -5,7 +5,7 @@
 
 #include "study.h"
 
-enum { DRAWN_WORDS = 8 };
+enum { DRAWN_WORDS = 10 };
 /* Parts of a picture, which grows from lesson to lesson. */
 enum {
     PART_ENCODER = 1, /* words and their encodings */
@@ -15,7 +15,13 @@ enum {
     PART_AGAIN = 16,  /* the way from the decoder into the encoder */
     PARTS_ALL = 31
 };
-enum encoding { ENCODED_BY_CHAIN, ENCODED_AGAIN, NOT_ENCODED, ENCODED_BY_ATTENTION };
+enum encoding {
+    ENCODED_BY_CHAIN,
+    ENCODED_AGAIN,
+    ENCODED_AT_ONCE, /* no encoding waits for the one before */
+    NOT_ENCODED,
+    ENCODED_BY_ATTENTION /* the whole Transformer */
+};
 /* Weights of a Transformer's last layer, head by head, at the step, and what it writes there. */
 enum { BLOCK_HEADS = 2, BLOCK_LAYERS = 2, BLOCK_WIDTH = 32, BLOCK_FFN = 64, BLOCK_LIKELY = 3 };
 struct block_numbers {
@@ -28,9 +34,11 @@ struct block_numbers {
 };
 struct architecture {
     const char *file, *title, *formula, *description; /* name of the file: "simple" */
+    const char *note;                                 /* what the numbers are; NULL: as usual */
     enum encoding encoding;
     unsigned added; /* PART_*: what is new in the lesson; all else is faint */
     bool given;     /* the weights are given, so that nothing asks for them */
+    bool itself;    /* a word of the source asks, at place `step`, instead of a decoder */
     bool both_ways; /* one encoder reads from the left, another from the right */
     bool by_state;  /* c is the initial state instead of an input of each step */
     bool after;     /* c enters the output layer, beside the new state */
@@ -42,7 +50,8 @@ struct architecture {
         target[DRAWN_WORDS][16]; /* words, the target's up to the one that is written */
     float weights[DRAWN_WORDS], scores[DRAWN_WORDS]; /* [sources] at the step */
     bool scored;
-    int seen; /* ENCODED_BY_ATTENTION: the source word with the largest weight */
+    double probability; /* of the word that is written, if the loss is drawn; else 0 */
+    int seen;           /* ENCODED_BY_ATTENTION: the source word with the largest weight */
     struct block_numbers block;
 };
 enum { ARCHITECTURE_WIDTH = 480, ARCHITECTURE_HEIGHT = 400, BLOCK_HEIGHT = 654 };
@@ -57,10 +66,17 @@ void show_architecture(struct page *page, struct study *study, int model, enum p
                        const struct sentence *sentence);
 /* Trains a Transformer on the German of the study and appends its formula and picture. */
 void show_transformer(struct page *page, const struct lesson_options *options);
-/* Appends the picture of a step whose weights [sources] are given. source [sources], target [step +
-   1]: words. */
-void show_given_weights(struct page *page, int sources, const char *const *source, int step,
-                        const char *const *target, const float *weights);
+/* Appends the picture of a step that no model of a study makes. */
+enum drawn_step { STEP_GIVEN, STEP_LEARNED, STEP_SCALED, STEP_ITSELF, DRAWN_STEPS };
+struct step_numbers {
+    int sources, step;
+    const char *const *source; /* [sources] words */
+    const char *const *target; /* [step + 1] words; unused if a sequence attends to itself */
+    const float *weights;      /* [sources] */
+    const float *scores;       /* [sources] or NULL */
+    double probability;        /* STEP_LEARNED: of the word that is written */
+};
+void show_drawn_step(struct page *page, enum drawn_step which, const struct step_numbers *numbers);
 /* Writes the pictures of all models as NAME.svg into the folder. */
 int architectures_write(const char *folder, const struct lesson_options *options);
 

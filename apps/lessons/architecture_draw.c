@@ -5,20 +5,27 @@
 #include "kit/program.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { BOX = 40, ROW_WORDS = 372, ROW_ENCODED = 292, ROW_CONTEXT = 130, ROW_OUT = 62 };
 static const double decoder_x = 420, context_x = 205;
 static const double before_x = 368, before_y = 204; /* the state before the step */
 static const char ink[] = "#222222", gray[] = "#777777", box_color[] = "#DCE9F5";
 
+/* The distance of two words. There is more room if no decoder is beside them. */
+static double pitch(const struct architecture *a)
+{
+    return (a->itself ? 440.0 : 330.0) / a->sources;
+}
+
 static double source_x(const struct architecture *a, int s)
 {
-    return 38 + s * (330.0 / a->sources);
+    return (a->itself ? 24 : 38) + s * pitch(a);
 }
 
 static double box_width(const struct architecture *a)
 {
-    return fmin(BOX, 330.0 / a->sources - 12);
+    return fmin(BOX, pitch(a) - 12);
 }
 
 static void put_box(struct svg *svg, double x, double y, double width, const char *text)
@@ -36,7 +43,8 @@ static double top_of(const struct architecture *a)
 static void draw_words(struct svg *svg, const struct architecture *a)
 {
     for (int s = 0; s < a->sources; s++) {
-        svg_text(svg, source_x(a, s), ROW_WORDS + 5, 14, SVG_MIDDLE, ink, "%s", a->source[s]);
+        svg_text(svg, source_x(a, s), ROW_WORDS + 5, a->itself ? 11 : 14, SVG_MIDDLE, ink, "%s",
+                 a->source[s]);
         svg_arrow(svg, source_x(a, s), ROW_WORDS - 10, source_x(a, s), top_of(a) + BOX + 1, gray,
                   1.5);
         if (!a->attends)
@@ -58,10 +66,11 @@ static void draw_link(struct svg *svg, const struct architecture *a, int s)
 static void draw_encoder(struct svg *svg, const struct architecture *a)
 {
     for (int s = 0; s < a->sources; s++) {
-        char *text = xasprintf(a->encoding == NOT_ENCODED ? "x%d" : "h%d", s + 1);
+        const bool raw = a->encoding == NOT_ENCODED || a->itself;
+        char *text = xasprintf(raw ? "x%d" : "h%d", s + 1);
         put_box(svg, source_x(a, s), top_of(a) + BOX / 2.0, box_width(a), text);
         free(text);
-        if (s > 0 && a->encoding != NOT_ENCODED) draw_link(svg, a, s);
+        if (s > 0 && !raw && a->encoding != ENCODED_AT_ONCE) draw_link(svg, a, s);
     }
 }
 
@@ -79,7 +88,9 @@ static void draw_weight(struct svg *svg, const struct architecture *a, int s)
     }
     if (!a->attends) return;
     svg_rect(svg, x - 15, y + (a->scored ? 0 : 10), 30, a->scored ? 34 : 20, "white", "#CCCCCC");
-    if (a->scored) svg_text(svg, x, y + 13, 12, SVG_MIDDLE, gray, "%.1f", (double)a->scores[s]);
+    if (a->scored)
+        svg_text(svg, x, y + 13, 12, SVG_MIDDLE, gray, "%.1f",
+                 fabsf(a->scores[s]) < 0.05F ? 0 : (double)a->scores[s]);
     svg_text(svg, x, y + (a->scored ? 29 : 25), 12, SVG_MIDDLE, chart_colors[0], "%.2f", weight);
 }
 
@@ -91,8 +102,8 @@ static void draw_weights(struct svg *svg, const struct architecture *a)
 /* Returns a note on the numbers in the picture. */
 static const char *note_of(const struct architecture *a)
 {
-    return !a->attends                  ? "numbers: influence of each word, by the gradient"
-           : a->given                   ? "numbers: the weights that the lecture gives"
+    return a->note                      ? a->note
+           : !a->attends                ? "numbers: influence of each word, by the gradient"
            : a->encoding == NOT_ENCODED ? "numbers: 1.00 at the word that is picked"
            : a->projected               ? "numbers: score, weight; keys and values from h"
                                         : "numbers: score, weight; keys and values h";
@@ -119,12 +130,17 @@ static void draw_states(struct svg *svg, const struct architecture *a)
              "c is the first state");
 }
 
-/* Draws which state of the decoder asks: the present one, or the one before. */
+/* Draws who asks: a word of the source, or the present state of the decoder, or the one before. */
 static void draw_query(struct svg *svg, const struct architecture *a)
 {
     const double y = ROW_CONTEXT, left = decoder_x - BOX / 2.0;
     const char *color = chart_colors[3];
     if (!a->attends || a->given) return;
+    if (a->itself) {
+        svg_arrow(svg, source_x(a, a->step) + 6, top_of(a), context_x + 22, y + 6, color, 1.5);
+        svg_text(svg, 318, y + 34, 12, SVG_LEFT, color, "query of x%d", a->step + 1);
+        return;
+    }
     if (a->after) {
         svg_arrow(svg, left, y + 8, context_x + 22, y + 8, color, 1.5);
         svg_text(svg, 300, y + 26, 12, SVG_MIDDLE, color,
@@ -146,18 +162,42 @@ static void draw_before(struct svg *svg, const struct architecture *a)
         draw_states(svg, a);
         return;
     }
+    if (a->encoding == ENCODED_AT_ONCE) return; /* it reads the words instead of a state */
     char *state = xasprintf("d%d", a->step);
     put_box(svg, before_x, before_y, BOX, state);
     free(state);
     svg_arrow(svg, before_x + 6, before_y - BOX / 2.0, decoder_x - 12, bottom, gray, 1.5);
 }
 
+static void draw_context(struct svg *svg)
+{
+    svg_circle(svg, context_x, ROW_CONTEXT, 20, "#FCE5CC", chart_colors[1]);
+    svg_text(svg, context_x, ROW_CONTEXT + 5, 15, SVG_MIDDLE, ink, "c");
+}
+
+/* Draws that the word that asks adds the context to its own vector. */
+static void draw_sum(struct svg *svg, const struct architecture *a)
+{
+    const double y = ROW_CONTEXT, width = BOX + 26, left = decoder_x - width / 2;
+    char *sum = xasprintf("x%d + c", a->step + 1);
+    draw_context(svg);
+    put_box(svg, decoder_x, y, width, sum);
+    free(sum);
+    svg_arrow(svg, context_x + 20, y, left, y, chart_colors[1], 2.5);
+    svg_arrow(svg, source_x(a, a->step) + 14, top_of(a), decoder_x, y + BOX / 2.0, gray, 1.5);
+    svg_text(svg, decoder_x, ROW_OUT + 40, 12, SVG_MIDDLE, gray, "\"%s\", next layer",
+             a->source[a->step]);
+}
+
 static void draw_decoder(struct svg *svg, const struct architecture *a)
 {
     const double y = ROW_CONTEXT, left = decoder_x - BOX / 2.0;
+    if (a->itself) {
+        draw_sum(svg, a);
+        return;
+    }
     char *state = xasprintf("d%d", a->step + 1);
-    svg_circle(svg, context_x, y, 20, "#FCE5CC", chart_colors[1]);
-    svg_text(svg, context_x, y + 5, 15, SVG_MIDDLE, ink, "c");
+    draw_context(svg);
     put_box(svg, decoder_x, y, BOX, state);
     free(state);
     draw_before(svg, a);
@@ -180,6 +220,43 @@ static void draw_again(struct svg *svg, const struct architecture *a)
         svg_arrow(svg, source_x(a, s) + beside, below, source_x(a, s) + beside, bottom,
                   chart_colors[2], 1.5);
     svg_text(svg, decoder_x, below + 18, 12, SVG_MIDDLE, chart_colors[2], "reads again");
+}
+
+/* Draws the loss of the word that is written, and the way of its gradient back. */
+static void draw_loss(struct svg *svg, const struct architecture *a)
+{
+    const char *color = chart_colors[4];
+    svg_text(svg, decoder_x, ROW_OUT - 22, 13, SVG_MIDDLE, color, "−log %.3f = %.3f",
+             a->probability, -log(a->probability));
+    svg_arrow(svg, decoder_x + 12, ROW_OUT + 8, decoder_x + 12, ROW_CONTEXT - BOX / 2.0, color,
+              1.5);
+    svg_arrow(svg, decoder_x - 24, ROW_OUT + 8, context_x + 18, ROW_CONTEXT - 16, color, 1.5);
+    for (int s = 0; s < a->sources; s++) {
+        const double x = source_x(a, s) + 18, y = ROW_ENCODED - 62;
+        svg_line(svg, context_x + 8, ROW_CONTEXT + 20, x, y, color, 1.5);
+        svg_arrow(svg, x, y, x, top_of(a), color, 1.5);
+    }
+}
+
+/* Draws a key of the colors that the picture uses. */
+static void draw_legend(struct svg *svg, const struct architecture *a)
+{
+    const struct {
+        const char *text;
+        int color;
+        bool used;
+    } entries[] = {{a->attends ? "weight" : "to the context", 0, true},
+                   {"from the context", 1, true},
+                   {"query", 3, a->attends && !a->given},
+                   {"back to the encoder", 2, a->encoding == ENCODED_AGAIN},
+                   {"gradient", 4, a->probability > 0}};
+    double x = 12;
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        if (!entries[i].used) continue;
+        svg_line(svg, x, 82, x + 14, 82, chart_colors[entries[i].color], 3);
+        svg_text(svg, x + 18, 86, 12, SVG_LEFT, gray, "%s", entries[i].text);
+        x += 30 + 6.1 * (double)strlen(entries[i].text);
+    }
 }
 
 static void draw_words_encoded(struct svg *svg, const struct architecture *a)
@@ -209,7 +286,9 @@ void architecture_draw(struct svg *svg, const void *architecture)
         parts[i].draw(svg, a);
         if (faint) svg_faint_end(svg);
     }
+    if (a->probability > 0) draw_loss(svg, a);
     svg_text(svg, 12, 46, 13, SVG_LEFT, gray, "%s", note_of(a));
+    draw_legend(svg, a);
     if (a->added != PARTS_ALL)
         svg_text(svg, 12, 66, 13, SVG_LEFT, gray, "faint: drawn before; in color: new");
 }

@@ -1,5 +1,6 @@
 /* dot_products.c - two properties of dot products, shown with random vectors: which key
    attracts a query, and how the number of elements changes the distribution. */
+#include "architecture.h"
 #include "kit/program.h"
 #include "kit/random.h"
 #include "kit/workspace.h"
@@ -47,6 +48,31 @@ static double distance(const struct problem *p, int key, int width)
     return sqrt(difference / norm);
 }
 
+/* Draws the step in which one of the states is the query, with scaled dot products. */
+static void draw_scaled(struct page *page, struct problem *p, const float *states, int count,
+                        int width, int chosen)
+{
+    static const char *const source[] = {"x1", "x2", "x3", "x4", "x5"}, *const target[] = {"y1",
+                                                                                           "y2"};
+    float scores[KEYS];
+    const float *query = states + chosen * width;
+    memcpy(p->keys, states, (size_t)(count * width) * sizeof *states);
+    memcpy(p->query, query, (size_t)width * sizeof *query);
+    for (int i = 0; i < count; i++) {
+        double sum = 0;
+        for (int k = 0; k < width; k++) sum += (double)query[k] * (double)states[i * width + k];
+        scores[i] = (float)(sum / sqrt(width));
+    }
+    problem_attend(p, RAPT_SCORE_SCALED_DOT, count, width);
+    show_drawn_step(page, STEP_SCALED,
+                    &(struct step_numbers){.sources = count,
+                                           .source = source,
+                                           .step = 1,
+                                           .target = target,
+                                           .weights = p->weights,
+                                           .scores = scores});
+}
+
 static void extreme(struct page *page, struct problem *p, struct random *random)
 {
     enum { STATES = 5, HIDDEN = 32, CHOSEN = 3, SIZES = 9 };
@@ -70,6 +96,7 @@ static void extreme(struct page *page, struct problem *p, struct random *random)
         weights[i] = (double)p->weights[CHOSEN];
         distances[i] = distance(p, CHOSEN, HIDDEN);
     }
+    draw_scaled(page, p, states, STATES, HIDDEN, CHOSEN);
     page_chart(page, MORE, "A state that is its own query",
                "root mean square of the states' elements", "weight, relative distance");
     page_chart_range(page, 0, 1);

@@ -84,7 +84,12 @@ static void show_sums(struct page *page, const float *weights, float (*context)[
                    "This is the step that writes the second word. The context no longer comes from "
                    "the last state but from all of them. Nothing asks for the weights yet: a query "
                    "comes with lesson 5, and weights that are learned with lesson 7.");
-    show_given_weights(page, N, chase_english, 1, chase_chinese, weights + N);
+    show_drawn_step(page, STEP_GIVEN,
+                    &(struct step_numbers){.sources = N,
+                                           .source = chase_english,
+                                           .step = 1,
+                                           .target = chase_chinese,
+                                           .weights = weights + N});
     page_paragraph(page, SHORT,
                    "In the next picture each context has a color, and a line from an encoding to a "
                    "context is as thick as its weight.");

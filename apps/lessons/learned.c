@@ -1,5 +1,6 @@
 /* learned.c - a model that learns English and Chinese and finds the weights of Tom chase Jerry
    itself, from the loss only: the loss, its curve, and the parameters that it changes. */
+#include "architecture.h"
 #include "chase.h"
 #include "kit/layers.h"
 #include "kit/program.h"
@@ -110,7 +111,7 @@ static void show_loss(struct page *page, const double *losses, int steps)
     page_curve(page, "loss of the sentences of a step, not trained on before", CURVE, xs, ys);
     for (int step = CURVE * PART; step < steps; step++) rest = fmax(rest, losses[step]);
     page_paragraph(page, SHORT,
-                   "The remaining %d steps are not drawn: the loss never exceeds %.2f there. The "
+                   "The remaining %d steps are not drawn: the loss is at most %.4f there. The "
                    "trainer does not use η as it is. Adam (lesson 11) gives each number a step of "
                    "its own.",
                    steps - CURVE * PART, rest);
@@ -171,6 +172,29 @@ static void show_parameters(struct page *page, struct learner *small)
     learner_free(&before);
 }
 
+/* Draws the step that writes the second word of Tom chase Jerry. weights: [N][N + 1] */
+static void draw_step(struct page *page, struct learner *small, const struct ids_pair *pair,
+                      const float *weights)
+{
+    enum { STEP = 1 };
+    const int vocabulary = chase_vocabulary();
+    const char *source[N + 1];
+    float *logits = xcalloc((size_t)((N + 1) * vocabulary), sizeof *logits);
+    float *row = logits + STEP * vocabulary;
+    for (int i = 0; i < N; i++) source[i] = chase_english[i];
+    source[N] = "(end)";
+    small_logits(small, pair, logits);
+    softmax(1, vocabulary, row, row);
+    show_drawn_step(page, STEP_LEARNED,
+                    &(struct step_numbers){.sources = N + 1,
+                                           .source = source,
+                                           .step = STEP,
+                                           .target = chase_chinese,
+                                           .weights = weights + STEP * (N + 1),
+                                           .probability = (double)row[pair->target.at[STEP]]});
+    free(logits);
+}
+
 static void show_weights(struct page *page, struct learner *small)
 {
     static const struct chase tom = {.subject = 0, .verb = 0, .object = 1, .where = -1};
@@ -191,6 +215,12 @@ static void show_weights(struct page *page, struct learner *small)
                    "sharper ones: its smallest of the three is %.2f, and the lecture's largest is "
                    "%.2f.",
                    least_own(small, NULL), (double)chase_weights[1][1]);
+    page_paragraph(
+        page, SHORT,
+        "This is the step that writes the second word, after training. The gradient of "
+        "its loss (yellow) takes the way of the numbers backwards: into the state of "
+        "the decoder, the weights and the encodings. What it passes through is learned.");
+    draw_step(page, small, &pair.ids, weights);
     chase_make(&denied, &pair);
     show_pair(page, MORE, "Learned weights: another order of words", small, &pair.ids, weights);
     page_paragraph(page, MORE,

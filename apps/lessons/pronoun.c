@@ -1,6 +1,7 @@
 /* pronoun.c - an encoder learns what "it" stands for: "the cat chased the mouse because it was
    hungry". The head that looks it up is found by a rule, on sentences that were kept out of
    training. */
+#include "architecture.h"
 #include "kit/layers.h"
 #include "kit/program.h"
 #include "learner.h"
@@ -233,6 +234,10 @@ static void show_sentence(struct page *page, struct learner *l, const struct rea
     page_map(page, detail, title, s.count, s.count, names, names, weights);
     page_map_row(page, s.it);
     free(title);
+    if (reason == 0)
+        show_drawn_step(page, STEP_ITSELF,
+                        &(struct step_numbers){
+                            .sources = s.count, .source = names, .step = s.it, .weights = row});
 }
 
 static void show_heads(struct page *page, const struct reading *r, double untrained)
