@@ -33,6 +33,7 @@ static void captions_train(const struct job *job)
         captions_draw(scenes, patches, setup->batch, random_from(setup->seed, (uint64_t)step),
                       false);
         double loss = captioner_learn(job->model, scenes, patches, setup->batch, rate);
+        if (setup->quiet) training_progress("", step + 1, setup->steps);
         if (!setup->quiet && tenth_done(step, setup->steps))
             print_message("%s: %6d scenes, loss %.4f per word",
                           rapt_normalizer_name(job->study->results[job->kind].normalizer),

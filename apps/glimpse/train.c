@@ -128,6 +128,7 @@ void viewer_train(struct viewer *l)
     int successes = 0;
     for (int i = 0; i < l->setup->steps && !interrupted(); i++) {
         successes += viewer_step(l, i);
+        if (l->setup->quiet) training_progress("", i + 1, l->setup->steps);
         if ((i + 1) % part != 0 && i + 1 < l->setup->steps) continue;
         int counted = i % part + 1;
         l->steps[l->reports] = i + 1;

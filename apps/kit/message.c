@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
@@ -88,6 +89,20 @@ void print_progress(const char *format, ...)
     fprintf(stderr, "\r%.*s\033[K", terminal_columns(stderr) - 1, text);
     fflush(stderr);
     on_line = true;
+}
+
+void training_progress(const char *name, int step, int steps)
+{
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    static double first, last;
+    if (!isatty(STDERR_FILENO) || pthread_mutex_trylock(&one) != 0) return;
+    const double time = now();
+    if (first == 0) first = time;
+    if (time - first > 0.5 && time - last > 0.2) {
+        print_progress("training%s%s: step %d of %d", *name ? " " : "", name, step, steps);
+        last = time;
+    }
+    pthread_mutex_unlock(&one);
 }
 
 /* Returns EXIT_FAILED, and reports the reason, an errno or 0, unless one was reported before or the

@@ -20,6 +20,9 @@ void print_report(const char *format, ...)
 /* Prints progress. On a terminal the next message overwrites it; otherwise it is a line, at most
    one every ten seconds. */
 void print_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Shows on a terminal which step of training is done, at most five times a second. Any thread may
+   call it. name: of the model, or "". */
+void training_progress(const char *name, int step, int steps);
 void clear_progress(void); /* removes it from the terminal, as every other message does */
 /* From now on prints only failures, with the number of this rank, which is above 0. Rank 0 prints
    the rest. */

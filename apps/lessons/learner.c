@@ -128,6 +128,7 @@ double learner_step(struct learner *l)
     learner_check(rapt_train_gradient(l->trainer, &source, &target, &report, &why), &why);
     learner_check(rapt_train_step(l->trainer, NULL, &why), &why);
     learner_clear(l);
+    training_progress("", ++l->steps, l->setup.steps);
     return report.loss / (double)report.tokens;
 }
 

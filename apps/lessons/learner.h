@@ -22,6 +22,7 @@ struct learner {
     rapt_model *model;
     rapt_trainer *trainer;
     rapt_session *session;
+    int steps;                          /* of training so far */
     int sequences;                      /* in the batch so far */
     int32_t *ids, *targets;             /* of all sequences, one after another */
     float *vectors;                     /* replace ids if config.source_width is not 0 */

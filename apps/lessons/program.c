@@ -59,6 +59,7 @@ static int program_choose(const struct program *program, const struct command *c
 
 static void print_new(struct page *page, void *terminal)
 {
+    clear_progress();
     terminal_print(page, terminal);
 }
 
@@ -75,6 +76,7 @@ static int run_lesson(const struct program *program, struct page *page)
     int code = page->lesson->run(page, &program->options);
     page->before_step = NULL, page->user = NULL;
     page->seconds = now() - start;
+    clear_progress();
     if (code != EXIT_OK) return code;
     if (page->claims == 0) return failed("lesson %d claims nothing", page->lesson->number);
     if (program->json) {

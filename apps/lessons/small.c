@@ -33,6 +33,7 @@ void small_train(struct learner *l, int steps, float rate, small_draw_fn *draw, 
                  struct random random, double *losses)
 {
     struct ids_pair pair;
+    l->setup.steps = steps;
     for (int step = 0; step < steps; step++) {
         for (int b = 0; b < SMALL_BATCH; b++) {
             draw(&random, &pair, user);

@@ -55,6 +55,7 @@ void *translator_train(void *argument)
                 : recurrent_step(translator->recurrent, sentences, rate);
         translator->loss = step > 0 ? 0.98 * translator->loss + 0.02 * loss : loss;
         translator->step = step + 1;
+        if (training->quiet) training_progress(translator->name, step + 1, training->steps);
         if (!training->quiet && tenth_done(step, training->steps))
             print_message("%-14s %6d sentences, loss %.4f per word", translator->name,
                           (step + 1) * training->batch, translator->loss);

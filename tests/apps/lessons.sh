@@ -84,8 +84,9 @@ if command -v script >/dev/null; then
     steps=$(grep -c '^-- ' short)
     [ "$steps" -ge 1 ] || fail "lesson 6 has no steps"
     yes '' | head -n "$steps" | script -qec "'$program' 6 --quick --pause" typescript >out 2>&1 || fail "--pause: $(tail -3 out)"
+    grep -q "training.*: step [0-9]* of [0-9]*" out || fail "a terminal shows no progress"
     [ "$(grep -o '\[Enter\]' out | wc -l)" -eq "$steps" ] || fail "$(grep -o '\[Enter\]' out | wc -l) pauses, not $steps"
 else
-    echo "skipped: --pause: script is not installed"
+    echo "skipped: --pause, progress: script is not installed"
 fi
 [ $failures -eq 0 ]
