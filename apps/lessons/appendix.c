@@ -1,7 +1,11 @@
 /* appendix.c - what follows a lesson on its page: exercises (exercises.def) and sources
    (sources.def); and the glossary (glossary.def). */
 #include "html.h"
+#include "kit/program.h"
 #include "kit/svg.h"
+#include "play.h"
+#include <stdlib.h>
+#include <string.h>
 
 enum source_kind { LECTURE, PAPER, CODE, SOURCE_KINDS };
 static const struct {
@@ -10,8 +14,21 @@ static const struct {
     const char *text, *url; /* url may be "" */
 } sources[] = {
 #define SOURCE(lesson, kind, text, url) {lesson, kind, text, url},
+#define QUOTATION(lesson, what, path, start, lines)
 #include "sources.def"
 #undef SOURCE
+#undef QUOTATION
+};
+static const struct {
+    int lesson;
+    const char *what, *path, *start; /* of the first line, once in all files that are quoted */
+    int lines;
+} quotations[] = {
+#define QUOTATION(lesson, what, path, start, lines) {lesson, what, path, start, lines},
+#define SOURCE(lesson, kind, text, url)
+#include "sources.def"
+#undef SOURCE
+#undef QUOTATION
 };
 static const struct {
     int lesson;
@@ -33,6 +50,7 @@ static const struct {
 enum {
     SOURCES = sizeof sources / sizeof *sources,
     EXERCISES = sizeof exercises / sizeof *exercises,
+    QUOTATIONS = sizeof quotations / sizeof *quotations,
     TERMS = sizeof terms / sizeof *terms
 };
 
@@ -85,10 +103,53 @@ static void put_sources(FILE *file, int lesson, enum source_kind kind, const cha
     if (count > 0) fputs(".</p>\n", file);
 }
 
+/* Finds the line that contains `start`; stores the number of spaces that it begins with. */
+static const char *find_code(const char *start, size_t *indent)
+{
+    const char *code = (const char *)quoted_code, *at = strstr(code, start);
+    if (at == NULL || strstr(at + 1, start) != NULL)
+        exit(failed("the files that are quoted do not contain once: %s", start));
+    while (at > code && at[-1] != '\n') at--;
+    *indent = strspn(at, " ");
+    return at;
+}
+
+void html_code(FILE *file, const char *start, int lines)
+{
+    size_t indent;
+    const char *at = find_code(start, &indent);
+    fputs("<pre class=\"scroll\"><code>", file);
+    for (int i = 0; i < lines; i++) {
+        const size_t spaces = strspn(at, " "), size = strcspn(at, "\n");
+        const size_t skipped = spaces < indent ? spaces : indent;
+        char *line = xasprintf("%.*s", (int)(size - skipped), at + skipped);
+        xml_escape(file, line);
+        putc('\n', file);
+        free(line);
+        at += size + (at[size] == '\n');
+    }
+    fputs("</code></pre>\n", file);
+}
+
+static void put_quotation(FILE *file, int i)
+{
+    fputs("<p>", file);
+    xml_escape(file, quotations[i].what);
+    fputs(" (<code>", file);
+    xml_escape(file, quotations[i].path);
+    fputs("</code>):</p>\n", file);
+    html_code(file, quotations[i].start, quotations[i].lines);
+}
+
 void html_sources(FILE *file, int lesson)
 {
     static const char *const before[SOURCE_KINDS] = {
-        "Lectures that this lesson follows: ", "Papers: ", "The same computation in C: "};
+        "Lectures that this lesson follows: ", "Papers: ", "More of it in C: "};
+    for (int i = 0, count = 0; i < QUOTATIONS; i++) {
+        if (quotations[i].lesson != lesson) continue;
+        if (count++ == 0) html_element(file, "h2", "In C");
+        put_quotation(file, i);
+    }
     html_element(file, "h2", "Sources");
     for (int kind = 0; kind < SOURCE_KINDS; kind++)
         put_sources(file, lesson, (enum source_kind)kind, before[kind]);

@@ -36,6 +36,7 @@ static const char style[] =
     "100% no-repeat local,linear-gradient(270deg,var(--paper) 40%,transparent) right/2.5rem 100% "
     "no-repeat local,linear-gradient(90deg,#8888,transparent) left/.7rem 100% no-repeat scroll,"
     "linear-gradient(270deg,#8888,transparent) right/.7rem 100% no-repeat scroll}"
+    "pre{font-size:.85rem;line-height:1.4;margin:.5rem 0;padding:.5rem 0}"
     "dt{font-weight:600;margin-top:.8rem}dd{margin:0;max-width:44rem}li{max-width:44rem}"
     "summary{cursor:pointer;color:var(--link)}sub,sup{line-height:0}"
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.95rem}"

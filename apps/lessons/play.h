@@ -10,6 +10,10 @@
 extern const unsigned char play_script[], play_simd[], play_plain[];
 extern const size_t play_script_count, play_simd_count, play_plain_count;
 
+/* The files of C of which pages quote lines, one after another, and a 0. */
+extern const unsigned char quoted_code[];
+extern const size_t quoted_code_count;
+
 /* Writes the numbers of a map into its figure if its rows are distributions over a few words. */
 void play_map(FILE *file, const struct block *map);
 /* Writes the script at the end of a page that has such a map, and the library if one has a model.

@@ -2,6 +2,7 @@
    contents of files, which blocks are side by side, and that free text cannot become markup. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
+#include "lessons/html.h"
 #include "lessons/page.h"
 #include "temporary.h"
 #include <getopt.h>
@@ -91,6 +92,32 @@ static void test_columns(void **state)
     for (int c = 0; c < 4; c++)
         assert_int_equal(table_column_is_text(&page.blocks[0], c), words[c]);
     page_free(&page);
+}
+
+/* Every lesson quotes lines that exist once; the indentation of the first is removed. */
+static void test_code(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    (void)state;
+    assert_non_null(file);
+    html_code(file, "        if (rapt_attention_backward(&problem", 2);
+    assert_int_equal(fclose(file), 0);
+    assert_string_equal(text,
+                        "<pre class=\"scroll\"><code>if (rapt_attention_backward(&amp;problem, h, "
+                        "e[0], e[0], c, &amp;saved, dc, NULL, &amp;d, workspace, &amp;why))\n"
+                        "    return fprintf(stderr, &quot;%s\\n&quot;, why.text), 1;\n"
+                        "</code></pre>\n");
+    free(text);
+    for (int lesson = 1; lesson <= 14; lesson++) {
+        file = open_memstream(&text, &size);
+        html_sources(file, lesson);
+        assert_int_equal(fclose(file), 0);
+        assert_non_null(strstr(text, "</code></pre>"));
+        assert_non_null(strstr(text, "Lectures that this lesson follows"));
+        free(text);
+    }
 }
 
 static void test_relations(void **state)
@@ -322,10 +349,10 @@ static void test_beside(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exit_status), cmocka_unit_test(test_relations),
-        cmocka_unit_test(test_controls),    cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_formulas),    cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_escaping),
+        cmocka_unit_test(test_exit_status), cmocka_unit_test(test_code),
+        cmocka_unit_test(test_relations),   cmocka_unit_test(test_controls),
+        cmocka_unit_test(test_columns),     cmocka_unit_test(test_formulas),
+        cmocka_unit_test(test_beside),      cmocka_unit_test(test_escaping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
