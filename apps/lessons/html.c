@@ -45,7 +45,8 @@ static const char style[] =
     "th:first-child,td:first-child{text-align:left;padding-left:0;white-space:normal;"
     "min-width:7.5rem}"
     "th.words,td.words{text-align:left;white-space:normal}"
-    "@media (max-width:40rem){table{font-size:.85rem}th,td{padding:.3rem .35rem}"
+    "@media (max-width:40rem){figure.chart svg "
+    "text{font-size:16px}table{font-size:.85rem}th,td{padding:.3rem .35rem}"
     "th:first-child,td:first-child{min-width:5.5rem}}"
     ".claim{background:var(--soft);border-left:4px solid var(--good);padding:.5rem .8rem;"
     "margin:.6rem 0}.claim.fails{border-color:var(--bad)}.claim b{color:var(--good)}"
@@ -57,7 +58,8 @@ static const char style[] =
     ".play button,.play select,.play input{font:inherit;font-size:.95rem;color:inherit;background:"
     "var(--soft);border:1px solid var(--line);border-radius:6px;padding:.2rem "
     ".55rem;max-width:100%;box-sizing:border-box}"
-    ".play input[type=text]{width:22rem}.play input[type=range]{padding:0;vertical-align:middle}"
+    ".play label{max-width:100%}.play input[type=text]{width:22rem}.play "
+    "input[type=range]{padding:0;vertical-align:middle}"
     ".play output{display:inline-block;min-width:6.5rem;padding-left:.4rem}"
     ".play .words{display:flex;overflow-x:auto;max-width:100%}.play .words>div{display:flex;"
     "flex-direction:column;flex:none}"
@@ -132,8 +134,8 @@ static void put_picture(FILE *file, const struct block *block)
     if (svg_part_open(&svg, width, height) != EXIT_OK) exit(EXIT_FAILED);
     picture_draw(&svg, block);
     char *part = svg_part_close(&svg);
-    fputs(block->keeps_colors ? "<figure class=\"colors\"><figcaption>" : "<figure><figcaption>",
-          file);
+    const char *kind = block->keeps_colors ? "colors" : block->kind == CHART ? "chart" : "drawn";
+    fprintf(file, "<figure class=\"%s\"><figcaption>", kind);
     html_text(file, block->text);
     fprintf(file,
             "</figcaption><svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" "

@@ -108,7 +108,7 @@ static void show_loss(struct page *page, const double *losses, int steps)
         for (int k = 0; k < PART; k++) ys[i] += losses[i * PART + k] / PART;
     }
     page_chart(page, SHORT, "Learning curve, its beginning", "training steps", "loss per word");
-    page_curve(page, "loss of the sentences of a step, not trained on before", CURVE, xs, ys);
+    page_curve(page, "sentences of a step, not trained on before", CURVE, xs, ys);
     for (int step = CURVE * PART; step < steps; step++) rest = fmax(rest, losses[step]);
     page_paragraph(page, SHORT,
                    "The remaining %d steps are not drawn: the loss is at most %.4f there. The "

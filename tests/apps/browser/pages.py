@@ -12,6 +12,7 @@ import sys
 
 WIDTHS = (360, 1200)
 SMALLEST = 6.5  # pixels of a letter's height in a picture at 360
+CHART = 10  # the same in a chart, whose letters do not shrink with it
 CONTRAST = 4.5  # WCAG 2.1, level AA
 
 SCRIPT = """
@@ -49,7 +50,11 @@ function measure(frame, name, width) {
     let smallest = 99;
     for (const text of page.querySelectorAll("svg text")) {
         const svg = text.closest("svg"), scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
-        smallest = Math.min(smallest, scale * parseFloat(text.getAttribute("font-size")));
+        const height = scale * parseFloat(view.getComputedStyle(text).fontSize);
+        if (!text.closest("figure.chart")) smallest = Math.min(smallest, height);
+        else if (height < %s) say(`WRONG chart: letters of ${height.toFixed(1)} pixels`);
+        else if (text.getBoundingClientRect().right > width)
+            say(`WRONG chart: ${text.textContent} is cut`);
     }
     if (smallest < %s) say(`WRONG letters of ${smallest.toFixed(1)} pixels`);
     say(`read, ${page.querySelectorAll("svg").length} pictures, ${page.querySelectorAll("math").length} formulas`);
@@ -59,7 +64,7 @@ onload = () => {
         measure(frame, frame.title, parseInt(frame.width));
     document.body.textContent = results.join("\\n");
 };
-""" % (CONTRAST, SMALLEST)
+""" % (CONTRAST, CHART, SMALLEST)
 
 
 def links(text):

@@ -72,6 +72,8 @@ def judge(dom, flags):
     lines = [line for line in html.unescape(dom).replace("<body>", "\n").replace("</body>", "\n").splitlines()
              if line.startswith(("fine: ", "WRONG"))]
     print("\n".join(lines))
+    if len(lines) < 9:
+        print(f"WRONG: {len(lines)} lines")
     return 1 if any(line.startswith("WRONG") for line in lines) or len(lines) < 9 else 0
 
 
