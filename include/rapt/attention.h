@@ -83,7 +83,7 @@ typedef enum rapt_normalizer {
     RAPT_NORMALIZER_SINK_SOFTMAX,     /* exp x[s] / (exp b + sum over keys of exp x). The sink b is
                                          learned and acts as the score of one more key whose value
                                          is 0, so the weights of a query sum to less than 1 (Xiao et
-                                         al. 2023, section 3.3; gpt-oss) */
+                                         al. 2023; gpt-oss) */
     RAPT_NORMALIZER_SIGMOID,    /* 1 / (1 + exp -(x + b)), where the bias b is learned. The weights
                                    of a query do not sum to 1 (Ramapuram et al. 2024) */
     RAPT_NORMALIZER_SPARSEMAX,  /* the weights with sum 1 that are nearest to x in Euclidean
@@ -201,15 +201,14 @@ typedef enum rapt_rotary {
    rotary_positions. */
 typedef enum rapt_rotary_scaling {
     RAPT_ROTARY_SCALING_NONE,   /* f[i] = base^(-2i / n) */
-    RAPT_ROTARY_SCALING_LINEAR, /* position interpolation: f[i] / s (Chen et al. 2023, section
-                                   2.3) */
+    RAPT_ROTARY_SCALING_LINEAR, /* position interpolation: f[i] / s (Chen et al. 2023) */
     RAPT_ROTARY_SCALING_NTK, /* the base is multiplied by s^(n / (n - 2)). The first pair keeps its
-                                angle, and that of the last pair is divided by s (Peng et al. 2023,
-                                section 3.1) */
+                                angle, and that of the last pair is divided by s. Peng et al.
+                                2023 */
     RAPT_ROTARY_SCALING_YARN /* g f[i] + (1 - g) f[i] / s, where g grows linearly from 0 for pairs
                                 that turn at most once in L positions to 1 for pairs that turn at
                                 least 32 times. Sines and cosines are multiplied by rotary_magnitude
-                                (Peng et al. 2023, sections 3.2 and 3.4) */
+                                (Peng et al. 2023) */
 } rapt_rotary_scaling;
 /* Effects of the distance between a query's position and a key s. All of them require
    mask.causal_alignment. If every field is 0, the distance has no effect. */

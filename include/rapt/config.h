@@ -89,7 +89,7 @@ typedef enum rapt_recurrence {
 
 /* Gates that multiply the outputs c of attention's heads before their last projection: c sigmoid(W
    x), where x is the input of the sublayer, and W is "self_attn.gate.weight" or
-   "cross_attn.gate.weight" (Qiu et al. 2025, section 2.2). */
+   "cross_attn.gate.weight" (Qiu et al. 2025). */
 typedef enum rapt_output_gate {
     RAPT_OUTPUT_GATE_NONE,   /* no gates */
     RAPT_OUTPUT_GATE_HEAD,   /* one per head: W [heads][width] */

@@ -1,6 +1,5 @@
-/* head_norm.c - norms of queries and keys, head by head (Henry et al. 2020; Dehghani et al. 2023,
-   section 2.1), as root mean square norms (Zhang and Sennrich 2019) with a gain that all heads
-   share:
+/* head_norm.c - norms of queries and keys, head by head (Henry et al. 2020; Dehghani et al. 2023),
+   as root mean square norms (Zhang and Sennrich 2019) with a gain that all heads share:
 
        y = x / sqrt(mean of x^2 + epsilon) gain
 

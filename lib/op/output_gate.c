@@ -1,4 +1,4 @@
-/* output_gate.c - gates of the outputs of attention's heads (Qiu et al. 2025, section 2.2):
+/* output_gate.c - gates of the outputs of attention's heads (Qiu et al. 2025):
 
        y = x sigmoid(z)     each z multiplies `width` adjacent elements of a row
 

@@ -52,7 +52,7 @@ double oracle_noise(const struct oracle_row *r, double *x)
     return 4 * worst;
 }
 
-/* Xiao et al. 2023, section 3.3, with a learned logit for each head as in gpt-oss. */
+/* Xiao et al. 2023, with a learned logit for each head as in gpt-oss. */
 double oracle_sink(const struct oracle_row *r, double *size)
 {
     const double *sinks = r->in->learned[RAPT_ATTENTION_PARAMETER_SINK];
@@ -62,7 +62,7 @@ double oracle_sink(const struct oracle_row *r, double *size)
     return sink;
 }
 
-/* Ramapuram et al. 2024, equation 3. */
+/* Ramapuram et al. 2024. */
 double oracle_sigmoid(const struct oracle_row *r, const double *x, double *p, double *size)
 {
     const double *biases = r->in->learned[RAPT_ATTENTION_PARAMETER_SIGMOID_BIAS];
@@ -75,7 +75,7 @@ double oracle_sigmoid(const struct oracle_row *r, const double *x, double *p, do
     return log_sum;
 }
 
-/* Returns alpha: Correia et al. 2019, section 4, if it is learned. */
+/* Returns alpha: Correia et al. 2019, if it is learned. */
 static double alpha_of(const struct oracle_row *r)
 {
     const double *learned = r->in->learned[RAPT_ATTENTION_PARAMETER_ENTMAX_ALPHA];
@@ -84,8 +84,7 @@ static double alpha_of(const struct oracle_row *r)
     return 1 + 1 / (1 + exp(-(learned ? learned[r->h] : 0)));
 }
 
-/* Peters et al. 2019, equation 10, with the threshold, relative to the greatest score, found by
-   bisection as in algorithm 1. */
+/* Peters et al. 2019. Bisection finds the threshold, relative to the greatest score. */
 double oracle_entmax(const struct oracle_row *r, const double *x, double *p, double *kink)
 {
     double alpha = alpha_of(r), max = -INFINITY, low = -1, high = 0, sum;

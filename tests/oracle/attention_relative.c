@@ -38,9 +38,9 @@ double oracle_relative(const struct oracle_row *r, int s)
     return sum;
 }
 
-/* Returns the angle of pair i per position. Chen et al. 2023, section 2.3, divide positions by the
-   factor s. Peng et al. 2023 multiply the base by s^(|D| / (|D| - 2)) in definition 1. In
-   definition 2 theta becomes (1 - gamma) theta / s + gamma theta, where gamma is a ramp of the
+/* Returns the angle of pair i per position. Chen et al. 2023 divide positions by the factor s. Peng
+   et al. 2023 multiply the base by s^(|D| / (|D| - 2)), which is NTK-aware scaling. In YaRN theta
+   becomes (1 - gamma) theta / s + gamma theta, where gamma is a ramp of the
    number of wavelengths in L positions: 0 up to alpha = 1, and 1 from beta = 32. */
 static double angle_of(const rapt_relative *relative, int i, int width)
 {
@@ -55,7 +55,7 @@ static double angle_of(const rapt_relative *relative, int i, int width)
     return (1 - gamma) * theta / s + gamma * theta;
 }
 
-/* Peng et al. 2023, section 3.4: q and k are multiplied by sqrt(1 / t) = 0.1 ln(s) + 1. */
+/* Peng et al. 2023: q and k are multiplied by sqrt(1 / t) = 0.1 ln(s) + 1. */
 static double magnitude_of(const rapt_relative *relative)
 {
     double s = relative->rotary_factor != 0 ? (double)relative->rotary_factor : 1;

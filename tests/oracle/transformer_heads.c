@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Henry et al. 2020, section 3, normalize queries and keys. The norm is that of Zhang and Sennrich
-   2019, equation 4: x_i becomes x_i g_i / sqrt(mean of x^2 + epsilon). */
+/* Normalizes queries or keys as Henry et al. 2020 do, by the norm of Zhang and Sennrich 2019: x_i
+   becomes x_i g_i / sqrt(mean of x^2 + epsilon). */
 void oracle_norm_heads(const rapt_config *c, const double *gain, int heads, int row, int rows,
                        double *x)
 {
@@ -20,7 +20,7 @@ void oracle_norm_heads(const rapt_config *c, const double *gain, int heads, int 
         }
 }
 
-/* Qiu et al. 2025, equation 5: element i of head h is multiplied by the sigmoid of W x, which has
+/* Qiu et al. 2025: element i of head h is multiplied by the sigmoid of W x, which has
    one element for each head or for each element. */
 void oracle_gate_heads(const struct oracle_model *m, const double *gate, int rows, const double *in,
                        double *mixed)

@@ -25,7 +25,7 @@ static double factor_of(const rapt_relative *r)
 }
 
 /* Returns the share of a frequency that is kept; the rest of it is divided by the factor. YaRN
-   decides by the number of turns in the original length (Peng et al. 2023, section 3.2). */
+   decides by the number of turns in the original length (Peng et al. 2023). */
 static double kept_share(const rapt_relative *r, double frequency)
 {
     static const double two_pi = 6.283185307179586, alpha = 1, beta = 32;
