@@ -58,17 +58,26 @@ class Model:
         return out.sequences_scores, out.sequences
 
 
-def search_class(folder, double):
-    """Returns a class of the search, from the wheel in FOLDER/search, that adds log-probabilities in float32, as transformers
-    does, or in double. Annotations are removed, because they name types of transformers."""
-    source = zipfile.ZipFile(glob.glob(f"{folder}/search/*.whl")[0]).read("transformers/generation/utils.py")
-    mixin = next(node for node in ast.parse(source).body if getattr(node, "name", "") == "GenerationMixin")
-    functions = [node for node in mixin.body if getattr(node, "name", "") in FUNCTIONS]
-    assert len(functions) == len(FUNCTIONS)
+def parse(folder, path):
+    """Returns the statements of a file in the wheel in FOLDER/search."""
+    return ast.parse(zipfile.ZipFile(glob.glob(f"{folder}/search/*.whl")[0]).read(path)).body
+
+
+def functions_of(statements, names):
+    """Returns the functions with these names, without annotations, because these name types of transformers."""
+    functions = [node for node in statements if getattr(node, "name", "") in names]
+    assert len(functions) == len(names)
     for node in functions:
         node.returns = None
         for argument in (*node.args.args, *node.args.kwonlyargs):
             argument.annotation = None
+    return functions
+
+
+def search_class(folder, double):
+    """Returns a class of the search that adds log-probabilities in float32, as transformers does, or in double."""
+    mixin = next(node for node in parse(folder, "transformers/generation/utils.py") if getattr(node, "name", "") == "GenerationMixin")
+    functions = functions_of(mixin.body, FUNCTIONS)
     text = ast.unparse(ast.Module([ast.ClassDef("Search", [], [], functions, [])], []))
     if double:
         assert text.count("torch.float32") > 3

@@ -1,24 +1,13 @@
 """normalizers.py PROGRAM ENGINES LOGITS LIBRARY HEADERS - compares the normalizers of attention, forward and backward, with
 PyTorch in double precision: formulas written out from the papers, the functions of the package entmax and, where PyTorch has
 it, scaled_dot_product_attention. LIBRARY is librapt.so, and HEADERS the folder that holds rapt/."""
-import ctypes
 import math
-import os
-import pathlib
-import subprocess
-import sys
 
+import bound
 import entmax
 import numpy
 import torch
-
-library, include = sys.argv[4:6]
-here = pathlib.Path(__file__).resolve().parent
-bindings = here.parents[1] / "apps/examples/bindings.py"
-pathlib.Path("rapt.py").write_text(subprocess.run([sys.executable, str(bindings), include], check=True, capture_output=True, text=True).stdout)
-sys.path.insert(0, os.getcwd())
-os.environ["RAPT_LIBRARY"] = library
-import rapt  # noqa: E402
+from bound import rapt
 
 HEADS = 3
 SHAPES = ((5, 7, 4, 3, False), (40, 90, 16, 20, False), (70, 150, 24, 16, True), (33, 300, 8, 8, True))
@@ -43,34 +32,6 @@ NORMALIZERS = {
 }
 
 
-def floats(array):
-    return array.ctypes.data_as(ctypes.POINTER(ctypes.c_float))
-
-
-def ours(normalizer, number_array, causal, q, k, v, dout, number):
-    """Returns out and the gradients of q, k, v and the numbers."""
-    heads, queries, width = q.shape
-    keys, value_width = v.shape[1:]
-    a = rapt.rapt_attention()
-    rapt.check(rapt.rapt_attention_init(a, ctypes.sizeof(a), 1, heads, queries, keys, width))
-    a.value_width, a.normalizer = value_width, normalizer
-    a.v = rapt.rapt_stride(heads * keys * value_width, keys * value_width, value_width)
-    a.out = rapt.rapt_stride(heads * queries * value_width, queries * value_width, value_width)
-    a.mask.causal, a.mask.causal_alignment = causal, rapt.RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT
-    out, statistics = numpy.zeros_like(dout), numpy.zeros((heads, queries, 2), numpy.float32)
-    results = [numpy.zeros_like(x) for x in (q, k, v, number)]
-    saved = rapt.sized(rapt.rapt_attention_saved, statistics=floats(statistics))
-    d = rapt.sized(rapt.rapt_gradients, q=floats(results[0]), k=floats(results[1]), v=floats(results[2]))
-    if number_array is not None:
-        a.parameters.array[number_array], d.parameters[number_array] = floats(number), floats(results[3])
-    memory = ctypes.create_string_buffer(rapt.rapt_attention_workspace(a) + 64)
-    workspace, why = ctypes.c_void_p((ctypes.addressof(memory) + 63) // 64 * 64), rapt.rapt_message()
-    q, k, v, dout, to = (floats(x) for x in (q, k, v, dout, out))
-    rapt.check(rapt.rapt_attention_forward(a, q, k, v, to, saved, workspace, why), why)
-    rapt.check(rapt.rapt_attention_backward(a, q, k, v, to, saved, dout, None, d, workspace, why), why)
-    return [out, *results]
-
-
 def theirs(weights, causal, arrays, dout):
     """Returns the same from PyTorch, and the tensors q, k, v and number."""
     q, k, v, number = tensors = [torch.tensor(x, dtype=torch.double, requires_grad=True) for x in arrays]
@@ -83,12 +44,6 @@ def theirs(weights, causal, arrays, dout):
     return [out.detach().numpy(), *gradients], hidden, tensors
 
 
-def compare(what, got, wanted):
-    for name, x, y in zip(("out", "dq", "dk", "dv", "dnumber"), got, wanted):
-        error, size = abs(x - y).max(), max(1, abs(y).max())
-        assert error <= 2e-5 * size, f"{what}: {name} differs by {error:.3g}, its greatest element is {size:.3g}"
-
-
 def compare_sdpa(what, out, hidden, tensors, sunk):
     """Compares with scaled_dot_product_attention. A sink is one more key, with the value 0 and a bias for its score."""
     q, k, v, number = (x.detach() for x in tensors)
@@ -96,8 +51,9 @@ def compare_sdpa(what, out, hidden, tensors, sunk):
     if sunk:
         k, v = (torch.cat([x, torch.zeros_like(x[:, :1])], 1) for x in (k, v))
         bias = torch.cat([bias, number[:, None, None].expand(HEADS, hidden.shape[0], 1)], -1)
-    compare(f"{what}, scaled_dot_product_attention", [out],
-            [torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=bias[None])[0].numpy()])
+    bound.compare(f"{what}, scaled_dot_product_attention", [out],
+            [torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=bias[None])[0].numpy()],
+                  bound.ATTENTION)
 
 
 random = numpy.random.default_rng(1)
@@ -108,9 +64,11 @@ for queries, keys, width, value_width, causal in SHAPES:
         shapes = (HEADS, queries, width), (HEADS, keys, width), (HEADS, keys, value_width), (HEADS,), (HEADS, queries, value_width)
         *arrays, dout = (random.standard_normal(shape).astype(numpy.float32) for shape in shapes)
         what = f"{name}, {queries} queries, {keys} keys"
-        got = ours(normalizer, number_array, causal, *arrays[:3], dout, arrays[3])
+        a = bound.problem(*arrays[:3])
+        a.normalizer, a.mask.causal = normalizer, causal
+        got = bound.attend(a, *arrays[:3], dout, number_array, arrays[3])
         wanted, hidden, tensors = theirs(weights, causal, arrays, dout)
-        compare(what, got, wanted)
+        bound.compare(what, got, wanted, bound.ATTENTION)
         if has_sdpa and name in ("softmax", "sink-softmax"):
             compare_sdpa(what, got[0], hidden, tensors, name == "sink-softmax")
         count += 1

@@ -1,0 +1,164 @@
+"""projections.py PROGRAM ENGINES LOGITS LIBRARY HEADERS - compares what changes queries, keys and outputs of attention, forward
+and backward. Norms of queries and keys and gates of outputs, in blocks, are judged by PyTorch with the norm of transformers 4.40;
+scaled rotary angles, on arrays, by the functions of transformers 5.24, in ENGINES, and by the paper's formula of YaRN. LIBRARY is
+librapt.so, and HEADERS the folder that holds rapt/."""
+import ast
+import ctypes
+import math
+import sys
+import types
+
+import bound
+import hf_search
+import numpy
+import torch
+from bound import rapt
+from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
+from transformers.models.qwen2.modeling_qwen2 import Qwen2RMSNorm
+
+HEADS, KEY_HEADS, WIDTH, ROWS, EPSILON = 4, 2, 24, 19, 0.01
+K = WIDTH // HEADS
+random = numpy.random.default_rng(1)
+
+
+# ---- norms of queries and keys, gates of outputs ----
+
+class Block:
+    """A function of block.h with random parameters."""
+
+    def __init__(self, config):
+        self.block, self.why = ctypes.POINTER(rapt.rapt_block)(), rapt.rapt_message()
+        limits = rapt.sized(rapt.rapt_block_limits, batch=1, rows=ROWS, threads=1)
+        rapt.check(rapt.rapt_block_create(self.block, rapt.RAPT_BLOCK_KIND_CAUSAL_ATTENTION, config, limits, None, self.why), self.why)
+        self.count = rapt.rapt_block_floats(self.block)
+        self.memory, address = bound.aligned(4 * self.count)
+        self.parameters = ctypes.cast(address, ctypes.POINTER(ctypes.c_float))
+        self.tensors = {}
+        for i in range(rapt.rapt_block_tensors(self.block)):
+            t = rapt.rapt_block_tensor(self.block, i)
+            data = (random.standard_normal((t.rows, t.columns)) / math.sqrt(WIDTH) + ("norm" in t.name.decode())).astype(numpy.float32)
+            rapt.check(rapt.rapt_block_write(self.block, self.parameters, i, bound.floats(data), self.why), self.why)
+            self.tensors[t.name.decode()] = data
+
+    def run(self, x, dy):
+        """Returns y and the gradients of x and of all tensors."""
+        y, dx, gradients = numpy.zeros_like(x), numpy.zeros_like(x), numpy.zeros(self.count, numpy.float32)
+        starts = (ctypes.c_int * 2)(0, ROWS)
+        rows = rapt.sized(rapt.rapt_block_rows, starts=starts, batch=1, learning=1)
+        to = bound.floats(gradients)
+        rapt.check(rapt.rapt_block_forward(self.block, self.parameters, rows, bound.floats(x), bound.floats(y), self.why), self.why)
+        rapt.check(rapt.rapt_block_backward(self.block, self.parameters, rows, bound.floats(dy), bound.floats(dx), None, to, self.why),
+                   self.why)
+        results = [y, dx]
+        for i, data in enumerate(self.tensors.values()):
+            results.append(numpy.zeros_like(data))
+            rapt.check(rapt.rapt_block_read(self.block, to, i, bound.floats(results[-1]), self.why), self.why)
+        rapt.rapt_block_free(self.block)
+        return results
+
+
+def normed(x, gain):
+    norm = Qwen2RMSNorm(K, eps=EPSILON)
+    del norm.weight
+    norm.weight = gain
+    return norm(x)
+
+
+def attention(x, p, gate):
+    """Returns causal attention with the tensors p of a block."""
+    q, k, v = torch.split(x @ p["self_attn.qkv.weight"].T + p["self_attn.qkv.bias"], [WIDTH, KEY_HEADS * K, KEY_HEADS * K], 1)
+    q, k, v = (t.view(ROWS, -1, K).transpose(0, 1) for t in (q, k, v))
+    if "self_attn.query_norm.weight" in p:
+        q, k = normed(q, p["self_attn.query_norm.weight"][0]), normed(k, p["self_attn.key_norm.weight"][0])
+    k, v = (t.repeat_interleave(HEADS // KEY_HEADS, 0) for t in (k, v))
+    hidden = torch.ones(ROWS, ROWS, dtype=torch.bool).triu(1)
+    out = torch.softmax((q @ k.transpose(1, 2) / math.sqrt(K)).masked_fill(hidden, -math.inf), -1) @ v
+    if gate:
+        gates = torch.sigmoid(x @ p["self_attn.gate.weight"].T).T.reshape(HEADS, -1, ROWS).transpose(1, 2)
+        out = out * gates
+    return out.transpose(0, 1).reshape(ROWS, WIDTH) @ p["self_attn.out.weight"].T + p["self_attn.out.bias"]
+
+
+def compare_block(norm, gate):
+    config = rapt.sized(rapt.rapt_config, width=WIDTH, heads=HEADS, key_heads=KEY_HEADS, norm_epsilon=EPSILON, query_key_norm=norm,
+                        output_gate=gate)
+    block = Block(config)
+    x, dy = (random.standard_normal((ROWS, WIDTH)).astype(numpy.float32) for _ in range(2))
+    got = block.run(x, dy)
+    tensors = {name: torch.tensor(data, dtype=torch.double, requires_grad=True) for name, data in block.tensors.items()}
+    input = torch.tensor(x, dtype=torch.double, requires_grad=True)
+    y = attention(input, tensors, gate)
+    (y * torch.tensor(dy)).sum().backward()
+    wanted = [y.detach().numpy(), input.grad.numpy(), *(t.grad.numpy() for t in tensors.values())]
+    bound.compare(f"query_key_norm {norm}, output_gate {gate}", got, wanted, ("y", "dx", *tensors))
+
+
+# ---- scaled rotary angles ----
+
+PAIRS, BASE, FACTOR, ORIGINAL, POSITIONS = 32, 10000, 4.0, 1024, 60
+NAMES = {"linear": "_compute_linear_scaling_rope_parameters", "dynamic": "_compute_dynamic_ntk_parameters",
+         "yarn": "_compute_yarn_parameters"}
+
+
+def load_functions(folder):
+    functions = hf_search.functions_of(hf_search.parse(folder, "transformers/modeling_rope_utils.py"), NAMES.values())
+    names = {"torch": torch, "math": math}
+    exec(ast.unparse(ast.Module(functions, [])), names)
+    return names
+
+
+def of_transformers(functions, kind):
+    """Returns the angles per position and the factor of sines and cosines. The factor of `dynamic` grows with the sequence."""
+    parameters = {"rope_theta": BASE, "factor": 1.0 if kind == "dynamic" else FACTOR, "original_max_position_embeddings": ORIGINAL}
+    config = types.SimpleNamespace(head_dim=2 * PAIRS, hidden_size=2 * PAIRS, num_attention_heads=1, max_position_embeddings=ORIGINAL,
+                                   rope_parameters=parameters, standardize_rope_params=lambda: None)
+    angles, magnitude = functions[NAMES[kind]](config, torch.device("cpu"), seq_len=int(FACTOR * ORIGINAL))
+    return angles.double(), magnitude
+
+
+def of_paper(plain):
+    """Returns YaRN's angles and factor as Peng et al. 2023 define them, with a ramp of the number of turns."""
+    share = ((plain * ORIGINAL / (2 * math.pi) - 1) / (32 - 1)).clamp(0, 1)
+    return share * plain + (1 - share) * plain / FACTOR, 0.1 * math.log(FACTOR) + 1
+
+
+def compare_angles(what, scaling, angles, magnitude, used):
+    """Compares causal attention with these angles. Elements of pairs that are not used are 0 in queries and keys."""
+    q, k, v, dout = (random.standard_normal((HEADS, POSITIONS, 2 * PAIRS)).astype(numpy.float32) for _ in range(4))
+    for x in q, k:
+        x *= numpy.tile(used.numpy(), 2)
+    a = bound.problem(q, k, v)
+    a.mask.causal, a.relative.rotary, a.relative.rotary_scaling = 1, rapt.RAPT_ROTARY_HALVES, scaling
+    a.relative.rotary_base, a.relative.rotary_factor, a.relative.rotary_positions = BASE, FACTOR, ORIGINAL
+    got = bound.attend(a, q, k, v, dout)
+    tensors = [torch.tensor(x, dtype=torch.double, requires_grad=True) for x in (q, k, v)]
+    turned = torch.arange(POSITIONS)[:, None] * angles.repeat(2)
+    cosine, sine = turned.cos()[None] * magnitude, turned.sin()[None] * magnitude
+    rotated = apply_rotary_pos_emb(tensors[0][None], tensors[1][None], cosine, sine)
+    scores = rotated[0][0] @ rotated[1][0].transpose(1, 2) / math.sqrt(2 * PAIRS)
+    hidden = torch.ones(POSITIONS, POSITIONS, dtype=torch.bool).triu(1)
+    out = torch.softmax(scores.masked_fill(hidden, -math.inf), -1) @ tensors[2]
+    (out * torch.tensor(dout)).sum().backward()
+    bound.compare(what, got, [out.detach().numpy(), *(t.grad.numpy() for t in tensors)], bound.ATTENTION)
+
+
+def compare_rotary(folder):
+    functions = load_functions(folder)
+    plain = BASE ** (-torch.arange(PAIRS, dtype=torch.double) / PAIRS)
+    everything = torch.ones(PAIRS)
+    compare_angles("linear", rapt.RAPT_ROTARY_SCALING_LINEAR, *of_transformers(functions, "linear"), everything)
+    compare_angles("NTK-aware", rapt.RAPT_ROTARY_SCALING_NTK, *of_transformers(functions, "dynamic"), everything)
+    compare_angles("YaRN, paper", rapt.RAPT_ROTARY_SCALING_YARN, *of_paper(plain), everything)
+    # The ramp of transformers is linear in the index of the pair, so only pairs outside of both ramps are compared.
+    angles, magnitude = of_transformers(functions, "yarn")
+    kept, divided = ((abs(angles / wanted - 1) < 1e-5) & (abs(of_paper(plain)[0] / wanted - 1) < 1e-9)
+                     for wanted in (plain, plain / FACTOR))
+    assert kept.sum() >= 4 and divided.sum() >= 8 and abs(magnitude - of_paper(plain)[1]) < 1e-9
+    compare_angles("YaRN, transformers", rapt.RAPT_ROTARY_SCALING_YARN, angles, magnitude, (kept | divided).float())
+
+
+for norm in 0, 1:
+    for gate in rapt.RAPT_OUTPUT_GATE_NONE, rapt.RAPT_OUTPUT_GATE_HEAD, rapt.RAPT_OUTPUT_GATE_ELEMENT:
+        compare_block(norm, gate)
+compare_rotary(sys.argv[2])
+print(f"10 comparisons with PyTorch {torch.__version__} and transformers agree")
