@@ -1,7 +1,8 @@
 /* attention_kinds.c - benchmark of all kinds of attention, forward and backward: each score with
    global locality and softmax; then with scaled dot products each locality, each normalizer, each
-   change of the scores (soft cap, biases, a boolean mask) and shared keys; for one long sequence
-   and for many short ones.
+   change of the scores (soft cap, biases, a boolean mask, rotary positions), shared keys, norms of
+   queries and keys and gates of outputs; for one long sequence and for many short ones. Norms and
+   gates are functions of op, and the product that computes the gates is left out.
 
    Operations are those of scaled dot products, 4 and 10 B H T S K, so that rates can be compared;
    other work of a score does not count. For additive scores, of_tanh is the time of their tanh
@@ -9,6 +10,7 @@
    are saved. */
 #include "bench.h"
 #include "kernel/kernel.h"
+#include "op/op.h"
 
 #include <math.h>
 #include <rapt/attention.h>
@@ -24,6 +26,10 @@ struct extra {
     bool bias, slopes, table, allowed;
     int group; /* query heads that share keys and values; 0: none */
     int width; /* 0: WIDTH; at most WIDTH */
+    bool rotary;
+    rapt_rotary_scaling scaling;
+    bool norm; /* of queries and keys, before attention */
+    int gates; /* per head and row, which multiply the outputs */
 };
 static const struct extra extras[] = {
     {.name = "none"},
@@ -36,7 +42,12 @@ static const struct extra extras[] = {
     {.name = "width 50", .width = 50}, /* not a whole number of vectors */
     {.name = "bias and slopes", .bias = true, .slopes = true},
     {.name = "cap and slopes", .cap = 30, .slopes = true},
-    {.name = "cap, bias and table", .cap = 30, .bias = true, .table = true}};
+    {.name = "cap, bias and table", .cap = 30, .bias = true, .table = true},
+    {.name = "rotary", .rotary = true},
+    {.name = "rotary, yarn", .rotary = true, .scaling = RAPT_ROTARY_SCALING_YARN},
+    {.name = "norms of q and k", .norm = true},
+    {.name = "gate per head", .gates = 1},
+    {.name = "gates per element", .gates = WIDTH}};
 enum { EXTRAS = sizeof extras / sizeof *extras, BUCKETS = 32, DISTANCE = 128 };
 
 struct kind {
@@ -56,23 +67,85 @@ struct kind_job {
     void *workspace;
     uint8_t *allowed;
     float *row; /* input of the tanh loop */
+    const struct extra *extra;
+    float *raw_q, *raw_k, *inverse, *gain, *dgain, *partial; /* of norms */
+    float *gate, *gated, *dgate;
 };
+
+/* Returns the number of rows of all heads, which are stored one after the other. */
+static int rows_of(const struct kind_job *j)
+{
+    return j->a.batch * j->a.heads * j->a.queries;
+}
+
+static struct head_norm norm_of(const struct kind_job *j)
+{
+    return (struct head_norm){
+        .gain = j->gain, .heads = 1, .width = WIDTH, .row = WIDTH, .epsilon = 1e-5f};
+}
+
+static struct output_gate gate_of(const struct kind_job *j)
+{
+    return (struct output_gate){j->extra->gates, WIDTH / j->extra->gates};
+}
+
+static void norm_inputs(struct team *team, void *argument)
+{
+    struct kind_job *j = argument;
+    const struct exec_context c = {.team = team, .kernels = rapt__kernels()};
+    struct head_norm n = norm_of(j);
+    rapt__head_norm_forward(&c, &n, rows_of(j), j->q, j->raw_q, j->inverse);
+    rapt__head_norm_forward(&c, &n, rows_of(j), j->k, j->raw_k, j->inverse + rows_of(j));
+}
+
+static void norm_gradients(struct team *team, void *argument)
+{
+    struct kind_job *j = argument;
+    const struct exec_context c = {.team = team, .kernels = rapt__kernels()};
+    struct head_norm n = norm_of(j);
+    rapt__head_norm_backward(&c, &n, rows_of(j), j->raw_q, j->inverse, j->d.q, j->dgain,
+                             j->partial);
+    rapt__head_norm_backward(&c, &n, rows_of(j), j->raw_k, j->inverse + rows_of(j), j->d.k,
+                             j->dgain, j->partial);
+}
+
+static void gate_outputs(struct team *team, void *argument)
+{
+    struct kind_job *j = argument;
+    const struct exec_context c = {.team = team, .kernels = rapt__kernels()};
+    struct output_gate g = gate_of(j);
+    rapt__output_gate_forward(&c, &g, rows_of(j), j->gate, j->out, j->gated);
+}
+
+static void gate_gradients(struct team *team, void *argument)
+{
+    struct kind_job *j = argument;
+    const struct exec_context c = {.team = team, .kernels = rapt__kernels()};
+    struct output_gate g = gate_of(j);
+    rapt__output_gate_backward(&c, &g, rows_of(j), j->gate, j->out, j->gated, j->dgate, j->dout);
+}
 
 static void run_forward(void *argument, int count)
 {
     struct kind_job *j = argument;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        if (j->extra->norm) rapt__team_run(j->a.threads, norm_inputs, j);
         if (rapt_attention_forward(&j->a, j->q, j->k, j->v, j->out, &j->saved, j->workspace, NULL))
             bench_fail("rapt_attention_forward");
+        if (j->extra->gates) rapt__team_run(j->a.threads, gate_outputs, j);
+    }
 }
 
 static void run_backward(void *argument, int count)
 {
     struct kind_job *j = argument;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        if (j->extra->gates) rapt__team_run(j->a.threads, gate_gradients, j);
         if (rapt_attention_backward(&j->a, j->q, j->k, j->v, j->out, &j->saved, j->dout,
                                     &j->reinforce, &j->d, j->workspace, NULL))
             bench_fail("rapt_attention_backward");
+        if (j->extra->norm) rapt__team_run(j->a.threads, norm_gradients, j);
+    }
 }
 
 /* Computes the tanh of as many numbers as one thread of the forward pass does. */
@@ -119,6 +192,9 @@ static void add_extra(struct kind_job *j, const struct extra *e, float *bias, fl
     for (ptrdiff_t i = 0; i < rows * keys; i++) j->allowed[i] = i % 8 != 0;
     if (e->allowed) j->a.mask.allowed = j->allowed, j->a.mask.allowed_stride.row = keys;
     j->a.relative.buckets = BUCKETS, j->a.relative.distance = DISTANCE;
+    if (e->rotary) j->a.relative.rotary = RAPT_ROTARY_HALVES;
+    j->a.relative.rotary_scaling = e->scaling;
+    if (e->scaling) j->a.relative.rotary_factor = 4, j->a.relative.rotary_positions = ROWS;
 }
 
 static void report(struct bench *b, const struct kind *kind, const struct kind_job *j,
@@ -161,6 +237,11 @@ static void measure_kind(struct bench *b, const struct kind *kind, int threads)
     float *reward = bench_floats(all);
     j.allowed = bench_alloc((size_t)rows * (size_t)rows);
     j.row = bench_floats(WIDTH);
+    j.extra = extras + kind->extra;
+    float **more[] = {&j.raw_q, &j.raw_k, &j.inverse, &j.gate, &j.gated, &j.dgate};
+    for (int i = 0; i < 6; i++) *more[i] = bench_floats(2 * size);
+    j.gain = bench_floats(WIDTH), j.dgain = bench_floats(WIDTH);
+    j.partial = bench_floats(rapt__head_norm_partial((int)all, WIDTH));
     j.saved.statistics = bench_floats(2 * all);
     j.a.threads = threads;
     j.a.score = kind->score, j.a.locality = kind->locality, j.a.normalizer = kind->normalizer;
@@ -180,6 +261,10 @@ static void measure_kind(struct bench *b, const struct kind *kind, int threads)
     void *memory[] = {values, gradients,          bias,           dbias,       reward,
                       j.row,  j.saved.statistics, j.saved.chosen, j.workspace, j.allowed};
     for (int i = 0; i < 10; i++) bench_free(memory[i]);
+    for (int i = 0; i < 6; i++) bench_free(*more[i]);
+    bench_free(j.gain);
+    bench_free(j.dgain);
+    bench_free(j.partial);
 }
 
 void measure_kinds(struct bench *b, int threads)
