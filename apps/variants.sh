@@ -70,4 +70,5 @@ row "norms of queries and keys" --query-key-norm
 for gate in head element; do
     row "gated outputs: one per $gate" --output-gate "$gate"
 done
+row "differential" --differential
 row "cross-attention: additive, local-p" --cross-score additive --cross-locality local-p

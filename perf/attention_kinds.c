@@ -1,13 +1,15 @@
 /* attention_kinds.c - benchmark of all kinds of attention, forward and backward: each score with
    global locality and softmax; then with scaled dot products each locality, each normalizer, each
    change of the scores (soft cap, biases, a boolean mask, rotary positions), shared keys, norms of
-   queries and keys and gates of outputs; for one long sequence and for many short ones. Norms and
-   gates are functions of op, and the product that computes the gates is left out.
+   queries and keys, gates of outputs and differences of two attentions; for one long sequence and
+   for many short ones. Norms and gates are functions of op, and the product that computes the gates
+   is left out.
 
-   Operations are those of scaled dot products, 4 and 10 B H T S K, so that rates can be compared;
-   other work of a score does not count. For additive scores, of_tanh is the time of their tanh
-   calls by themselves over the measured time. It exceeds 1 if loads and stores between the calls
-   are saved. */
+   Operations are those of scaled dot products, 4 and 10 B H T S K if keys and values are K wide, so
+   that rates can be compared; other work of a score does not count. Differences have twice as many
+   heads, with keys half as wide as the values, which are stored twice. For additive scores, of_tanh
+   is the time of their tanh calls by themselves over the measured time. It exceeds 1 if loads and
+   stores between the calls are saved. */
 #include "bench.h"
 #include "kernel/kernel.h"
 #include "op/op.h"
@@ -30,6 +32,7 @@ struct extra {
     rapt_rotary_scaling scaling;
     bool norm; /* of queries and keys, before attention */
     int gates; /* per head and row, which multiply the outputs */
+    bool differential;
 };
 static const struct extra extras[] = {
     {.name = "none"},
@@ -47,7 +50,8 @@ static const struct extra extras[] = {
     {.name = "rotary, yarn", .rotary = true, .scaling = RAPT_ROTARY_SCALING_YARN},
     {.name = "norms of q and k", .norm = true},
     {.name = "gate per head", .gates = 1},
-    {.name = "gates per element", .gates = WIDTH}};
+    {.name = "gates per element", .gates = WIDTH},
+    {.name = "differential", .differential = true}};
 enum { EXTRAS = sizeof extras / sizeof *extras, BUCKETS = 32, DISTANCE = 128 };
 
 struct kind {
@@ -87,6 +91,34 @@ static struct head_norm norm_of(const struct kind_job *j)
 static struct output_gate gate_of(const struct kind_job *j)
 {
     return (struct output_gate){j->extra->gates, WIDTH / j->extra->gates};
+}
+
+static struct difference difference_of(const struct kind_job *j)
+{
+    return (struct difference){.vectors = j->gain,
+                               .gain = j->gain,
+                               .heads = 1,
+                               .width = WIDTH,
+                               .group = 1,
+                               .initial = 0.2f,
+                               .epsilon = 1e-5f};
+}
+
+static void subtract_outputs(struct team *team, void *argument)
+{
+    struct kind_job *j = argument;
+    const struct exec_context c = {.team = team, .kernels = rapt__kernels()};
+    const struct difference d = difference_of(j);
+    rapt__difference_forward(&c, &d, rows_of(j) / 2, j->out, j->gated, j->raw_q, j->inverse);
+}
+
+static void subtract_gradients(struct team *team, void *argument)
+{
+    struct kind_job *j = argument;
+    const struct exec_context c = {.team = team, .kernels = rapt__kernels()};
+    const struct difference d = difference_of(j);
+    rapt__difference_backward(&c, &d, rows_of(j) / 2, j->out, j->raw_q, j->inverse, j->gated,
+                              j->dout, j->dgain, j->dgain, j->partial, j->dgate);
 }
 
 static void norm_inputs(struct team *team, void *argument)
@@ -133,6 +165,7 @@ static void run_forward(void *argument, int count)
         if (rapt_attention_forward(&j->a, j->q, j->k, j->v, j->out, &j->saved, j->workspace, NULL))
             bench_fail("rapt_attention_forward");
         if (j->extra->gates) rapt__team_run(j->a.threads, gate_outputs, j);
+        if (j->extra->differential) rapt__team_run(j->a.threads, subtract_outputs, j);
     }
 }
 
@@ -141,6 +174,7 @@ static void run_backward(void *argument, int count)
     struct kind_job *j = argument;
     for (int i = 0; i < count; i++) {
         if (j->extra->gates) rapt__team_run(j->a.threads, gate_gradients, j);
+        if (j->extra->differential) rapt__team_run(j->a.threads, subtract_gradients, j);
         if (rapt_attention_backward(&j->a, j->q, j->k, j->v, j->out, &j->saved, j->dout,
                                     &j->reinforce, &j->d, j->workspace, NULL))
             bench_fail("rapt_attention_backward");
@@ -202,6 +236,7 @@ static void report(struct bench *b, const struct kind *kind, const struct kind_j
 {
     const rapt_attention *a = &j->a;
     double cells = (double)a->batch * a->heads * a->queries * a->keys;
+    double forward = a->key_width + a->value_width, both = 3 * a->key_width + 2 * a->value_width;
     json_t *more =
         json_pack("{s:s, s:s, s:s, s:s}", "score", rapt_score_name(kind->score), "locality",
                   rapt_locality_name(kind->locality), "normalizer",
@@ -214,7 +249,7 @@ static void report(struct bench *b, const struct kind *kind, const struct kind_j
                                                       a->keys, "K", a->value_width, "causal", 0),
                                    .threads = a->threads,
                                    .time = time,
-                                   .operations = (backward ? 10 : 4) * cells * a->value_width,
+                                   .operations = 2 * cells * (backward ? both : forward),
                                    .more = more});
 }
 
@@ -222,13 +257,16 @@ static void measure_kind(struct bench *b, const struct kind *kind, int threads)
 {
     int heads = b->check ? 2 : HEADS, rows = kind->sentences ? WORDS : b->check ? 40 : ROWS;
     int batch = !kind->sentences ? 1 : b->check ? 2 : SENTENCES;
-    int width = extras[kind->extra].width ? extras[kind->extra].width : WIDTH;
+    const struct extra *extra = extras + kind->extra;
+    int width = extra->width ? extra->width : WIDTH;
+    if (extra->differential) heads *= 2;
     size_t all = (size_t)batch * (size_t)heads * (size_t)rows, size = all * WIDTH,
            learned = (size_t)RAPT_ATTENTION_PARAMETER_COUNT * HEADS * WIDTH * ROWS;
     struct kind_job j = {.saved = {.size = sizeof j.saved},
                          .reinforce = {.size = sizeof j.reinforce},
                          .d = {.size = sizeof j.d}};
     rapt_attention_init(&j.a, sizeof j.a, batch, heads, rows, rows, width);
+    if (extra->differential) j.a.key_width = WIDTH / 2;
     float **arrays[] = {&j.q, &j.k, &j.v, &j.out, &j.dout, &j.d.q, &j.d.k, &j.d.v};
     for (int i = 0; i < 8; i++) *arrays[i] = bench_floats(size);
     float *values = bench_floats(learned), *gradients = bench_floats(learned);
@@ -237,10 +275,10 @@ static void measure_kind(struct bench *b, const struct kind *kind, int threads)
     float *reward = bench_floats(all);
     j.allowed = bench_alloc((size_t)rows * (size_t)rows);
     j.row = bench_floats(WIDTH);
-    j.extra = extras + kind->extra;
+    j.extra = extra;
     float **more[] = {&j.raw_q, &j.raw_k, &j.inverse, &j.gate, &j.gated, &j.dgate};
     for (int i = 0; i < 6; i++) *more[i] = bench_floats(2 * size);
-    j.gain = bench_floats(WIDTH), j.dgain = bench_floats(WIDTH);
+    j.gain = bench_floats(2 * WIDTH), j.dgain = bench_floats(2 * WIDTH);
     j.partial = bench_floats(rapt__head_norm_partial((int)all, WIDTH));
     j.saved.statistics = bench_floats(2 * all);
     j.a.threads = threads;
@@ -250,7 +288,7 @@ static void measure_kind(struct bench *b, const struct kind *kind, int threads)
     j.saved.chosen = bench_alloc(all * sizeof *j.saved.chosen);
     j.reinforce.reward = reward;
     learn(&j, values, gradients);
-    add_extra(&j, extras + kind->extra, bias, dbias);
+    add_extra(&j, extra, bias, dbias);
     j.workspace = bench_alloc(rapt_attention_workspace(&j.a));
     run_forward(&j, 1);
     bool tanh = kind->score == RAPT_SCORE_ADDITIVE || kind->score == RAPT_SCORE_LOCATION_AWARE;

@@ -97,7 +97,7 @@ typedef enum rapt_output_gate {
 } rapt_output_gate;
 
 /* The number of fields that rapt_config_field_at describes. */
-enum { RAPT_CONFIG_FIELDS = 58 };
+enum { RAPT_CONFIG_FIELDS = 59 };
 
 /* The configuration of a model. Set size and every field whose value differs from 0, or start from
    a preset. Fields named self_* apply to self-attention in both halves. Inference is deterministic:
@@ -202,7 +202,18 @@ typedef struct rapt_config { /* size-first, see base.h */
                            head], and the same in "cross_attn" (Henry et al. 2020; Dehghani et al.
                            2023) */
     rapt_output_gate output_gate; /* gates of the outputs of attention */
-    int reserved[2];              /* must be 0 */
+    int differential; /* 1: a head is the difference of two attentions (Ye et al. 2024), (1 - a)
+                         norm(p v - lambda p2 v). The first half of its queries and keys gives the
+                         weights p, the second half p2. norm is RMSNorm with the gains
+                         "self_attn.differential_norm.weight" [width of a head], and lambda is
+                         exp(x0 . x1) - exp(x2 . x3) + a, where the vectors x are the rows of
+                         "self_attn.differential.weight" [4][half a head]; the same in "cross_attn".
+                         a is 0.8 - 0.6 exp(-0.3 i) in layer i of encoder or decoder, counted from
+                         0. If r heads share keys, the rows of their queries are r first halves,
+                         then r second halves, and learned arrays per head are in the same order.
+                         The width of a head must be even, and normalizers that choose a single key
+                         are refused */
+    int reserved[1];  /* must be 0 */
 } rapt_config;
 
 /* The type of a field of rapt_config. */

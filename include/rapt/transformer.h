@@ -276,8 +276,9 @@ typedef enum rapt_weights {
                              rapt_session_alignment */
 } rapt_weights;
 /* Copies the attention weights of a layer and head. A layer or head of -1 means the mean over all
-   layers or heads. weights is [queries][keys], each row as long as its own sequence. The weights
-   are recomputed from queries and keys in the session, and have the same bits as those from
+   layers or heads. weights is [queries][keys], each row as long as its own sequence. With
+   config.differential, those of a head are p - lambda p2, which may be negative. The weights are
+   recomputed from queries and keys in the session, and have the same bits as those from
    rapt_attention_weights. This costs one product of queries and keys per layer and head;
    with location-aware scores, the weights of all rows of the last call are also recomputed. Returns
    RAPT_BAD_ARGUMENT if self-attention is requested but limits.self_weights is 0, if the model has

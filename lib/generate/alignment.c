@@ -65,6 +65,24 @@ static void work_on_rows(struct team *team, void *argument)
     }
 }
 
+/* Adds `share` times the weights of n rows of a sequence in one layer and head of the encoder, the
+   first of which is row t, to `to`. */
+static void add_rows(struct team *team, const rapt_session *s, const struct stack *stack, int layer,
+                     int head, int sequence, int t, int n, float share, float *to)
+{
+    const struct rows all = rapt__rows(s->sources, s->source_starts);
+    const rapt_config *c = &s->model->config;
+    size_t size = (size_t)n * (size_t)(all.starts[sequence + 1] - all.starts[sequence]);
+    for (int i = 0; i < rapt__maps(c) / c->heads; i++) {
+        float of_map;
+        int map = rapt__map_of(stack, layer, false, head, i, &of_map);
+        rapt__encoder_weights(team, stack, &all, layer, map, sequence, t, n, s->some_weights);
+        of_map *= share;
+        for (size_t j = 0; team->rank == 0 && j < size; j++) to[j] += of_map * s->some_weights[j];
+        rapt__team_barrier(team);
+    }
+}
+
 /* Writes the weights of the encoder's self-attention, averaged over the wanted layers and heads.
    The whole matrix of a head would need memory for [positions][positions], so weights_rows rows are
    read at a time. */
@@ -87,12 +105,8 @@ static void work_on_encoder(struct team *team, void *argument)
             size_t size = (size_t)n * (size_t)count;
             if (team->rank == 0) memset(to, 0, size * sizeof *to);
             for (int l = first_layer; l <= last_layer; l++)
-                for (int h = first_head; h <= last_head; h++) {
-                    rapt__encoder_weights(team, &stack, &all, l, h, b, t, n, s->some_weights);
-                    for (size_t i = 0; team->rank == 0 && i < size; i++)
-                        to[i] += share * s->some_weights[i];
-                    rapt__team_barrier(team);
-                }
+                for (int h = first_head; h <= last_head; h++)
+                    add_rows(team, s, &stack, l, h, b, t, n, share, to);
         }
     }
 }

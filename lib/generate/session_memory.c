@@ -71,9 +71,9 @@ static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool
         struct cache cache;
         struct attention_history one;
         rapt__cache_layout(state->caches ? &state->caches[i] : &cache, sequences, panels,
-                           rapt__key_heads(c), rapt__score_width(&spec), spec.value_width, arena);
+                           spec.key_heads, rapt__score_width(&spec), spec.value_width, arena);
         if (recurrent)
-            rapt__history_layout(state->history ? &state->history[i] : &one, slots, c->heads,
+            rapt__history_layout(state->history ? &state->history[i] : &one, slots, spec.heads,
                                  history, arena);
     }
 }

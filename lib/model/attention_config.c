@@ -55,9 +55,9 @@ rapt_attention rapt__attention_of(const rapt_config *c, const struct attention_u
 {
     int K = rapt__head_width(c);
     bool cross = which->cross;
-    rapt_attention a = {.heads = c->heads, .key_heads = c->key_heads};
-    a.key_width = a.value_width = K;
-    a.out = (rapt_stride){0, K, (ptrdiff_t)c->heads * K};
+    rapt_attention a = {.heads = rapt__maps(c), .key_heads = rapt__key_maps(c)};
+    a.key_width = rapt__map_width(c), a.value_width = K;
+    a.out = (rapt_stride){0, K, (ptrdiff_t)a.heads * K};
     a.score = cross ? c->cross_score : c->self_score;
     a.locality = cross ? c->cross_locality : c->self_locality;
     a.radius = rapt__config_float(c, cross ? CONFIG_cross_radius : CONFIG_self_radius);

@@ -90,7 +90,7 @@ static void block_lay_out(rapt_block *b, struct arena *arena)
     for (int i = 0; i < b->parts_count; i++) parts.has[b->parts[i]] = true;
     rapt__layer_layout_make(&b->model.layout, c, b->decoder, &parts, arena);
     bool slopes = c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI;
-    b->model.slopes = slopes ? rapt__arena_floats(arena, (size_t)c->heads, 1) : NULL;
+    b->model.slopes = slopes ? rapt__arena_floats(arena, (size_t)rapt__maps(c), 1) : NULL;
     rapt__layer_memory(&b->memory, c, b->parts, b->parts_count, rows, source_rows, arena);
     b->dsource = rapt__arena_floats(arena, (size_t)source_rows, (size_t)c->width);
     b->partial = rapt__arena_floats(arena, rapt__norm_partial(rows, c->width), 1);
@@ -147,8 +147,9 @@ rapt_status rapt_block_create(rapt_block **block, rapt_block_kind kind, const ra
         return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a block");
     }
     block_lay_out(&own, &own.arena);
-    for (int h = 0; own.model.slopes && h < own.model.config.heads; h++)
-        own.model.slopes[h] = (float)rapt__slope(own.model.config.heads, h);
+    int maps = rapt__maps(&own.model.config);
+    for (int h = 0; own.model.slopes && h < maps; h++)
+        own.model.slopes[h] = (float)rapt__slope(maps, h);
     *b = own;
     *block = b;
     return RAPT_OK;

@@ -43,7 +43,7 @@ static void cached_append(struct team *team, const rapt_attention *spec,
         rapt__score_keys(team, spec, packed_of(state, layer), &rows);
         k = projected_keys, k_row = rows.y_row;
     }
-    rapt__cache_append(team, cache, starts, k, k_row, h->v, h->k_row);
+    rapt__cache_append(team, cache, starts, k, k_row, h->v, h->v_row);
 }
 
 void rapt__cross_append(const struct exec_context *c, const struct stack *s, int layer,
@@ -54,10 +54,11 @@ void rapt__cross_append(const struct exec_context *c, const struct stack *s, int
     const rapt_attention spec = rapt__attention_spec(s, layer, true, false);
     struct linear project =
         rapt__linear_at(&s->model->layout, &rapt__offsets_of(s, layer, true)->kv, s->block);
-    struct heads h = rapt__heads_at(&s->model->config, true, NULL, u->kv);
+    struct heads h = rapt__heads_at(&s->model->config, true, NULL, u->kv, u->values);
     rapt__linear_forward(c, &project, states, project.in, rows, u->kv, project.out, ACTIVATION_NONE,
                          NULL);
     rapt__source_keys_normalize(c, s, layer, u, rows);
+    rapt__values_repeat(c, s, true, u, rows);
     cached_append(c->team, &spec, state, layer, NULL, starts, &h, u->projected_keys);
 }
 
@@ -82,14 +83,14 @@ static void prepare_queries(struct team *team, const struct step *s, const rapt_
     if (s->u->centers) rapt__score_centers(team, spec, packed, &rows, state->counts, s->u->centers);
 }
 
-static struct cached_queries queries_of(const struct stack *s, const struct rows *rows,
-                                        const struct stack_caches *caches, const struct sublayer *u,
-                                        int layer, bool cross)
+static struct cached_queries queries_of(const struct stack *s, const rapt_attention *spec,
+                                        const struct rows *rows, const struct stack_caches *caches,
+                                        const struct sublayer *u, int layer, bool cross)
 {
-    const rapt_config *c = &s->model->config;
     const struct cache_state *state = cross ? &caches->cross : &caches->self;
-    struct heads h = rapt__heads_at(c, cross, u->q, NULL);
-    struct cached_queries q = {.count = rows->batch,
+    struct heads h = rapt__heads_at(&s->model->config, cross, u->q, NULL, NULL);
+    struct cached_queries q = {.spec = spec,
+                               .count = rows->batch,
                                .starts = rows->starts,
                                .sequence = cross ? caches->source_of : NULL,
                                .positions = caches->past,
@@ -99,12 +100,12 @@ static struct cached_queries queries_of(const struct stack *s, const struct rows
                                .relative = state->relative,
                                .relative_row = state->relative_row,
                                .relative_zero = state->relative_zero,
-                               .out = u->mixed,
-                               .out_row = (ptrdiff_t)c->heads * rapt__head_width(c),
+                               .out = u->maps ? u->maps : u->mixed,
+                               .out_row = spec->out.row,
                                .statistics = u->statistics};
     if (state->history) q.history = &state->history[layer];
     if (u->projected_q)
-        q.q = u->projected_q, q.q_row = (ptrdiff_t)c->heads * state->caches[0].key_width;
+        q.q = u->projected_q, q.q_row = (ptrdiff_t)spec->heads * state->caches[0].key_width;
     return q;
 }
 
@@ -114,13 +115,13 @@ void rapt__attend_cached(const struct exec_context *c, const struct step *s, boo
     const struct rows *rows = &s->pass->rows;
     const struct cache_state *state = cross ? &caches->cross : &caches->self;
     const rapt_attention spec = rapt__attention_spec(s->stack, s->layer, cross, false);
-    struct heads h = rapt__heads_at(&s->stack->model->config, cross, s->u->q, NULL);
+    struct heads h =
+        rapt__heads_at(&s->stack->model->config, cross, s->u->q, NULL, cross ? NULL : s->u->values);
     if (!cross)
         cached_append(c->team, &spec, state, s->layer, caches->past, rows->starts, &h,
                       s->u->projected_keys);
     prepare_queries(c->team, s, &spec, state, &h);
-    struct cached_queries q = queries_of(s->stack, rows, caches, s->u, s->layer, cross);
-    q.spec = &spec;
+    struct cached_queries q = queries_of(s->stack, &spec, rows, caches, s->u, s->layer, cross);
     rapt__cache_attend(c->team, &state->caches[s->layer], &q, s->stack->attention_workspace);
 }
 
@@ -131,8 +132,12 @@ void rapt__decoder_weights(const struct stack *s, const struct rows *rows,
     const struct sublayer *u = rapt__sublayer_of(s, layer, cross ? PART_CROSS : PART_SELF);
     const struct cache_state *state = cross ? &caches->cross : &caches->self;
     const rapt_attention spec = rapt__attention_spec(s, layer, cross, false);
-    struct cached_queries q = queries_of(s, rows, caches, u, layer, cross);
-    q.spec = &spec;
-    rapt__cache_weights(&state->caches[layer], &q, sequence, row, head, share, weights,
-                        s->attention_workspace);
+    struct cached_queries q = queries_of(s, &spec, rows, caches, u, layer, cross);
+    const rapt_config *c = &s->model->config;
+    for (int i = 0; i < rapt__maps(c) / c->heads; i++) {
+        float of_map;
+        int map = rapt__map_of(s, layer, cross, head, i, &of_map);
+        rapt__cache_weights(&state->caches[layer], &q, sequence, row, map, of_map * share, weights,
+                            s->attention_workspace);
+    }
 }

@@ -103,34 +103,57 @@ static rapt_status check_ranges(const rapt_config *c, rapt_message *why)
    single fields. */
 static rapt_status check_attention(const rapt_config *c, rapt_message *why)
 {
-    long long heads = c->heads;
+    long long heads = c->heads, maps = rapt__maps(c);
     if (c->location_filter_width > 0 && c->location_filter_width % 2 == 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "location_filter_width is %d; it must be odd",
                           c->location_filter_width);
-    if (heads * c->score_hidden > MAX_ROWS)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "score_hidden %d times heads %d is more than %d",
-                          c->score_hidden, c->heads, MAX_ROWS);
+    if (maps * c->score_hidden > MAX_ROWS)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "score_hidden %d times the number of attentions %d is more than %d",
+                          c->score_hidden, rapt__maps(c), MAX_ROWS);
     if (heads * c->head_width > MAX_ROWS)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "head_width %d times heads %d is more than %d",
                           c->head_width, c->heads, MAX_ROWS);
-    if (heads * c->center_hidden > MAX_ROWS)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "center_hidden %d times heads %d is more than %d",
-                          c->center_hidden, c->heads, MAX_ROWS);
+    if (maps * c->center_hidden > MAX_ROWS)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "center_hidden %d times the number of attentions %d is more than %d",
+                          c->center_hidden, rapt__maps(c), MAX_ROWS);
+    return RAPT_OK;
+}
+
+static rapt_status check_differential(const rapt_config *c, rapt_message *why)
+{
+    int K = rapt__head_width(c);
+    bool cross = c->kind == RAPT_KIND_ENCODER_DECODER;
+    if (!c->differential) return RAPT_OK;
+    if (K % 2 != 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "differential needs heads of an even width, but their width is %d", K);
+    if (rapt__normalizer_is_hard(c->self_normalizer) ||
+        (cross && rapt__normalizer_is_hard(c->cross_normalizer)))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "differential subtracts weights, but %s is %s, which chooses one key",
+                          rapt__normalizer_is_hard(c->self_normalizer) ? "self_normalizer"
+                                                                       : "cross_normalizer",
+                          rapt_normalizer_name(rapt__normalizer_is_hard(c->self_normalizer)
+                                                   ? c->self_normalizer
+                                                   : c->cross_normalizer));
     return RAPT_OK;
 }
 
 static rapt_status check_rotary(const rapt_config *c, rapt_message *why)
 {
-    int K = rapt__head_width(c), rotated = c->rotary_width ? c->rotary_width : K;
+    int K = rapt__map_width(c), rotated = c->rotary_width ? c->rotary_width : K;
     if (!c->rotary) return RAPT_OK;
     if (rapt__score_is_additive(c->self_score))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "rotary needs a score that is a dot product; self_score is %s",
                           rapt_score_name(c->self_score));
     if (rotated < 2 || rotated > K || rotated % 2 != 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "rotary_width is %d; it must be even and at most the width of a head, %d",
-                          rotated, K);
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "rotary_width is %d; it must be even and at most the width of queries and keys, %d",
+            rotated, K);
     if (c->rotary_scaling && rapt__config_float(c, CONFIG_rotary_factor) < 1)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "rotary_factor is %g; with rotary_scaling it must be 0 or at least 1",
@@ -167,6 +190,8 @@ rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
     if (!c->head_width && c->width % c->heads != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "heads is %d, which does not divide width %d",
                           c->heads, c->width);
+    status = check_differential(c, why);
+    if (status) return status;
     if (c->heads % rapt__key_heads(c) != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "key_heads is %d, which does not divide heads %d",
                           c->key_heads, c->heads);
@@ -242,4 +267,19 @@ int rapt__gates(const rapt_config *config)
     if (config->output_gate == RAPT_OUTPUT_GATE_NONE) return 0;
     bool whole = config->output_gate == RAPT_OUTPUT_GATE_HEAD;
     return config->heads * (whole ? 1 : rapt__head_width(config));
+}
+
+int rapt__maps(const rapt_config *config)
+{
+    return config->heads * (config->differential ? 2 : 1);
+}
+
+int rapt__key_maps(const rapt_config *config)
+{
+    return rapt__key_heads(config) * (config->differential ? 2 : 1);
+}
+
+int rapt__map_width(const rapt_config *config)
+{
+    return rapt__head_width(config) / (config->differential ? 2 : 1);
 }

@@ -13,12 +13,12 @@ static struct normed normed_of(const struct stack *s, int layer, bool cross,
 {
     const rapt_config *c = &s->model->config;
     const struct attention_offsets *offset = rapt__offsets_of(s, layer, cross);
-    struct heads x = rapt__heads_at(c, cross, u->q, u->kv), raw = {0};
-    if (u->raw_q) raw = rapt__heads_at(c, cross, u->raw_q, u->raw_kv);
+    struct heads x = rapt__heads_at(c, cross, u->q, u->kv, NULL), raw = {0};
+    if (u->raw_q) raw = rapt__heads_at(c, cross, u->raw_q, u->raw_kv, NULL);
     return (struct normed){
         .norm = {.gain = s->block + (keys ? offset->key_norm : offset->query_norm).gain,
-                 .heads = keys ? rapt__key_heads(c) : c->heads,
-                 .width = rapt__head_width(c),
+                 .heads = keys ? rapt__key_maps(c) : rapt__maps(c),
+                 .width = rapt__map_width(c),
                  .row = keys ? x.k_row : x.q_row,
                  .epsilon = rapt__epsilon(c)},
         .rows = rows,
@@ -54,7 +54,7 @@ void rapt__head_norms_backward(const struct exec_context *c, const struct step *
     if (!config->query_key_norm) return;
     const struct attention_offsets *offset = rapt__offsets_of(s->stack, s->layer, cross);
     const struct stack_memory *m = s->stack->memory;
-    struct heads d = rapt__heads_at(config, cross, m->dq, m->dkv);
+    struct heads d = rapt__heads_at(config, cross, m->dq, m->dkv, NULL);
     int rows = s->pass->rows.count, sources = s->pass->source.count;
     struct normed q = normed_of(s->stack, s->layer, cross, s->u, false, rows);
     struct normed k = normed_of(s->stack, s->layer, cross, s->u, true, cross ? sources : rows);

@@ -6,8 +6,9 @@
    after multiplication by sqrt(width). The learned arrays of scores and localities are drawn like a
    table, so that scores are initially about as large as scaled dot products. Inverse temperatures
    of cosines start at 8, sinks and orders of entmax at 0, and slopes at those of ALiBi. Biases of
-   sigmoids start at -log 32, which makes the weights of 32 tokens sum to about 1. Each number
-   depends only on seed, parameter and element. */
+   sigmoids start at -log 32, which makes the weights of 32 tokens sum to about 1. The vectors of
+   lambda are normal with standard deviation 0.1 (Ye et al. 2024). Each number depends only on seed,
+   parameter and element. */
 #include "model/model.h"
 
 #include <math.h>
@@ -29,6 +30,8 @@ static double initial_draw(enum initial initial, const struct parameter *p, uint
         return 8;
     case INITIAL_SIGMOID_BIAS:
         return -rapt__log(32);
+    case INITIAL_LAMBDA:
+        return rapt__normal(key, index) * 0.1;
     case INITIAL_SLOPES:
         return rapt__slope(p->columns, (int)index);
     case INITIAL_TABLE:

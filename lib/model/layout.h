@@ -35,7 +35,9 @@ struct attention_offsets {     /* rows of qkv: H*K queries, key_heads*K keys, ke
     struct linear_offsets out;
     struct linear_offsets gate; /* with output_gate; has no bias */
     struct norm_offsets norm;
-    struct norm_offsets query_norm, key_norm; /* with query_key_norm: gains [K] */
+    struct norm_offsets query_norm, key_norm; /* with query_key_norm: gains [width of a map] */
+    size_t differential;                      /* [4][width of a map] vectors of lambda; 0 if none */
+    struct norm_offsets differential_norm;    /* gain [K] */
     struct score_offsets score;
 };
 struct recurrent_offsets { /* decoder's recurrent unit, which replaces self-attention */
@@ -58,7 +60,7 @@ struct stack_offsets {       /* one half of the model */
     size_t types;            /* [token_types][D] in rows; 0 if there are no types */
     /* replaces the table in an encoder that reads vectors; otherwise its `in` is 0 */
     struct linear_offsets source;
-    size_t relative; /* learned relative biases: table [H][buckets] or slopes [H] */
+    size_t relative; /* learned relative biases: table [maps][buckets] or slopes [maps] */
     struct layer_offsets *layers;
     int count;
     struct norm_offsets embedded; /* with embedding_norm only: norm after the embedding */
@@ -82,7 +84,8 @@ enum initial {
     INITIAL_TABLE,
     INITIAL_SLOPES,
     INITIAL_INVERSE_TEMPERATURE,
-    INITIAL_SIGMOID_BIAS
+    INITIAL_SIGMOID_BIAS,
+    INITIAL_LAMBDA
 };
 struct parameter {
     char name[64];

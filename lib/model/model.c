@@ -17,7 +17,7 @@ static void lay_out(rapt_model *m, enum layout_kind matrices, struct arena *aren
     m->sinusoids =
         sinusoids ? rapt__arena_floats(arena, (size_t)c->positions, (size_t)c->width) : NULL;
     bool slopes = c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI;
-    m->slopes = slopes ? rapt__arena_floats(arena, (size_t)c->heads, 1) : NULL;
+    m->slopes = slopes ? rapt__arena_floats(arena, (size_t)rapt__maps(c), 1) : NULL;
 }
 
 rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
@@ -41,8 +41,8 @@ rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
     status = rapt__config_write(&m->config, m->config_text, CONFIG_TEXT);
     assert(!status);
     if (m->sinusoids) rapt__positions_fill(config, m->sinusoids);
-    for (int h = 0; m->slopes && h < config->heads; h++)
-        m->slopes[h] = (float)rapt__slope(config->heads, h);
+    int maps = rapt__maps(config);
+    for (int h = 0; m->slopes && h < maps; h++) m->slopes[h] = (float)rapt__slope(maps, h);
     *model = m;
     return RAPT_OK;
 }

@@ -41,6 +41,12 @@ float rapt__epsilon(const rapt_config *config);
 int rapt__key_heads(const rapt_config *config);
 int rapt__head_width(const rapt_config *config);
 int rapt__gates(const rapt_config *config); /* elements of a row of output gates; 0 if none */
+/* Return the number of attentions that a sublayer computes, each with its own weights, and that of
+   their keys, and the width of their queries and keys: those of heads or, with `differential`, of
+   halves of heads. */
+int rapt__maps(const rapt_config *config);
+int rapt__key_maps(const rapt_config *config);
+int rapt__map_width(const rapt_config *config);
 
 /* ---- config_json.c: the configuration in a model file ---- */
 enum { CONFIG_TEXT = 4096 }; /* size in bytes that is sufficient for any configuration */
@@ -220,19 +226,23 @@ struct sublayer {
     float *kv;               /* cross-attention: [source rows][2 key_heads K] */
     float *raw_q, *raw_kv;   /* for backward, with query_key_norm: queries and keys before their
                                 norms, in the layouts of q and kv */
-    float *inverse_q;        /* with raw_q: [H][rows] */
-    float *inverse_k;        /* with raw_q: [key_heads][rows or source rows] */
+    float *inverse_q;        /* with raw_q: [maps][rows] */
+    float *inverse_k;        /* with raw_q: [key maps][rows or source rows] */
     float *mixed;            /* [rows][H K] output of the heads, or [rows][D] cells of the recurrent
                                 unit */
     float *gate, *gated;     /* with output_gate: [rows][gates] before the sigmoid, and [rows][H K]
                                 mixed times the gates */
-    float *statistics;       /* [H][rows][2] softmax statistics (see rapt_attention_saved) */
+    float *values;           /* differential: [rows or source rows][key maps][K] each value twice */
+    float *maps;             /* differential: [rows][maps][K] outputs of both attentions */
+    float *raw_mixed;        /* for backward, differential: [rows][H K] before the norm */
+    float *inverse_mixed;    /* for backward, differential: [H][rows] */
+    float *statistics;       /* [maps][rows][2] softmax statistics (see rapt_attention_saved) */
     int *chosen;             /* hard normalizers: [H][rows] */
-    float *projected_q;      /* at inference: [rows][H][W] queries projected by the score, unless
+    float *projected_q;      /* at inference: [rows][maps][W] queries projected by the score, unless
                                 they are used as they are */
-    float *projected_keys;   /* at inference: [rows or source rows][key_heads][W], new keys */
-    float *centers;          /* at inference, local-p: [H][rows] */
-    float *center_hidden;    /* at inference, local-p: [H][rows][center_hidden] */
+    float *projected_keys;   /* at inference: [rows or source rows][key maps][W], new keys */
+    float *centers;          /* at inference, local-p: [maps][rows] */
+    float *center_hidden;    /* at inference, local-p: [maps][rows][center_hidden] */
     float *hidden, *active;  /* feed-forward: [rows][F, or 2F if gated] before the activation, and
                                 [rows][F] after it */
     float *y;                /* [rows][D] output of the sublayer, before the residual */
@@ -251,8 +261,9 @@ struct stack_memory {
     /* for backward only: */
     float *dout, *dstream;                             /* [rows][D] */
     float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive only if gated */
-    float *norm_partial;                               /* with query_key_norm */
+    float *norm_partial;                               /* with query_key_norm or differential */
     float *dgate, *dgated;                             /* with output_gate */
+    float *dvalues, *dmaps, *dlambda;                  /* differential; dlambda is [rows] */
 };
 
 /* The rows of a pass. */
@@ -271,7 +282,7 @@ struct cache_state {      /* state of self- or cross-attention between calls at 
     struct attention_history *history; /* location-aware scores: [layers] last weights; else NULL */
     float *packed;                     /* [layers][packed_size] weights (see rapt__score_pack) */
     size_t packed_size;                /* floats per layer; 0 if the score needs none */
-    float *relative;                   /* [H][relative_row] relative biases, or NULL */
+    float *relative;                   /* [maps][relative_row] relative biases, or NULL */
     int relative_row, relative_zero;   /* the bias of key s is element s - position +
                                           relative_zero */
     int *counts;                       /* [batch] number of keys of each target sequence */
@@ -366,10 +377,13 @@ void rapt__sublayer_backward(const struct exec_context *c, const struct step *s,
                              const float *dy, float *din, bool add, float *dstates,
                              float *gradients);
 /* Computes weights[rows][keys of the sequence], the self-attention weights of rows [first, first +
-   rows) of one sequence in one layer and head. The last pass of the encoder, over `all` rows, must
+   rows) of one sequence in one layer and map. The last pass of the encoder, over `all` rows, must
    have kept its queries and keys (KEEPS_SELF). */
 void rapt__encoder_weights(struct team *team, const struct stack *s, const struct rows *all,
-                           int layer, int head, int sequence, int first, int rows, float *weights);
+                           int layer, int map, int sequence, int first, int rows, float *weights);
+/* Returns map i of a head, which has one or, with `differential`, two. *share receives the factor
+   of its weights in those of the head: 1 or, for the second of a difference, -lambda. */
+int rapt__map_of(const struct stack *s, int layer, bool cross, int head, int i, float *share);
 enum site { SITE_RESIDUAL, SITE_ATTENTION, SITE_HIDDEN, SITES };
 /* Returns the dropout of one site of a pass. The key of a batch is rapt__mix(seed, number of
    previous batches). The key of a site is rapt__mix(drop->key, ((index + 1) * SITES + site) * 2 +
@@ -421,7 +435,7 @@ struct token_limits {
    the rows of all heads in an int. */
 static inline int rapt__tokens_max(const rapt_config *config)
 {
-    return rapt__min(1 << 28, ATTENTION_ROWS / config->heads);
+    return rapt__min(1 << 28, ATTENTION_ROWS / rapt__maps(config));
 }
 static inline int rapt__batch_max(const rapt_config *config)
 {

@@ -99,7 +99,7 @@ static void lay_out_once(struct layout_pass *w, const rapt_config *c)
     bool decoder_attends = decoder && !c->decoder_recurrence;
     bool encoder_table = encoder && table, decoder_table = decoder_attends && table;
     bool encoder_slopes = encoder && slopes, decoder_slopes = decoder_attends && slopes;
-    int H = c->heads, buckets = rapt__config_int(c, CONFIG_relative_buckets);
+    int H = rapt__maps(c), buckets = rapt__config_int(c, CONFIG_relative_buckets);
 #define ONCE(when, field, name, rows, columns, kind, initial)                                      \
     if (when) l->field = offset(w, "", -1, name, rows, columns, kind, initial);
 #include "model/parameters.def"
@@ -148,7 +148,9 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const cha
     bool self = parts->has[PART_SELF], cross = parts->has[PART_CROSS];
     bool recurrent = parts->has[PART_RECURRENT], ffn = parts->has[PART_FEEDFORWARD];
     bool normed = !parts->alone, heads_normed = c->query_key_norm != 0;
+    bool differential = c->differential != 0;
     int K = rapt__head_width(c), Q = c->heads * K, G = rapt__key_heads(c) * K;
+    int M = rapt__map_width(c);
     int D = c->width, F = c->ffn_width, I = rapt__ffn_rows(c), gates = rapt__gates(c);
     bool centered = c->norm_type == RAPT_NORM_TYPE_LAYER;
     *l = (struct layer_offsets){0};
@@ -221,7 +223,7 @@ static void lay_out_alone(struct layout_pass *w, const rapt_config *c, bool deco
 {
     struct stack_offsets *side = decoder ? &w->layout->decoder : &w->layout->encoder;
     struct layer_offsets spare;
-    int H = c->heads, buckets = rapt__config_int(c, CONFIG_relative_buckets);
+    int H = rapt__maps(c), buckets = rapt__config_int(c, CONFIG_relative_buckets);
     w->layout->count = 0;
     w->layout->floats = LANES; /* offset 0 means that an array is absent */
     if (parts->has[PART_SELF] && c->relative_bias == RAPT_RELATIVE_BIAS_T5)

@@ -38,11 +38,11 @@ static void cached_layout(struct sublayer *u, const rapt_config *c, enum part pa
 {
     const struct attention_use which = {.decoder = true, .cross = part == PART_CROSS};
     const rapt_attention spec = rapt__attention_of(c, &which);
-    size_t H = (size_t)c->heads, W = (size_t)rapt__score_width(&spec);
+    size_t H = (size_t)rapt__maps(c), W = (size_t)rapt__score_width(&spec);
     queries_layout(u, &spec, rows, arena);
     if (rapt__score_changes(&spec, true))
         u->projected_keys = rapt__arena_floats(arena, part == PART_CROSS ? source_rows : rows,
-                                               (size_t)rapt__key_heads(c) * W);
+                                               (size_t)rapt__key_maps(c) * W);
     if (rapt__locality_centered(&spec))
         u->center_hidden =
             rapt__arena_floats(arena, rows, H * (size_t)spec.parameters.center_hidden);
@@ -74,7 +74,7 @@ static float *projections_of(const rapt_config *c, enum part part, size_t rows, 
 static void softmax_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
                            struct arena *arena)
 {
-    size_t H = (size_t)c->heads;
+    size_t H = (size_t)rapt__maps(c);
     u->statistics = rapt__arena_floats(arena, rows, 2 * H);
     if (normalizes_hard(c, part)) u->chosen = rapt__arena_take(arena, rows * H, sizeof(int));
 }
@@ -92,6 +92,10 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part 
     } else {
         u->q = projections_of(c, part, rows, arena);
         u->mixed = rapt__arena_floats(arena, rows, Q);
+        if (c->differential) {
+            u->maps = rapt__arena_floats(arena, rows, 2 * Q);
+            u->values = rapt__arena_floats(arena, part == PART_CROSS ? source_rows : rows, 2 * G);
+        }
         if (c->output_gate) {
             u->gate = rapt__arena_floats(arena, rows, (size_t)rapt__gates(c));
             u->gated = rapt__arena_floats(arena, rows, Q);
@@ -114,7 +118,7 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part 
 static void head_norms_layout(struct stack_memory *m, const rapt_config *c, const enum part *parts,
                               int n, size_t rows, size_t source_rows, struct arena *arena)
 {
-    size_t G, H = (size_t)c->heads, key_heads = (size_t)rapt__key_heads(c);
+    size_t G, H = (size_t)rapt__maps(c), key_heads = (size_t)rapt__key_maps(c);
     query_elements(c, &G);
     for (int i = 0; i < m->count; i++) {
         struct sublayer counted = {0}, *u = m->sublayers ? &m->sublayers[i] : &counted;
@@ -126,9 +130,23 @@ static void head_norms_layout(struct stack_memory *m, const rapt_config *c, cons
         u->inverse_k = rapt__arena_floats(arena, cross ? source_rows : rows, key_heads);
         if (cross) u->raw_kv = rapt__arena_floats(arena, source_rows, 2 * G);
     }
-    int longest = (int)rapt__max_size(rows, source_rows);
-    m->norm_partial =
-        rapt__arena_floats(arena, rapt__head_norm_partial(longest, rapt__head_width(c)), 1);
+}
+
+/* Lays out what the backward pass of differences needs, in the same way. */
+static void differential_layout(struct stack_memory *m, const rapt_config *c,
+                                const enum part *parts, int n, size_t rows, size_t source_rows,
+                                struct arena *arena)
+{
+    size_t G, Q = query_elements(c, &G);
+    for (int i = 0; i < m->count; i++) {
+        struct sublayer counted = {0}, *u = m->sublayers ? &m->sublayers[i] : &counted;
+        if (parts[i % n] != PART_CROSS && parts[i % n] != PART_SELF) continue;
+        u->raw_mixed = rapt__arena_floats(arena, rows, Q);
+        u->inverse_mixed = rapt__arena_floats(arena, rows, (size_t)c->heads);
+    }
+    m->dmaps = rapt__arena_floats(arena, rows, 2 * Q);
+    m->dvalues = rapt__arena_floats(arena, rapt__max_size(rows, source_rows), 2 * G);
+    m->dlambda = rapt__arena_floats(arena, rows, 1);
 }
 
 static void backward_layout(struct stack_memory *m, const rapt_config *c, const enum part *parts,
@@ -149,6 +167,11 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, const 
         m->dgated = rapt__arena_floats(arena, rows, Q);
     }
     if (c->query_key_norm) head_norms_layout(m, c, parts, n, rows, source_rows, arena);
+    if (c->differential) differential_layout(m, c, parts, n, rows, source_rows, arena);
+    int longest = (int)rapt__max_size(rows, source_rows);
+    if (c->query_key_norm || c->differential)
+        m->norm_partial =
+            rapt__arena_floats(arena, rapt__head_norm_partial(longest, rapt__head_width(c)), 1);
 }
 
 /* Returns a sublayer with memory only for the results from which attention weights can be computed

@@ -8,8 +8,8 @@
        gated(x)       = (activation(x W1' + b1) * (x V' + c)) W2' + b2     W1, V in one matrix
 
    The projections of attention also have biases, which are omitted here. Queries and keys may
-   have norms (head_norm.c), and the outputs of heads gates (output_gate.c). * multiplies element by
-   element (Shazeer 2020). */
+   have norms (head_norm.c), heads may be differences of two attentions (differential.c), and their
+   outputs may have gates (output_gate.c). * multiplies element by element (Shazeer 2020). */
 #include "model/sublayer.h"
 
 static const struct stack_offsets *stack_offsets_of(const struct stack *s)
@@ -47,11 +47,25 @@ void rapt__sublayer_project_backward(const struct exec_context *c, const struct 
 
 /* ---- attention ---- */
 
-struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *kv)
+struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *kv, float *values)
 {
     ptrdiff_t K = rapt__head_width(c), Q = c->heads * K, G = rapt__key_heads(c) * K;
-    if (cross) return (struct heads){q, kv, kv ? kv + G : NULL, Q, 2 * G};
-    return (struct heads){q, q + Q, q + Q + G, Q + 2 * G, Q + 2 * G};
+    struct heads h = {q, q + Q, q + Q + G, Q + 2 * G, Q + 2 * G, Q + 2 * G};
+    if (cross) h = (struct heads){q, kv, kv ? kv + G : NULL, Q, 2 * G, 2 * G};
+    if (values) h.v = values, h.v_row = 2 * G;
+    return h;
+}
+
+/* Returns the queries, keys and values of a sublayer. */
+static struct heads heads_of(const struct stack *s, bool cross, const struct sublayer *u)
+{
+    return rapt__heads_at(&s->model->config, cross, u->q, u->kv, u->values);
+}
+
+/* Returns the outputs of attention. */
+static float *attended(const struct sublayer *u)
+{
+    return u->maps ? u->maps : u->mixed;
 }
 
 const struct attention_offsets *rapt__offsets_of(const struct stack *s, int layer, bool cross)
@@ -77,14 +91,14 @@ rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross
 
 static rapt_attention problem_of(const struct step *s, bool cross)
 {
-    const rapt_config *c = &s->stack->model->config;
     const struct pass *p = s->pass;
     const struct rows *rows = &p->rows, *keys = cross ? &p->source : rows;
-    struct heads h = rapt__heads_at(c, cross, s->u->q, s->u->kv);
+    struct heads h = heads_of(s->stack, cross, s->u);
     rapt_attention a = rapt__attention_spec(s->stack, s->layer, cross, p->learning);
     a.batch = rows->batch, a.queries = rows->longest, a.keys = keys->longest;
     a.q = (rapt_stride){0, a.key_width, h.q_row};
-    a.k = a.v = (rapt_stride){0, a.key_width, h.k_row};
+    a.k = (rapt_stride){0, a.key_width, h.k_row};
+    a.v = (rapt_stride){0, a.value_width, h.v_row};
     a.query_starts = rows->starts, a.key_starts = keys->starts;
     struct dropout d =
         rapt__site(&p->drop, p->drop.attention, s->stack->decoder, s->index, SITE_ATTENTION);
@@ -100,31 +114,34 @@ static void attention_forward(const struct exec_context *c, const struct step *s
     const struct pass *p = s->pass;
     rapt__sublayer_project(c, s, cross ? &offset->q : &offset->qkv, s->in, p->rows.count, s->u->q);
     rapt__queries_normalize(c, s, cross);
+    if (!cross) rapt__values_repeat(c, s->stack, false, s->u, p->rows.count);
     if (p->caches) {
         rapt__attend_cached(c, s, cross);
     } else {
         if (cross) rapt__sublayer_project(c, s, &offset->kv, p->states, p->source.count, s->u->kv);
         if (cross) rapt__source_keys_normalize(c, s->stack, s->layer, s->u, p->source.count);
-        struct heads h = rapt__heads_at(&s->stack->model->config, cross, s->u->q, s->u->kv);
+        if (cross) rapt__values_repeat(c, s->stack, true, s->u, p->source.count);
+        struct heads h = heads_of(s->stack, cross, s->u);
         rapt_attention a = problem_of(s, cross);
         const rapt_attention_saved saved = {.chosen = s->u->chosen, .statistics = s->u->statistics};
-        rapt__attention_forward(c->team, &a, h.q, h.k, h.v, s->u->mixed, &saved,
+        rapt__attention_forward(c->team, &a, h.q, h.k, h.v, attended(s->u), &saved,
                                 s->stack->attention_workspace);
     }
+    rapt__maps_subtract(c, s, cross);
     const float *mixed = rapt__outputs_gate(c, s, cross);
     rapt__sublayer_project(c, s, &offset->out, mixed, p->rows.count, s->u->y);
 }
 
 void rapt__encoder_weights(struct team *team, const struct stack *s, const struct rows *all,
-                           int layer, int head, int sequence, int first, int rows, float *weights)
+                           int layer, int map, int sequence, int first, int rows, float *weights)
 {
     const struct pass pass = {.rows = *all};
     const struct step step = {
         .stack = s, .pass = &pass, .layer = layer, .u = rapt__sublayer_of(s, layer, PART_SELF)};
     const rapt_attention a = problem_of(&step, false);
-    struct heads h = rapt__heads_at(&s->model->config, false, step.u->q, NULL);
+    struct heads h = rapt__heads_at(&s->model->config, false, step.u->q, NULL, NULL);
     const rapt_attention_saved saved = {.chosen = step.u->chosen, .statistics = step.u->statistics};
-    rapt__attention_weights(team, &a, h.q, h.k, &saved, sequence, head, first, rows, weights,
+    rapt__attention_weights(team, &a, h.q, h.k, &saved, sequence, map, first, rows, weights,
                             s->attention_workspace);
 }
 
@@ -136,12 +153,13 @@ static void attention_backward(const struct exec_context *c, const struct step *
     struct stack_memory *m = s->stack->memory;
     int rows = s->pass->rows.count, sources = s->pass->source.count;
     const rapt_config *config = &s->stack->model->config;
-    struct heads h = rapt__heads_at(config, cross, s->u->q, s->u->kv);
-    struct heads d = rapt__heads_at(config, cross, m->dq, m->dkv);
+    struct heads h = heads_of(s->stack, cross, s->u);
+    struct heads d = rapt__heads_at(config, cross, m->dq, m->dkv, m->dvalues);
     bool gated = config->output_gate != RAPT_OUTPUT_GATE_NONE;
     rapt__sublayer_project_backward(c, s, &offset->out, gated ? s->u->gated : s->u->mixed, dy, rows,
                                     gated ? m->dgated : m->dmixed, false, gradients);
     add = rapt__outputs_gate_backward(c, s, cross, din, add, gradients);
+    rapt__maps_backward(c, s, cross, gradients);
     rapt__fill(c, m->dq, (size_t)rows * (size_t)d.q_row, 0);
     if (cross) rapt__fill(c, m->dkv, (size_t)sources * (size_t)d.k_row, 0);
     rapt_attention a = problem_of(s, cross);
@@ -154,8 +172,10 @@ static void attention_backward(const struct exec_context *c, const struct step *
     const rapt_reinforce reinforce = {
         .reward = s->pass->reward, .baseline = s->pass->baseline, .entropy = s->pass->entropy};
     bool guided = cross && s->layer + 1 == config->alignment_layer;
-    rapt__attention_backward(c->team, &a, h.q, h.k, h.v, s->u->mixed, &saved, m->dmixed, &reinforce,
+    rapt__attention_backward(c->team, &a, h.q, h.k, h.v, attended(s->u), &saved,
+                             m->dmaps ? m->dmaps : m->dmixed, &reinforce,
                              guided ? s->pass->guide : NULL, &to, s->stack->attention_workspace);
+    rapt__values_backward(c, s, cross);
     rapt__head_norms_backward(c, s, cross, gradients);
     if (cross)
         rapt__sublayer_project_backward(c, s, &offset->kv, s->pass->states, m->dkv, sources,

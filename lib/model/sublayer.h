@@ -8,11 +8,11 @@
 /* The queries, keys and values of a sublayer. */
 struct heads {
     float *q, *k, *v; /* their values, or their gradients */
-    ptrdiff_t q_row, k_row;
+    ptrdiff_t q_row, k_row, v_row;
 };
 /* Locates queries, keys and values: in q for self-attention, in q and kv for cross-attention. kv
-   may be NULL. */
-struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *kv);
+   may be NULL. Unless it is NULL, `values` contains the values, each twice, of a difference. */
+struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *kv, float *values);
 const struct attention_offsets *rapt__offsets_of(const struct stack *s, int layer, bool cross);
 /* attention_config.c: adapts a problem to training. Sequences marked in p->expected use expected
    values instead of draws, and an annealed arg-max becomes a softmax. */
@@ -40,6 +40,20 @@ void rapt__source_keys_normalize(const struct exec_context *c, const struct stac
    gradients of queries and keys before the norms, and adds the gradients of the gains. */
 void rapt__head_norms_backward(const struct exec_context *c, const struct step *s, bool cross,
                                float *gradients);
+
+/* ---- differential.c: without `differential`, these functions do nothing ---- */
+/* Copies the values of self-attention, in u->q, or those of cross-attention, in u->kv, to
+   u->values, each twice. */
+void rapt__values_repeat(const struct exec_context *c, const struct stack *s, bool cross,
+                         const struct sublayer *u, int rows);
+/* Computes u->mixed from u->maps. */
+void rapt__maps_subtract(const struct exec_context *c, const struct step *s, bool cross);
+/* Computes the stack's dmaps from its dmixed, which it changes, clears its dvalues, and adds the
+   gradients of the parameters. */
+void rapt__maps_backward(const struct exec_context *c, const struct step *s, bool cross,
+                         float *gradients);
+/* Adds the stack's dvalues to the gradients of values in its dq or dkv. */
+void rapt__values_backward(const struct exec_context *c, const struct step *s, bool cross);
 
 /* ---- output_gate.c ---- */
 /* Returns u->mixed or, with output_gate, u->gated, which it computes. */

@@ -232,6 +232,38 @@ void rapt__head_norm_backward(const struct exec_context *c, const struct head_no
                               const float *raw, const float *inverse, float *d, float *dgain,
                               float *partial);
 
+/* ---- differential.c: differences of two attentions ---- */
+struct difference {
+    const float *vectors; /* [4][width / 2] of lambda */
+    const float *gain;    /* [width], the same for all heads */
+    int heads, width;
+    int group;     /* heads that share keys; divides heads */
+    float initial; /* a: of lambda, and 1 - a multiplies the results */
+    float epsilon;
+};
+/* Returns lambda = exp(x0 . x1) - exp(x2 . x3) + initial. */
+float rapt__difference_lambda(const struct difference *d);
+/* Computes y [rows][heads][width] from the outputs of attentions, maps [rows][heads /
+   group][2][group][width]: the first attentions of a group, then the second ones. For backward, raw
+   [rows][heads][width] receives the differences, and inverse [heads][rows] the reciprocals of their
+   root mean squares. Both may be NULL. */
+void rapt__difference_forward(const struct exec_context *c, const struct difference *d, int rows,
+                              const float *maps, float *y, float *raw, float *inverse);
+/* Computes dmaps, and adds the gradients of the vectors and gains to dvectors and dgain. Overwrites
+   dy. partial is workspace as in rapt__head_norm_backward, and dlambda [rows], both shared by the
+   team. */
+void rapt__difference_backward(const struct exec_context *c, const struct difference *d, int rows,
+                               const float *maps, const float *raw, const float *inverse, float *dy,
+                               float *dmaps, float *dvectors, float *dgain, float *partial,
+                               float *dlambda);
+/* Copies each of `heads` adjacent heads of width floats in rows of x, which are `row` floats apart,
+   twice to y [rows][heads][2][width]. */
+void rapt__heads_repeat(const struct exec_context *c, int heads, int width, int rows,
+                        const float *x, ptrdiff_t row, float *y);
+/* Adds both copies of dy [rows][heads][2][width] to dx, which has the layout of x. */
+void rapt__heads_repeat_backward(const struct exec_context *c, int heads, int width, int rows,
+                                 const float *dy, float *dx, ptrdiff_t row);
+
 /* ---- output_gate.c: y = x sigmoid(z) ---- */
 struct output_gate {
     int gates; /* number of elements of a row of z */

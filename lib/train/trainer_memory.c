@@ -200,6 +200,11 @@ static rapt_status check_guided(const rapt_train_options *o, const rapt_config *
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "guided_alignment is %s and trains one head, but alignment_heads is %d",
                           text, c->alignment_heads);
+    if (c->differential)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "guided_alignment is %s, but with differential the weights of a head are "
+                          "the difference of two attentions",
+                          text);
     if (c->cross_normalizer != RAPT_NORMALIZER_SOFTMAX)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "guided_alignment is %s, but cross_normalizer is not softmax", text);

@@ -1,5 +1,5 @@
 """projections.py PROGRAM ENGINES LOGITS LIBRARY HEADERS - compares what changes queries, keys and outputs of attention, forward
-and backward. Norms of queries and keys and gates of outputs, in blocks, are judged by PyTorch with the norm of transformers 4.40;
+and backward. Norms of queries and keys, gates of outputs and differences, in blocks, are judged by PyTorch with the norm of transformers 4.40;
 scaled rotary angles, on arrays, by the functions of transformers 5.24, in ENGINES, and by the paper's formula of YaRN. LIBRARY is
 librapt.so, and HEADERS the folder that holds rapt/."""
 import ast
@@ -18,6 +18,7 @@ from transformers.models.qwen2.modeling_qwen2 import Qwen2RMSNorm
 
 HEADS, KEY_HEADS, WIDTH, ROWS, EPSILON = 4, 2, 24, 19, 0.01
 K = WIDTH // HEADS
+INITIAL = 0.8 - 0.6  # of lambda in the first layer
 random = numpy.random.default_rng(1)
 
 
@@ -72,16 +73,28 @@ def attention(x, p, gate):
         q, k = normed(q, p["self_attn.query_norm.weight"][0]), normed(k, p["self_attn.key_norm.weight"][0])
     k, v = (t.repeat_interleave(HEADS // KEY_HEADS, 0) for t in (k, v))
     hidden = torch.ones(ROWS, ROWS, dtype=torch.bool).triu(1)
-    out = torch.softmax((q @ k.transpose(1, 2) / math.sqrt(K)).masked_fill(hidden, -math.inf), -1) @ v
+
+    def weights(q, k):
+        return torch.softmax((q @ k.transpose(1, 2) / math.sqrt(q.shape[2])).masked_fill(hidden, -math.inf), -1)
+
+    if "self_attn.differential.weight" in p:
+        vectors = p["self_attn.differential.weight"]
+        factor = torch.exp(vectors[0] @ vectors[1]) - torch.exp(vectors[2] @ vectors[3]) + INITIAL
+        # The first halves of heads that share keys come first, before the second ones.
+        q, q2 = q.transpose(0, 1).reshape(ROWS, KEY_HEADS, 2, -1, K // 2).permute(2, 1, 3, 0, 4).reshape(2, HEADS, ROWS, K // 2)
+        k, k2 = k.split(K // 2, 2)
+        out = (1 - INITIAL) * normed((weights(q, k) - factor * weights(q2, k2)) @ v, p["self_attn.differential_norm.weight"][0])
+    else:
+        out = weights(q, k) @ v
     if gate:
         gates = torch.sigmoid(x @ p["self_attn.gate.weight"].T).T.reshape(HEADS, -1, ROWS).transpose(1, 2)
         out = out * gates
     return out.transpose(0, 1).reshape(ROWS, WIDTH) @ p["self_attn.out.weight"].T + p["self_attn.out.bias"]
 
 
-def compare_block(norm, gate):
+def compare_block(norm, gate, differential=0):
     config = rapt.sized(rapt.rapt_config, width=WIDTH, heads=HEADS, key_heads=KEY_HEADS, norm_epsilon=EPSILON, query_key_norm=norm,
-                        output_gate=gate)
+                        output_gate=gate, differential=differential)
     block = Block(config)
     x, dy = (random.standard_normal((ROWS, WIDTH)).astype(numpy.float32) for _ in range(2))
     got = block.run(x, dy)
@@ -90,7 +103,7 @@ def compare_block(norm, gate):
     y = attention(input, tensors, gate)
     (y * torch.tensor(dy)).sum().backward()
     wanted = [y.detach().numpy(), input.grad.numpy(), *(t.grad.numpy() for t in tensors.values())]
-    bound.compare(f"query_key_norm {norm}, output_gate {gate}", got, wanted, ("y", "dx", *tensors))
+    bound.compare(f"query_key_norm {norm}, output_gate {gate}, differential {differential}", got, wanted, ("y", "dx", *tensors))
 
 
 # ---- scaled rotary angles ----
@@ -160,5 +173,6 @@ def compare_rotary(folder):
 for norm in 0, 1:
     for gate in rapt.RAPT_OUTPUT_GATE_NONE, rapt.RAPT_OUTPUT_GATE_HEAD, rapt.RAPT_OUTPUT_GATE_ELEMENT:
         compare_block(norm, gate)
+compare_block(0, rapt.RAPT_OUTPUT_GATE_ELEMENT, 1)
 compare_rotary(sys.argv[2])
-print(f"10 comparisons with PyTorch {torch.__version__} and transformers agree")
+print(f"11 comparisons with PyTorch {torch.__version__} and transformers agree")

@@ -160,7 +160,7 @@ static bool has_slopes(const struct subject *s)
            c->cross_normalizer == RAPT_NORMALIZER_SOFTMAX &&
            c->self_locality != RAPT_LOCALITY_LOCAL_P &&
            c->cross_locality != RAPT_LOCALITY_LOCAL_P && c->self_score != RAPT_SCORE_COSINE &&
-           c->cross_score != RAPT_SCORE_COSINE && !c->query_key_norm;
+           c->cross_score != RAPT_SCORE_COSINE && !c->query_key_norm && !c->differential;
 }
 
 static void check_slopes(struct subject *s, int tensor, uint64_t seed)

@@ -287,6 +287,7 @@ static void test_refusals(void **state)
     REFUSE(rotary_scaling, RAPT_ROTARY_SCALING_YARN);
     REFUSE(query_key_norm, 1);
     REFUSE(output_gate, RAPT_OUTPUT_GATE_HEAD);
+    REFUSE(differential, 1);
     REFUSE(relative_bias, RAPT_RELATIVE_BIAS_ALIBI);
     REFUSE(score_cap, 2);
     REFUSE(decoder_recurrence, RAPT_RECURRENCE_SSRU);

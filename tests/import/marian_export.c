@@ -112,6 +112,7 @@ static void test_refusals(void **state)
     REFUSE(rotary_scaling, RAPT_ROTARY_SCALING_YARN);
     REFUSE(query_key_norm, 1);
     REFUSE(output_gate, RAPT_OUTPUT_GATE_HEAD);
+    REFUSE(differential, 1);
 #undef REFUSE
 #define REFUSE(field, value, says)                                                                 \
     do {                                                                                           \

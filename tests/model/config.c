@@ -91,6 +91,9 @@ static void test_combinations(void **state)
     REFUSE(31, rotary_scaling, 4);
     REFUSE(33, query_key_norm, 2);
     REFUSE(36, output_gate, 3);
+    REFUSE(4, differential, 1); /* heads 5 wide */
+    REFUSE(37, self_normalizer, RAPT_NORMALIZER_ARGMAX);
+    REFUSE(37, cross_normalizer, RAPT_NORMALIZER_SAMPLE);
     REFUSE(10, encoder_layers, 1);
     REFUSE(10, source_vocab, 5);
     REFUSE(0, pooler, 1);

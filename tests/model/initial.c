@@ -56,6 +56,7 @@ static struct distribution distribution_of(const rapt_tensor *t)
     if (ends(t->name, "sigmoid_bias")) return (struct distribution){CONSTANT, -log(32)};
     if (ends(t->name, "score.sink") || ends(t->name, "entmax_alpha"))
         return (struct distribution){CONSTANT, 0};
+    if (ends(t->name, "differential.weight")) return (struct distribution){NORMAL, 0.1};
     if (ends(t->name, "inverse_temperature")) return (struct distribution){CONSTANT, 8};
     if (ends(t->name, "qkv.weight") || ends(t->name, "cross_attn.q.weight") ||
         ends(t->name, "cross_attn.kv.weight"))
@@ -126,6 +127,15 @@ static void test_distributions(void **state)
         assert_true(seen[CONSTANT] >= 20 && seen[UNIFORM] >= 12 && seen[NORMAL] >= 12);
         rapt_model_free(model);
     }
+    rapt_model *model = NULL;
+    int seen[3] = {0};
+    rapt_config c = {.size = sizeof c, .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 200};
+    c.positions = 9, c.width = 64, c.heads = 1, c.head_width = 512, c.decoder_layers = 1;
+    c.differential = 1;
+    assert_int_equal(rapt_model_create(&model, &c, 1, NULL, NULL), RAPT_OK);
+    judge_model(model, seen);
+    assert_true(seen[NORMAL] == 2); /* the embedding and the vectors of lambda */
+    rapt_model_free(model);
 }
 
 /* Learned slopes start at the values of Press, Smith and Lewis 2022: 1/2, 1/4, .. 1/256 for 8

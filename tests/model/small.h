@@ -147,6 +147,21 @@ static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .source_vocab = 6, .target_vocab = 8, .positions = 12, .width = 8, .heads = 2, .ffn_width = 0,
      .encoder_layers = 1, .decoder_layers = 1, .self_score = RAPT_SCORE_GENERAL, .cross_score = RAPT_SCORE_ADDITIVE,
      .tie = RAPT_TIE_OUTPUT, .output_gate = RAPT_OUTPUT_GATE_ELEMENT},
+    /* differences of two attentions */
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 8, .heads = 2, .ffn_width = 5,
+     .encoder_layers = 1, .decoder_layers = 2, .differential = 1, .norm_epsilon = 0.01f},
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 16, .heads = 2,
+     .key_heads = 1, .ffn_width = 4, .decoder_layers = 2, .position = RAPT_POSITION_NONE, .rotary = RAPT_ROTARY_HALVES,
+     .norm_type = RAPT_NORM_TYPE_RMS, .norm_epsilon = 0.01f, .query_key_norm = 1, .output_gate = RAPT_OUTPUT_GATE_HEAD,
+     .self_normalizer = RAPT_NORMALIZER_SINK_SOFTMAX, .differential = 1},
+    {.size = sizeof(rapt_config), .source_vocab = 6, .target_vocab = 8, .positions = 12, .width = 12, .heads = 3, .ffn_width = 0,
+     .encoder_layers = 1, .decoder_layers = 1, .norm_order = RAPT_NORM_ORDER_PRE, .self_score = RAPT_SCORE_GENERAL,
+     .cross_score = RAPT_SCORE_ADDITIVE, .cross_normalizer = RAPT_NORMALIZER_SIGMOID, .relative_bias = RAPT_RELATIVE_BIAS_ALIBI,
+     .norm_epsilon = 0.01f, .tie = RAPT_TIE_OUTPUT, .differential = 1},
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_ENCODER_ONLY, .source_vocab = 9, .target_vocab = 5, .positions = 12, .width = 7,
+     .heads = 2, .head_width = 6, .ffn_width = 4, .encoder_layers = 2, .position = RAPT_POSITION_LEARNED, .norm_epsilon = 0.01f,
+     .self_score = RAPT_SCORE_LOCATION_AWARE, .self_locality = RAPT_LOCALITY_LOCAL_P, .relative_bias = RAPT_RELATIVE_BIAS_T5,
+     .relative_buckets = 4, .relative_distance = 3, .differential = 1},
 };
 /* clang-format on */
 

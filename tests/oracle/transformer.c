@@ -109,7 +109,7 @@ static void embed(struct side *s)
    k_row. */
 struct heads {
     const double *q, *k, *v;
-    int q_row, k_row, S, cross;
+    int q_row, k_row, v_row, S, cross;
     const struct oracle_inputs *score;
 };
 
@@ -135,7 +135,8 @@ static const double *distances_of(const struct side *s, double *to)
     const char *slopes = s->decoder ? "decoder.slopes" : "encoder.slopes";
     if (c->relative_bias == RAPT_RELATIVE_BIAS_T5) return oracle_find(s->m, table);
     if (c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI_LEARNED) return oracle_find(s->m, slopes);
-    for (int h = 0; h < c->heads; h++) to[h] = (double)(float)oracle_slope(c->heads, h);
+    int maps = c->heads * (c->differential ? 2 : 1);
+    for (int h = 0; h < maps; h++) to[h] = (double)(float)oracle_slope(maps, h);
     return c->relative_bias ? to : NULL;
 }
 
@@ -167,16 +168,19 @@ static rapt_attention problem_of(const struct side *s, const struct heads *h, in
 {
     const rapt_config *c = &s->m->config;
     int K = oracle_head_width(c), T = s->rows->count, number = s->rows->number;
-    rapt_attention a = {.batch = number + 1, .heads = c->heads, .key_heads = c->key_heads};
+    int maps = c->differential ? 2 : 1; /* attentions per head */
+    rapt_attention a = {
+        .batch = number + 1, .heads = maps * c->heads, .key_heads = maps * c->key_heads};
     for (int b = 0; b <= number + 1; b++) {
         starts[b] = b > number ? T : 0;
         starts[SENTENCES + 1 + b] = b > number ? h->S : 0;
     }
-    a.queries = T, a.keys = h->S, a.key_width = a.value_width = K;
+    a.queries = T, a.keys = h->S, a.key_width = K / maps, a.value_width = K;
     a.query_starts = starts, a.key_starts = starts + SENTENCES + 1;
-    a.q = (rapt_stride){0, K, h->q_row};
-    a.k = a.v = (rapt_stride){0, K, h->k_row};
-    a.out = (rapt_stride){0, K, c->heads * K};
+    a.q = (rapt_stride){0, K / maps, h->q_row};
+    a.k = (rapt_stride){0, K / maps, h->k_row};
+    a.v = (rapt_stride){0, K, h->v_row};
+    a.out = (rapt_stride){0, K, a.heads * K};
     a.score = h->cross ? c->cross_score : c->self_score;
     a.locality = h->cross ? c->cross_locality : c->self_locality;
     a.normalizer = h->cross ? c->cross_normalizer : c->self_normalizer;
@@ -260,6 +264,41 @@ static void attend(struct side *s, const struct heads *h, double *mixed, double 
     free(rewards);
 }
 
+/* Returns the values of a difference, [S][key heads][2][K]: those of each head twice. */
+static double *repeated(const rapt_config *c, const struct heads *h)
+{
+    int K = oracle_head_width(c), G = (c->key_heads ? c->key_heads : c->heads) * K;
+    double *to = oracle_zeros(h->S, 2 * G);
+    for (int s = 0; s < h->S; s++)
+        for (int i = 0; i < 2 * G; i++)
+            to[s * 2 * G + i] = h->v[s * h->v_row + i / (2 * K) * K + i % K];
+    return to;
+}
+
+/* Computes the outputs of heads and, unless *weights is NULL, writes their weights and moves
+ *weights after them. */
+static void attend_heads(struct side *s, const struct oracle_layer *l, const struct heads *h,
+                         double *mixed, double **weights)
+{
+    const rapt_config *c = &s->m->config;
+    int K = oracle_head_width(c), Q = c->heads * K, T = s->rows->count, all = c->heads * T * h->S;
+    if (!c->differential) {
+        attend(s, h, mixed, *weights);
+    } else {
+        struct heads own = *h;
+        double *maps = oracle_zeros(T, 2 * Q), *two = oracle_zeros(2, all), *v = repeated(c, h);
+        own.v = v, own.v_row = 2 * (c->key_heads ? c->key_heads : c->heads) * K;
+        attend(s, &own, maps, two);
+        oracle_subtract(c, h->cross ? l->cross_lambda : l->self_lambda,
+                        h->cross ? l->cross_difference : l->self_difference, l->number, T, h->S,
+                        maps, mixed, two, *weights);
+        free(maps);
+        free(two);
+        free(v);
+    }
+    if (*weights) *weights += all;
+}
+
 static void self_attention(struct side *s, const struct oracle_layer *l, const double *in,
                            double *y)
 {
@@ -268,11 +307,11 @@ static void self_attention(struct side *s, const struct oracle_layer *l, const d
     int G = (c->key_heads ? c->key_heads : c->heads) * K, row = Q + 2 * G;
     double *qkv = oracle_zeros(T, row), *mixed = oracle_zeros(T, Q);
     oracle_affine(s->m, TWO_TERMS, T, D, row, in, l->self_qkv[0], l->self_qkv[1], qkv);
-    oracle_norm_heads(c, l->self_query, c->heads, row, T, qkv);
-    oracle_norm_heads(c, l->self_key, G / K, row, T, qkv + Q);
-    struct heads a = {qkv, qkv + Q, qkv + Q + G, row, row, T, 0, &l->self_score};
-    attend(s, &a, mixed, s->m->self);
-    if (s->m->self) s->m->self += c->heads * T * T;
+    int M = c->differential ? K / 2 : K;
+    oracle_norm_heads(c, l->self_query, Q / M, M, row, T, qkv);
+    oracle_norm_heads(c, l->self_key, G / M, M, row, T, qkv + Q);
+    struct heads a = {qkv, qkv + Q, qkv + Q + G, row, row, row, T, 0, &l->self_score};
+    attend_heads(s, l, &a, mixed, &s->m->self);
     oracle_gate_heads(s->m, l->self_gate, T, in, mixed);
     oracle_affine(s->m, ONE_TERM, T, Q, D, mixed, l->self_out[0], l->self_out[1], y);
     free(qkv);
@@ -288,11 +327,11 @@ static void cross_attention(struct side *s, const struct oracle_layer *l, const 
     double *q = oracle_zeros(T, Q), *kv = oracle_zeros(S, 2 * G), *mixed = oracle_zeros(T, Q);
     oracle_affine(s->m, TWO_TERMS, T, D, Q, in, l->cross_q[0], l->cross_q[1], q);
     oracle_affine(s->m, TWO_TERMS, S, D, 2 * G, s->states, l->cross_kv[0], l->cross_kv[1], kv);
-    oracle_norm_heads(c, l->cross_query, c->heads, Q, T, q);
-    oracle_norm_heads(c, l->cross_key, G / K, 2 * G, S, kv);
-    struct heads a = {q, kv, kv + G, Q, 2 * G, S, 1, &l->cross_score};
-    attend(s, &a, mixed, s->cross);
-    if (s->cross) s->cross += c->heads * T * S;
+    int M = c->differential ? K / 2 : K;
+    oracle_norm_heads(c, l->cross_query, Q / M, M, Q, T, q);
+    oracle_norm_heads(c, l->cross_key, G / M, M, 2 * G, S, kv);
+    struct heads a = {q, kv, kv + G, Q, 2 * G, 2 * G, S, 1, &l->cross_score};
+    attend_heads(s, l, &a, mixed, &s->cross);
     oracle_gate_heads(s->m, l->cross_gate, T, in, mixed);
     oracle_affine(s->m, TWO_TERMS, T, Q, D, mixed, l->cross_out[0], l->cross_out[1], y);
     free(q);

@@ -7,10 +7,9 @@
 
 /* Normalizes queries or keys as Henry et al. 2020 do, by the norm of Zhang and Sennrich 2019: x_i
    becomes x_i g_i / sqrt(mean of x^2 + epsilon). */
-void oracle_norm_heads(const rapt_config *c, const double *gain, int heads, int row, int rows,
-                       double *x)
+void oracle_norm_heads(const rapt_config *c, const double *gain, int heads, int K, int row,
+                       int rows, double *x)
 {
-    int K = oracle_head_width(c);
     double epsilon = c->norm_epsilon > 0 ? (double)c->norm_epsilon : 1e-5;
     for (int r = 0; r < rows && gain; r++)
         for (int h = 0; h < heads; h++) {
@@ -35,4 +34,39 @@ void oracle_gate_heads(const struct oracle_model *m, const double *gate, int row
         for (int i = 0; i < Q; i++)
             mixed[r * Q + i] /= 1 + exp(-z[r * gates + (gates == Q ? i : i / K)]);
     free(z);
+}
+
+/* Returns the place of the first attention of a head: r heads that share keys have their first
+   attentions, then their second ones. */
+static int first_map(const rapt_config *c, int head)
+{
+    int r = c->key_heads > 0 ? c->heads / c->key_heads : 1;
+    return head / r * 2 * r + head % r;
+}
+
+/* Ye et al. 2024: lambda = exp(q1 . k1) - exp(q2 . k2) + init in layer l, where init = 0.8 - 0.6
+   exp(-0.3 (l - 1)). A head is (1 - init) times the norm of the difference. */
+void oracle_subtract(const rapt_config *c, const double *vectors, const double *gain, int layer,
+                     int rows, int keys, const double *maps, double *out, const double *of_maps,
+                     double *weights)
+{
+    int K = oracle_head_width(c), M = K / 2, H = c->heads;
+    int r = c->key_heads > 0 ? H / c->key_heads : 1;
+    double init = 0.8 - 0.6 * exp(-0.3 * (layer - 1)), first = 0, second = 0;
+    for (int i = 0; i < M; i++) {
+        first += vectors[i] * vectors[M + i];
+        second += vectors[2 * M + i] * vectors[3 * M + i];
+    }
+    double lambda = exp(first) - exp(second) + init;
+    for (int i = 0; i < rows * H * K; i++) {
+        int row = i / (H * K), head = i / K % H;
+        int at = (row * 2 * H + first_map(c, head)) * K + i % K;
+        out[i] = maps[at] - lambda * maps[at + r * K];
+    }
+    oracle_norm_heads(c, gain, H, K, H * K, rows, out);
+    for (int i = 0; i < rows * H * K; i++) out[i] *= 1 - init;
+    for (int i = 0, all = rows * keys; weights && i < H * all; i++) {
+        int at = first_map(c, i / all) * all + i % all;
+        weights[i] = of_maps[at] - lambda * of_maps[at + r * all];
+    }
 }

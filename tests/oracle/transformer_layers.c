@@ -92,6 +92,11 @@ static struct oracle_layer *find_layers(const struct oracle_model *m, const char
         oracle_find_pair(m, scope, "cross_attn.norm", l->cross_norm);
         l->self_query = find_weight(m, scope, "self_attn.query_norm");
         l->self_key = find_weight(m, scope, "self_attn.key_norm");
+        l->number = i + 1;
+        l->self_lambda = find_weight(m, scope, "self_attn.differential");
+        l->self_difference = find_weight(m, scope, "self_attn.differential_norm");
+        l->cross_lambda = find_weight(m, scope, "cross_attn.differential");
+        l->cross_difference = find_weight(m, scope, "cross_attn.differential_norm");
         l->self_gate = find_weight(m, scope, "self_attn.gate");
         l->cross_query = find_weight(m, scope, "cross_attn.query_norm");
         l->cross_key = find_weight(m, scope, "cross_attn.key_norm");

@@ -10,6 +10,9 @@ struct oracle_layer { /* pairs of matrix and vector: weight and bias, or gain an
     double *cross_q[2], *cross_kv[2], *cross_out[2], *cross_norm[2];
     double *self_query, *self_key, *cross_query, *cross_key; /* gains of norms, or NULL */
     double *self_gate, *cross_gate;                          /* or NULL */
+    double *self_lambda, *cross_lambda;                      /* vectors, or NULL */
+    double *self_difference, *cross_difference;              /* gains of norms, or NULL */
+    int number;                                              /* from 1 on, in its half */
     double *in[2], *out[2], *norm[2];
     double *input[2], *forget[2], *recurrent_norm[2]; /* of a recurrent unit; input[1] NULL */
     struct oracle_inputs self_score, cross_score;     /* learned arrays of scores and localities */
@@ -37,10 +40,16 @@ void oracle_find_pair(const struct oracle_model *m, const char *scope, const cha
                       double *pair[2]);
 
 /* ---- transformer_heads.c ---- */
-/* Normalizes `heads` adjacent heads at the start of each of `rows` rows, which are `row` numbers
-   apart. If gain is NULL, does nothing. */
-void oracle_norm_heads(const rapt_config *c, const double *gain, int heads, int row, int rows,
-                       double *x);
+/* Normalizes `heads` adjacent heads of width K at the start of each of `rows` rows, which are `row`
+   numbers apart. If gain is NULL, does nothing. */
+void oracle_norm_heads(const rapt_config *c, const double *gain, int heads, int K, int row,
+                       int rows, double *x);
+/* Computes the outputs of heads, [rows][heads][width of a head], from those of two attentions per
+   head, maps [rows][2 heads][width of a head], and, unless `weights` is NULL, their weights
+   [heads][rows][keys] from those of the attentions, of_maps [2 heads][rows][keys]. */
+void oracle_subtract(const rapt_config *c, const double *vectors, const double *gain, int layer,
+                     int rows, int keys, const double *maps, double *out, const double *of_maps,
+                     double *weights);
 /* Multiplies the outputs of heads, mixed [rows][heads * width of a head], by gates that are
    computed from the sublayer's input, in [rows][width]. If gate is NULL, does nothing. */
 void oracle_gate_heads(const struct oracle_model *m, const double *gate, int rows, const double *in,
