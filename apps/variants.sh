@@ -1,5 +1,5 @@
 #!/bin/sh
-# variants.sh - trains one small translator per score, locality, normalizer and scaling of rotary positions
+# variants.sh - trains one small translator per score, locality, normalizer and change of queries, keys or outputs
 # on the corpus of the demo, with all other hyperparameters equal, and prints a Markdown table: parameters, share
 # of held-out sentences translated exactly, training time, tokens per second in training and translation.
 # usage: variants.sh [PROGRAM [STEPS [OPTIONS]]]
@@ -62,6 +62,7 @@ done
 row "cross-attention: argmax, annealed" --cross-normalizer argmax --anneal 10 --anneal-steps "$steps"
 row "cross-attention: sample, variance reduced" --cross-normalizer sample --baseline expected \
     --expected-share 0.5 --reward-decay 1 --reward-scale 0.1 --reward-entropy 0.01
+row "rotary positions" --position none --rotary halves
 for scaling in linear ntk yarn; do
     row "rotary positions, $scaling" --position none --rotary halves --rotary-scaling "$scaling" \
         --rotary-factor 2 --rotary-positions 64
