@@ -104,14 +104,16 @@ static void shape_text(const json_t *shape, const char *pass, char *text, size_t
     }
 }
 
-/* Appends who computes the matrix products: the same work by both makes two series. */
+/* Appends how the matrix products are computed: the same work makes a series for each way. */
 static void append_products(const json_t *line, char *text, size_t size)
 {
     const char *backend = json_string_value(json_object_get(line, "backend"));
     size_t used = strlen(text);
     if (!backend || used >= size) return;
     snprintf(text + used, size - used, ", %s",
-             strcmp(backend, "openblas") == 0 ? "OpenBLAS" : "built-in");
+             strcmp(backend, "openblas") == 0 ? "OpenBLAS"
+             : strcmp(backend, "bf16") == 0   ? "bf16"
+                                              : "built-in");
 }
 
 /* Writes a short form of the shape of a model, which fits below a title. */

@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 PLAIN = {"int": "c_int", "float": "c_float", "double": "c_double", "size_t": "c_size_t", "ptrdiff_t": "c_ssize_t",
-         "int32_t": "c_int32", "uint8_t": "c_uint8", "uint64_t": "c_uint64", "char": "c_char", "long long": "c_longlong"}
+         "int32_t": "c_int32", "uint8_t": "c_uint8", "unsigned char": "c_ubyte", "uint64_t": "c_uint64", "char": "c_char",
+         "long long": "c_longlong"}
 HEAD = '''"""rapt.py - the functions, structs and enumerators of rapt {version} for ctypes; written by bindings.py from the headers, not
 by hand. import rapt finds librapt where the system finds libraries; the variable RAPT_LIBRARY may name it."""
 import ctypes

@@ -41,9 +41,8 @@ float rapt__epsilon(const rapt_config *config);
 int rapt__key_heads(const rapt_config *config);
 int rapt__head_width(const rapt_config *config);
 int rapt__gates(const rapt_config *config); /* elements of a row of output gates; 0 if none */
-/* Return the number of attentions that a sublayer computes, each with its own weights, and that of
-   their keys, and the width of their queries and keys: those of heads or, with `differential`, of
-   halves of heads. */
+/* Return the numbers of query and key heads for which a sublayer computes weights, and their width.
+   With `differential`, each half of a head counts. */
 int rapt__maps(const rapt_config *config);
 int rapt__key_maps(const rapt_config *config);
 int rapt__map_width(const rapt_config *config);

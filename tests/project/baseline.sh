@@ -1,10 +1,10 @@
 #!/bin/sh
-# baseline.sh OBJDUMP program librapt.a scalar.o int8_scalar.o - checks that the library runs on every x86-64 processor:
+# baseline.sh OBJDUMP program librapt.a scalar.o int8_scalar.o bf16_scalar.o - checks that the library runs on every x86-64 processor:
 # 1. AVX registers are used only in the tables of AVX kernels.
 # 2. The program, which prints the instruction set that was chosen, runs on an emulated processor without AVX and on one
 #    without AVX-512.
 set -u
-objdump=$1 program=$2 archive=$3 scalar=$4 bytes=$5
+objdump=$1 program=$2 archive=$3 scalar=$4 bytes=$5 pairs=$6
 bad=0
 
 # Prints the instructions that use a vector register wider than SSE's, as "member: instruction".
@@ -12,7 +12,7 @@ avx() {
     "$objdump" -d --no-show-raw-insn "$1" |
         awk '/file format/ { member = $1 } /%[yz]mm[0-9]/ { print member, $0 }'
 }
-found=$({ avx "$archive" | grep -vE '^[^ ]*\b(int8_)?table\.c'; avx "$scalar"; avx "$bytes"; } | head -n 20)
+found=$({ avx "$archive" | grep -vE '^[^ ]*\b((int8|bf16)_)?table\.c'; avx "$scalar"; avx "$bytes"; avx "$pairs"; } | head -n 20)
 [ -z "$found" ] || { echo "AVX in the baseline:"; echo "$found"; bad=1; }
 [ "$(avx "$archive" | wc -l)" -gt 1000 ] || { echo "no AVX found anywhere: this test does not work"; bad=1; }
 

@@ -109,6 +109,12 @@ static json_t *unseen_of(const struct job *job, const rapt_translation *t)
     return list;
 }
 
+/* Returns NULL without a glossary: the object then lacks the member. */
+static json_t *terms_json(const struct job *job, int terms)
+{
+    return job->glossary != NULL ? json_integer(terms) : NULL;
+}
+
 static void print_object(const struct job *job, const rapt_translation *t, const char *text)
 {
     size_t sentence = job->first + t->sentence;
@@ -123,13 +129,13 @@ static void print_object(const struct job *job, const rapt_translation *t, const
     for (int w = 0; w < count; w++) put_item(pairs, json_pack("[i, i]", best[w], w));
     free(best);
     print_json(json_pack(
-        "{s:I, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i}", "sentence", (json_int_t)sentence,
+        "{s:I, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o*, s:o*}", "sentence", (json_int_t)sentence,
         "rank", t->rank, "translation", text, "score", number((double)t->score), "source_tokens",
         tokens_json(rapt_translator_source(job->translator), t->source, t->source_count),
         "target_tokens",
         tokens_json(rapt_translator_target(job->translator), t->target, t->target_count),
-        "alignment", pairs, "unseen", unseen_of(job, t), "terms", t->terms, "terms_met",
-        t->terms_met));
+        "alignment", pairs, "unseen", unseen_of(job, t), "terms", terms_json(job, t->terms),
+        "terms_met", terms_json(job, t->terms_met)));
 }
 
 /* good: the text is a translation, not the placeholder, which has no score */
