@@ -115,7 +115,7 @@ class Trial:
         rows = [line.split("\t") for line in
                 self.run("scaling", "--check", "--threads", "1,2", "--only", "tiny", "--svg", str(figure))
                 if line.startswith("train_step")]
-        titles = re.findall(r">([^<]*(?:built-in|OpenBLAS))</text>", figure.read_text())
+        titles = re.findall(r">([^<]*(?:built-in|OpenBLAS|bf16))</text>", figure.read_text())
         if not titles or sorted(titles) != sorted({row[-1] for row in rows}):
             self.fail(f"perf_scaling: charts {titles}")
         for row in rows:
