@@ -104,7 +104,8 @@ static const rapt_terms *terms_of(struct csr *c, const struct given *const *give
 
 struct result {
     int32_t ids[LENGTH];
-    int count, ended, terms;
+    int count, ended, terms,
+        zero; /* zero fills what would be padding: results are compared as bytes */
     double score;
 };
 
