@@ -221,9 +221,10 @@ static void put_map_note(FILE *file, const struct page *page)
     if (i == page->count) return;
     html_element(
         file, "p",
-        "How to read a map: each row is one query and says how it divides its weight over "
-        "the columns. Numbers are per cent, from 10 on. Shades are relative to the largest "
-        "weight of the row, so that rows can be compared by their numbers only.");
+        "How to read a map: each row says how one query divides its weight over the columns, or, "
+        "in a map of influences, how the influence on one word is divided. Numbers are per cent, "
+        "from 10 on. Shades are relative to the largest number of the row, so that rows can be "
+        "compared by their numbers only.");
 }
 
 /* Writes the blocks from *i on; a formula may take the picture after it along. */

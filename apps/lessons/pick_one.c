@@ -289,7 +289,7 @@ static void compare_ways(struct page *page, struct study *study)
         "the word that is being translated. The last row is the model of lesson 1. Its encoder has "
         "to be trained as well, and it takes one step for each English word: %.1f steps of a "
         "recurrent cell for each German word. The other models take %.0f.",
-        study_cost_of(study, WAYS, length).steps, study_cost_of(study, STRAIGHT, length).steps);
+        study_steps_of(study, WAYS, length), study_steps_of(study, STRAIGHT, length));
     study_claim(study, page, "sampled: sentences translated exactly, %", study_exact,
                 (const int[]){SAMPLED}, 1, NULL, AT_LEAST, 50);
     study_claim(study, page, "straight-through: sentences translated exactly, %", study_exact,

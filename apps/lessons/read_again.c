@@ -36,6 +36,12 @@ struct noun_shares {
     double for_nouns, for_verb;
 };
 
+/* Returns by how much the nouns matter more for nouns than for the verb. */
+static double preference(const struct noun_shares *shares)
+{
+    return shares->for_nouns - shares->for_verb;
+}
+
 static struct noun_shares shares_of_nouns(const struct sentence *sentence, const float *map)
 {
     enum { CATS = 0, DOGS = 4, KATZEN = 0, MOEGEN = 1, HUNDE = 3 }; /* of study_clause */
@@ -52,11 +58,14 @@ static void show_influence(struct page *page, struct study *study, const struct 
     float *once = study_influence(study, ONCE, sentence);
     const struct noun_shares again_nouns = shares_of_nouns(sentence, again);
     const struct noun_shares once_nouns = shares_of_nouns(sentence, once);
+    const int columns = sentence->source.count + 1;
     page_step(page, "Another encoding for each word");
     page_paragraph(
         page, SHORT,
-        "To write a noun, the decoder only needs to know about nouns. The influence of each "
-        "English word, measured as in lesson 1, is now different for each German word.");
+        "An encoding that is made for one word need not hold the rest of the sentence. To write a "
+        "noun, says the lecture, the decoder needs to know about the nouns. Do the models agree? "
+        "The influence of each English word, measured as in lesson 1, is now "
+        "different for each German word.");
     study_map(study, page, SHORT, "Read again: influence of each word", sentence, &sentence->target,
               again);
     study_map(study, page, MORE, "One vector, for comparison", sentence, &sentence->target, once);
@@ -65,11 +74,21 @@ static void show_influence(struct page *page, struct study *study, const struct 
                 study_distance_more, (const int[]){AGAIN, ONCE}, 2, sentence, AT_LEAST, 0.1);
     page_paragraph(
         page, SHORT,
-        "Does a noun need the nouns? If the sentence is read again, the English nouns have %.0f %% "
-        "of the influence on the German nouns and %.0f %% of that on the verb. With one vector "
-        "they have %.0f %% and %.0f %%.",
+        "If the sentence is read again, the two English nouns have %.0f %% of the influence on the "
+        "German nouns and %.0f %% of that on the verb. With one vector they have %.0f %% and %.0f "
+        "%%, and even shares would be %.0f %%. So %s. A gradient says what a small change of a "
+        "word would do, and not what would be enough to write a noun, so that these numbers "
+        "neither show that a noun needs only the nouns nor refute it. What the numbers do show is "
+        "that the rows differ more from each "
+        "other than with one vector (%.2f against %.2f), since each word has an encoding of its "
+        "own.",
         100 * again_nouns.for_nouns, 100 * again_nouns.for_verb, 100 * once_nouns.for_nouns,
-        100 * once_nouns.for_verb);
+        100 * once_nouns.for_verb, 200.0 / columns,
+        preference(&again_nouns) > preference(&once_nouns) + 0.1
+            ? "the nouns matter most for nouns, and more clearly so if the sentence is read again"
+            : "reading again does not turn nouns to the nouns more clearly than one vector does",
+        study_distance(sentence->target.count + 1, columns, again),
+        study_distance(sentence->target.count + 1, columns, once));
     free(again);
     free(once);
 }
@@ -84,18 +103,13 @@ static void show_cost(struct page *page, struct study *study)
         "A sentence of T words is read T times if its translation is as long. Each word costs T "
         "steps of a recurrent cell (plus one for the end of the sentence and one for the decoder), "
         "and a translation costs about T². With a single encoding it costs about T.");
-    page_table(page, SHORT, "Cost of each word of the translation",
-               "English words\tcell steps, one vector\tread again\tµs, one vector\tread again");
+    page_table(page, SHORT, "Steps of a cell for each word of the translation",
+               "English words\tone vector\tread again");
     for (int i = 0; i < LENGTHS; i++) {
-        struct study_cost cost[2];
         const int length = MIN_WORDS << i;
         lengths[i] = length;
-        for (int k = ONCE; k <= AGAIN; k++) {
-            cost[k] = study_cost_of(study, k, length);
-            steps[k][i] = cost[k].steps;
-        }
-        page_row(page, "%d\t%.1f\t%.1f\t%.1f\t%.1f", length, cost[ONCE].steps, cost[AGAIN].steps,
-                 cost[ONCE].time, cost[AGAIN].time);
+        for (int k = ONCE; k <= AGAIN; k++) steps[k][i] = study_steps_of(study, k, length);
+        page_row(page, "%d\t%.1f\t%.1f", length, steps[ONCE][i], steps[AGAIN][i]);
     }
     page_chart(page, MORE, "Steps of a recurrent cell for each word", "English words", "steps");
     for (int k = ONCE; k <= AGAIN; k++)

@@ -92,12 +92,9 @@ void study_compare(struct study *study, struct page *page, enum page_detail deta
                    const char *title, const char *head, int first, int count,
                    struct quality *quality);
 
-/* Measures a forward pass over sentences of `length` words with their right translations. Per word
-   of the translation: steps of a cell, and microseconds of the fastest try. */
-struct study_cost {
-    double steps, time;
-};
-struct study_cost study_cost_of(struct study *study, int model, int length);
+/* Counts the steps of a cell in a forward pass over sentences of `length` words with their right
+   translations. Returns them per word of the translation. */
+double study_steps_of(struct study *study, int model, int length);
 
 /* ---- study.c: sentences, and what models attend to in them ---- */
 /* "cats do not like dogs" */

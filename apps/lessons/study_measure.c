@@ -106,9 +106,9 @@ void study_compare(struct study *study, struct page *page, enum page_detail deta
     }
 }
 
-struct study_cost study_cost_of(struct study *study, int model, int length)
+double study_steps_of(struct study *study, int model, int length)
 {
-    enum { COUNT = 16, TRIES = 5 };
+    enum { COUNT = 16 };
     struct sentence *sentences = xcalloc(COUNT, sizeof *sentences);
     struct recurrent *recurrent = study->models[model].recurrent;
     struct random random = random_from(study->training.seed, (uint64_t)length);
@@ -118,14 +118,8 @@ struct study_cost study_cost_of(struct study *study, int model, int length)
         if (sentences[i].target.count > words) words = sentences[i].target.count;
     }
     words = COUNT * (words + 1);
-    struct study_cost cost = {0, 1e9};
-    for (int try = 0; try < TRIES; try++) {
-        const size_t before = recurrent_cell_steps(recurrent);
-        const double start = now();
-        recurrent_loss(recurrent, sentences, COUNT);
-        cost.time = fmin(cost.time, (now() - start) / words * 1e6);
-        cost.steps = (double)(recurrent_cell_steps(recurrent) - before) / words;
-    }
+    const size_t before = recurrent_cell_steps(recurrent);
+    recurrent_loss(recurrent, sentences, COUNT);
     free(sentences);
-    return cost;
+    return (double)(recurrent_cell_steps(recurrent) - before) / words;
 }
