@@ -51,7 +51,8 @@ void show_alignment(struct page *page, struct study *study)
     page_paragraph(page, SHORT,
                    "In English the negation comes before the verb. In German it comes after the "
                    "verb, as keine or nicht. The weights show what the decoder read for each word. "
-                   "For mögen it reads yᵉ(4), the state after \"cats do not like\". That state "
+                   "For mögen it reads h₄ (the lecture writes yᵉ(4)), the state after \"cats do "
+                   "not like\". That state "
                    "already knows of the negation, although no weight is on \"not\" yet.");
     for (int the = 0; the < 2; the++) {
         struct german_clause clause = study_clause;

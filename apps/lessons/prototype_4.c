@@ -59,6 +59,10 @@ void show_prototype_4(struct page *page, const struct lesson_options *options)
                    "far above 1 all weights become equal.");
     free(weights);
     study_compare(&study, page, SHORT, "The same training", "model", VECTOR, MIXED + 1, NULL);
+    page_paragraph(page, SHORT,
+                   "An AER (lesson 2) that is far from 0 does not mean wrong translations. A state "
+                   "knows the words before it, so that a word can be read from the state after it. "
+                   "For the AER that is an error, for the translation it is not.");
     study_claim(&study, page, "prototype 4: sentences translated exactly, %", study_exact,
                 (const int[]){MIXED}, 1, NULL, AT_LEAST, 75);
     study_claim(&study, page, "sentences translated exactly: prototype 4 minus one vector, %",

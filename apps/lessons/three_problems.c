@@ -55,8 +55,16 @@ static void show_bottleneck(struct page *page, struct study *study)
     study_compare(study, page, MORE, "All models", "model", 0, EACH + 1, NULL);
     page_paragraph(
         page, MORE,
-        "None of the models translates sentences of twice the length well. Attention removes the "
-        "bottleneck, but a model still has to have seen such lengths in training.");
+        "None of these models translates sentences of twice the length well. Attention removes the "
+        "bottleneck, but how far a model gets beyond the lengths of training depends on its other "
+        "parts and on its training: the model with attention in the next step gets further, and "
+        "lesson 12 has one that was made for it.");
+    page_paragraph(
+        page, MORE,
+        "AER, the alignment error rate, is explained in the last step of this lesson. A model can "
+        "have a worse one than no model at all and still translate right. Its largest weight can "
+        "be "
+        "on the state of a later word, which knows of the word, too.");
     study_claim(
         study, page,
         "one vector: BLEU of short sentences, minus that just beyond the lengths of training", lost,
@@ -91,10 +99,11 @@ static void show_history(struct page *page)
     page_step(page, "How it came about");
     page_paragraph(
         page, SHORT,
-        "Until 2014 a recurrent network was the usual way to read or write a sequence, and a "
-        "translator passed on one vector. Attention was then added to such networks, as a way "
-        "around the vector. Three years later it replaced them. The years are those of the first "
-        "publication, also of a preprint, and each row names the lesson that treats it.");
+        "Before 2014 a recurrent network was the usual network to read or write a sequence. In "
+        "that year two of them became a translator, in which the first passes one vector on to the "
+        "second. Attention was added in the same year, as a way around the vector. Three years "
+        "later it replaced the recurrent networks. The years are those of the first publication, "
+        "also of a preprint, and each row names the lesson that treats it.");
     page_table(page, SHORT, "Attention, year by year", "year\twhat\twho\tlesson");
     for (size_t i = 0; i < sizeof history / sizeof *history; i++)
         page_row(page, "%d\t%s\t%s\t%s", history[i].year, history[i].what, history[i].source,
