@@ -82,8 +82,8 @@ static void show_sums(struct page *page, const float *weights, float (*context)[
         (double)weights[2], (double)encoded[2][0], (double)context[0][0]);
     page_paragraph(page, SHORT,
                    "This is the step that writes the second word. The context no longer comes from "
-                   "the last state but from all of them. Nothing asks for the weights yet: a query "
-                   "comes with lesson 5, and weights that are learned with lesson 7.");
+                   "the last state but from all of them. Here the weights are given. In lesson 5 "
+                   "the state of the decoder asks for them, and in lesson 7 they are learned.");
     show_drawn_step(page, STEP_GIVEN,
                     &(struct step_numbers){.sources = N,
                                            .source = chase_english,
@@ -99,10 +99,12 @@ static void show_sums(struct page *page, const float *weights, float (*context)[
                  350, 320, draw_contexts, context);
     page_paragraph(
         page, MORE,
-        "Keys do not have to be encodings. Here they are one-hot positions: (1, 0, 0) for Tom, (0, "
-        "1, 0) for chase, (0, 0, 1) for Jerry. The values are the encodings, and each query holds "
-        "the logarithms of the three weights, which softmax turns back into the weights. The "
-        "location score of lesson 8 is a product of this kind.");
+        "rapt_attention_forward takes queries and keys, not weights. To get the given weights from "
+        "it, we choose queries and keys that result in them. The keys are one-hot positions: (1, "
+        "0, 0) for Tom, (0, 1, 0) for chase, (0, 0, 1) for Jerry. Each query is made of the "
+        "logarithms of the three weights, which softmax turns back into the weights. The values "
+        "are the encodings. So keys do not have to be encodings, and the location score of lesson "
+        "8 is a product of this kind.");
 }
 
 int lesson_given(struct page *page, const struct lesson_options *options)

@@ -7,6 +7,7 @@
 
 enum { PAINTS = 5, LENGTH = 4, FIRST = 1, SECOND = 3 }; /* "mix blue with yellow" */
 enum { HARD, SOFT, WAYS };
+enum { TESTS = 4096 };
 static const double BY_ONE = 100.0 / (PAINTS - 1); /* % right by reading one paint and guessing */
 static const char *const paints[PAINTS] = {"red", "yellow", "blue", "white", "black"};
 static const char *const mixtures[PAINTS][PAINTS] = {{"", "orange", "purple", "pink", "maroon"},
@@ -49,7 +50,7 @@ static void paint_create(struct language *language)
 /* Returns the share of mixtures that a model names right, in %. */
 static double right(struct study *study, int model)
 {
-    return study_quality_of(study, model, LENGTH, LENGTH, 256).exact;
+    return study_quality_of(study, model, LENGTH, LENGTH, TESTS).exact;
 }
 
 static double right_more(struct study *study, const int *models, const void *user)
