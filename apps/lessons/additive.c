@@ -58,7 +58,7 @@ static void put_product(struct svg *svg, double y, const char *const names[3], c
 static void draw_additive(struct svg *svg, const void *user)
 {
     static const char gray[] = "#777777";
-    static const char *const asks[3] = {"W", "query s", "W s"};
+    static const char *const asks[3] = {"W", "query d", "W d"};
     static const char *const reads[3] = {"U", "key h", "U h"};
     const struct additive *a = user;
     const double high = 62, low = 180, middle = 121;
@@ -128,25 +128,25 @@ void show_additive(struct page *page, const struct study *study)
     page_paragraph(
         page, SHORT,
         "Bahdanau, Cho and Bengio compare by a network with one hidden layer, which is trained "
-        "with everything else: the alignment model. It reads the state s of the decoder and an "
+        "with everything else: the alignment model. It reads the state d of the decoder and an "
         "encoding h, written below each other as one vector. The matrix W_a of such a pair has a "
-        "left half W for s "
-        "and a right half U for h, so that the product is a sum of two. U h is the same in every "
-        "step "
-        "and is computed once per sentence. Some write a bias b as well, rapt among them.");
-    page_formula(page, SHORT, "score(s, h) = v^⊤ tanh(W_a col{s}{h}) = v^⊤ tanh(W s + U h)");
+        "left half W for d and a right half U for h, so that the product is a sum of two. U h is "
+        "the same in every step and is computed once per sentence. Some write a bias b as well, "
+        "rapt among them.");
+    page_formula(page, SHORT, "score(d, h) = v^⊤ tanh(W_a col{d}{h}) = v^⊤ tanh(W d + U h)");
     page_drawing(
         page, SHORT, "An additive score, with numbers",
-        "The products W s and U h are added, tanh is applied to the sum, and the product of "
+        "The products W d and U h are added, tanh is applied to the sum, and the product of "
         "the result with v is the score.",
         430, HEIGHT, draw_additive, &a);
     page_paragraph(
         page, SHORT,
-        "Which state asks? For Bahdanau it is the state before the step, s(t−1): the context then "
-        "enters the cell and helps to compute s(t). For Luong it is the new state s(t), and the "
-        "context enters only the output. The table of the next step has both, \"%s\" and \"%s\".",
+        "Which state asks? For Bahdanau it is the state before the step, d(t−1), "
+        "which he calls s(t−1): the context then enters the cell and helps to compute d(t). For "
+        "Luong it is the new state d(t), and the context enters only the output. The table of the "
+        "next step has both, \"%s\" and \"%s\".",
         study->models[BEFORE].name, study->models[RAPT_SCORE_ADDITIVE].name);
     page_formula(page, SHORT,
-                 "α_{ts} = softmax_s(score(s_{t-1}, h_s)) text{ or } softmax_s(score(s_t, h_s))");
+                 "α_{ts} = softmax_s(score(d_{t-1}, h_s)) text{ or } softmax_s(score(d_t, h_s))");
     show_speed(page);
 }

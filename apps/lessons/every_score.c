@@ -21,7 +21,7 @@ static void add_models(struct study *study)
     config.pass = PASS_INITIAL;
     study_add(study, "dot, one Wʰ", &config);
     config = study_prototype(study, PROTOTYPE_4);
-    study_add(study, "additive s(t−1)", &config);
+    study_add(study, "additive d(t−1)", &config);
 }
 
 /* Returns the largest difference between the scores of the first step in two sentences of the same
@@ -50,7 +50,9 @@ static double first_difference(struct study *study, int model)
 /* Returns how many parameters the score of a model has. */
 static size_t score_parameters(const struct study *study, int model)
 {
+    const size_t states = (size_t)study->config.hidden, width = (size_t)study->config.width;
     if (model == ONE_CELL) return 0;
+    if (model == PROJECTED) return 2 * states * width; /* W_v is a part of the mixture */
     const int same = model == BEFORE ? RAPT_SCORE_ADDITIVE : model; /* its cell is wider */
     return translator_parameters(&study->models[same]) -
            translator_parameters(&study->models[RAPT_SCORE_DOT]);
@@ -71,10 +73,14 @@ static void compare_scores(struct page *page, struct study *study)
     const int n = study->config.hidden, h = study->config.width;
     page_step(page, "Every score");
     page_paragraph(page, SHORT,
-                   "The same encoder and decoder are trained with each score. The parameters are "
+                   "The first seven rows have the same encoder and decoder, each with a cell of "
+                   "its own, and differ only in the score. In the row \"%s\" the values are "
+                   "projected, too. In the row \"%s\" one cell both reads and "
+                   "writes, and in the last row the context enters the cell. The parameters are "
                    "those of the score only. AER, the alignment error rate (lesson 2), is measured "
                    "on sentences that are translated exactly. It is 0 if the largest weight is "
-                   "always on the word that is being translated.");
+                   "always on the word that is being translated.",
+                   study->models[PROJECTED].name, study->models[ONE_CELL].name);
     page_table(page, SHORT, "Scores in the same decoder",
                "score\tformula\tparameters\texact, %\tAER\tseconds");
     for (int i = 0; i < SCORED_MODELS; i++) {
@@ -93,8 +99,10 @@ static void compare_scores(struct page *page, struct study *study)
     page_paragraph(
         page, MORE,
         "Dot products have no parameters. With states of n elements a general score has n² (here "
-        "%d), and an additive one with h hidden units has 2nh + 2h (here %d, with h = %d): which "
-        "of the two is larger is a choice of h and says nothing about the scores. A cosine is at "
+        "%d), and an additive one with h hidden units has 2nh + 2h (here %d, with h = %d). The "
+        "parameterized one has W_q and W_k of %d × %d each, and a W_v of the same size that is not "
+        "counted, since it belongs to the mixture. Which "
+        "number is larger is a choice of h and says nothing about the scores. A cosine is at "
         "most 1, so its factor β is learned: without it "
         "softmax could never be sharp. The location score does not read the keys. Since each state "
         "knows all words before it, the state after a word serves as well as the word's own. A "
@@ -102,7 +110,7 @@ static void compare_scores(struct page *page, struct study *study)
         "right all the same. The AER therefore depends on the seed (try --seed 2) more than on the "
         "score: a weight says "
         "which state is read, not which word is meant.",
-        n * n, 2 * n * h + 2 * h, h);
+        n * n, 2 * n * h + 2 * h, h, h, n);
     for (int i = 0; i < SCORED_MODELS; i++) {
         char *statement = xasprintf("%s: sentences translated exactly, %%", study->models[i].name);
         study_claim(study, page, statement, study_exact, &i, 1, NULL, AT_LEAST, 50);
@@ -120,8 +128,9 @@ static void show_letters(struct page *page)
     page_paragraph(
         page, SHORT,
         "The first steps of this lesson follow the lecture ML:IX (Deep Learning, "
-        "Attention Mechanism) and its letters. The pictures, and all other lessons, keep "
-        "those of lesson 1.");
+        "Attention Mechanism) and its letters. The pictures, and the steps from the additive "
+        "score on, keep those of lesson 1, as the other lessons do except where they quote a "
+        "formula of a lecture.");
     page_table(page, SHORT, "Letters", "meaning\tlesson 1\tML:IX");
     page_row(page, "state of the encoder\th\tyᵉ");
     page_row(page, "state of the decoder\td\tyᵈ");
@@ -130,6 +139,7 @@ static void show_letters(struct page *page)
     page_row(page, "weights\ta\ta₁");
     page_row(page, "softmax\tsoftmax\tσ₁");
     page_row(page, "word that is read, word that is written\tx, y\tx, y");
+    page_row(page, "first input of the decoder, (begin)\ty₀\ty(0)");
 }
 
 int lesson_every_score(struct page *page, const struct lesson_options *options)

@@ -59,7 +59,7 @@ static void show_local(struct page *page, const struct by_hand *s, uint64_t seed
     static const char *const titles[RAPT_LOCALITY_COUNT] = {
         "Global attention of the general score", "Local-m: two words to each side",
         "Local-p: around a center that each query predicts"};
-    double outside = 0, largest = 0, smallest = INFINITY;
+    double outside = 0, largest = 0, smallest = INFINITY, shown[2] = {0};
     page_step(page, "Global and local attention");
     page_paragraph(
         page, SHORT,
@@ -80,6 +80,8 @@ static void show_local(struct page *page, const struct by_hand *s, uint64_t seed
     for (int locality = 0; locality < RAPT_LOCALITY_COUNT; locality++) {
         const struct variant variant = {RAPT_SCORE_GENERAL, (rapt_locality)locality, 0};
         const struct by_hand_result r = attended(s, variant, seed);
+        if (locality == RAPT_LOCALITY_LOCAL_P)
+            for (int i = 0; i < 2; i++) shown[i] = extreme_sum(&r, i);
         page_map(page, locality ? MORE : SHORT, titles[locality], WORDS, WORDS, s->words, s->words,
                  r.weights);
     }
@@ -93,11 +95,13 @@ static void show_local(struct page *page, const struct by_hand *s, uint64_t seed
         smallest = fmin(smallest, extreme_sum(&r, false));
     }
     page_claim(page, "local-m, all scores: largest weight beyond the radius", outside, EQUALS, 0);
-    page_paragraph(page, MORE,
-                   "The Gaussian takes weight away that no other key receives. The weights of a "
-                   "query therefore sum to less than 1 with local-p (here to between %.2f and "
-                   "%.2f), and its output moves towards 0.",
-                   smallest, largest);
+    page_paragraph(
+        page, MORE,
+        "The Gaussian takes weight away that no other key receives. The weights of a "
+        "query therefore sum to less than 1 with local-p, and its output moves towards 0. "
+        "In the map above they sum to between %.2f and %.2f. With all %d scores, on the "
+        "same sentence, it is between %.2f and %.2f.",
+        shown[0], shown[1], RAPT_SCORE_COUNT, smallest, largest);
     page_claim(page, "local-p, all scores: largest sum of a query's weights", largest, AT_MOST,
                1 + 1e-6);
 }

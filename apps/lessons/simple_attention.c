@@ -15,7 +15,7 @@ struct step {
     int columns;
 };
 
-static void show_scores(struct page *page)
+static void show_scores(struct page *page, const struct study *study)
 {
     page_step(page, "Simple attention: scores");
     page_paragraph(page, SHORT,
@@ -25,10 +25,20 @@ static void show_scores(struct page *page)
                    "sees both the present state and the result of attention.");
     page_formula(page, SHORT, "a(t) = [y^e(1) … y^e(T)]^⊤ y^d(t)");
     page_formula(page, SHORT, "y(t) = σ_1(W^o col{y^d(t)}{y^a(t)})");
-    page_paragraph(page, MORE,
-                   "As in the lecture, one matrix Wʰ both reads and writes, in a cell of Elman "
-                   "(1990) without gates. The other models of this lesson have one matrix for each "
-                   "language, and their decoder begins with yᵈ(0) = 0.");
+    page_paragraph(page, SHORT,
+                   "Two more symbols belong to each translation of L words. The first word that "
+                   "the decoder reads, y(0), is (begin): nothing was written before. After its "
+                   "last word it has to write (end), with which a translation stops. The source "
+                   "ends with (end), too.");
+    page_formula(page, SHORT, "y(0) = text{(begin)} ,  y(L + 1) = text{(end)}");
+    page_paragraph(
+        page, MORE,
+        "As in the lecture, one matrix Wʰ both reads and writes, in a cell of Elman "
+        "(1990) without gates. The table and the map of the next step, and its pictures, "
+        "are of this model: the row \"%s\" of the table of scores. The models of the "
+        "other rows have one matrix for each language, and their decoder begins with "
+        "yᵈ(0) = 0.",
+        study->models[ONE_CELL].name);
     page_formula(page, MORE, "y^e(t) = tanh(W^h col{y^e(t-1)}{x(t)})");
     page_formula(page, MORE, "y^d(t) = tanh(W^h col{y^d(t-1)}{y(t-1)}) ,  y^d(0) = y^e(T)");
 }
@@ -99,7 +109,7 @@ static void show_roles(struct page *page, struct study *study, const struct step
 void show_simple(struct page *page, struct study *study, const struct sentence *sentence)
 {
     struct step step = {.sentence = sentence, .columns = sentence->source.count + 1};
-    show_scores(page);
+    show_scores(page, study);
     study_train(study, 0);
     step.weights = study_weights(study, ONE_CELL, sentence, &step.out, &step.scores);
     show_distribution(page, study, &step);
