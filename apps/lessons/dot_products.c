@@ -83,8 +83,9 @@ static void extreme(struct page *page, struct problem *p, struct random *random)
         page, SHORT,
         "If the decoder's state d equals one of the encoder's states h, the context c consists "
         "almost only of that state, provided that states are large: its weight a is almost "
-        "1. Here are five "
-        "random states of %d elements, and the query is the fourth.",
+        "1. Here are five random states of %d elements, and the query is the fourth. The picture "
+        "has scaled dot products, which are the subject of the next step. The chart and the first "
+        "claims have dot products as they are.",
         HIDDEN);
     page_formula(page, SHORT, "d = h_4 ⇒ a_4 → 1 ,  c → h_4");
     draw_vector(states, STATES * HIDDEN, random);
@@ -97,14 +98,16 @@ static void extreme(struct page *page, struct problem *p, struct random *random)
         distances[i] = distance(p, CHOSEN, HIDDEN);
     }
     draw_scaled(page, p, states, STATES, HIDDEN, CHOSEN);
-    page_chart(page, MORE, "A state that is its own query",
+    page_chart(page, MORE, "A state that is its own query, dot products that are not scaled",
                "root mean square of the states' elements", "weight, relative distance");
     page_chart_range(page, 0, 1);
     page_curve(page, "a₄: weight of the equal state", SIZES, sizes, weights);
     page_curve(page, "|c − h₄| / |h₄|: distance of the context", SIZES, sizes, distances);
-    page_claim(page, "states of size 1: weight of the equal state", weights[7], AT_LEAST, 0.999);
-    page_claim(page, "states of size 1: relative distance of the context from the equal state",
-               distances[7], AT_MOST, 0.01);
+    page_claim(page, "states of size 1, not scaled: weight of the equal state", weights[7],
+               AT_LEAST, 0.999);
+    page_claim(
+        page, "states of size 1, not scaled: relative distance of the context from the equal state",
+        distances[7], AT_MOST, 0.01);
     for (int i = 0; i < HIDDEN; i++) { /* at size 1 */
         p->keys[CHOSEN * HIDDEN + i] = p->query[i] = states[CHOSEN * HIDDEN + i];
         p->keys[i] = 1.5F * p->query[i];
@@ -113,10 +116,12 @@ static void extreme(struct page *page, struct problem *p, struct random *random)
     page_paragraph(
         page, MORE,
         "The dot product is largest for the equal key only if all keys have the same length. A key "
-        "in the same direction that is 1.5 times as long takes %.1f %% of the weight.",
+        "in the same direction that is 1.5 times as long takes %.1f %% of the weight, again "
+        "without "
+        "the scale.",
         100 * (double)p->weights[0]);
-    page_claim(page, "weight of a key that is 1.5 times as long", (double)p->weights[0], AT_LEAST,
-               0.9);
+    page_claim(page, "not scaled: weight of a key that is 1.5 times as long", (double)p->weights[0],
+               AT_LEAST, 0.9);
 }
 
 /* Returns the mean entropy, in bits, over random queries and keys. */
