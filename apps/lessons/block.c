@@ -105,7 +105,7 @@ static void show_ablation(struct page *page, const struct lesson_options *option
     page_step(page, "Which parts a small language needs");
     page_paragraph(page, SHORT,
                    "Five small Transformers, one layer in each half, learn the English and Chinese "
-                   "of lesson 7 with the same %d steps.",
+                   "of lesson 7. Each is trained with %d steps.",
                    options->quick ? 200 : 300);
     page_table(page, SHORT, "Unseen sentences translated exactly",
                "model\tparameters\tloss\texact, %");
@@ -159,8 +159,10 @@ static void show_figure(struct page *page, const struct lesson_options *options)
         "second word of its translation of \"cats do not like dogs\". Read it from the bottom up. "
         "The vector x of a word enters each sublayer and also passes it on the right. On the left, "
         "the source attends to itself. On the right, the words written so far attend "
-        "to themselves, and then ask the source.",
-        BLOCK_LAYERS, BLOCK_HEADS);
+        "to themselves, and then ask the source. Each attention of the picture ends like that of "
+        "lesson 10: the results of its %d heads are concatenated and multiplied by W_o before they "
+        "are added to x.",
+        BLOCK_LAYERS, BLOCK_HEADS, BLOCK_HEADS);
     show_transformer(page, options);
 }
 

@@ -16,6 +16,7 @@ enum {
     REASONS = 6,
     LAYERS = 2,
     HEADS = 2,
+    MODEL_WIDTH = 32,
     MAX = 12,
     BATCH = 32,
     TESTS = 256
@@ -98,15 +99,25 @@ static void pronoun_put(struct learner *l, const struct clause_of_it *s)
 /* The attention of "it", measured on sentences that were not used in training. */
 struct reading {
     double noun[LAYERS][HEADS], other[LAYERS][HEADS], reason[LAYERS][HEADS]; /* mean weights */
-    double apart[LAYERS]; /* mean distance of the rows of the two heads */
-    double right;         /* share of sentences in which the answer is right */
-    int layer, head;      /* of the largest mean weight on the noun that is meant */
+    double marked[HEADS][2];   /* layer 1: weight from a noun on the reason; [1]: the noun meant */
+    double all[LAYERS][HEADS]; /* mean weight from all words on the noun that is meant */
+    double apart[LAYERS];      /* mean distance of the rows of the two heads */
+    double right;              /* share of sentences in which the answer is right */
+    int layer, head;           /* of the largest mean weight on the noun that is meant */
 };
 
-static void add_reading(struct reading *r, const struct clause_of_it *s, const float *row,
+/* map: weights [count][count] */
+static void add_reading(struct reading *r, const struct clause_of_it *s, const float *map,
                         int layer, int head)
 {
-    const int other = s->noun[0] + s->noun[1] - s->meant;
+    const int other = s->noun[0] + s->noun[1] - s->meant, count = s->count;
+    const float *row = map + s->it * count;
+    for (int i = 0; i < count; i++)
+        r->all[layer][head] += (double)map[i * count + s->meant] / count / TESTS;
+    if (layer == 0) {
+        r->marked[head][0] += (double)map[other * count + s->reason] / TESTS;
+        r->marked[head][1] += (double)map[s->meant * count + s->reason] / TESTS;
+    }
     r->noun[layer][head] += (double)row[s->meant] / TESTS;
     r->other[layer][head] += (double)row[other] / TESTS;
     r->reason[layer][head] += (double)row[s->reason] / TESTS;
@@ -126,7 +137,7 @@ static void read_layer(struct learner *l, struct reading *r, const struct clause
         for (int i = 0; i < count; i++)
             r->apart[layer] += fabs((double)(at[0][it + i] - at[1][it + i])) / 2 / TESTS;
         for (int h = 0; h < HEADS; h++) {
-            add_reading(r, &s[b], at[h] + it, layer, h);
+            add_reading(r, &s[b], at[h], layer, h);
             at[h] += count * count;
         }
     }
@@ -240,6 +251,27 @@ static void show_sentence(struct page *page, struct learner *l, const struct rea
                             .sources = s.count, .source = names, .step = s.it, .weights = row});
 }
 
+/* Says how the words know which noun is meant, which "it" does not find out by itself. */
+static void show_marks(struct page *page, const struct reading *r)
+{
+    int head = 0;
+    double more[HEADS]; /* by which a noun that is not meant reads the reason more */
+    for (int h = 0; h < HEADS; h++) {
+        more[h] = r->marked[h][0] - r->marked[h][1];
+        if (fabs(more[h]) > fabs(more[head])) head = h;
+    }
+    page_paragraph(
+        page, SHORT,
+        "How does \"it\" know of the reason, which it hardly reads? The nouns have read it before. "
+        "In layer 1, head %d, the noun that is not meant reads the reason with %.2f on average, "
+        "and the noun that is meant with %.2f. %s",
+        head + 1, r->marked[head][0], r->marked[head][1],
+        fabs(more[head]) >= 0.3
+            ? "So after layer 1 each noun knows whether it is meant, and in layer 2 every word can "
+              "find it by its key."
+            : "That is no great difference, and the heads together have to tell the nouns apart.");
+}
+
 static void show_heads(struct page *page, const struct reading *r, double untrained)
 {
     page_table(page, SHORT, "What \"it\" reads, mean weight in 256 sentences kept out of training",
@@ -253,12 +285,26 @@ static void show_heads(struct page *page, const struct reading *r, double untrai
         "The maps show head %d of layer %d. It was chosen by a rule and not by eye: it is the head "
         "whose mean weight from \"it\" to the noun that is meant is the largest, %.2f. The other "
         "head of this layer puts %.2f there. The answer is read at \"it\" and nowhere else, so "
-        "that only this row of the maps had to learn anything. The others are faded.",
-        r->head + 1, r->layer + 1, r->noun[r->layer][r->head], r->noun[r->layer][1 - r->head]);
+        "only this row of the maps was trained to find the noun, and the others are faded. Yet all "
+        "rows put %.2f on it, on average: the queries hardly differ, and what counts is the key of "
+        "the noun.",
+        r->head + 1, r->layer + 1, r->noun[r->layer][r->head], r->noun[r->layer][1 - r->head],
+        r->all[r->layer][r->head]);
+    show_marks(page, r);
     page_paragraph(
         page, SHORT,
-        "Each head has its own W_q, W_k and W_v and can therefore ask its own question. How "
-        "different are the questions? The distance of two rows (lesson 1) between the two heads "
+        "Each head has its own W_q, W_k and W_v and can therefore ask its own question. The "
+        "results of the %d heads, of %d numbers each, are written one after the other as one "
+        "vector of %d numbers (they are concatenated), and one more learned matrix, W_o, mixes "
+        "them. Its result is what is added to x. In lesson 7 these matrices are called "
+        "out.weight.",
+        HEADS, MODEL_WIDTH / HEADS, MODEL_WIDTH);
+    page_formula(page, SHORT, "text{head}_i = Attention(X W_q^i, X W_k^i, X W_v^i)");
+    page_formula(page, SHORT, "MultiHead(X) = [text{head}_1 , … , text{head}_H] W_o");
+    page_paragraph(
+        page, SHORT,
+        "How different are the questions? The distance of two rows (lesson 1) between the two "
+        "heads "
         "of one layer at \"it\", in the same sentence, is %.2f in layer 1 and %.2f in layer 2 on "
         "average. In the untrained network the larger of the two is %.2f. Lesson 11 measures more "
         "heads.",
@@ -309,11 +355,14 @@ void show_pronoun(struct page *page, const struct lesson_options *options)
     page_paragraph(
         page, SHORT,
         "What is that for? In \"the cat chased the mouse because it was hungry\" the word "
-        "\"it\" stands for the cat, and with \"lost\" for the mouse. An encoder of %d layers with "
-        "%d heads has to name the animal at the place of \"it\". A quarter of the pairs of animals "
+        "\"it\" stands for the cat, and with \"lost\" for the mouse. Six reasons occur: "
+        "\"hungry\", "
+        "\"bored\" and \"hunting\" are said of the subject, \"in the way\", \"lost\" and "
+        "\"noisy\" of the object. An encoder of %d layers with %d heads has to name the animal at "
+        "the place of \"it\". A quarter of the pairs of animals "
         "is kept out of training.",
         LAYERS, HEADS);
-    setup.config = learner_config(RAPT_KIND_ENCODER_ONLY, 32, HEADS, LAYERS, MAX);
+    setup.config = learner_config(RAPT_KIND_ENCODER_ONLY, MODEL_WIDTH, HEADS, LAYERS, MAX);
     setup.config.source_vocab = setup.config.target_vocab = WORDS;
     learner_create(&l, &setup);
     for (int step = 0; step < setup.steps; step++) {

@@ -51,10 +51,11 @@ void draw_sinusoids(struct page *page)
         "positions bring this distance directly into the scores.");
     page_formula(page, MORE, "p_{t,2i} = sin(frac{t}{10000^{2i/d}})");
     page_formula(page, MORE, "p_{t,2i+1} = cos(frac{t}{10000^{2i/d}})");
-    page_map(page, MORE,
-             "Sinusoids: rows are positions, columns the 32 elements of a vector; −1 has the color "
-             "of the page, and 1 differs most from it",
-             POSITIONS, WIDTH, names, names + POSITIONS, waves);
+    page_map(
+        page, MORE,
+        "Sinusoids, shown as (1 + p)/2: 0 %, the color of the page, is −1, 50 % is 0 and 100 % "
+        "is 1; rows are positions, columns the 32 elements of a vector",
+        POSITIONS, WIDTH, names, names + POSITIONS, waves);
     page_formula(page, MORE, "p_t · p_s = ∑_i cos(frac{t − s}{10000^{2i/d}})");
     page_chart(page, MORE, "Product of the codes of two positions", "distance", "product");
     page_curve(page, "p(0) · p(distance)", POSITIONS, xs, ys);
