@@ -2,6 +2,7 @@
    what the glimpse sensor reads, and the same network under two rewards. */
 #include "glimpse/glimpse.h"
 #include "parts.h"
+#include <math.h>
 #include <stdlib.h>
 
 /* The networks that are trained: one per reward, and one that reads at random places. A fourth
@@ -153,16 +154,25 @@ static void glimpses_free(struct glimpses *g)
 static void show_baseline(struct page *page, uint64_t seed)
 {
     enum { DRAWS = 20000 };
+    static const double first_of_key[2] = {1, -0.7}; /* of the keys in bandit_run */
     struct bandit bandit;
     if (bandit_run(&bandit, DRAWS, seed) != EXIT_OK) exit(EXIT_FAILED);
+    const double by_formula = bandit.probability[0] * bandit.probability[1] *
+                              (bandit.reward[0] - bandit.reward[1]) *
+                              (first_of_key[0] - first_of_key[1]) / sqrt(2);
     page_paragraph(
         page, SHORT,
         "Does such an estimate find the gradient? A network without any picture chooses between "
         "two "
         "places by softmax, with the probabilities %.2f and %.2f. The rewards of the places are "
         "%.1f "
-        "and %.1f, so that the gradient of the expected reward in the query can be computed.",
-        bandit.probability[0], bandit.probability[1], bandit.reward[0], bandit.reward[1]);
+        "and %.1f, so that the gradient of the expected reward in the query can be computed. For "
+        "its first element it is as below, where the first elements of the two keys are %.1f and "
+        "%.1f, and √2 is the scale of dot products of vectors of 2 elements.",
+        bandit.probability[0], bandit.probability[1], bandit.reward[0], bandit.reward[1],
+        first_of_key[0], first_of_key[1]);
+    page_formula(page, SHORT,
+                 "frac{∂E[r]}{∂q_1} = p_1 p_2 (r_1 − r_2) frac{k_{11} − k_{21}}{sqrt{2}}");
     page_table(page, SHORT, "A choice between two places, whose gradient is known",
                "estimate\tgradient\tstandard error");
     page_row(page, "exact\t%.4f\t", bandit.exact[0]);
@@ -171,6 +181,8 @@ static void show_baseline(struct page *page, uint64_t seed)
              bandit.error[1][0]);
     page_claim(page, "REINFORCE: standard error with the baseline, divided by that without",
                bandit.error[1][0] / bandit.error[0][0], BELOW, 1);
+    page_claim(page, "exact gradient: distance from the formula with the numbers of the page",
+               fabs(bandit.exact[0] - by_formula), AT_MOST, 1e-6);
     page_claim(page, "REINFORCE: distance of the mean from the exact gradient, in standard errors",
                bandit.worst, AT_MOST, 4.5);
 }
@@ -183,8 +195,9 @@ static int glimpse(struct page *page, const struct lesson_options *options,
         page, SHORT,
         "Soft attention is a computation and not a model of the eye. It processes every patch in "
         "full and weighs afterwards: the soft network above read all %d patches before the first "
-        "word, and used %.1f of them for each word. Hard attention used %.1f, but its encoder had "
-        "read them all as well. A person does not see the whole scene sharply and then choose. The "
+        "word, and gave more than 1 %% of a word's weight to %.1f of them. With hard attention it "
+        "was %.1f, but its encoder had read them all as well. A person does not see the whole "
+        "scene sharply and then choose. The "
         "eye is sharp only in a small center, so that we look at one place after the other, and "
         "what we have seen so far decides where we look next. The rest is seen only blurred. The "
         "next network works like that.",

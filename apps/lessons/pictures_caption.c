@@ -89,16 +89,18 @@ static void show_results(struct page *page, const struct caption_study *study)
     page_paragraph(page, SHORT,
                    "The columns \"weight at color\" and \"at shape\" say how much of a word's "
                    "weight lies on the object that the word describes. \"Uniform\" is the same "
-                   "share if all patches had the same weight. \"Patches\" says to how many of the "
-                   "25 patches such a word attends. Since patches have attended to each other in "
-                   "the encoder, a gray patch may hold what is next to it.");
+                   "share if all patches had the same weight. \"Patches\" says how many of the 25 "
+                   "patches have more than 1 %% of such a word's weight. Softmax gives each patch "
+                   "some weight, but the rest add next to nothing. Since patches have "
+                   "attended to each other in the encoder, a gray patch may hold what is next to "
+                   "it.");
 }
 
 /* Appends the lecture's table with the measurements. */
 static void show_kinds(struct page *page, const struct caption_study *study)
 {
     page_table(page, SHORT, "Soft and hard attention", "\tsoft\thard");
-    page_row(page, "subregions\t%.1f patches per word\tone per head, %.1f different ones",
+    page_row(page, "subregions\tall, %.1f per word above 1 %%\tone per head, %.1f different ones",
              study->results[SOFT].read, study->results[HARD].read);
     page_row(page, "choice\tdeterministic\tstochastic in training");
     page_row(page, "gradient\tdifferentiable\tnone: learns from rewards");

@@ -67,6 +67,8 @@ static void show_cost(struct page *page)
         page_row(page, "%d x %d\t%.0f\t%.0f\t%.0f", setup.side, setup.side, pixels[i], counts[0][i],
                  counts[1][i]);
     }
+    const int glimpses = setup_quick.glimpses, numbers = retina_width(&setup_quick);
+    const int hidden = 2 * setup_quick.width;
     page_chart(page, MORE, "Work by the size of the picture", "pixels", "thousand multiplications");
     page_curve(page, "convolution, 16 filters of 3 x 3", SIDES, pixels, counts[0]);
     page_curve(page, "3 glimpses", SIDES, pixels, counts[1]);
@@ -75,12 +77,16 @@ static void show_cost(struct page *page)
         "A convolutional network applies its filters at every pixel that is not at the border, so "
         "that its work grows almost in proportion to the pixels. From the smallest picture to the "
         "largest there are %.0f times as many pixels and %.1f times as much work, since the border "
-        "counts less. Three glimpses read windows of a fixed size, so their work does not depend "
-        "on the "
-        "picture. "
-        "The preview, which is not counted here, grows with the grid of places. The comparison is "
-        "one of work and not of quality.",
-        pixels[SIDES - 1] / pixels[0], counts[0][SIDES - 1] / counts[0][0]);
+        "counts less. Each filter multiplies 9 numbers at each such pixel, and there are %d "
+        "filters. Each of the %d glimpses has %d numbers (%d from the window and the rest from its "
+        "surroundings), which the first layer makes into %d: %d · %d · %d multiplications, however "
+        "large the picture is. At %.0f pixels that is more work than the convolution, since the "
+        "glimpses together read %d numbers there, more than the picture has. They pay off for "
+        "large pictures. The preview, which is not counted here, grows with the grid of places. "
+        "The comparison is one of work and not of quality.",
+        pixels[SIDES - 1] / pixels[0], counts[0][SIDES - 1] / counts[0][0], FILTERS, glimpses,
+        numbers, setup_quick.window * setup_quick.window, hidden, glimpses, numbers, hidden,
+        pixels[0], glimpses * numbers);
 }
 
 void show_glimpse_network(struct page *page)

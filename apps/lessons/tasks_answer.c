@@ -165,17 +165,25 @@ static void show_story(struct page *page, const struct answer *t, int two)
    other. */
 static void explain_layers(struct page *page, const struct answer *t)
 {
+    const double even = 1.0 / (1 + t->shown[1].facts);
     char text[1 + MAX_FACTS][64];
     story_texts(&t->shown[1], text);
     for (int i = 0; i < 2; i++) {
-        if (t->handed[i] < 0.5 || t->weights[1][1][t->needed[i]] < 0.75F) continue;
+        if (t->handed[i] < 2 * even || t->weights[1][1][t->needed[i]] < 0.75F) continue;
         page_paragraph(
             page, SHORT,
-            "In layer 1 the sentences read each other: \"%s\" puts %.0f %% of its weight on "
-            "\"%.*s\". In layer 2 the question therefore needs to read only the former.",
+            "The table shows what the question reads. In layer 1 the sentences also read each "
+            "other: \"%s\" puts %.0f %% of its weight on \"%.*s\" (mean of the heads; equal "
+            "weights "
+            "would be %.0f %%). In layer 2 the question therefore needs to read only the former, "
+            "and the latter can have 0 %% in both columns.",
             text[t->needed[i]], 100 * t->handed[i], (int)strcspn(text[t->needed[1 - i]], "."),
-            text[t->needed[1 - i]]);
+            text[t->needed[1 - i]], 100 * even);
+        return;
     }
+    page_paragraph(page, SHORT,
+                   "The table shows what the question reads. In layer 1 the sentences also read "
+                   "each other, so that a fact can reach the question through another sentence.");
 }
 
 static void answer_show(struct page *page, void *task, void *untrained)
