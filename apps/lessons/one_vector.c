@@ -32,8 +32,7 @@ static void tell(struct page *page)
     page_row(page, "d₀, d₁ …\tstates of the decoder");
     page_row(page, "y₁, y₂ …\tthe words that are written, as probabilities");
     page_row(page, "y₀ = (begin)\twhat the decoder reads before its first word");
-    page_row(page,
-             "(end)\tthe last symbol of a sentence, and the last that the decoder has to write");
+    page_row(page, "(end)\tthe last symbol of a sentence, read or written");
     page_row(page, "q, k, v\tquery, key, value");
     page_row(page, "e, then a (or α)\tscores, then weights: positive, with sum 1");
     page_paragraph(
