@@ -285,11 +285,13 @@ static void show_heads(struct page *page, const struct reading *r, double untrai
         "The maps show head %d of layer %d. It was chosen by a rule and not by eye: it is the head "
         "whose mean weight from \"it\" to the noun that is meant is the largest, %.2f. The other "
         "head of this layer puts %.2f there. The answer is read at \"it\" and nowhere else, so "
-        "only this row of the maps was trained to find the noun, and the others are faded. Yet all "
-        "rows put %.2f on it, on average: the queries hardly differ, and what counts is the key of "
-        "the noun.",
+        "only this row of the maps was trained to find the noun, and the others are faded. The "
+        "mean of all rows is %.2f. %s",
         r->head + 1, r->layer + 1, r->noun[r->layer][r->head], r->noun[r->layer][1 - r->head],
-        r->all[r->layer][r->head]);
+        r->all[r->layer][r->head],
+        r->all[r->layer][r->head] >= 0.8
+            ? "So the queries hardly differ, and what counts is the key of the noun."
+            : "The other rows are free to read something else.");
     show_marks(page, r);
     page_paragraph(
         page, SHORT,
