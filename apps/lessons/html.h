@@ -11,7 +11,7 @@ void html_text(FILE *file, const char *text);
 void html_element(FILE *file, const char *element, const char *text);
 
 /* Writes `lines` lines of the quoted code, from the one that contains `start` on, with the
-   indentation of the first removed. Fails if there is none. */
+   indentation of the first removed. Fails if no line contains it. */
 void html_code(FILE *file, const char *start, int lines);
 
 /* ---- appendix.c: exercises and sources of a lesson, and the glossary, from three tables ---- */

@@ -269,7 +269,7 @@ static void show_marks(struct page *page, const struct reading *r)
         fabs(more[head]) >= 0.3
             ? "So after layer 1 each noun knows whether it is meant, and in layer 2 every word can "
               "find it by its key."
-            : "That is no great difference, and the heads together have to tell the nouns apart.");
+            : "This difference is small, so the heads must tell the nouns apart together.");
 }
 
 static void show_heads(struct page *page, const struct reading *r, double untrained)

@@ -106,7 +106,7 @@ enum { RAPT_CONFIG_FIELDS = 59 };
 typedef struct rapt_config { /* size-first, see base.h */
     size_t size;             /* sizeof(rapt_config) */
     rapt_kind kind;          /* which halves the model has */
-    int source_vocab;   /* size of the source vocabulary, 0 to 2^24; 0 if there is no encoder, or if
+    int source_vocab;   /* size of the source vocabulary, 0 to 2^24; 0 without an encoder, or if
                            the encoder reads vectors (source_width) */
     int target_vocab;   /* size of the target vocabulary, or number of classes of an encoder-only
                            model, 0 to 2^24; 0 for an encoder that only embeds */
@@ -236,13 +236,14 @@ typedef struct rapt_config_field {
                        value is unknown. For other types, the pointer itself is NULL */
     const char *meaning; /* a one-line description in English */
 } rapt_config_field;
-/* Returns the static description of field `index` of rapt_config, or NULL if there is none. */
+/* Returns the static description of field `index` of rapt_config, or NULL if index is out of
+   range. */
 RAPT_API const rapt_config_field *rapt_config_field_at(int index);
 
 /* Fills in *config, whose size must be set, with a preset: "tiny" (4+4 layers, width 128), "small"
    (6+6, width 256) or "base" (6+6, width 512; Vaswani et al. 2017, table 3). All have one
-   vocabulary of `vocab` tokens and tied embeddings. Returns RAPT_BAD_ARGUMENT if there is no such
-   preset. */
+   vocabulary of `vocab` tokens and tied embeddings. Returns RAPT_BAD_ARGUMENT if the name is
+   unknown. */
 RAPT_API rapt_status rapt_config_preset(rapt_config *config, const char *name, int vocab,
                                         rapt_message *why);
 /* Checks whether a configuration is valid. Returns RAPT_BAD_ARGUMENT if it is not; *why names the

@@ -209,7 +209,7 @@ struct format {
     rapt_status (*next)(struct format_reader *reader, bool *found, rapt_message *why);
     void (*write)(struct buffer *out, rapt_text text);
 };
-/* Returns NULL if there is no such format. */
+/* Returns NULL if the format is unknown. */
 const struct format *rapt__format(int index);
 rapt_status rapt__html_next(struct format_reader *reader, bool *found, rapt_message *why);
 /* Reads an HTML tag, or the whole element if that is kept. Returns true if it ends the block. */

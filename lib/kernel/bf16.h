@@ -37,7 +37,7 @@ enum {
    even. */
 struct bf16_block {
     int rows, columns, depth;
-    const float *a; /* a[r][k] is at a[r*a_row + k*a_step]; one of the two strides should be 1 */
+    const float *a; /* a[r][k] is at a[r*a_row + k*a_step]; one of the two strides is 1 */
     ptrdiff_t a_row, a_step;
     const uint32_t *b; /* pairs in panels b_panel elements apart, padded with zeros */
     ptrdiff_t b_panel;

@@ -115,16 +115,8 @@ static void bf16_pack_group(const struct bf16_block *b, int row, int rows, uint3
     const float *a = b->a + row * b->a_row;
     if (b->a_step == 1)
         bf16_pack_rows(a, b->a_row, rows, b->depth, group);
-    else if (b->a_row == 1)
-        bf16_pack(a, b->a_step, rows, b->depth, group);
     else
-        for (int r = 0; r < rows; r++)
-            for (int k = 0; k < b->depth; k += 2) {
-                uint32_t odd = 0, *to = group + (ptrdiff_t)k / 2 * VP_SLOTS + r;
-                const float *from = a + r * b->a_row + k * b->a_step;
-                if (k + 1 < b->depth) odd = bf16_round(from[b->a_step]);
-                *to = bf16_round(*from) | odd << 16;
-            }
+        bf16_pack(a, b->a_step, rows, b->depth, group);
 }
 
 /* ---- multiplying ---- */

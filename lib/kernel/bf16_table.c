@@ -10,13 +10,8 @@
 
 #include "bf16_gemm.c"
 
-#define TABLE_JOIN(a, b)  a##b
-#define TABLE_NAME(form)  TABLE_JOIN(rapt__bf16_, form)
-#define TABLE_TEXT_(form) #form
-#define TABLE_TEXT(form)  TABLE_TEXT_(form)
-
-extern const struct bf16_kernels TABLE_NAME(RAPT_BF16);
-const struct bf16_kernels TABLE_NAME(RAPT_BF16) = {
+extern const struct bf16_kernels TABLE_NAME(rapt__bf16_, RAPT_BF16);
+const struct bf16_kernels TABLE_NAME(rapt__bf16_, RAPT_BF16) = {
     .name = TABLE_TEXT(RAPT_BF16),
     .form = (enum bf16_form)VP_FORM,
     .gemm = bf16_gemm,

@@ -6,13 +6,8 @@
 #include "int8_gemm.c"
 #include "int8_quantize.c"
 
-#define TABLE_JOIN(a, b)  a##b
-#define TABLE_NAME(form)  TABLE_JOIN(rapt__int8_, form)
-#define TABLE_TEXT_(form) #form
-#define TABLE_TEXT(form)  TABLE_TEXT_(form)
-
-extern const struct int8_kernels TABLE_NAME(RAPT_INT8);
-const struct int8_kernels TABLE_NAME(RAPT_INT8) = {
+extern const struct int8_kernels TABLE_NAME(rapt__int8_, RAPT_INT8);
+const struct int8_kernels TABLE_NAME(rapt__int8_, RAPT_INT8) = {
     .name = TABLE_TEXT(RAPT_INT8),
     .form = (enum int8_form)VS_FORM,
     .gemm = int8_gemm,

@@ -80,6 +80,13 @@ static inline void vf_transpose(vf x[16])
 
 #include "kernel/simd_math.h"
 
+/* The name of a table of kernels, from a prefix and the name that the build defines; and that name
+   as a string. */
+#define TABLE_JOIN_(prefix, name) prefix##name
+#define TABLE_NAME(prefix, name)  TABLE_JOIN_(prefix, name)
+#define TABLE_TEXT_(name)         #name
+#define TABLE_TEXT(name)          TABLE_TEXT_(name)
+
 /* UNROLL must precede a loop with a constant number of iterations if the array indexed by the loop
    is to stay in registers. */
 #ifdef __clang__

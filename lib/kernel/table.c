@@ -37,13 +37,8 @@
 #include "flash_head_backward.c"
 #include "gemv.c"
 
-#define TABLE_JOIN(a, b) a##b
-#define TABLE_NAME(isa)  TABLE_JOIN(rapt__kernels_, isa)
-#define TABLE_TEXT_(isa) #isa
-#define TABLE_TEXT(isa)  TABLE_TEXT_(isa)
-
-extern const struct kernels TABLE_NAME(RAPT_ISA);
-const struct kernels TABLE_NAME(RAPT_ISA) = {
+extern const struct kernels TABLE_NAME(rapt__kernels_, RAPT_ISA);
+const struct kernels TABLE_NAME(rapt__kernels_, RAPT_ISA) = {
     .name = TABLE_TEXT(RAPT_ISA),
     .isa = (rapt_isa)VF_ISA,
     .tile_rows = VF_ROWS,

@@ -62,6 +62,10 @@ bool rapt__gemm_packs(const struct gemm *g); /* true if b is packed block by blo
 /* Returns the number of panels of a unit, at most `max`, that minimizes the work of the busiest
    member. */
 int rapt__gemm_even_panels(int members, int row_parts, int panels, int max);
+/* Divides a product of `rows` rows and `panels` panels whose units copy or quantize rows in
+   advance. A unit has at most max_panels panels, but never fewer than 8 if there are so many. In a
+   team, each member gets several units, and the members get equal shares. */
+struct gemm_partition rapt__gemm_units(int members, int rows, int panels, int max_panels);
 struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, const struct gemm *g,
                                            int columns);
 

@@ -11,8 +11,7 @@ enum {
     PACK_HALF = PACK_FLOATS / 2, /* pairs of a block of b */
     BLOCK_COLUMNS = PACK_HALF / BF16_PAIRS,
     UNIT_PANELS = 32, /* maximum number of panels of a unit */
-    LEAST_PANELS = 4,
-    PACK_GRAIN = 4 /* panels packed at a time */
+    PACK_GRAIN = 4    /* panels packed at a time */
 };
 
 _Static_assert(sizeof(uint32_t) == sizeof(float), "a pair takes the memory of a float");
@@ -64,22 +63,6 @@ static void pack_panel(const struct exec_context *exec, const struct gemm *g,
     kernels->pack(from, step, columns, b->depth, b->pairs + panel * panel_size(b));
 }
 
-/* Divides a block into units, with several for each member of a team. */
-static struct gemm_partition partition(const struct exec_context *exec, const struct gemm *g,
-                                       const struct bf16_part *b)
-{
-    int team = exec->team->size, panels = rapt__ceil_div(b->columns, LANES);
-    struct gemm_partition p = {.row_parts = rapt__ceil_div(g->rows, GEMM_UNIT_ROWS)};
-    p.rows = rapt__ceil_div(g->rows, p.row_parts);
-    p.row_parts = rapt__ceil_div(g->rows, p.rows);
-    p.panels = rapt__ceil_div(panels * p.row_parts, team > 1 ? 4 * team : 1);
-    p.panels = rapt__min(rapt__round_up(p.panels, 2), UNIT_PANELS);
-    p.panels =
-        rapt__gemm_even_panels(team, p.row_parts, panels, rapt__max(p.panels, 2 * LEAST_PANELS));
-    p.panel_parts = rapt__ceil_div(panels, p.panels);
-    return p;
-}
-
 static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
                           const struct bf16_part *b, const struct gemm_partition *split, int index)
 {
@@ -115,7 +98,9 @@ static void run_phase(const struct exec_context *exec, const struct gemm *g,
 {
     int panels = rapt__ceil_div(next->columns, LANES), packs = rapt__ceil_div(panels, PACK_GRAIN);
     struct gemm_partition split = {0};
-    if (now->columns) split = partition(exec, g, now);
+    if (now->columns)
+        split = rapt__gemm_units(exec->team->size, g->rows, rapt__ceil_div(now->columns, LANES),
+                                 UNIT_PANELS);
     int units = split.row_parts * split.panel_parts;
     for (int t; (t = rapt__team_take(exec->team)) < packs + units;) {
         if (t >= packs) {

@@ -112,3 +112,14 @@ struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, cons
     split.panel_parts = rapt__ceil_div(panels, split.panels);
     return split;
 }
+
+struct gemm_partition rapt__gemm_units(int members, int rows, int panels, int max_panels)
+{
+    struct gemm_partition p = {.row_parts = rapt__ceil_div(rows, GEMM_UNIT_ROWS)};
+    p.rows = rapt__ceil_div(rows, p.row_parts);
+    p.panels = rapt__ceil_div(panels * p.row_parts, members > 1 ? 4 * members : 1);
+    p.panels = rapt__max(rapt__min(rapt__round_up(p.panels, 2), max_panels), 2 * FEW_PANELS);
+    p.panels = rapt__gemm_even_panels(members, p.row_parts, panels, p.panels);
+    p.panel_parts = rapt__ceil_div(panels, p.panels);
+    return p;
+}

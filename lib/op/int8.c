@@ -71,24 +71,16 @@ static void quantize(const struct exec_context *c, const float *x, ptrdiff_t x_r
     rapt__team_barrier(c->team);
 }
 
-enum { UNIT_PANELS = 64, LEAST_MAX = 8 }; /* limits of the maximum number of panels of a unit */
+enum { UNIT_PANELS = 64 }; /* maximum number of panels of a unit */
 
-/* Divides y into units. The number of panels of a unit is limited: they may take up at most half of
-   the L2 cache, where units of other rows then find them. The limit is never below LEAST_MAX. In a
-   team, each member gets several units, and the members get equal shares. */
+/* Divides y into units. Their panels take up at most half of the L2 cache, where units of other
+   rows then find them. */
 static struct gemm_partition partition(const struct exec_context *c, const struct linear *l,
                                        int rows)
 {
-    int team = c->team->size, panels = rapt__ceil_div(l->out, LANES);
     size_t fit = rapt__second_level_size() / 2 / rapt__max_size(rapt__int8_panel(l->in), 1);
-    struct gemm_partition p = {.row_parts = rapt__ceil_div(rows, GEMM_UNIT_ROWS)};
-    p.rows = rapt__ceil_div(rows, p.row_parts);
-    p.panels = rapt__ceil_div(panels * p.row_parts, team > 1 ? 4 * team : 1);
-    p.panels =
-        rapt__min(rapt__round_up(p.panels, 2), (int)rapt__min_size(fit / 2 * 2, UNIT_PANELS));
-    p.panels = rapt__gemm_even_panels(team, p.row_parts, panels, rapt__max(p.panels, LEAST_MAX));
-    p.panel_parts = rapt__ceil_div(panels, p.panels);
-    return p;
+    return rapt__gemm_units(c->team->size, rows, rapt__ceil_div(l->out, LANES),
+                            (int)rapt__min_size(fit / 2 * 2, UNIT_PANELS));
 }
 
 /* Computes one unit, one term of its rows after the other, while the results are in the cache. The

@@ -5,8 +5,7 @@
 . "$(dirname "$0")/kit/script.sh"
 
 synthetic_pairs 400 >data.tsv
-awk -F'\t' '{ n = split($1, w, " "); for (i = 0; i < n; i++) printf "%s%d-%d", i ? " " : "", i, n - 1 - i; print "" }' \
-    data.tsv >links
+synthetic_links data.tsv >links
 train() { # OUT OPTION...
     out=$1
     shift

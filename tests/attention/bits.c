@@ -234,31 +234,11 @@ enum { CHOICES = sizeof choices / sizeof *choices };
 static void threads_and_instruction_sets(void **state)
 {
     (void)state;
-    const int threads[] = {1, 2, 3, 7};
-    rapt_isa sets[EQUAL_SETS], used = rapt_isa_used();
-    int count = equal_sets("attention/bits, instruction sets", sets);
     for (int c = 0; c < CHOICES; c++) {
         struct trial x = make_trial(choices + c, (uint64_t)c);
-        float *first = NULL;
-        size_t n;
-        for (int e = 0; e < count; e++) {
-            assert_int_equal(rapt_isa_use(sets[e]), RAPT_OK);
-            for (int i = 0; i < 4; i++) {
-                x.a.threads = threads[i];
-                float *now = results(&x, &n);
-                if (first && !same_bits(first, now, n))
-                    fail_msg("choice %d: %s with %d threads differs", c, rapt_isa_name(sets[e]),
-                             threads[i]);
-                if (first)
-                    free(now);
-                else
-                    first = now;
-            }
-        }
-        free(first);
+        assert_same_results(&x, choice_text(choices + c), NULL);
         drop_trial(&x);
     }
-    rapt_isa_use(used);
 }
 
 /* Computes rows [t, t + rows) of one sequence and head of x by themselves, with their visible

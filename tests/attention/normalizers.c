@@ -84,28 +84,14 @@ static void by_definition(void **state)
 static void same_bits_everywhere(void **state)
 {
     (void)state;
-    rapt_isa sets[EQUAL_SETS], used = rapt_isa_used();
-    int count = equal_sets("attention/normalizers, instruction sets", sets);
     for (int i = 0; i < CASES; i++) {
         const struct choice c = choice_of(i);
         struct trial x = make_one(i, &c);
-        float *first = NULL, *statistics = zeros(2 * x.nlse);
-        size_t n;
-        for (int run = 0; run < count * 4; run++) {
-            assert_int_equal(rapt_isa_use(sets[run / 4]), RAPT_OK);
-            x.a.threads = 1 + run % 4;
-            x.saved.statistics = run % 2 ? statistics : NULL;
-            float *now = results(&x, &n);
-            if (first && !same_bits(first, now, n)) fail_msg("%s: run %d", choice_text(&c), run);
-            if (first)
-                free(now);
-            else
-                first = now;
-        }
-        free(first), free(statistics);
+        float *statistics = zeros(2 * x.nlse);
+        assert_same_results(&x, choice_text(&c), statistics);
+        free(statistics);
         drop_trial(&x);
     }
-    rapt_isa_use(used);
 }
 
 static void set_numbers(struct trial *x, int array, float number)

@@ -65,27 +65,12 @@ static void by_definition(void **state)
 static void same_bits_everywhere(void **state)
 {
     (void)state;
-    rapt_isa sets[EQUAL_SETS], used = rapt_isa_used();
-    int count = equal_sets("attention/rotary, instruction sets", sets);
     for (int i = 0; i < CHOICES; i++) {
         struct choice c;
         struct trial x = make_one(i, &c);
-        float *first = NULL;
-        size_t n;
-        for (int run = 0; run < count * 3; run++) {
-            assert_int_equal(rapt_isa_use(sets[run / 3]), RAPT_OK);
-            x.a.threads = 1 + run % 3;
-            float *now = results(&x, &n);
-            if (first && !same_bits(first, now, n)) fail_msg("%s: run %d", choice_text(&c), run);
-            if (first)
-                free(now);
-            else
-                first = now;
-        }
-        free(first);
+        assert_same_results(&x, choice_text(&c), NULL);
         drop_trial(&x);
     }
-    rapt_isa_use(used);
 }
 
 /* ---- the angle of each pair ---- */

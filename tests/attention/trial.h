@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "oracle/attention.h"
+#include "skips.h"
 
 enum { NONE = 0, PER_BATCH = 1, PER_HEAD = 2, PER_ROW = 4, SHARED = 8 }; /* of mask and bias */
 
@@ -438,6 +439,33 @@ static inline bool same_bits(const float *x, const float *y, size_t n)
     for (size_t i = 0; i < n; i++)
         if (memcmp(x + i, y + i, sizeof *x) != 0 && !(isnan(x[i]) && isnan(y[i]))) return false;
     return true;
+}
+
+/* Fails unless forward and backward passes have the same bits on every instruction set of this
+   machine and for 1, 2, 3 and 7 threads. If `statistics` is not NULL, every other run saves them
+   there. */
+static inline void assert_same_results(struct trial *x, const char *name, float *statistics)
+{
+    static const int threads[] = {1, 2, 3, 7};
+    rapt_isa sets[EQUAL_SETS], used = rapt_isa_used();
+    int count = equal_sets("attention, instruction sets", sets);
+    float *first = NULL;
+    size_t n;
+    for (int run = 0; run < 4 * count; run++) {
+        const rapt_isa isa = sets[run / 4];
+        assert_int_equal(rapt_isa_use(isa), RAPT_OK);
+        x->a.threads = threads[run % 4];
+        if (statistics) x->saved.statistics = run % 2 ? statistics : NULL;
+        float *now = results(x, &n);
+        if (first && !same_bits(first, now, n))
+            fail_msg("%s: %s with %d threads differs", name, rapt_isa_name(isa), x->a.threads);
+        if (first)
+            free(now);
+        else
+            first = now;
+    }
+    free(first);
+    rapt_isa_use(used);
 }
 
 static inline const char *choice_text(const struct choice *c)

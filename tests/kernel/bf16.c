@@ -24,13 +24,6 @@ static const struct bf16_kernels *form_at(int *form)
     return NULL;
 }
 
-static float float_of(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 /* ---- the instruction, on single numbers ---- */
 
 struct vector { /* c, then the odd and the even products, and the result */
@@ -71,9 +64,10 @@ static void test_vectors(void **state)
     for (int i = 0; (k = form_at(&i)) != NULL;)
         for (size_t n = 0; n < sizeof vectors / sizeof *vectors; n++) {
             const struct vector *v = &vectors[n];
-            const float a[2] = {float_of((uint32_t)v->a0 << 16), float_of((uint32_t)v->a1 << 16)};
+            const float a[2] = {half_float_of((uint32_t)v->a0 << 16),
+                                half_float_of((uint32_t)v->a1 << 16)};
             uint32_t b[LANES] = {(uint32_t)v->b1 << 16 | v->b0}, bits;
-            float c = float_of(v->c);
+            float c = half_float_of(v->c);
             k->gemm(&(struct bf16_block){.rows = 1,
                                          .columns = 1,
                                          .depth = 2,
@@ -89,7 +83,7 @@ static void test_vectors(void **state)
             memcpy(&bits, &c, sizeof bits);
             if (bits != v->result)
                 fail_msg("%s: vector %zu gives %08x, not %08x", k->name, n, bits, v->result);
-            c = oracle_bf16_step(v->a0, v->b0, oracle_bf16_step(v->a1, v->b1, float_of(v->c)));
+            c = oracle_bf16_step(v->a0, v->b0, oracle_bf16_step(v->a1, v->b1, half_float_of(v->c)));
             assert_memory_equal(&c, &v->result, sizeof c);
         }
 }
@@ -101,7 +95,7 @@ static void test_rounding(void **state)
     (void)state;
     for (uint32_t high = 0; high < 0x10000; high++)
         for (size_t i = 0; i < sizeof low / sizeof *low; i++) {
-            float x = float_of(high << 16 | low[i]);
+            float x = half_float_of(high << 16 | low[i]);
             if (bf16_round(x) != oracle_bf16(x))
                 fail_msg("%08x: %04x", high << 16 | low[i], bf16_round(x));
         }
@@ -117,9 +111,9 @@ static float any_float(uint64_t key, size_t i)
     double kind = uniform(key + 1, i);
     uint32_t bits = (uint32_t)(uniform(key, i) * 0x1p32);
     if (kind < 0.1) return special[bits % 12];
-    if (kind < 0.5) return float_of(bits);
+    if (kind < 0.5) return half_float_of(bits);
     uint32_t exponent = kind < 0.75 ? 61 + bits % 8 : 1 + bits % 30;
-    return float_of((bits & 0x807fffff) | exponent << 23);
+    return half_float_of((bits & 0x807fffff) | exponent << 23);
 }
 
 struct steps {
@@ -181,7 +175,7 @@ struct matrices { /* operands of a product, between fences */
 static int make(void **state)
 {
     struct matrices *m = calloc(1, sizeof *m);
-    m->a = fenced_make(2 * MAX_ROWS * MAX_DEPTH);
+    m->a = fenced_make(MAX_ROWS * MAX_DEPTH);
     m->b = fenced_make(MAX_COLUMNS * MAX_DEPTH);
     m->bias = fenced_make(MAX_COLUMNS);
     m->c = fenced_make((MAX_COLUMNS + LANES) * MAX_ROWS);
@@ -199,7 +193,7 @@ static int drop(void **state)
 
 struct shape {
     int rows, columns, depth;
-    int layout; /* rows of a are adjacent floats (0), or columns are (1), or neither (2) */
+    bool across; /* columns of a are adjacent floats, not rows */
     bool bias, add, special;
 };
 
@@ -210,13 +204,12 @@ static void check_shape(const struct matrices *m, const struct shape *s,
     const int rows = s->rows, columns = s->columns, depth = s->depth;
     const size_t a_size = (size_t)(rows * depth), b_size = (size_t)(columns * depth),
                  c_size = (size_t)(rows * columns);
-    float *a = fenced_floats(&m->a, a_size * (s->layout == 2 ? 2 : 1), true);
+    float *a = fenced_floats(&m->a, a_size, true);
     float *b = fenced_floats(&m->b, b_size, true), *c = fenced_floats(&m->c, c_size, true);
     float *bias = fenced_floats(&m->bias, (size_t)columns, true), want[MAX_ROWS * MAX_COLUMNS];
-    const int a_row = s->layout == 1 ? 1 : depth * (s->layout == 2 ? 2 : 1);
-    const int a_step = s->layout == 1 ? rows : s->layout == 2 ? 2 : 1;
+    const int a_row = s->across ? 1 : depth, a_step = s->across ? rows : 1;
     const ptrdiff_t panel = (ptrdiff_t)rapt__ceil_div(depth, 2) * LANES;
-    fill(a, a_size * (s->layout == 2 ? 2 : 1), -1, 1, 1), fill(b, b_size, -1, 1, 2);
+    fill(a, a_size, -1, 1, 1), fill(b, b_size, -1, 1, 2);
     fill(c, c_size, -1, 1, 3), fill(bias, (size_t)columns, -1, 1, 4);
     if (s->special) sprinkle(a, a_size, 5), sprinkle(b, b_size, 6), sprinkle(c, c_size, 7);
     for (int i = 0; i < rows * columns; i++)
@@ -252,7 +245,7 @@ static void test_shapes(void **state)
     for (int rows = 1; rows <= MAX_ROWS; rows++)
         for (int columns = 1; columns <= MAX_COLUMNS; columns += rows % 3 ? 5 : 3) {
             int i = rows * 41 + columns;
-            struct shape s = {rows,       columns,    depths[i % 9], i / 9 % 3,
+            struct shape s = {rows,       columns,    depths[i % 9], i / 9 % 2 == 0,
                               i % 2 == 0, i % 5 == 0, i % 7 == 0};
             for (int form = 0; (k = form_at(&form)) != NULL;) check_shape(*state, &s, k);
         }

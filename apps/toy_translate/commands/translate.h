@@ -12,7 +12,7 @@ enum { WINDOW = 1024 }; /* as many lines as the library translates at once */
 
 /* The beginnings of translations, lines of a file. */
 struct prefixes {
-    const char *name; /* of the file; NULL: there are none */
+    const char *name; /* name of the file, or NULL without --prefix */
     char *bytes;
     size_t size, at, lines;  /* lines: that prefixes_next has returned */
     rapt_text texts[WINDOW]; /* of the window */

@@ -133,7 +133,7 @@ static bool is_couple(const struct token_link *links, size_t count, size_t *cons
 }
 
 /* Chooses a word and its translation: those of a random link, or of the first after it whose words
-   are linked only to each other. Returns false if there is none. */
+   are linked only to each other. Returns false if the pair has no such words. */
 static bool choose_words(struct examples *examples, size_t index, struct random *random,
                          size_t words[2])
 {

@@ -29,7 +29,7 @@ static int unknown_kind(const char *name, const char *command, const char *optio
 {
     char *meant = suggest_choice(all_names, name);
     char *hint = meant != NULL ? xasprintf("; did you mean '%s'?", meant) : xasprintf(".");
-    int code = usage_error("%s: --%s: there is no noise named '%s'%s Choose from caps, title, "
+    int code = usage_error("%s: --%s: unknown noise '%s'%s Choose from caps, title, "
                            "typos, tags, no-end-punctuation, concat and all",
                            command, option, name, hint);
     free(hint);

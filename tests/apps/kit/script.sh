@@ -44,6 +44,14 @@ synthetic_pairs() {
         }
     }'
 }
+# synthetic_links FILE: prints the word alignments of such pairs.
+synthetic_links() {
+    awk -F'\t' '{
+        n = split($1, w, " ")
+        for (i = 0; i < n; i++) printf "%s%d-%d", i ? " " : "", i, n - 1 - i
+        print ""
+    }' "$1"
+}
 # piece TEXT TYPE: prints a piece of a SentencePiece model as bytes of its protobuf; all pieces have the same
 # score.
 byte() {
