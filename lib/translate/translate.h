@@ -183,7 +183,7 @@ struct window {
     int first;    /* the current batch begins with order[first] */
     bool stopped; /* a callback of the search has asked to stop */
     struct sentence sentences[WINDOW];
-    struct sentence *order[WINDOW]; /* sentences in descending order of length */
+    struct sentence *order[WINDOW]; /* sentences from long to short (window.c) */
     int32_t *ids;                   /* source tokens */
     size_t *ends;   /* offset in its text of the end of each source token; NULL if alignments
                        are not wanted */

@@ -14,14 +14,16 @@ static int searches_of(const struct window *w)
     return w->job->options.temperature > 0 ? w->job->options.nbest : 1;
 }
 
-/* Orders sentences from long to short, and those of equal length by index. Those with terms follow
-   the others, and those without tokens come last. */
+/* Orders sentences from long to short, first by the limits of their translations, which a batch
+   takes from its first sentence, and those of equal length by index. Those with terms follow the
+   others, and those without tokens come last. */
 static int by_length(const void *context, const void *x, const void *y)
 {
     (void)context;
     const struct sentence *a = *(struct sentence *const *)x, *b = *(struct sentence *const *)y;
     const bool terms_a = a->term_count > 0, terms_b = b->term_count > 0;
     if (a->count > 0 && b->count > 0 && terms_a != terms_b) return terms_a - terms_b;
+    if (a->limit != b->limit) return a->limit > b->limit ? -1 : 1;
     if (a->count != b->count) return a->count > b->count ? -1 : 1;
     return a->number - b->number;
 }
@@ -374,8 +376,8 @@ static rapt_status translate_batch(struct window *w, int first, int n, rapt_mess
 }
 
 /* Translates sentence order[at] again, under constraints that exclude the faults of its best
-   translation. Keeps the results if the new best translation has no fault and, unless the old one
-   was truncated, is not truncated either. */
+   translation. Keeps the results if the new best translation has no fault, no fewer terms and,
+   unless the old one was truncated, is not truncated either. */
 static rapt_status mend(struct window *w, int at, rapt_message *why)
 {
     struct sentence *s = w->order[at];

@@ -246,6 +246,31 @@ static void test_options(void **state)
     rapt_glossary_free(g);
 }
 
+/* A short source whose term is long may have more tokens than a longer source of its batch. */
+static void test_long_term(void **state)
+{
+    (void)state;
+    rapt_glossary *g = glossary_of("cat\tx\ncats\tabcdefghijklmnopqrstuvwxyz 0123456789\n");
+    for (int mend = 0; mend < 2; mend++) {
+        rapt_translator_options made = {
+            .size = sizeof made, .nbest = NBEST, .batch = TEXTS, .max_length_factor = 1};
+        const rapt_translate_call call = {
+            .size = sizeof call, .glossary = g, .mend = mend, .alignments = 1};
+        rapt_translator *t = small_translator_make("glossary", 2 * POSITIONS, &made);
+        made.batch = 1;
+        rapt_translator *single = small_translator_make("glossary", 2 * POSITIONS, &made);
+        struct all all, one;
+        translate(t, &call, &all);
+        translate(single, &call, &one);
+        assert_memory_equal(&all, &one, sizeof all);
+        assert_int_equal(all.found[6][0].terms, 1);
+        assert_int_equal(all.found[6][0].met, 1);
+        rapt_translator_free(single);
+        rapt_translator_free(t);
+    }
+    rapt_glossary_free(g);
+}
+
 /* A target that the vocabulary cannot spell is a term that is not met. Its words have blanks
    between them, so every token is a word. */
 static void test_lists(void **state)
@@ -343,6 +368,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_terms),  cmocka_unit_test(test_scores),
         cmocka_unit_test(test_opaque), cmocka_unit_test(test_options),
-        cmocka_unit_test(test_lists),  cmocka_unit_test(test_real)};
+        cmocka_unit_test(test_lists),  cmocka_unit_test(test_long_term),
+        cmocka_unit_test(test_real)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
