@@ -84,7 +84,7 @@ typedef struct rapt_train_options { /* size-first, see base.h */
     float ffn_dropout;       /* fraction of hidden units of feed-forward layers dropped, same
                                 range */
     rapt_products products;  /* default: built-in */
-    uint64_t seed;           /* seed of dropout and of sampled keys */
+    uint64_t seed;           /* seed of dropout, sampled keys and adapters */
     /* If nonzero, targets are y1 .. yn, and the library adds begin and end to each of them. If 0,
        the caller adds these tokens, and the fields begin and end must be 0. The library cannot
        detect their absence, but a model trained without them never learns to predict the first

@@ -147,10 +147,10 @@ static rapt_status write_vocabulary(const struct exporting *e, const rapt_tokeni
                                     const struct marian_names *names, int side)
 {
     const char *list = names->lists[side];
-    bool is_pieces;
-    rapt_status status = rapt__export_is_pieces(e, t, &is_pieces);
+    bool is_pieces = true; /* without a list, it was checked before */
+    rapt_status status = list ? rapt__export_is_pieces(e, t, &is_pieces) : RAPT_OK;
     if (status) return status;
-    if (is_pieces || !list) return rapt__export_pieces(e, t, names->pieces[side]);
+    if (is_pieces) return rapt__export_pieces(e, t, names->pieces[side]);
     return write_list(e, t, list, side == MARIAN_TARGET ? "target.spm" : "source.spm");
 }
 

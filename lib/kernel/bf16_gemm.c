@@ -42,8 +42,8 @@ static inline float bf16_flush(float x)
 
 /* Computes step(a, b, c) of bf16.h. If the fused multiply-add returns at most 2^-126, it may have
    rounded to a multiple of 2^-149 instead of 24 bits. The sum in double precision then tells what
-   24 bits give: a value that is at least half a unit below 2^-126 becomes zero. Near that bound the
-   sum has at most 27 bits, so it is exact. */
+   24 bits give: a value that is more than half a unit below 2^-126 becomes zero. A product has 16
+   bits, so a sum near that bound has at most 41 bits and is exact. */
 static float bf16_step(float a, float b, float c)
 {
     a = bf16_flush(a), b = bf16_flush(b), c = bf16_flush(c);

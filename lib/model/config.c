@@ -129,15 +129,12 @@ static rapt_status check_differential(const rapt_config *c, rapt_message *why)
     if (K % 2 != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "differential needs heads of an even width, but their width is %d", K);
-    if (rapt__normalizer_is_hard(c->self_normalizer) ||
-        (cross && rapt__normalizer_is_hard(c->cross_normalizer)))
+    const bool self = rapt__normalizer_is_hard(c->self_normalizer);
+    if (self || (cross && rapt__normalizer_is_hard(c->cross_normalizer)))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "differential subtracts weights, but %s is %s, which chooses one key",
-                          rapt__normalizer_is_hard(c->self_normalizer) ? "self_normalizer"
-                                                                       : "cross_normalizer",
-                          rapt_normalizer_name(rapt__normalizer_is_hard(c->self_normalizer)
-                                                   ? c->self_normalizer
-                                                   : c->cross_normalizer));
+                          self ? "self_normalizer" : "cross_normalizer",
+                          rapt_normalizer_name(self ? c->self_normalizer : c->cross_normalizer));
     return RAPT_OK;
 }
 

@@ -48,8 +48,8 @@ rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int
         if (metadata[i].value) size += strlen(metadata[i].key) + strlen(metadata[i].value) + 2;
     rapt_metadata *all = rapt__alloc(&m->allocator, size);
     if (!all) return RAPT_NO_MEMORY;
-    rapt__free(&m->allocator, m->notes.pairs, m->notes.size);
-    m->notes.pairs = all, m->notes.size = size, m->notes.count = 0;
+    struct model_notes unused = m->notes; /* the entries may point into it */
+    m->notes = (struct model_notes){.pairs = all, .size = size};
     char *at = (char *)(all + count);
     for (int i = 0; i < count; i++) {
         if (!metadata[i].value) continue;
@@ -59,7 +59,14 @@ rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int
         memcpy(at + key_size, metadata[i].value, value_size);
         at += key_size + value_size;
     }
-    return rapt__scales_index(m);
+    rapt_status status = rapt__scales_index(m);
+    if (status) {
+        const struct model_notes before = unused;
+        unused = m->notes, m->notes = before;
+    }
+    rapt__free(&m->allocator, unused.pairs, unused.size);
+    rapt__free(&m->allocator, unused.scale_lines, unused.scale_count * sizeof(size_t));
+    return status;
 }
 
 static bool given(const rapt_metadata *metadata, int count, const char *key)
@@ -72,21 +79,15 @@ static bool given(const rapt_metadata *metadata, int count, const char *key)
 rapt_status rapt__metadata_replace(rapt_model *m, const char *key, const char *value)
 {
     const rapt_metadata pair = {key, value};
-    const struct model_notes before = m->notes;
-    size_t bytes = ((size_t)before.count + 1) * sizeof(rapt_metadata);
+    size_t bytes = ((size_t)m->notes.count + 1) * sizeof(rapt_metadata);
     rapt_metadata *all = rapt__alloc(&m->allocator, bytes);
     if (!all) return RAPT_NO_MEMORY;
     int count = 0;
-    for (int i = 0; i < before.count; i++)
-        if (!given(&pair, 1, before.pairs[i].key)) all[count++] = before.pairs[i];
+    for (int i = 0; i < m->notes.count; i++)
+        if (!given(&pair, 1, m->notes.pairs[i].key)) all[count++] = m->notes.pairs[i];
     all[count++] = pair;
-    m->notes = (struct model_notes){.count = 0};
     rapt_status status = rapt__metadata_set(m, all, count);
     rapt__free(&m->allocator, all, bytes);
-    struct model_notes unused = before;
-    if (status) unused = m->notes, m->notes = before;
-    rapt__free(&m->allocator, unused.pairs, unused.size);
-    rapt__free(&m->allocator, unused.scale_lines, unused.scale_count * sizeof(size_t));
     return status;
 }
 

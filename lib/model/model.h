@@ -143,10 +143,9 @@ size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch,
 /* Copies the metadata of a file, except the library's own entries, to a model that has none yet. */
 rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file);
 /* Replaces the metadata with the given entries, in this order, leaving out those whose value is
-   NULL. */
+   NULL. The entries may be those of m. After RAPT_NO_MEMORY, the metadata are unchanged. */
 rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int count);
-/* Replaces or adds one entry, or removes it if value is NULL. Returns RAPT_NO_MEMORY if an
-   allocation fails, and the metadata are then unchanged. */
+/* Replaces or adds one entry, or removes it if value is NULL, in the same way. */
 rapt_status rapt__metadata_replace(rapt_model *m, const char *key, const char *value);
 /* Returns RAPT_BAD_ARGUMENT if a caller may not pass these entries: if a key is NULL, given twice
    or reserved for the library. */

@@ -50,8 +50,11 @@ void rapt__sublayer_project_backward(const struct exec_context *c, const struct 
 struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *kv, float *values)
 {
     ptrdiff_t K = rapt__head_width(c), Q = c->heads * K, G = rapt__key_heads(c) * K;
-    struct heads h = {q, q + Q, q + Q + G, Q + 2 * G, Q + 2 * G, Q + 2 * G};
-    if (cross) h = (struct heads){q, kv, kv ? kv + G : NULL, Q, 2 * G, 2 * G};
+    struct heads h;
+    if (cross)
+        h = (struct heads){q, kv, kv ? kv + G : NULL, Q, 2 * G, 2 * G}; /* q or kv may be NULL */
+    else
+        h = (struct heads){q, q + Q, q + Q + G, Q + 2 * G, Q + 2 * G, Q + 2 * G};
     if (values) h.v = values, h.v_row = 2 * G;
     return h;
 }

@@ -67,13 +67,13 @@ void rapt__difference_forward(const struct exec_context *c, const struct differe
     size_t begin, end, heads = (size_t)d->heads, width = (size_t)d->width;
     while (rapt__team_part(c->team, (size_t)rows, 1, &begin, &end))
         for (size_t h = begin * heads; h < end * heads; h++) {
+            float *to = y + h * width;
             size_t second, first = maps_of(d, h, &second);
-            for (size_t i = 0; i < width; i++)
-                y[h * width + i] = maps[first + i] - lambda * maps[second + i];
+            for (size_t i = 0; i < width; i++) to[i] = maps[first + i] - lambda * maps[second + i];
+            rapt__head_norm_one(c, &norm, rows, h / heads, h % heads, y, raw, inverse);
+            for (size_t i = 0; i < width; i++) to[i] *= 1 - d->initial;
         }
     rapt__team_barrier(c->team);
-    rapt__head_norm_forward(c, &norm, rows, y, raw, inverse);
-    scale_rows(c, d, rows, y);
 }
 
 /* Adds the gradients of the vectors, given that of lambda. */

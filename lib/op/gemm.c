@@ -23,3 +23,13 @@ void rapt__gemm(const struct exec_context *exec, const struct gemm *g)
     else
         rapt__gemm_builtin(exec, g);
 }
+
+void rapt__gemm_activate(const struct exec_context *exec, const struct gemm *g, const float *c,
+                         int rows, int columns)
+{
+    if (g->activation == ACTIVATION_NONE) return;
+    float *out = g->activated + (c - g->c);
+    for (int r = 0; r < rows; r++)
+        exec->kernels->activate(g->activation, c + r * g->c_row, out + r * g->c_row,
+                                (size_t)columns);
+}

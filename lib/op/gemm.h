@@ -38,6 +38,10 @@ void rapt__gemm_openblas(const struct exec_context *exec, const struct gemm *g);
 /* Returns true if OpenBLAS is loaded and worth its overhead for this shape. */
 bool rapt__gemm_openblas_serves(const struct gemm *g);
 
+/* Applies the activation of g, if there is one, to finished sums at c, which is within g->c. */
+void rapt__gemm_activate(const struct exec_context *exec, const struct gemm *g, const float *c,
+                         int rows, int columns);
+
 /* ---- gemm_plan.c: decides what the built-in product copies and how it is divided ---- */
 enum {
     GEMM_UNIT_ROWS = 52,   /* maximum number of rows of a unit */

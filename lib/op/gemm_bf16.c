@@ -85,11 +85,7 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
         .bias = add || !g->bias ? NULL : g->bias + b->column + panel * LANES,
     };
     rapt__bf16_kernels(exec->kernels->isa)->gemm(&p);
-    if (g->activation == ACTIVATION_NONE || b->k + b->depth < g->depth) return;
-    float *out = g->activated + (p.c - g->c);
-    for (int r = 0; r < p.rows; r++)
-        exec->kernels->activate(g->activation, p.c + r * p.c_row, out + r * p.c_row,
-                                (size_t)p.columns);
+    if (b->k + b->depth == g->depth) rapt__gemm_activate(exec, g, p.c, p.rows, p.columns);
 }
 
 /* Runs one phase: packs the block `next` and multiplies the block `now`. Either may be empty. */

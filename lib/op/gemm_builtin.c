@@ -79,11 +79,7 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
         exec->kernels->gemm(&p);
         k += step;
     } while (k < b->depth);
-    if (g->activation == ACTIVATION_NONE || b->k + b->depth < g->depth) return;
-    float *out = g->activated + (p.c - g->c);
-    for (int r = 0; r < p.rows; r++)
-        exec->kernels->activate(g->activation, p.c + r * p.c_row, out + r * p.c_row,
-                                (size_t)p.columns);
+    if (b->k + b->depth == g->depth) rapt__gemm_activate(exec, g, p.c, p.rows, p.columns);
 }
 
 /* Returns block number `index` of a packed b. Blocks advance along the depth first. After the last

@@ -11,20 +11,24 @@
 
 enum { CHUNK_ROWS = 64 };
 
+void rapt__head_norm_one(const struct exec_context *c, const struct head_norm *n, int rows,
+                         size_t row, size_t head, float *x, float *raw, float *inverse)
+{
+    size_t width = (size_t)n->width, at = row * (size_t)n->row + head * width;
+    float mean, by;
+    if (raw) memcpy(raw + at, x + at, width * sizeof *x);
+    c->kernels->norm_row(x + at, n->gain, NULL, n->epsilon, n->width, x + at, &mean, &by);
+    if (inverse) inverse[head * (size_t)rows + row] = by;
+}
+
 void rapt__head_norm_forward(const struct exec_context *c, const struct head_norm *n, int rows,
                              float *x, float *raw, float *inverse)
 {
-    size_t begin, end, width = (size_t)n->width;
+    size_t begin, end;
     while (rapt__team_part(c->team, (size_t)rows, 1, &begin, &end))
         for (size_t r = begin; r < end; r++)
-            for (size_t h = 0; h < (size_t)n->heads; h++) {
-                size_t at = r * (size_t)n->row + h * width;
-                float mean, by;
-                if (raw) memcpy(raw + at, x + at, width * sizeof *x);
-                c->kernels->norm_row(x + at, n->gain, NULL, n->epsilon, n->width, x + at, &mean,
-                                     &by);
-                if (inverse) inverse[h * (size_t)rows + r] = by;
-            }
+            for (size_t h = 0; h < (size_t)n->heads; h++)
+                rapt__head_norm_one(c, n, rows, r, h, x, raw, inverse);
     rapt__team_barrier(c->team);
 }
 

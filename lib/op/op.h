@@ -224,6 +224,9 @@ struct head_norm {
    root mean squares. Both may be NULL. */
 void rapt__head_norm_forward(const struct exec_context *c, const struct head_norm *n, int rows,
                              float *x, float *raw, float *inverse);
+/* Does this for one head of one row, in one thread and without a barrier. */
+void rapt__head_norm_one(const struct exec_context *c, const struct head_norm *n, int rows,
+                         size_t row, size_t head, float *x, float *raw, float *inverse);
 /* Replaces d, the gradient of the result, with the gradient of x, and adds the gradient of the gain
    to dgain. partial is workspace of rapt__head_norm_partial(rows, width) floats, shared by the
    team. */

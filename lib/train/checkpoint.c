@@ -286,6 +286,7 @@ static rapt_status load_staged(rapt_trainer *t, struct tensor_file *file, float 
     struct trainer_state state = t->state;
     struct saved_memory own[MEMORIES], read[MEMORIES];
     struct block_file blocks[BLOCKS];
+    state.lora_scale = 0; /* a checkpoint without the field has no adapters */
     rapt_status status = load_state(t, file, &state, why);
     if (status) return status;
     memory_of(t, own);

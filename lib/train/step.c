@@ -65,7 +65,8 @@ static struct adam_range try_all(const struct exec_context *c, struct step_work 
     }
     rapt__team_barrier(c->team);
     double merged = u->frozen_bound + (double)u->scale * u->rank * all.parameter * all.parameter;
-    if (u->base.count) all.parameter = merged < 1e37 ? merged : (double)INFINITY;
+    if (u->base.count)
+        all.parameter = merged < 1e37 ? fmax(all.parameter, merged) : (double)INFINITY;
     return all;
 }
 
@@ -128,7 +129,10 @@ rapt_status rapt__trainer_step(rapt_trainer *t, rapt_report *report, rapt_messag
                           "a parameter would become infinite or NaN: rate %g, epsilon %g, "
                           "weight_decay %g, norm of the gradient %g",
                           (double)rate, (double)o->epsilon, (double)o->weight_decay, w.norm);
-    t->model->bound = w.range.parameter, t->moment_bound = w.range.moment;
+    /* The range leaves out frozen parameters. */
+    const bool whole = t->tuning.moments.count == t->model->layout.count;
+    t->model->bound = whole ? w.range.parameter : (double)INFINITY;
+    t->moment_bound = w.range.moment;
     own.gradient_norm = w.norm;
     own.rate = (double)rate;
     own.step = ++t->state.steps;

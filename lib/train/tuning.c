@@ -142,6 +142,9 @@ void rapt__tuning_layout(rapt_trainer *t, struct arena *arena)
     u->scaled = rapt__arena_floats(arena, (size_t)u->rank, (size_t)u->side);
 }
 
+/* Mixed into the seed, so that adapters differ from the initial parameters of a model. */
+enum { ADAPTERS = 0x6c6f7261 };
+
 void rapt__tuning_begin(rapt_trainer *t)
 {
     struct tuning *u = &t->tuning;
@@ -151,7 +154,7 @@ void rapt__tuning_begin(rapt_trainer *t)
         memcpy(u->frozen + p->offset, w, rapt__parameter_floats(p) * sizeof *w);
     }
     rapt__tuning_bound(t);
-    rapt__parameters_init(&u->a, t->options.seed, u->adapters);
+    rapt__parameters_init(&u->a, rapt__mix(t->options.seed, ADAPTERS), u->adapters);
     t->state.lora_scale = u->scale;
 }
 

@@ -260,19 +260,16 @@ static bool next_match(const struct window *w, int number, size_t at, struct glo
     return false;
 }
 
-/* Appends terms for all matches in a text. */
-static rapt_status add_terms(struct window *w, const struct phrase_maker *m, struct sentence *s)
+/* Appends terms for all matches in a text, of which *match is the first. */
+static rapt_status add_terms(struct window *w, const struct phrase_maker *m, struct sentence *s,
+                             struct glossary_match *match)
 {
-    const rapt_glossary *g = w->job->options.glossary;
-    struct glossary_match match;
-    rapt_status status = RAPT_OK;
+    rapt_status status;
     s->term = m->store->count;
-    for (size_t at = 0;
-         !status && s->terms < RAPT_TERMS_MAX && next_match(w, s->number, at, &match);
-         at = match.end) {
+    do {
         s->terms++;
-        status = add_term(m, g, &match);
-    }
+        status = add_term(m, w->job->options.glossary, match);
+    } while (!status && s->terms < RAPT_TERMS_MAX && next_match(w, s->number, match->end, match));
     s->term_count = m->store->count - s->term;
     for (int i = s->term; i < m->store->count; i++) s->term_tokens += shortest_phrase(m->store, i);
     return status;
@@ -290,7 +287,7 @@ rapt_status rapt__window_terms(struct window *w, struct sentence *s, rapt_messag
         .t = t, .store = &w->memory.terms, .capacity = rapt_tokenizer_bound(t->target, FORM_BYTES)};
     m.ids = rapt__alloc(&t->allocator, m.capacity * sizeof *m.ids);
     m.ends = rapt__alloc(&t->allocator, m.capacity * sizeof *m.ends);
-    status = m.ids && m.ends ? add_terms(w, &m, s) : RAPT_NO_MEMORY;
+    status = m.ids && m.ends ? add_terms(w, &m, s, &match) : RAPT_NO_MEMORY;
     rapt__free(&t->allocator, m.ids, m.capacity * sizeof *m.ids);
     rapt__free(&t->allocator, m.ends, m.capacity * sizeof *m.ends);
     return status;
