@@ -79,7 +79,29 @@ static void softmax_layout(struct sublayer *u, const rapt_config *c, enum part p
     if (normalizes_hard(c, part)) u->chosen = rapt__arena_take(arena, rows * H, sizeof(int));
 }
 
-static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part part, bool cached,
+/* Lays out what the backward pass of attention needs in addition. */
+static void learning_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
+                            size_t source_rows, struct arena *arena)
+{
+    const bool cross = part == PART_CROSS;
+    size_t G, Q = query_elements(c, &G);
+    if (c->query_key_norm) {
+        u->raw_q = projections_of(c, part, rows, arena);
+        u->inverse_q = rapt__arena_floats(arena, rows, (size_t)rapt__maps(c));
+        u->inverse_k =
+            rapt__arena_floats(arena, cross ? source_rows : rows, (size_t)rapt__key_maps(c));
+        if (cross) u->raw_kv = rapt__arena_floats(arena, source_rows, 2 * G);
+    }
+    if (c->differential) {
+        u->raw_mixed = rapt__arena_floats(arena, rows, Q);
+        u->inverse_mixed = rapt__arena_floats(arena, rows, (size_t)c->heads);
+    }
+}
+
+/* What a sublayer is for: to translate with caches, for results only, or for a backward pass. */
+enum use { USE_CACHED, USE_FORWARD, USE_LEARNING };
+
+static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part part, enum use use,
                             size_t rows, size_t source_rows, struct arena *arena)
 {
     size_t D = (size_t)c->width, F = (size_t)c->ffn_width, G, Q = query_elements(c, &G);
@@ -100,7 +122,8 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part 
             u->gate = rapt__arena_floats(arena, rows, (size_t)rapt__gates(c));
             u->gated = rapt__arena_floats(arena, rows, Q);
         }
-        if (cached)
+        if (use == USE_LEARNING) learning_layout(u, c, part, rows, source_rows, arena);
+        if (use == USE_CACHED)
             cached_layout(u, c, part, rows, source_rows, arena);
         else
             softmax_layout(u, c, part, rows, arena);
@@ -113,44 +136,8 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part 
     u->saved.inverse = rapt__arena_floats(arena, rows, 1);
 }
 
-/* Lays out the memory for the backward pass of the norms of queries and keys: arrays for each
-   attention sublayer of a chain, whose parts repeat every n, and a workspace for all. */
-static void head_norms_layout(struct stack_memory *m, const rapt_config *c, const enum part *parts,
-                              int n, size_t rows, size_t source_rows, struct arena *arena)
-{
-    size_t G, H = (size_t)rapt__maps(c), key_heads = (size_t)rapt__key_maps(c);
-    query_elements(c, &G);
-    for (int i = 0; i < m->count; i++) {
-        struct sublayer counted = {0}, *u = m->sublayers ? &m->sublayers[i] : &counted;
-        enum part part = parts[i % n];
-        bool cross = part == PART_CROSS;
-        if (!cross && part != PART_SELF) continue;
-        u->raw_q = projections_of(c, part, rows, arena);
-        u->inverse_q = rapt__arena_floats(arena, rows, H);
-        u->inverse_k = rapt__arena_floats(arena, cross ? source_rows : rows, key_heads);
-        if (cross) u->raw_kv = rapt__arena_floats(arena, source_rows, 2 * G);
-    }
-}
-
-/* Lays out what the backward pass of differences needs, in the same way. */
-static void differential_layout(struct stack_memory *m, const rapt_config *c,
-                                const enum part *parts, int n, size_t rows, size_t source_rows,
-                                struct arena *arena)
-{
-    size_t G, Q = query_elements(c, &G);
-    for (int i = 0; i < m->count; i++) {
-        struct sublayer counted = {0}, *u = m->sublayers ? &m->sublayers[i] : &counted;
-        if (parts[i % n] != PART_CROSS && parts[i % n] != PART_SELF) continue;
-        u->raw_mixed = rapt__arena_floats(arena, rows, Q);
-        u->inverse_mixed = rapt__arena_floats(arena, rows, (size_t)c->heads);
-    }
-    m->dmaps = rapt__arena_floats(arena, rows, 2 * Q);
-    m->dvalues = rapt__arena_floats(arena, rapt__max_size(rows, source_rows), 2 * G);
-    m->dlambda = rapt__arena_floats(arena, rows, 1);
-}
-
-static void backward_layout(struct stack_memory *m, const rapt_config *c, const enum part *parts,
-                            int n, size_t rows, size_t source_rows, struct arena *arena)
+static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t rows,
+                            size_t source_rows, struct arena *arena)
 {
     size_t D = (size_t)c->width, G, Q = query_elements(c, &G);
     size_t unit = c->decoder_recurrence ? 3 * D : 0;
@@ -166,12 +153,15 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, const 
         m->dgate = rapt__arena_floats(arena, rows, (size_t)rapt__gates(c));
         m->dgated = rapt__arena_floats(arena, rows, Q);
     }
-    if (c->query_key_norm) head_norms_layout(m, c, parts, n, rows, source_rows, arena);
-    if (c->differential) differential_layout(m, c, parts, n, rows, source_rows, arena);
-    int longest = (int)rapt__max_size(rows, source_rows);
+    size_t longest = rapt__max_size(rows, source_rows);
+    if (c->differential) {
+        m->dmaps = rapt__arena_floats(arena, rows, 2 * Q);
+        m->dvalues = rapt__arena_floats(arena, longest, 2 * G);
+        m->dlambda = rapt__arena_floats(arena, rows, 1);
+    }
     if (c->query_key_norm || c->differential)
-        m->norm_partial =
-            rapt__arena_floats(arena, rapt__head_norm_partial(longest, rapt__head_width(c)), 1);
+        m->norm_partial = rapt__arena_floats(
+            arena, rapt__head_norm_partial((int)longest, rapt__head_width(c)), 1);
 }
 
 /* Returns a sublayer with memory only for the results from which attention weights can be computed
@@ -217,7 +207,7 @@ static void share_layout(struct stack_memory *m, const rapt_config *c, bool deco
 /* Lays out a chain of m->count sublayers, whose parts repeat every n. The first `own` of them get
    their own memory. */
 static void chain_layout(struct stack_memory *m, const rapt_config *c, const enum part *parts,
-                         int n, int own, bool cached, size_t rows, size_t source_rows,
+                         int n, int own, enum use use, size_t rows, size_t source_rows,
                          struct arena *arena)
 {
     size_t D = (size_t)c->width;
@@ -234,7 +224,7 @@ static void chain_layout(struct stack_memory *m, const rapt_config *c, const enu
     for (int i = 0; i < own; i++) {
         struct sublayer counted = {0}, *u = m->sublayers ? &m->sublayers[i] : &counted;
         *u = (struct sublayer){0};
-        sublayer_layout(u, c, parts[i % n], cached, rows, source_rows, arena);
+        sublayer_layout(u, c, parts[i % n], use, rows, source_rows, arena);
     }
 }
 
@@ -242,8 +232,8 @@ void rapt__layer_memory(struct stack_memory *m, const rapt_config *c, const enum
                         int count, int rows, int source_rows, struct arena *arena)
 {
     m->count = count;
-    chain_layout(m, c, parts, count, count, false, (size_t)rows, (size_t)source_rows, arena);
-    backward_layout(m, c, parts, count, (size_t)rows, (size_t)source_rows, arena);
+    chain_layout(m, c, parts, count, count, USE_LEARNING, (size_t)rows, (size_t)source_rows, arena);
+    backward_layout(m, c, (size_t)rows, (size_t)source_rows, arena);
 }
 
 void rapt__stack_layout(struct stack_memory *m, const rapt_config *c, bool decoder, int rows,
@@ -255,9 +245,10 @@ void rapt__stack_layout(struct stack_memory *m, const rapt_config *c, bool decod
         layers = decoder ? c->decoder_layers : c->encoder_layers;
     size_t R = (size_t)rows, S = (size_t)source_rows;
     m->count = n * layers;
-    chain_layout(m, c, parts, n, keep ? m->count : n, decoder && !keep, R, S, arena);
+    const enum use use = keep ? USE_LEARNING : decoder ? USE_CACHED : USE_FORWARD;
+    chain_layout(m, c, parts, n, keep ? m->count : n, use, R, S, arena);
     if (keep)
-        backward_layout(m, c, parts, n, R, S, arena);
+        backward_layout(m, c, R, S, arena);
     else
         share_layout(m, c, decoder, keeps == KEEPS_SELF, R, arena);
 }
