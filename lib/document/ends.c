@@ -34,29 +34,17 @@ struct languages rapt__languages(const char *code)
 
 /* ---- lists of words ---- */
 
-static bool list_has(const char *list, rapt_text word)
-{
-    while (list && *list) {
-        if (strncmp(list, word.bytes, word.size) == 0 &&
-            (list[word.size] == ' ' || !list[word.size]))
-            return true;
-        list = strchr(list, ' ');
-        list += list != NULL;
-    }
-    return false;
-}
-
 /* Returns true if the list has the word, either as it is or with its first letter in lower case. */
 static bool list_has_any_case(const char *list, rapt_text word)
 {
     char low[2 * WORD_LONGEST];
     size_t first = 0;
     if (word.size == 0 || word.size > WORD_LONGEST) return false;
-    if (list_has(list, word)) return true;
+    if (rapt__list_has(list, word, false)) return true;
     rapt__utf8_next(word.bytes, word.size, &first);
     size_t size = rapt__lower((rapt_text){word.bytes, first}, low);
     memcpy(low + size, word.bytes + first, word.size - first);
-    return list_has(list, (rapt_text){low, size + word.size - first});
+    return rapt__list_has(list, (rapt_text){low, size + word.size - first}, false);
 }
 
 enum list_kind { TITLES, OTHERS, NUMBERS, STARTERS };
@@ -66,7 +54,8 @@ static bool known(const struct languages *of, enum list_kind kind, rapt_text wor
     for (int i = 0; i < of->count; i++) {
         const struct language *l = of->list[i];
         const char *const lists[] = {l->titles, l->others, l->numbers, l->starters};
-        if (kind == STARTERS ? list_has(lists[kind], word) : list_has_any_case(lists[kind], word))
+        if (kind == STARTERS ? rapt__list_has(lists[kind], word, false)
+                             : list_has_any_case(lists[kind], word))
             return true;
     }
     return false;

@@ -139,8 +139,11 @@ bool rapt__tag_is_strict(rapt_text document, const struct tag *tag);
 /* Return true if two names are equal, ignoring the case of ASCII letters. */
 bool rapt__names_equal(rapt_text a, rapt_text b);
 bool rapt__same_name(rapt_text name, const char *word);
-/* Returns true if the name is in a list of words, which are separated by single spaces. */
-bool rapt__name_among(rapt_text name, const char *words);
+/* Returns true if a list has the word. `list` holds words separated by single spaces, or is NULL.
+   `any_case` ignores the case of ASCII letters. No list has an empty word. */
+bool rapt__list_has(const char *list, rapt_text word, bool any_case);
+/* Returns true if a list has the name, in any case. */
+bool rapt__name_among(rapt_text name, const char *names);
 /* Decodes the character reference at document[at]. Returns its size, or 0 if there is none.
    Sets *code to 0 if the name is unknown or the number is not a printable character. */
 size_t rapt__reference_read(rapt_text document, size_t at, bool xml, uint32_t *code);

@@ -209,18 +209,23 @@ bool rapt__same_name(rapt_text name, const char *word)
     return rapt__names_equal(name, (rapt_text){word, strlen(word)});
 }
 
-bool rapt__name_among(rapt_text name, const char *words)
+bool rapt__list_has(const char *list, rapt_text word, bool any_case)
 {
-    while (words && *words) {
+    while (list) {
         size_t i = 0;
-        while (i < name.size && words[i] && words[i] != ' ' &&
-               lower(name.bytes[i]) == lower(words[i]))
+        while (i < word.size && list[i] &&
+               (list[i] == word.bytes[i] || (any_case && lower(list[i]) == lower(word.bytes[i]))))
             i++;
-        if (i == name.size && (words[i] == ' ' || !words[i])) return true;
-        words = strchr(words + i, ' ');
-        words += words != NULL;
+        if (i == word.size && i > 0 && (list[i] == ' ' || !list[i])) return true;
+        const char *space = strchr(list + i, ' ');
+        list = space ? space + 1 : NULL;
     }
     return false;
+}
+
+bool rapt__name_among(rapt_text name, const char *names)
+{
+    return rapt__list_has(names, name, true);
 }
 
 /* ---- character references ---- */

@@ -89,7 +89,10 @@ static inline bool join(struct joined *j, const char *name, int column)
     for (ssize_t size; (size = getline(&line, &capacity, file)) > 0;) {
         char *from = line, *end = NULL;
         line[strcspn(line, "\r\n")] = 0;
-        for (int i = 0; i < column && from; i++) from = strchr(from, '\t'), from += from != NULL;
+        for (int i = 0; i < column && from; i++) {
+            from = strchr(from, '\t');
+            if (from) from++;
+        }
         if (!from) continue;
         end = strchr(from, '\t');
         add_sentence(j, (rapt_text){from, end ? (size_t)(end - from) : strlen(from)});
