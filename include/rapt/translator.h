@@ -298,7 +298,9 @@ enum {
                                the translation has more than 2 n + 8 tokens and more than
                                min_length */
     RAPT_FAULT_EMPTY = 4,   /* the translation has no tokens */
-    RAPT_FAULT_REMAINS = 8  /* the second search did not find a better translation */
+    RAPT_FAULT_REMAINS = 8, /* the second search did not find a better translation */
+    RAPT_FAULT_LOST = 16    /* the translation has an opaque part of its text less often than the
+                               text; only if rapt_translate_call.copy is set */
 };
 
 /* A translation. Its pointers are valid during the callback. Later versions may append fields. */
@@ -391,10 +393,10 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     uint64_t first; /* number of texts[0] for sampling, as if it were a part of a longer call */
     /* If nonzero, a sentence whose best translation has a fault is translated again under a
        constraint that excludes the fault: no sequence of 4 tokens occurs twice, the length limit
-       for short sources applies, or there is at least one token. The new translations replace the
-       old ones if the best of them has no fault, no fewer terms and, unless the best old one was
-       truncated, is not truncated either. A translation with a prefix is never too long or empty.
-       Cannot be combined with token. */
+       for short sources applies, or there is at least one token (see also copy). The new
+       translations replace the old ones if the best of them has no fault, no fewer terms and,
+       unless the best old one was truncated, is not truncated either. A translation with a prefix
+       is never too long or empty. Cannot be combined with token. */
     int mend;
     const rapt_glossary *glossary; /* used instead of that of the options; NULL changes nothing */
     /* [opaque_starts[count]] parts of the texts in which no term is looked for, such as addresses,
@@ -402,6 +404,11 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     const rapt_span *opaque;
     /* [count + 1] the index of the first part of each text; read if opaque is not NULL */
     const size_t *opaque_starts;
+    /* If nonzero, translations should contain the opaque parts as they are. Together with mend, a
+       sentence whose best translation lacks a part is translated again with its opaque parts as
+       terms (see glossary). Parts that the target's tokenizer cannot spell are not looked for.
+       Ignored if temperature is above 0. */
+    int copy;
 } rapt_translate_call;
 
 /* Translates like rapt_translate_many, but with the settings in call, which may be NULL. The

@@ -23,6 +23,35 @@ void rapt__call_release(rapt_translator *t, struct call_memory *m)
     *m = (struct call_memory){.outer = m->outer, .size = m->size};
 }
 
+/* Reallocates m->text for `size` bytes and a terminating 0. The contents are lost. */
+static rapt_status grow_text(const rapt_translator *t, struct call_memory *m, size_t size)
+{
+    size_t capacity = rapt__max_size(2 * m->text_size, size + 1);
+    char *text = rapt__alloc(&t->allocator, capacity);
+    if (!text) return RAPT_NO_MEMORY;
+    rapt__free(&t->allocator, m->text, m->text_size);
+    m->text = text;
+    m->text_size = capacity;
+    return RAPT_OK;
+}
+
+rapt_status rapt__call_text(const rapt_translator *t, struct call_memory *m, const int32_t *ids,
+                            size_t count, size_t *size)
+{
+    enum { USUAL = 255 };
+    rapt_status status = m->text ? RAPT_OK : grow_text(t, m, USUAL);
+    if (status) return status;
+    status = rapt_tokenizer_decode(t->target, ids, count, m->text, m->text_size - 1, size, NULL);
+    if (status == RAPT_BAD_ARGUMENT && *size >= m->text_size) {
+        status = grow_text(t, m, *size);
+        if (!status)
+            status =
+                rapt_tokenizer_decode(t->target, ids, count, m->text, m->text_size - 1, size, NULL);
+    }
+    if (!status) m->text[*size] = 0;
+    return status;
+}
+
 /* m need not be the first in the list: nested calls that a callback of this call made and left by
    longjmp precede it, and remain in the list. */
 void rapt__call_end(rapt_translator *t, struct call_memory *m)

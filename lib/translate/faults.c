@@ -1,5 +1,6 @@
-/* faults.c - finds faults that are visible in the tokens of a translation: loops, which weak models
-   often produce, too many tokens for a short source, and empty translations. */
+/* faults.c - finds faults of translations: loops, which weak models
+   often produce, too many tokens for a short source, empty translations, and parts of the source
+   that were not copied. */
 #include "translate/translate.h"
 
 enum {
@@ -36,16 +37,20 @@ static int short_limit(const struct window *w, const struct sentence *s)
                      w->job->options.min_length);
 }
 
-int rapt__faults_find(const struct window *w, const struct sentence *s, const int32_t *ids,
-                      int count)
+rapt_status rapt__faults_find(struct window *w, const struct sentence *s, const int32_t *ids,
+                              int count, int *faults)
 {
     const int limit = short_limit(w, s), times = repeats(ids, count, LOOP_TOKENS);
-    int faults = 0;
+    bool lost = false;
+    *faults = 0;
     if (times >= LOOP_TIMES && times > 2 * repeats(w->ids + s->start, s->count, 0))
-        faults |= RAPT_FAULT_REPEATS;
-    if (limit > 0 && count > limit) faults |= RAPT_FAULT_LONG;
-    if (!w->prefixes && count <= s->prefix_count) faults |= RAPT_FAULT_EMPTY;
-    return faults;
+        *faults |= RAPT_FAULT_REPEATS;
+    if (limit > 0 && count > limit) *faults |= RAPT_FAULT_LONG;
+    if (!w->prefixes && count <= s->prefix_count) *faults |= RAPT_FAULT_EMPTY;
+    if (!rapt__copies_wanted(w, s->number)) return RAPT_OK;
+    rapt_status status = rapt__copies_find(w, s->number, ids, count, &lost);
+    if (lost) *faults |= RAPT_FAULT_LOST;
+    return status;
 }
 
 struct constraint rapt__fault_constraint(const struct window *w, const struct sentence *s)

@@ -249,46 +249,74 @@ static int shortest_phrase(const struct term_store *s, int term)
 /* Finds the first match at or after `at` that has no byte in an opaque part of text `number`. */
 static bool next_match(const struct window *w, int number, size_t at, struct glossary_match *match)
 {
-    const rapt_translate_call *call = &w->job->call;
-    const size_t *starts = call->opaque ? call->opaque_starts + w->before + (size_t)number : NULL;
+    const struct opaque_parts opaque = rapt__window_parts(w, number);
+    if (!w->job->options.glossary) return false;
     while (rapt__glossary_next(w->job->options.glossary, w->texts[number], at, match)) {
-        size_t i = starts ? starts[0] : 0;
-        while (starts && i < starts[1] && call->opaque[i].end <= match->begin) i++;
-        if (!starts || i >= starts[1] || call->opaque[i].begin >= match->end) return true;
-        at = rapt__max_size(call->opaque[i].end, match->begin + 1);
+        size_t i = 0;
+        while (i < opaque.count && opaque.spans[i].end <= match->begin) i++;
+        if (i == opaque.count || opaque.spans[i].begin >= match->end) return true;
+        at = rapt__max_size(opaque.spans[i].end, match->begin + 1);
     }
     return false;
 }
 
-/* Appends terms for all matches in a text, of which *match is the first. */
-static rapt_status add_terms(struct window *w, const struct phrase_maker *m, struct sentence *s,
-                             struct glossary_match *match)
+/* Appends terms for all matches in the text of a sentence. */
+static rapt_status add_terms(struct window *w, const struct phrase_maker *m, struct sentence *s)
 {
-    rapt_status status;
-    s->term = m->store->count;
-    do {
+    struct glossary_match match = {.end = 0};
+    rapt_status status = RAPT_OK;
+    while (!status && s->terms < RAPT_TERMS_MAX && next_match(w, s->number, match.end, &match)) {
         s->terms++;
-        status = add_term(m, w->job->options.glossary, match);
-    } while (!status && s->terms < RAPT_TERMS_MAX && next_match(w, s->number, match->end, match));
-    s->term_count = m->store->count - s->term;
-    for (int i = s->term; i < m->store->count; i++) s->term_tokens += shortest_phrase(m->store, i);
+        status = add_term(m, w->job->options.glossary, &match);
+    }
     return status;
 }
 
-rapt_status rapt__window_terms(struct window *w, struct sentence *s, rapt_message *why)
+/* Appends terms for the opaque parts of a sentence that can be written by tokens. */
+static rapt_status add_copies(const struct window *w, const struct phrase_maker *m,
+                              const struct sentence *s)
+{
+    const struct opaque_parts opaque = rapt__window_parts(w, s->number);
+    rapt_status status = RAPT_OK;
+    for (size_t i = 0; i < opaque.count && !status; i++) {
+        const rapt_text part = rapt__part_text(w, s->number, opaque.spans[i]);
+        if (m->store->count - s->term >= RAPT_TERMS_MAX) break;
+        if (part.size > GLOSSARY_FORM) continue;
+        status = begin_term(m->store, &m->t->allocator);
+        if (!status) status = add_places(m, part);
+        if (!status && m->store->phrases > m->store->terms[m->store->count]) end_term(m->store);
+    }
+    return status;
+}
+
+/* Replaces the terms of a sentence by those of the glossary and, if `copies`, its opaque parts. */
+static rapt_status set_terms(struct window *w, struct sentence *s, bool copies, rapt_message *why)
 {
     rapt_translator *t = w->t;
-    struct glossary_match match;
-    if (!w->job->options.glossary) return RAPT_OK;
-    if (!next_match(w, s->number, 0, &match)) return RAPT_OK;
     rapt_status status = make_ready(t, why);
     if (status) return status;
     struct phrase_maker m = {
         .t = t, .store = &w->memory.terms, .capacity = rapt_tokenizer_bound(t->target, FORM_BYTES)};
     m.ids = rapt__alloc(&t->allocator, m.capacity * sizeof *m.ids);
     m.ends = rapt__alloc(&t->allocator, m.capacity * sizeof *m.ends);
-    status = m.ids && m.ends ? add_terms(w, &m, s, &match) : RAPT_NO_MEMORY;
+    s->term = m.store->count;
+    s->terms = s->term_tokens = 0;
+    status = m.ids && m.ends ? add_terms(w, &m, s) : RAPT_NO_MEMORY;
+    if (!status && copies) status = add_copies(w, &m, s);
+    s->term_count = m.store->count - s->term;
+    for (int i = s->term; i < m.store->count; i++) s->term_tokens += shortest_phrase(m.store, i);
     rapt__free(&t->allocator, m.ids, m.capacity * sizeof *m.ids);
     rapt__free(&t->allocator, m.ends, m.capacity * sizeof *m.ends);
     return status;
+}
+
+rapt_status rapt__window_terms(struct window *w, struct sentence *s, rapt_message *why)
+{
+    struct glossary_match match;
+    return next_match(w, s->number, 0, &match) ? set_terms(w, s, false, why) : RAPT_OK;
+}
+
+rapt_status rapt__window_copies(struct window *w, struct sentence *s, rapt_message *why)
+{
+    return set_terms(w, s, true, why);
 }

@@ -26,39 +26,6 @@ static bool found(const struct window *w, const struct sentence *s, int rank, ra
     return true;
 }
 
-/* Reallocates the window's text for `size` bytes and a terminating 0. The contents are lost. */
-static rapt_status grow_text(struct window *w, size_t size)
-{
-    size_t capacity = rapt__max_size(2 * w->memory.text_size, size + 1);
-    char *text = rapt__alloc(&w->t->allocator, capacity);
-    if (!text) return RAPT_NO_MEMORY;
-    rapt__free(&w->t->allocator, w->memory.text, w->memory.text_size);
-    w->memory.text = text;
-    w->memory.text_size = capacity;
-    return RAPT_OK;
-}
-
-/* Decodes the tokens of a translation into the window's text. */
-static rapt_status write_text(struct window *w, rapt_translation *out)
-{
-    enum { USUAL = 255 };
-    rapt_status status = w->memory.text ? RAPT_OK : grow_text(w, USUAL);
-    if (status) return status;
-    status = rapt_tokenizer_decode(w->t->target, out->target, (size_t)out->target_count,
-                                   w->memory.text, w->memory.text_size - 1, &out->size, NULL);
-    if (status == RAPT_BAD_ARGUMENT && out->size >= w->memory.text_size) {
-        status = grow_text(w, out->size);
-        if (!status)
-            status =
-                rapt_tokenizer_decode(w->t->target, out->target, (size_t)out->target_count,
-                                      w->memory.text, w->memory.text_size - 1, &out->size, NULL);
-    }
-    if (status) return status;
-    w->memory.text[out->size] = 0;
-    out->text = w->memory.text;
-    return RAPT_OK;
-}
-
 struct receiver {
     rapt_translation_fn *callback;
     void *user;
@@ -78,7 +45,10 @@ static rapt_status emit(struct window *w, const struct sentence *s, struct recei
         rapt_status status = RAPT_OK;
         if (s->count < 0) out.status = RAPT_BAD_ARGUMENT;
         if (s->count > 0 && !found(w, s, rank, &out)) continue;
-        if (s->count > 0) status = write_text(w, &out);
+        if (s->count > 0)
+            status =
+                rapt__call_text(w->t, &w->memory, out.target, (size_t)out.target_count, &out.size);
+        if (s->count > 0 && !status) out.text = w->memory.text;
         if (!status && out.alignment) status = rapt__words_fill(w, s, &out);
         if (status)
             return rapt__fail(why, status, "no memory to write the translation of texts[%zu]",
@@ -114,10 +84,9 @@ static rapt_status read_call(struct translate_job *job, const rapt_text *texts, 
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "token needs nbest 1, not %d, if temperature is above 0",
                           job->options.nbest);
-    if (!status && own->opaque && !own->opaque_starts)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "opaque_starts is NULL, but opaque is not");
     if (!status) status = rapt__languages_given(job->t, why);
     if (!status) status = rapt__texts_check("texts", texts, count, why);
+    if (!status) status = rapt__opaque_check(own, texts, count, why);
     if (!status && own->prefixes) status = rapt__texts_check("prefixes", own->prefixes, count, why);
     return status;
 }

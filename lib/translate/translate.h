@@ -2,8 +2,8 @@
    takes their defaults from the model's metadata. window.c translates a window of sentences at a
    time, which tokenize.c tokenizes; faults.c finds translations to search for again. words.c finds
    their words, and translate.c passes the translations to callbacks. score_texts.c scores given
-   translations. terms.c finds the terms of a glossary. call_memory.c manages the memory of
-   these calls. */
+   translations. terms.c finds the terms of a glossary, and copies.c parts of a text that its
+   translation lacks. call_memory.c manages the memory of these calls. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
 
@@ -72,6 +72,8 @@ struct sentence;
 void rapt__terms_free(struct term_store *store, const rapt_allocator *allocator);
 /* Finds the terms of sentence *s in its text. Makes the translator ready for terms if necessary. */
 rapt_status rapt__window_terms(struct window *w, struct sentence *s, rapt_message *why);
+/* Does the same, and makes terms of the opaque parts of the text. */
+rapt_status rapt__window_copies(struct window *w, struct sentence *s, rapt_message *why);
 /* Appends the terms of sentence *s to those of the batch. */
 rapt_status rapt__batch_terms(struct window *w, const struct sentence *s);
 
@@ -90,6 +92,9 @@ struct call_memory {
 /* Allocates `size` bytes that begin with an empty call_memory. Returns NULL if there is no
    memory. */
 struct call_memory *rapt__call_begin(rapt_translator *t, size_t size);
+/* Decodes target tokens into m->text, with a terminating 0. *size receives the bytes before it. */
+rapt_status rapt__call_text(const rapt_translator *t, struct call_memory *m, const int32_t *ids,
+                            size_t count, size_t *size);
 /* Frees everything that the call has allocated, except the struct. */
 void rapt__call_release(rapt_translator *t, struct call_memory *m);
 /* Frees everything that the call has allocated, including the struct, which is removed from the
@@ -216,10 +221,31 @@ rapt_status rapt__window_take_texts(struct window *w);
 rapt_status rapt__window_tokenize(struct window *w, int number, struct sentence *s,
                                   rapt_message *why);
 
+/* ---- copies.c: opaque parts of texts, which translations may have to contain ---- */
+struct opaque_parts {
+    const rapt_span *spans; /* [count] in ascending order */
+    size_t count;
+};
+/* Returns RAPT_BAD_ARGUMENT if opaque parts are not in order or not within their texts. */
+rapt_status rapt__opaque_check(const rapt_translate_call *call, const rapt_text *texts,
+                               size_t count, rapt_message *why);
+/* Returns the opaque parts of text `number`. */
+struct opaque_parts rapt__window_parts(const struct window *w, int number);
+rapt_text rapt__part_text(const struct window *w, int number, rapt_span part);
+/* Sets *spelled to true if the tokens of a text decode to the same text. */
+rapt_status rapt__spelled(const rapt_translator *t, const rapt_tokenizer *tokenizer, rapt_text text,
+                          bool *spelled);
+/* Returns true if translations of text `number` have to contain its opaque parts. */
+bool rapt__copies_wanted(const struct window *w, int number);
+/* Sets *lost to true if a translation of text `number` has some opaque part less often than the
+   text, although tokens can spell it. Overwrites w->memory.text. */
+rapt_status rapt__copies_find(struct window *w, int number, const int32_t *ids, int count,
+                              bool *lost);
+
 /* ---- faults.c ---- */
-/* Returns the faults, RAPT_FAULT_..., of a translation of *s. */
-int rapt__faults_find(const struct window *w, const struct sentence *s, const int32_t *ids,
-                      int count);
+/* Sets *faults to the faults, RAPT_FAULT_..., of a translation of *s. */
+rapt_status rapt__faults_find(struct window *w, const struct sentence *s, const int32_t *ids,
+                              int count, int *faults);
 /* Further limits on translations; 0 means none. max_length counts the end. */
 struct constraint {
     int max_length, min_length, no_repeat_ngram;

@@ -91,6 +91,15 @@ static int batch_from(const struct window *w, int first)
     return n;
 }
 
+/* Adds the record of a sentence that may be searched for again with its opaque parts as terms. */
+static void size_copies(const struct window *w, const struct sentence *s, struct sizes *z)
+{
+    const size_t beams = (size_t)rapt__max(w->t->session->limits.beams, TERM_BEAMS);
+    if (!rapt__copies_wanted(w, s->number)) return;
+    z->record = rapt__max_size(z->record, (size_t)s->limit * beams * (size_t)s->count);
+    z->parents = rapt__max_size(z->parents, ((size_t)s->limit + 1) * beams);
+}
+
 /* Returns the maximum of each size over the batches that will be searched. */
 static struct sizes sizes_of(const struct window *w)
 {
@@ -107,6 +116,7 @@ static struct sizes sizes_of(const struct window *w)
         z.source = rapt__max_size(z.source, tokens);
         z.target = rapt__max_size(z.target, sentences * nbest * length);
         if (!w->job->call.alignments) continue;
+        for (int i = at; i < at + n; i++) size_copies(w, w->order[i], &z);
         z.alignment = rapt__max_size(z.alignment, nbest * tokens * (length + 1));
         z.record = rapt__max_size(z.record, length * beams * tokens);
         z.parents = rapt__max_size(z.parents, (length + 1) * sentences * beams);
@@ -375,30 +385,58 @@ static rapt_status translate_batch(struct window *w, int first, int n, rapt_mess
     return status;
 }
 
-/* Translates sentence order[at] again, under constraints that exclude the faults of its best
-   translation. Keeps the results if the new best translation has no fault, no fewer terms and,
-   unless the old one was truncated, is not truncated either. */
-static rapt_status mend(struct window *w, int at, rapt_message *why)
+/* Searches again for sentence order[at], under constraints that exclude the faults of its best
+   translation. Sets *better to true if the new best translation has no fault, no fewer terms and,
+   unless the old one was truncated, is not truncated either. `copies` is the number of its terms
+   that are not of a glossary. */
+static rapt_status search_again(struct window *w, int at, int *longest, int copies, bool *better,
+                                rapt_message *why)
 {
-    struct sentence *s = w->order[at];
+    const struct sentence *s = w->order[at];
     const struct search_batch *b = &w->batch;
     const struct constraint more = rapt__fault_constraint(w, s);
-    const int longest = more.max_length > 0 ? rapt__min(s->limit, more.max_length) : s->limit;
+    int faults = 0;
+    *longest = more.max_length > 0 ? rapt__min(s->limit, more.max_length) : s->limit;
     session_of(w, s)->ended_only = more.max_length > 0;
-    rapt_status status = search_all(w, at, 1, longest, &more, why);
+    rapt_status status = search_all(w, at, 1, *longest, &more, why);
     session_of(w, s)->ended_only = false;
+    *better = false;
     if (status || w->stopped) return status;
     size_t best = 0;
     while (best + 1 < (size_t)w->job->options.nbest && rank_of(w, 0, best) > 0) best++;
     const size_t from = result_of(w, 0, best),
                  old = (size_t)s->number * (size_t)w->job->options.nbest;
-    const bool better = b->counts[from] >= 0 && (b->ended[from] || !w->ended[old]) &&
-                        b->met[from] >= w->met[old] &&
-                        !rapt__faults_find(w, s, b->out + from * (size_t)longest, b->counts[from]);
-    if (better)
+    if (b->counts[from] < 0 || (w->ended[old] && !b->ended[from]) ||
+        b->met[from] - copies < w->met[old])
+        return RAPT_OK;
+    status = rapt__faults_find(w, s, b->out + from * (size_t)*longest, b->counts[from], &faults);
+    *better = !status && faults == 0;
+    return status ? rapt__fail(why, status, "no memory for a translation") : RAPT_OK;
+}
+
+/* Translates sentence order[at], which has faults, again. Keeps the results if they are better. */
+static rapt_status mend(struct window *w, int at, rapt_message *why)
+{
+    struct sentence *s = w->order[at];
+    const struct sentence before = *s;
+    const size_t nbest = (size_t)w->job->options.nbest, old = (size_t)s->number * nbest;
+    rapt_message reason = {"no memory for the parts of a text"};
+    bool better = false;
+    int longest = 0;
+    rapt_status status = RAPT_OK;
+    if (s->faults & RAPT_FAULT_LOST) status = rapt__window_copies(w, s, &reason);
+    if (status) return rapt__fail(why, status, "%.300s", reason.text);
+    const int copies = s->term_count - before.term_count;
+    if (s->faults != RAPT_FAULT_LOST || copies > 0)
+        status = search_again(w, at, &longest, copies, &better, why);
+    if (status || w->stopped) return status;
+    if (better) {
         keep_results(w, s, 0, longest);
-    else
+        for (size_t i = 0; i < nbest; i++) w->met[old + i] = rapt__max(w->met[old + i] - copies, 0);
+    } else {
+        *s = before;
         s->faults |= RAPT_FAULT_REMAINS;
+    }
     return RAPT_OK;
 }
 
@@ -412,7 +450,8 @@ static rapt_status mend_all(struct window *w, rapt_message *why)
         struct sentence *s = w->order[at];
         const size_t best = (size_t)s->number * nbest;
         if (s->count <= 0 || w->counts[best] < 0) continue;
-        s->faults = rapt__faults_find(w, s, w->out + s->out, w->counts[best]);
+        status = rapt__faults_find(w, s, w->out + s->out, w->counts[best], &s->faults);
+        if (status) return rapt__fail(why, status, "no memory for a translation");
         if (s->faults) status = mend(w, at, why);
     }
     return status;

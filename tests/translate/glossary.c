@@ -201,7 +201,7 @@ static void test_opaque(void **state)
     rapt_glossary *g = glossary_of(glossary_text);
     rapt_translator *t = small_translator_make("glossary", POSITIONS, NULL);
     struct all all;
-    const rapt_span opaque[] = {{4, 7}, {0, 5}, {17, 18}, {21, 99}};
+    const rapt_span opaque[] = {{4, 7}, {0, 5}, {17, 18}, {21, 37}};
     const size_t starts[TEXTS + 1] = {0, 1, 1, 1, 1, 4, 4, 4, 4, 4};
     rapt_translate_call call = {
         .size = sizeof call, .glossary = g, .opaque = opaque, .opaque_starts = starts};
@@ -216,6 +216,19 @@ static void test_opaque(void **state)
     assert_int_equal(rapt_translate_many_with(t, texts, TEXTS, &call, take, &all, &why),
                      RAPT_BAD_ARGUMENT);
     assert_string_equal(why.text, "opaque_starts is NULL, but opaque is not");
+    const rapt_span wrong[] = {{4, 7}, {0, 5}, {4, 6}, {21, 37}}, late[] = {{4, 22}};
+    call.opaque_starts = starts;
+    call.opaque = wrong;
+    assert_int_equal(rapt_translate_many_with(t, texts, TEXTS, &call, take, &all, &why),
+                     RAPT_BAD_ARGUMENT);
+    assert_string_equal(why.text,
+                        "opaque[2] is bytes 4 to 6; it must follow the part before it and "
+                        "end within the 37 bytes of texts[4]");
+    call.opaque = late;
+    assert_int_equal(rapt_translate_many_with(t, texts, TEXTS, &call, take, &all, &why),
+                     RAPT_BAD_ARGUMENT);
+    assert_string_equal(why.text, "opaque[0] is bytes 4 to 22; it must follow the part before it "
+                                  "and end within the 20 bytes of texts[0]");
     rapt_translator_free(t);
     rapt_glossary_free(g);
 }
