@@ -91,7 +91,9 @@ typedef struct rapt_document_options { /* size-first, see base.h */
        of the words that come from it. These are URLs, e-mail addresses, names of files and hosts,
        names with underscores, placeholders (%s, %1$d, {name}, {{ name }}, ${name}), XML tags, code
        in backticks, numbers with units, amounts of money, emoji and other symbols. The model sees
-       this text, but at most the first 124 bytes of each. If nonzero, only matches of
+       this text, but at most the first 124 bytes of each, and if its vocabulary cannot spell the
+       text, a name such as X1 instead. A sentence whose translation lacks such a text is translated
+       again with the text as a term, see rapt_translate_call.copy. If nonzero, only matches of
        protected_patterns are protected. */
     int unprotected;
     size_t protected_pattern_count; /* length of protected_patterns */
@@ -102,8 +104,8 @@ typedef struct rapt_document_options { /* size-first, see base.h */
        The texts must remain valid during the call. May be NULL if the count is 0. */
     const rapt_text *protected_patterns;
     /* By default, sentences whose translation has a fault are translated again, as with
-       rapt_translate_call.mend, and `faults` of the translation is set. If nonzero, they are not
-       translated again. rapt_document_translate_with ignores this field. */
+       rapt_translate_call.mend and copy, and `faults` of the translation is set. If nonzero, they
+       are not translated again. rapt_document_translate_with ignores this field. */
     int unmended;
     /* Used as rapt_translate_call.glossary; terms within protected text and elements that are kept
        are not looked for. rapt_document_translate_with ignores this. */
@@ -144,9 +146,9 @@ typedef struct rapt_document_piece {
     /* In a sentence, the number of parts that must not change: protected text, and elements such as
        <code>. */
     int guards;
-    /* The number of these parts that were missing in the translation and were inserted next to the
-       words that are aligned to them. They replace such a word only if it spells most of the part
-       or is within the part's brackets, as {nome} is for {name}. All other words remain. */
+    /* The number of these parts that were still missing in the translation and were inserted next
+       to the words that are aligned to them. They replace such a word only if it spells most of the
+       part or is within the part's brackets, as {nome} is for {name}. All other words remain. */
     int restored;
 } rapt_document_piece;
 /* Receives a piece. A nonzero result stops the call, which then returns RAPT_OK. */
@@ -161,13 +163,18 @@ typedef rapt_status rapt_sentences_fn(void *user, const rapt_text *sentences, si
                                       rapt_take_fn *take, void *taker, rapt_message *why);
 /* Returns the size of the longest beginning of text that has at most `max` tokens. */
 typedef size_t rapt_fit_fn(void *user, rapt_text text, size_t max);
+/* Returns nonzero if the model can read a text and write it as it is. */
+typedef int rapt_spells_fn(void *user, rapt_text text);
 
 /* Translates the sentences of a document. */
 typedef struct rapt_document_engine { /* size-first, see base.h */
     size_t size;
     rapt_sentences_fn *translate; /* translates sentences; must not be NULL */
     rapt_fit_fn *fit;             /* NULL: every character is a token */
-    void *user;                   /* passed to both functions */
+    void *user;                   /* passed to all functions */
+    /* Protected text that the model cannot write is replaced by a name such as X1 before the
+       sentence is translated. NULL: the model can write every text. */
+    rapt_spells_fn *spells;
 } rapt_document_engine;
 
 /* Translates a document with a translator. The document is split into sentences, without the white

@@ -118,20 +118,19 @@ static rapt_status protect(struct document *d, struct window_part *p, rapt_span 
                                .base =
                                    p->is_held && !d->splitter.format->next ? p->held : text.begin};
     const rapt_text sentence = {p->is_held ? d->held.bytes + p->held : p->text.bytes, p->text.size};
-    size_t size = sentence.size;
+    struct buffer shown = {.allocator = &d->allocator};
     rapt_status status = rapt__guards_add(&g, sentence, &d->marks, p->marks);
     if (status || d->marks.count == p->marks) return status;
-    char *shorter = rapt__alloc(&d->allocator, sentence.size);
-    if (!shorter) return RAPT_NO_MEMORY;
-    if (rapt__guards_shorten(sentence, d->marks.items + p->marks, d->marks.count - p->marks,
-                             shorter, &size)) {
+    if (rapt__guards_show(&d->splitter.engine, sentence, d->marks.items + p->marks,
+                          d->marks.count - p->marks, &shown)) {
         p->is_held = true;
         p->held = d->held.size;
-        p->text.size = size;
-        rapt__buffer_add(&d->held, (rapt_text){shorter, size});
+        p->text.size = shown.size;
+        rapt__buffer_add(&d->held, (rapt_text){shown.bytes, shown.size});
     }
-    rapt__free(&d->allocator, shorter, sentence.size);
-    return d->held.failed ? RAPT_NO_MEMORY : RAPT_OK;
+    const bool failed = shown.failed || d->held.failed;
+    rapt__buffer_free(&shown);
+    return failed ? RAPT_NO_MEMORY : RAPT_OK;
 }
 
 static rapt_status add_part(struct document *d, struct passage part, rapt_message *why)

@@ -144,6 +144,7 @@ struct translator_engine {
     const rapt_glossary *glossary;
     struct opaque opaque; /* guards of the sentences that are translated next */
     uint64_t first;       /* number of the next sentence */
+    rapt_status failure;  /* of the last question about spelling; RAPT_OK if there was none */
     int32_t *ids;         /* [capacity] */
     size_t *ends;         /* [capacity] */
     size_t capacity;

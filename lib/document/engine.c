@@ -24,10 +24,12 @@ static rapt_status translate_sentences(void *user, const rapt_text *sentences, s
                                       .alignments = e->alignments,
                                       .first = e->first,
                                       .mend = e->mend,
+                                      .copy = e->mend,
                                       .glossary = e->glossary,
                                       .opaque = e->opaque.spans,
                                       .opaque_starts = e->opaque.starts};
     e->first += count;
+    if (e->failure) return rapt__fail(why, e->failure, "no memory for protected text");
     return rapt_translate_many_with(e->translator, sentences, count, &call, pass_on, &to, why);
 }
 
@@ -54,6 +56,17 @@ static size_t fit_tokens(void *user, rapt_text text, size_t max)
     if (!status) return head.size;
     /* Other failures are reported when the sentence is translated. */
     return status == RAPT_BAD_ARGUMENT && count > max ? e->ends[max - 1] : text.size;
+}
+
+/* Implements rapt_spells_fn. Remembers a failure for the next translation. */
+static int can_spell(void *user, rapt_text text)
+{
+    struct translator_engine *e = user;
+    bool read = false, written = false;
+    if (!e->failure) e->failure = rapt__spelled(e->translator, e->translator->source, text, &read);
+    if (!e->failure && read)
+        e->failure = rapt__spelled(e->translator, e->translator->target, text, &written);
+    return written;
 }
 
 /* Copies the caller's options, and limits max_length to the model's positions. */
@@ -87,8 +100,11 @@ rapt_status rapt__engine_open(struct translator_engine *e, rapt_translator *tran
     e->capacity = own->max_length > 0 ? (size_t)own->max_length : 1;
     e->ids = rapt__alloc(&translator->allocator, e->capacity * sizeof *e->ids);
     e->ends = rapt__alloc(&translator->allocator, e->capacity * sizeof *e->ends);
-    e->engine = (rapt_document_engine){
-        .size = sizeof e->engine, .translate = translate_sentences, .fit = fit_tokens, .user = e};
+    e->engine = (rapt_document_engine){.size = sizeof e->engine,
+                                       .translate = translate_sentences,
+                                       .fit = fit_tokens,
+                                       .user = e,
+                                       .spells = can_spell};
     if (e->ids && e->ends) return RAPT_OK;
     rapt__engine_close(e);
     return rapt__fail(why, RAPT_NO_MEMORY, "no memory to translate a document");
@@ -109,10 +125,8 @@ rapt_status rapt_document_translate(rapt_translator *translator, rapt_text docum
     if (!translator) return rapt__fail(why, RAPT_BAD_ARGUMENT, "translator is NULL");
     rapt_status status = rapt__engine_open(&e, translator, options, why);
     if (status) return status;
-    const bool glossary = e.options.glossary || translator->options.glossary;
-    status = rapt__document_translate(&e.engine, document, &e.options, false,
-                                      glossary ? &e.opaque : NULL, callback, user,
-                                      &translator->allocator, why);
+    status = rapt__document_translate(&e.engine, document, &e.options, false, &e.opaque, callback,
+                                      user, &translator->allocator, why);
     rapt__engine_close(&e);
     return status;
 }

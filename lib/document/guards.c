@@ -2,9 +2,10 @@
    translation. */
 #include "document/document.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { GUARD_TEXT = 124 }; /* bytes of a guard that the model sees */
+enum { GUARD_TEXT = 124 }; /* maximum number of bytes of a guard that the model sees */
 
 rapt_status rapt__marks_add(struct mark_list *list, const struct mark *mark)
 {
@@ -90,8 +91,10 @@ rapt_status rapt__guards_add(const struct guarding *g, rapt_text text, struct ma
     return status;
 }
 
-/* Returns the number of leading bytes of a guard that the model sees. */
-static size_t shown(rapt_text text, rapt_span guard)
+/* ---- what the model sees of a guard ---- */
+
+/* Returns the number of leading bytes of a guard that the model may see. */
+static size_t head_size(rapt_text text, rapt_span guard)
 {
     size_t size = guard.end - guard.begin;
     if (size <= GUARD_TEXT) return size;
@@ -100,24 +103,101 @@ static size_t shown(rapt_text text, rapt_span guard)
     return size;
 }
 
-bool rapt__guards_shorten(rapt_text text, struct mark *marks, size_t count, char *out, size_t *size)
+/* Copies text with a blank in place of each character that is white space. */
+static rapt_text with_blanks(rapt_text text, char *bytes)
 {
-    size_t at = 0, removed = 0;
-    *size = 0;
+    size_t size = 0;
+    for (size_t at = 0, next = 0; at < text.size; at = next) {
+        const bool space = rapt__utf8_space(rapt__utf8_next(text.bytes, text.size, &next));
+        const rapt_text from =
+            space ? (rapt_text){" ", 1} : (rapt_text){text.bytes + at, next - at};
+        memcpy(bytes + size, from.bytes, from.size);
+        size += from.size;
+    }
+    return (rapt_text){bytes, size};
+}
+
+static bool is_spaced_letter(uint32_t c)
+{
+    return rapt__in_word(c) && !rapt__is_unspaced(c);
+}
+
+/* Returns true if a letter or digit precedes or follows a guard. */
+static bool touches_word(rapt_text text, rapt_span guard)
+{
+    size_t start, next = guard.end;
+    if (guard.begin > 0 && is_spaced_letter(rapt__character_before(text, guard.begin, &start)))
+        return true;
+    return guard.end < text.size && is_spaced_letter(rapt__utf8_next(text.bytes, text.size, &next));
+}
+
+static bool contains(rapt_text text, rapt_text part)
+{
+    for (size_t at = 0; at + part.size <= text.size; at++)
+        if (memcmp(text.bytes + at, part.bytes, part.size) == 0) return true;
+    return false;
+}
+
+static bool spells(const rapt_document_engine *engine, rapt_text text)
+{
+    return !engine->spells || engine->spells(engine->user, text) != 0;
+}
+
+/* Returns what the model sees of a guard, which may be in bytes [GUARD_TEXT]: its beginning, or,
+   if the model cannot write that, the same with blanks or a name such as X1 that the text does not
+   have. *number is that of the last such name. */
+static rapt_text shown(const rapt_document_engine *engine, rapt_text text, rapt_span guard,
+                       int *number, char *bytes)
+{
+    const rapt_text head = {text.bytes + guard.begin, head_size(text, guard)};
+    rapt_text other;
+    if (spells(engine, head)) return head;
+    other = with_blanks(head, bytes);
+    if (other.size < head.size && spells(engine, other)) return other;
+    if (touches_word(text, guard)) return head;
+    do {
+        ++*number;
+        other = (rapt_text){bytes, (size_t)snprintf(bytes, GUARD_TEXT, "X%d", *number)};
+    } while (contains(text, other));
+    return spells(engine, other) ? other : head;
+}
+
+/* Returns true if a text has letters that are not in guards. */
+static bool has_other_letters(rapt_text text, const struct mark *marks, size_t count)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (marks[i].kind != MARK_GUARD) continue;
+        if (rapt__has_letters((rapt_text){text.bytes + at, marks[i].text.begin - at})) return true;
+        at = marks[i].text.end;
+    }
+    return rapt__has_letters((rapt_text){text.bytes + at, text.size - at});
+}
+
+bool rapt__guards_show(const rapt_document_engine *engine, rapt_text text, struct mark *marks,
+                       size_t count, struct buffer *out)
+{
+    size_t at = 0, shift = 0; /* modulo SIZE_MAX + 1 */
+    const size_t before = out->size;
+    int number = 0;
+    char bytes[GUARD_TEXT];
+    if (!has_other_letters(text, marks, count)) return false;
     for (size_t i = 0; i < count; i++) {
         struct mark *m = &marks[i];
         const rapt_span span = m->text;
-        const size_t end = m->kind == MARK_GUARD ? span.begin + shown(text, span) : span.end;
-        m->text = (rapt_span){span.begin - removed, end - removed};
-        if (end == span.end) continue;
-        memcpy(out + *size, text.bytes + at, end - at);
-        *size += end - at;
+        m->text = (rapt_span){span.begin + shift, span.end + shift};
+        if (m->kind != MARK_GUARD) continue;
+        const rapt_text see = shown(engine, text, span, &number, bytes);
+        if (see.bytes == text.bytes + span.begin && see.size == span.end - span.begin) continue;
+        rapt__buffer_add(out, (rapt_text){text.bytes + at, span.begin - at});
+        rapt__buffer_add(out, see);
         at = span.end;
-        removed += span.end - end;
+        m->text.end = m->text.begin + see.size;
+        shift += see.size - (span.end - span.begin);
     }
-    memcpy(out + *size, text.bytes + at, text.size - at);
-    *size += text.size - at;
-    return removed > 0;
+    if (out->size == before) return false;
+    rapt__buffer_add(out, (rapt_text){text.bytes + at, text.size - at});
+    return true;
 }
 
 rapt_status rapt__opaque_add(struct opaque *o, const struct mark *marks, size_t count,

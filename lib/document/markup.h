@@ -115,10 +115,11 @@ struct guarding {
 /* Adds guards for the protected text of a sentence, whose other marks begin at index `first`. */
 rapt_status rapt__guards_add(const struct guarding *g, rapt_text text, struct mark_list *list,
                              size_t first);
-/* Copies a text without the ends of long guards to out [text.size], and moves its marks. Returns
-   false if no guard is long; the copy then equals the text. */
-bool rapt__guards_shorten(rapt_text text, struct mark *marks, size_t count, char *out,
-                          size_t *size);
+/* Appends a text as the model sees it: without the ends of long guards, and with another text in
+   place of each guard that the model cannot write. Moves the marks. Returns false, and appends
+   nothing, if the model sees the text as it is. The text must not be in the buffer. */
+bool rapt__guards_show(const rapt_document_engine *engine, rapt_text text, struct mark *marks,
+                       size_t count, struct buffer *out);
 
 /* ---- tags.c: tags, comments and other markup of HTML and XML ---- */
 enum tag_kind { TAG_NONE, TAG_OPEN, TAG_CLOSE, TAG_EMPTY, TAG_OTHER };

@@ -49,7 +49,8 @@ static struct counts counts;
 struct clocks { /* seconds */
     double all;
     double model;  /* in the engine */
-    double fits;   /* in the tokenizer, to find how much of a long sentence may be translated */
+    double fits;   /* in the tokenizer, to find how much of a long sentence may be translated, and
+                      which protected text the model cannot write */
     double checks; /* in check_piece */
 };
 static struct clocks clocks;
@@ -162,6 +163,15 @@ static void check_tags(rapt_text document, rapt_text translation)
     free(target.items);
 }
 
+static int spells_timed(void *user, rapt_text text)
+{
+    const rapt_document_engine *engine = user;
+    const double start = seconds();
+    const int spells = !engine->spells || engine->spells(engine->user, text);
+    clocks.fits += seconds() - start;
+    return spells;
+}
+
 struct translation_of {          /* how documents are translated */
     rapt_translator *translator; /* NULL: by reversing their words */
     rapt_document_options options;
@@ -184,9 +194,13 @@ static void translate_real(const struct translation_of *how, rapt_text document,
         inner = e.engine;
         options = e.options;
     }
-    const rapt_document_engine engine = {
-        .size = sizeof engine, .translate = translate_timed, .fit = fit_timed, .user = &inner};
-    if (rapt_document_translate_with(&engine, document, &options, check_piece, run, NULL, &why))
+    const rapt_document_engine engine = {.size = sizeof engine,
+                                         .translate = translate_timed,
+                                         .fit = fit_timed,
+                                         .user = &inner,
+                                         .spells = spells_timed};
+    if (rapt__document_translate(&engine, document, &options, false,
+                                 how->translator ? &e.opaque : NULL, check_piece, run, NULL, &why))
         fail_msg("%s", why.text);
     if (how->translator) rapt__engine_close(&e);
     clocks.all += seconds() - start;

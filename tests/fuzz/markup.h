@@ -64,6 +64,15 @@ static inline rapt_status keep_markup(void *user, const rapt_text *texts, size_t
     return RAPT_OK;
 }
 
+/* A vocabulary that lacks some characters. */
+static inline int spell_markup(void *user, rapt_text text)
+{
+    (void)user;
+    for (size_t i = 0; i < text.size; i++)
+        if (strchr("@{`", text.bytes[i]) || (unsigned char)text.bytes[i] >= 0xC2) return 0;
+    return 1;
+}
+
 /* Calls see(user, mark) for the marks of a document, except line breaks. */
 static inline void each_mark(rapt_document_format format, rapt_text document,
                              void (*see)(void *, const struct mark *), void *user)
@@ -148,8 +157,11 @@ static inline void check_markup(rapt_document_format format, const uint8_t *byte
     struct counted counted = counted_by(input_hash(bytes, size), 30);
     const rapt_allocator allocator = counted_allocator(&counted);
     struct markup_seen seen = {.document = {exact, in.left}};
-    const rapt_document_engine engine = {
-        .size = sizeof engine, .translate = keeps ? keep_markup : reorder_sentences, .user = &how};
+    const rapt_document_engine engine = {.size = sizeof engine,
+                                         .translate = keeps ? keep_markup : reorder_sentences,
+                                         .user = &how,
+                                         .spells =
+                                             input_hash(bytes, size) & 1 ? spell_markup : NULL};
     rapt_message why = {""};
     rapt_status status = rapt__document_translate(&engine, seen.document, &options, rules, NULL,
                                                   see_markup, &seen, &allocator, &why);

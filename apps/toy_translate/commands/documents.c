@@ -44,8 +44,10 @@ static int write_piece(void *user, const rapt_document_piece *piece)
     if (piece->status != RAPT_OK) report_piece(block, piece), job->wrong = true;
     if (piece->status == RAPT_OK && piece->translation) {
         note_translation(job, piece->translation);
-        job->mended += piece->translation->faults != 0;
-        job->faulty += (piece->translation->faults & RAPT_FAULT_REMAINS) != 0;
+        const int faults = piece->translation->faults;
+        const bool bad = faults & (RAPT_FAULT_REPEATS | RAPT_FAULT_LONG | RAPT_FAULT_EMPTY);
+        job->mended += bad;
+        job->faulty += bad && faults & RAPT_FAULT_REMAINS;
     }
     block->line +=
         count_lines((rapt_text){block->text.bytes + source.begin, source.end - source.begin});
