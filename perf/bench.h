@@ -110,4 +110,7 @@ void measure_precision(struct bench *b, int threads);
 /* ---- attention_kinds.c, of perf_attention: every score, locality and normalizer ---- */
 void measure_kinds(struct bench *b, int threads);
 
+/* ---- attention_linear.c, of perf_attention ---- */
+void measure_linear(struct bench *b, int threads);
+
 #endif

@@ -11,6 +11,7 @@
 #include "file.h"
 #include "generate.h"
 #include "glossary.h"
+#include "linear_attention.h"
 #include "metrics.h"
 #include "precision.h"
 #include "shortlist.h"

@@ -93,14 +93,6 @@ rapt_status rapt_attention_forward(const rapt_attention *a, const float *q, cons
     return status;
 }
 
-/* Returns true if rows share memory, in which case they cannot have separate gradients. */
-static bool repeats(const rapt_stride *s, int batch, int heads, int rows)
-{
-    bool one =
-        (batch <= 1 || s->batch != 0) && (heads <= 1 || s->head != 0) && (rows <= 1 || s->row != 0);
-    return rows > 0 && !one;
-}
-
 static rapt_status check_repeats(const struct call *c, rapt_message *why)
 {
     const rapt_attention *a = &c->a;
@@ -109,9 +101,9 @@ static rapt_status check_repeats(const struct call *c, rapt_message *why)
     int queries = a->query_starts ? rapt__query_rows(a) : a->queries;
     int keys = a->key_starts ? rapt__key_rows(a) : a->keys;
     const char *array = NULL;
-    if (c->d.q && repeats(&a->q, batch_q, a->heads, queries)) array = "q";
-    if (c->d.k && repeats(&a->k, batch_k, key_heads, keys)) array = "k";
-    if (c->d.v && repeats(&a->v, batch_k, key_heads, keys)) array = "v";
+    if (c->d.q && rapt__rows_repeat(&a->q, batch_q, a->heads, queries)) array = "q";
+    if (c->d.k && rapt__rows_repeat(&a->k, batch_k, key_heads, keys)) array = "k";
+    if (c->d.v && rapt__rows_repeat(&a->v, batch_k, key_heads, keys)) array = "v";
     if (!array) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
                       "gradients.%s: a stride of %s is 0, so rows would share one gradient", array,

@@ -7,7 +7,7 @@
 
 enum { MAX_WIDTH = 1 << 16 };
 
-static rapt_status bad_field(rapt_message *why, const char *field, double value, const char *wanted)
+rapt_status rapt__bad_field(rapt_message *why, const char *field, double value, const char *wanted)
 {
     char text[FLOAT_TEXT];
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s; it must be %s", field,
@@ -16,24 +16,23 @@ static rapt_status bad_field(rapt_message *why, const char *field, double value,
 
 static rapt_status check_sizes(const rapt_attention *a, rapt_message *why)
 {
-    if (a->batch < 0) return bad_field(why, "batch", a->batch, "0 or more");
-    if (a->heads < 1) return bad_field(why, "heads", a->heads, "1 or more");
+    if (a->batch < 0) return rapt__bad_field(why, "batch", a->batch, "0 or more");
+    if (a->heads < 1) return rapt__bad_field(why, "heads", a->heads, "1 or more");
     if (a->key_heads < 0 || (a->key_heads > 0 && a->heads % a->key_heads != 0))
-        return bad_field(why, "key_heads", a->key_heads, "0 or a divisor of heads");
-    if (a->queries < 0) return bad_field(why, "queries", a->queries, "0 or more");
-    if (a->keys < 0) return bad_field(why, "keys", a->keys, "0 or more");
+        return rapt__bad_field(why, "key_heads", a->key_heads, "0 or a divisor of heads");
+    if (a->queries < 0) return rapt__bad_field(why, "queries", a->queries, "0 or more");
+    if (a->keys < 0) return rapt__bad_field(why, "keys", a->keys, "0 or more");
     if (a->key_width < 1 || a->key_width > MAX_WIDTH)
-        return bad_field(why, "key_width", a->key_width, "1 to 65536");
+        return rapt__bad_field(why, "key_width", a->key_width, "1 to 65536");
     if (a->value_width < 1 || a->value_width > MAX_WIDTH)
-        return bad_field(why, "value_width", a->value_width, "1 to 65536");
+        return rapt__bad_field(why, "value_width", a->value_width, "1 to 65536");
     if (a->query_width < 0 || a->query_width > MAX_WIDTH)
-        return bad_field(why, "query_width", a->query_width, "0 to 65536");
+        return rapt__bad_field(why, "query_width", a->query_width, "0 to 65536");
     return RAPT_OK;
 }
 
-/* Checks that offsets start at 0 and never decrease, and that no sequence is longer than `max`. */
-static rapt_status check_row_starts(const char *field, const int *starts, int batch, int max,
-                                    rapt_message *why)
+rapt_status rapt__starts_check(const char *field, const int *starts, int batch, int max,
+                               rapt_message *why)
 {
     if (!starts) return RAPT_OK;
     if (starts[0] != 0)
@@ -58,14 +57,14 @@ static rapt_status check_rows(const rapt_attention *a, rapt_message *why)
     int64_t queries = a->query_starts ? a->query_starts[a->batch] : (int64_t)a->batch * a->queries;
     int64_t keys = a->key_starts ? a->key_starts[a->batch] : (int64_t)a->batch * a->keys;
     if (queries > ATTENTION_ROWS / a->heads)
-        return bad_field(why, "the number of queries in all sequences and heads",
-                         (double)queries * a->heads, "at most 2147483519");
+        return rapt__bad_field(why, "the number of queries in all sequences and heads",
+                               (double)queries * a->heads, "at most 2147483519");
     if (keys > ATTENTION_ROWS)
-        return bad_field(why, "the number of keys in all sequences", (double)keys,
-                         "at most 2147483519");
+        return rapt__bad_field(why, "the number of keys in all sequences", (double)keys,
+                               "at most 2147483519");
     if (a->batch > INT_MAX / a->heads)
-        return bad_field(why, "batch times heads", (double)a->batch * a->heads,
-                         "at most 2147483647");
+        return rapt__bad_field(why, "batch times heads", (double)a->batch * a->heads,
+                               "at most 2147483647");
     return RAPT_OK;
 }
 
@@ -76,10 +75,8 @@ static bool extend(ptrdiff_t stride, int count, size_t *end)
     return count < 2 || (rapt__times(size, (size_t)count - 1, &all) && rapt__plus(*end, all, end));
 }
 
-/* Checks that the offsets of all elements of an array fit into ptrdiff_t. If sequences are stored
-   back to back, `rows` is their total. */
-static rapt_status check_extent(const char *array, const rapt_stride *s, int batch, int heads,
-                                int rows, int width, size_t element, rapt_message *why)
+rapt_status rapt__extent_check(const char *array, const rapt_stride *s, int batch, int heads,
+                               int rows, int width, size_t element, rapt_message *why)
 {
     size_t end = (size_t)width, bytes;
     bool fits = extend(s->batch, batch, &end) && extend(s->head, heads, &end) &&
@@ -113,9 +110,16 @@ static rapt_status check_extents(const rapt_attention *a, rapt_message *why)
     };
     rapt_status s = RAPT_OK;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays && s == RAPT_OK; i++)
-        s = check_extent(arrays[i].name, arrays[i].stride, arrays[i].batch, arrays[i].heads,
-                         arrays[i].rows, arrays[i].width, arrays[i].element, why);
+        s = rapt__extent_check(arrays[i].name, arrays[i].stride, arrays[i].batch, arrays[i].heads,
+                               arrays[i].rows, arrays[i].width, arrays[i].element, why);
     return s;
+}
+
+bool rapt__rows_repeat(const rapt_stride *s, int batch, int heads, int rows)
+{
+    bool one =
+        (batch <= 1 || s->batch != 0) && (heads <= 1 || s->head != 0) && (rows <= 1 || s->row != 0);
+    return rows > 0 && !one;
 }
 
 /* Checks that queries have positions among the keys, which the feature `who` needs. */
@@ -131,14 +135,15 @@ static rapt_status check_mask(const rapt_attention *a, rapt_message *why)
 {
     const rapt_mask *m = &a->mask;
     if ((unsigned)m->causal_alignment > RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT)
-        return bad_field(why, "mask.causal_alignment", m->causal_alignment,
-                         "a rapt_causal_alignment");
+        return rapt__bad_field(why, "mask.causal_alignment", m->causal_alignment,
+                               "a rapt_causal_alignment");
     if (m->causal && check_causal_alignment(a, "mask.causal", why) != RAPT_OK)
         return RAPT_BAD_ARGUMENT;
     if (m->window && check_causal_alignment(a, "mask.window", why) != RAPT_OK)
         return RAPT_BAD_ARGUMENT;
-    if (m->window && m->before < 0) return bad_field(why, "mask.before", m->before, "0 or more");
-    if (m->window && m->after < 0) return bad_field(why, "mask.after", m->after, "0 or more");
+    if (m->window && m->before < 0)
+        return rapt__bad_field(why, "mask.before", m->before, "0 or more");
+    if (m->window && m->after < 0) return rapt__bad_field(why, "mask.after", m->after, "0 or more");
     for (int b = 0; m->key_counts && b < a->batch; b++) {
         int keys = a->key_starts ? a->key_starts[b + 1] - a->key_starts[b] : a->keys;
         if (m->key_counts[b] < 0 || m->key_counts[b] > keys)
@@ -152,7 +157,8 @@ static rapt_status check_mask(const rapt_attention *a, rapt_message *why)
 /* Checks a dimension of a learned array. */
 static rapt_status check_width(const char *field, int width, rapt_message *why)
 {
-    return width < 1 || width > MAX_WIDTH ? bad_field(why, field, width, "1 to 65536") : RAPT_OK;
+    return width < 1 || width > MAX_WIDTH ? rapt__bad_field(why, field, width, "1 to 65536")
+                                          : RAPT_OK;
 }
 
 /* Checks that every array that the score and locality require is given, and that no array of a
@@ -177,7 +183,7 @@ static rapt_status check_learned(const rapt_attention *a, rapt_message *why)
 static rapt_status check_score(const rapt_attention *a, rapt_message *why)
 {
     if ((unsigned)a->score >= RAPT_SCORE_COUNT)
-        return bad_field(why, "score", a->score, "a rapt_score");
+        return rapt__bad_field(why, "score", a->score, "a rapt_score");
     const struct score *score = rapt__score(a->score);
     const rapt_attention_parameters *l = &a->parameters;
     rapt_status s = RAPT_OK;
@@ -187,25 +193,25 @@ static rapt_status check_score(const rapt_attention *a, rapt_message *why)
         s = check_width("parameters.filter_width", l->filter_width, why);
     if (s != RAPT_OK) return s;
     if (score->recurrent && l->filter_width % 2 == 0)
-        return bad_field(why, "parameters.filter_width", l->filter_width, "odd");
+        return rapt__bad_field(why, "parameters.filter_width", l->filter_width, "odd");
     if (score->recurrent && a->keys > ATTENTION_ROWS - 2 * l->filter_width)
-        return bad_field(why, "keys plus twice parameters.filter_width",
-                         a->keys + 2.0 * l->filter_width, "at most 2147483519");
+        return rapt__bad_field(why, "keys plus twice parameters.filter_width",
+                               a->keys + 2.0 * l->filter_width, "at most 2147483519");
     if (score->keyless && l->positions < a->keys)
-        return bad_field(why, "parameters.positions", l->positions, "at least keys");
+        return rapt__bad_field(why, "parameters.positions", l->positions, "at least keys");
     bool projected = score->keyless || score->queries.weights;
     if (!projected && rapt__query_width(a) != a->key_width)
-        return bad_field(why, "query_width", a->query_width, "0 or key_width");
+        return rapt__bad_field(why, "query_width", a->query_width, "0 or key_width");
     return RAPT_OK;
 }
 
 static rapt_status check_locality(const rapt_attention *a, rapt_message *why)
 {
     if ((unsigned)a->locality >= RAPT_LOCALITY_COUNT)
-        return bad_field(why, "locality", a->locality, "a rapt_locality");
+        return rapt__bad_field(why, "locality", a->locality, "a rapt_locality");
     bool windowed = rapt__locality_windowed(a), centered = rapt__locality_centered(a);
     if ((windowed || centered) && (!(a->radius > 0) || !isfinite(a->radius)))
-        return bad_field(why, "radius", (double)a->radius, "finite and above 0");
+        return rapt__bad_field(why, "radius", (double)a->radius, "finite and above 0");
     if (windowed) return check_causal_alignment(a, rapt_locality_name(a->locality), why);
     if (centered) return check_width("parameters.center_hidden", a->parameters.center_hidden, why);
     return RAPT_OK;
@@ -214,16 +220,16 @@ static rapt_status check_locality(const rapt_attention *a, rapt_message *why)
 static rapt_status check_normalizer(const rapt_attention *a, rapt_message *why)
 {
     if ((unsigned)a->normalizer >= RAPT_NORMALIZER_COUNT)
-        return bad_field(why, "normalizer", a->normalizer, "a rapt_normalizer");
+        return rapt__bad_field(why, "normalizer", a->normalizer, "a rapt_normalizer");
     return RAPT_OK;
 }
 
 static rapt_status check_normalizer_options(const rapt_attention *a, rapt_message *why)
 {
     if (!(a->temperature >= 0) || !isfinite(a->temperature))
-        return bad_field(why, "temperature", (double)a->temperature, "finite and 0 or more");
+        return rapt__bad_field(why, "temperature", (double)a->temperature, "finite and 0 or more");
     if (rapt__normalizer_is_hard(a->normalizer) && a->dropout > 0)
-        return bad_field(why, "dropout", (double)a->dropout, "0 if the normalizer is hard");
+        return rapt__bad_field(why, "dropout", (double)a->dropout, "0 if the normalizer is hard");
     return RAPT_OK;
 }
 
@@ -232,14 +238,14 @@ static rapt_status check_relative(const rapt_attention *a, rapt_message *why)
     const rapt_relative *r = &a->relative;
     int min = r->bidirectional ? 4 : 2;
     if (rapt__relative_wanted(a) && (int64_t)a->queries + a->keys > INT_MAX)
-        return bad_field(why, "queries + keys with relative biases", (double)a->queries + a->keys,
-                         "at most 2147483647");
+        return rapt__bad_field(why, "queries + keys with relative biases",
+                               (double)a->queries + a->keys, "at most 2147483647");
     if (r->slopes && check_causal_alignment(a, "relative.slopes", why) != RAPT_OK)
         return RAPT_BAD_ARGUMENT;
     if (!r->table) return RAPT_OK;
     if (r->buckets < min || r->buckets > MAX_WIDTH || (r->bidirectional && r->buckets % 2 != 0))
-        return bad_field(why, "relative.buckets", r->buckets,
-                         r->bidirectional ? "4 to 65536 and even" : "2 to 65536");
+        return rapt__bad_field(why, "relative.buckets", r->buckets,
+                               r->bidirectional ? "4 to 65536 and even" : "2 to 65536");
     if (r->distance <= r->buckets / min)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "relative.distance is %d; it must be more than %d, the number of "
@@ -252,7 +258,7 @@ static rapt_status check_rotary(const rapt_attention *a, rapt_message *why)
 {
     const rapt_relative *r = &a->relative;
     if ((unsigned)r->rotary > RAPT_ROTARY_HALVES)
-        return bad_field(why, "relative.rotary", r->rotary, "a rapt_rotary");
+        return rapt__bad_field(why, "relative.rotary", r->rotary, "a rapt_rotary");
     if (r->rotary == RAPT_ROTARY_NONE) return RAPT_OK;
     const struct score *score = rapt__score(a->score);
     if (score->additive)
@@ -261,11 +267,11 @@ static rapt_status check_rotary(const rapt_attention *a, rapt_message *why)
                           score->name);
     int all = score->width(a), width = r->rotary_width ? r->rotary_width : all;
     if (width < 2 || width > all || width % 2 != 0)
-        return bad_field(why, "relative.rotary_width", width,
-                         "even and at most the width of the vectors");
+        return rapt__bad_field(why, "relative.rotary_width", width,
+                               "even and at most the width of the vectors");
     if (!(r->rotary_base >= 0) || !isfinite(r->rotary_base))
-        return bad_field(why, "relative.rotary_base", (double)r->rotary_base,
-                         "finite and 0 or more");
+        return rapt__bad_field(why, "relative.rotary_base", (double)r->rotary_base,
+                               "finite and 0 or more");
     return check_causal_alignment(a, "relative.rotary", why);
 }
 
@@ -273,23 +279,23 @@ static rapt_status check_rotary_scaling(const rapt_attention *a, rapt_message *w
 {
     const rapt_relative *r = &a->relative;
     if ((unsigned)r->rotary_scaling > RAPT_ROTARY_SCALING_YARN)
-        return bad_field(why, "relative.rotary_scaling", r->rotary_scaling,
-                         "a rapt_rotary_scaling");
+        return rapt__bad_field(why, "relative.rotary_scaling", r->rotary_scaling,
+                               "a rapt_rotary_scaling");
     if (r->rotary == RAPT_ROTARY_NONE || r->rotary_scaling == RAPT_ROTARY_SCALING_NONE)
         return RAPT_OK;
     if ((r->rotary_factor != 0 && !(r->rotary_factor >= 1)) || !isfinite(r->rotary_factor))
-        return bad_field(why, "relative.rotary_factor", (double)r->rotary_factor,
-                         "0 or a finite number of 1 or more");
+        return rapt__bad_field(why, "relative.rotary_factor", (double)r->rotary_factor,
+                               "0 or a finite number of 1 or more");
     if (r->rotary_scaling == RAPT_ROTARY_SCALING_NTK && rapt__rotary_pairs(a) < 2)
-        return bad_field(why, "relative.rotary_width", 2.0 * rapt__rotary_pairs(a),
-                         "at least 4 if rotary_scaling is NTK");
+        return rapt__bad_field(why, "relative.rotary_width", 2.0 * rapt__rotary_pairs(a),
+                               "at least 4 if rotary_scaling is NTK");
     if (r->rotary_scaling != RAPT_ROTARY_SCALING_YARN) return RAPT_OK;
     if (r->rotary_positions < 1)
-        return bad_field(why, "relative.rotary_positions", r->rotary_positions,
-                         "1 or more if rotary_scaling is YARN");
+        return rapt__bad_field(why, "relative.rotary_positions", r->rotary_positions,
+                               "1 or more if rotary_scaling is YARN");
     if (!(r->rotary_magnitude >= 0) || !isfinite(r->rotary_magnitude))
-        return bad_field(why, "relative.rotary_magnitude", (double)r->rotary_magnitude,
-                         "finite and 0 or more");
+        return rapt__bad_field(why, "relative.rotary_magnitude", (double)r->rotary_magnitude,
+                               "finite and 0 or more");
     return RAPT_OK;
 }
 
@@ -298,12 +304,12 @@ static const float LOG2_E = 1.44269504f; /* because kernels multiply scores by s
 static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
 {
     if (!isfinite(a->scale * LOG2_E))
-        return bad_field(why, "scale", (double)a->scale, "finite when multiplied by log2(e)");
+        return rapt__bad_field(why, "scale", (double)a->scale, "finite when multiplied by log2(e)");
     if (!(a->cap >= 0) || !isfinite(a->cap))
-        return bad_field(why, "cap", (double)a->cap, "finite and 0 or more");
+        return rapt__bad_field(why, "cap", (double)a->cap, "finite and 0 or more");
     if (!(a->dropout >= 0 && a->dropout < 1))
-        return bad_field(why, "dropout", (double)a->dropout, "at least 0 and below 1");
-    if (a->threads < 0) return bad_field(why, "threads", a->threads, "0 or more");
+        return rapt__bad_field(why, "dropout", (double)a->dropout, "at least 0 and below 1");
+    if (a->threads < 0) return rapt__bad_field(why, "threads", a->threads, "0 or more");
     return RAPT_OK;
 }
 
@@ -313,11 +319,11 @@ static rapt_status check_out(const rapt_attention *a, rapt_message *why)
     int rows = a->query_starts ? rapt__query_rows(a) : a->queries; /* rows that are out.row apart */
     if (rapt__query_rows(a) == 0) return RAPT_OK;
     if (a->out.row == 0 && rows > 1)
-        return bad_field(why, "out.row", 0, "the distance between rows");
+        return rapt__bad_field(why, "out.row", 0, "the distance between rows");
     if (a->out.head == 0 && a->heads > 1)
-        return bad_field(why, "out.head", 0, "the distance between heads");
+        return rapt__bad_field(why, "out.head", 0, "the distance between heads");
     if (a->out.batch == 0 && a->batch > 1 && !a->query_starts)
-        return bad_field(why, "out.batch", 0, "the distance between sequences");
+        return rapt__bad_field(why, "out.batch", 0, "the distance between sequences");
     return RAPT_OK;
 }
 
@@ -351,8 +357,8 @@ rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
                            COUNT(a->parameters.reserved), why);
     if (s == RAPT_OK) s = check_sizes(a, why);
     if (s == RAPT_OK)
-        s = check_row_starts("query_starts", a->query_starts, a->batch, a->queries, why);
-    if (s == RAPT_OK) s = check_row_starts("key_starts", a->key_starts, a->batch, a->keys, why);
+        s = rapt__starts_check("query_starts", a->query_starts, a->batch, a->queries, why);
+    if (s == RAPT_OK) s = rapt__starts_check("key_starts", a->key_starts, a->batch, a->keys, why);
     if (s == RAPT_OK) s = check_rows(a, why);
     if (s == RAPT_OK) s = check_extents(a, why);
     if (s == RAPT_OK) s = check_mask(a, why);

@@ -19,8 +19,7 @@ static ptrdiff_t stride_plus(ptrdiff_t a, ptrdiff_t b)
     return a > PTRDIFF_MAX - b ? PTRDIFF_MAX : a + b;
 }
 
-/* Returns the strides of [heads][rows][width] for each sequence. */
-static rapt_stride by_heads(int heads, int rows, int width)
+rapt_stride rapt__stride_by_heads(int heads, int rows, int width)
 {
     ptrdiff_t head = stride_times(rows, width);
     return (rapt_stride){stride_times(heads, head), head, rapt__max(width, 0)};
@@ -48,8 +47,8 @@ rapt_status rapt_attention_init(rapt_attention *a, size_t size, int batch, int h
                                 int keys, int width)
 {
     rapt_attention own = problem(batch, heads, queries, keys, width);
-    own.q = own.out = by_heads(heads, queries, width);
-    own.k = own.v = by_heads(heads, keys, width);
+    own.q = own.out = rapt__stride_by_heads(heads, queries, width);
+    own.k = own.v = rapt__stride_by_heads(heads, keys, width);
     return rapt__struct_default(a, size, &own, sizeof own);
 }
 

@@ -33,6 +33,25 @@ static inline ptrdiff_t rapt__key_at(const rapt_stride *s, const struct sequence
     return b->key_batch * s->batch + h * s->head + (b->key_row + t) * s->row;
 }
 
+/* ---- check.c ---- */
+/* Returns RAPT_BAD_ARGUMENT and says that `field` has this value and must be `wanted`. */
+rapt_status rapt__bad_field(rapt_message *why, const char *field, double value, const char *wanted);
+/* Checks that offsets start at 0 and never decrease, and that no sequence is longer than `max`.
+   starts may be NULL. */
+rapt_status rapt__starts_check(const char *field, const int *starts, int batch, int max,
+                               rapt_message *why);
+/* Checks that the offsets of all elements of an array fit into ptrdiff_t. If sequences are stored
+   back to back, `rows` is their total. */
+rapt_status rapt__extent_check(const char *array, const rapt_stride *s, int batch, int heads,
+                               int rows, int width, size_t element, rapt_message *why);
+/* Returns true if rows share memory, in which case they cannot have separate gradients. */
+bool rapt__rows_repeat(const rapt_stride *s, int batch, int heads, int rows);
+
+/* ---- layout.c ---- */
+/* Returns the strides of [heads][rows][width] for each sequence. Negative numbers count as 0, and
+   strides that overflow are the largest possible value. */
+rapt_stride rapt__stride_by_heads(int heads, int rows, int width);
+
 /* ---- bias.c ---- */
 bool rapt__relative_wanted(const rapt_attention *a);             /* has slopes or a table */
 int rapt__relative_bucket(const rapt_relative *r, int distance); /* distance is s - position */

@@ -22,6 +22,8 @@ static const struct {
     STRUCT(rapt_attention_saved),
     STRUCT(rapt_reinforce),
     STRUCT(rapt_gradients),
+    STRUCT(rapt_linear_attention),
+    STRUCT(rapt_linear_attention_gradients),
     STRUCT(rapt_reader),
     STRUCT(rapt_writer),
     STRUCT(rapt_config),

@@ -6,6 +6,7 @@
 #include "api/calls_block.h"
 #include "api/calls_encoder.h"
 #include "api/calls_import.h"
+#include "api/calls_linear.h"
 #include "api/calls_model.h"
 #include "api/calls_shortlist.h"
 #include "api/calls_text.h"
@@ -58,6 +59,13 @@ static const struct call {
     {"rapt_attention_forward", true, 7, 1u << 5, attention_forward},
     {"rapt_attention_backward", true, 10, 1u << 7, attention_backward},
     {"rapt_attention_weights", true, 6, 0, attention_weights},
+    /* linear_attention.h */
+    {"rapt_linear_attention_init", false, 1, 0, linear_attention_init},
+    {"rapt_linear_attention_check", true, 1, 0, linear_attention_check},
+    {"rapt_linear_attention_workspace", false, 1, 0, linear_attention_workspace},
+    {"rapt_linear_attention_forward", true, 7, 1u << 5, linear_attention_forward},
+    {"rapt_linear_attention_backward", true, 8, 1u << 5, linear_attention_backward},
+    {"rapt_linear_attention_step", true, 7, 0, linear_attention_step},
     /* file.h */
     {"rapt_file_write", true, 2, 0, file_write},
     {"rapt_file_check", true, 1, 0, file_check},

@@ -9,6 +9,7 @@
 #include "process/operations_encoder.h"
 #include "process/operations_folder.h"
 #include "process/operations_glossary.h"
+#include "process/operations_linear.h"
 #include "process/operations_model.h"
 #include "process/operations_shortlist.h"
 #include "process/operations_text.h"
@@ -192,6 +193,7 @@ static const struct operation operations[] = {
     {"names", do_names, false, true},
     {"isa_use", do_isa, false, true},
     {"attention", do_attention, false, false},
+    {"linear_attention", do_linear_attention, false, false},
     {"tokenizer_learn", do_learn, true, true},
     {"tokenizer_create", do_tokenizer, true, true},
     {"tokenizer_load", do_spm, true, true},

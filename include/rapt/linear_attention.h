@@ -1,0 +1,148 @@
+/* linear_attention.h - attention whose memory is a matrix, on plain arrays, forward and backward.
+
+   Instead of comparing a query with every key, each head keeps a state S with one row per element
+   of a key, and the time of a call is linear in the number of rows. Row t of a sequence does
+
+       S = a[t] S                                     if log_decay is given: a = exp(log_decay)
+       u = v[t]                                       if beta is NULL
+       u = b[t] (v[t] - S' k[t])                      if beta is given (the delta rule): b = beta
+       S = S + k[t] u',    out[t] = scale S' q[t]
+
+   These are linear attention (Katharopoulos et al. 2020, arXiv 2006.16236) and, with gates,
+   retention (Sun et al. 2023), DeltaNet (Schlag et al. 2021) and Gated DeltaNet (Yang et al. 2024,
+   arXiv 2412.06464), whose state is the transpose of S. They are the update rules "linear",
+   "gated", "delta" and "gated_delta" of LinearAttention in ONNX.
+
+   Row t always sees the rows up to t of its sequence. forward and backward compute chunks of 64
+   rows by matrix products, as in Yang et al. 2024, "Parallelizing Linear Transformers with the
+   Delta Rule over Sequence Length" (arXiv 2406.06484). Decays are only multiplied, never divided,
+   so they may be arbitrarily small. step computes row by row, for decoding; it agrees with forward
+   up to rounding errors.
+
+   If an element is infinite or NaN (other than -infinity in log_decay), the results of its sequence
+   and key head are meaningless; all others are not affected. With the delta rule, the state remains
+   bounded if beta |k|^2 is between 0 and 2; most models normalize keys to length 1.
+
+   The functions are thread-safe and allocate nothing, like those of attention.h. Results have the
+   same bits for every number of threads, batch and instruction set. */
+#ifndef RAPT_LINEAR_ATTENTION_H
+#define RAPT_LINEAR_ATTENTION_H
+
+#include "attention.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Functions that replace q and k, element by element. */
+typedef enum rapt_feature_map {
+    RAPT_FEATURE_MAP_NONE, /* x */
+    RAPT_FEATURE_MAP_ELU,  /* elu(x) + 1, that is, x + 1 if x > 0, else exp x; always positive
+                              (Katharopoulos et al. 2020, equation 7) */
+    RAPT_FEATURE_MAP_COUNT
+} rapt_feature_map;
+/* Returns the name of a feature map, such as "elu", or NULL for an unknown value. The string is
+   static. */
+RAPT_API const char *rapt_feature_map_name(rapt_feature_map map);
+
+/* A problem of linear attention. rapt_linear_attention_init fills it in; all other functions only
+   read it. 0 is the default of every field that init does not set. */
+typedef struct rapt_linear_attention { /* size-first, see base.h */
+    size_t size;
+    int batch;         /* number of sequences */
+    int heads;         /* number of query heads */
+    int key_heads;     /* number of heads of k, v, gates and states; must divide heads. Query head h
+                          reads the state of key head h / (heads / key_heads). 0 means one per query
+                          head */
+    int rows;          /* rows of the longest sequence */
+    int key_width;     /* floats per row of q and k, 1 to 65536 */
+    int value_width;   /* floats per row of v and out, 1 to 65535 */
+    rapt_stride q;     /* layout of q; batch strides are ignored if starts are given */
+    rapt_stride k;     /* layout of k */
+    rapt_stride v;     /* layout of v */
+    rapt_stride out;   /* layout of out */
+    rapt_stride gates; /* layout of log_decay and beta, whose rows are single floats */
+    const int *starts; /* offsets [batch + 1] for a ragged batch, in which the rows of all sequences
+                          are stored back to back; NULL if every sequence has `rows` rows */
+    const float *log_decay;       /* log of the decay of the state before each row, at most 0.
+                                     -infinity forgets all earlier rows. NULL for no decay */
+    const float *beta;            /* rate of the delta rule, usually 0 to 1; NULL for none */
+    const float *initial_state;   /* S before the first row, in the layout below; NULL means 0. Not
+                                     read by step */
+    float scale;                  /* factor of out; 0 means 1 / sqrt(key_width) */
+    rapt_feature_map feature_map; /* function applied to q and k; default: none */
+    int normalized; /* if nonzero, out is divided by the sum of the weights (S' q with all v = 1),
+                       and scale has no effect. Requires a feature map and no beta. If the sum is 0,
+                       out is 0 and no gradient flows */
+    int threads;    /* maximum number of threads, see base.h */
+} rapt_linear_attention;
+
+/* States are [batch][key_heads][key_width][value_width], contiguous. If `normalized` is set, each
+   row has one more float at its end, which sums the keys instead of keys times values. */
+
+/* Fills in *a for arrays [batch][heads][rows][width] and gates [batch][heads][rows]. size is sizeof
+   *a. Any field may be changed afterwards, together with the strides that depend on it. Returns
+   RAPT_BAD_ARGUMENT only if a is NULL or size is not sizeof *a. The numbers are checked later, by
+   rapt_linear_attention_check. */
+RAPT_API rapt_status rapt_linear_attention_init(rapt_linear_attention *a, size_t size, int batch,
+                                                int heads, int rows, int key_width,
+                                                int value_width);
+
+/* Checks whether a problem is valid. Returns RAPT_BAD_ARGUMENT if it is not; *why names the
+   offending field. */
+RAPT_API rapt_status rapt_linear_attention_check(const rapt_linear_attention *a, rapt_message *why);
+
+/* Returns the number of bytes of workspace that the functions below need for this problem and its
+   number of threads, or 0 if the problem is invalid. The workspace must be aligned to 64 bytes. If
+   `backward` is 0, it suffices for forward and step, and the size does not depend on the number of
+   rows. Otherwise it also suffices for backward, and the size is linear in rows. */
+RAPT_API size_t rapt_linear_attention_workspace(const rapt_linear_attention *a, int backward);
+
+/* Computes out from q, k and v, all [batch][heads][rows][width] with the strides in `a`. out must
+   not overlap the inputs. final_state receives the state after the last row of each sequence and
+   may be NULL or a->initial_state.
+
+   Returns RAPT_BAD_ARGUMENT if rapt_linear_attention_check rejects the problem, a required array is
+   NULL, or workspace is NULL or misaligned. */
+RAPT_API rapt_status rapt_linear_attention_forward(const rapt_linear_attention *a, const float *q,
+                                                   const float *k, const float *v, float *out,
+                                                   float *final_state, void *workspace,
+                                                   rapt_message *why);
+
+/* The arrays to which rapt_linear_attention_backward adds gradients. Each has the layout of the
+   array it belongs to, and is NULL if that gradient is not wanted. A gradient can only be requested
+   for an array that the problem has. */
+typedef struct rapt_linear_attention_gradients { /* size-first, see base.h */
+    size_t size;
+    float *q;             /* gradient of q */
+    float *k;             /* gradient of k */
+    float *v;             /* gradient of v */
+    float *log_decay;     /* gradient of log_decay */
+    float *beta;          /* gradient of beta */
+    float *initial_state; /* gradient of initial_state */
+} rapt_linear_attention_gradients;
+
+/* Adds gradients to the arrays in d. q, k and v are the inputs of rapt_linear_attention_forward,
+   whose results are computed again. dout [batch][heads][rows][value_width] is the gradient of out
+   and has its layout. dfinal_state is the gradient of final_state; NULL means 0.
+
+   Errors are the same as for rapt_linear_attention_forward. */
+RAPT_API rapt_status rapt_linear_attention_backward(const rapt_linear_attention *a, const float *q,
+                                                    const float *k, const float *v,
+                                                    const float *dout, const float *dfinal_state,
+                                                    const rapt_linear_attention_gradients *d,
+                                                    void *workspace, rapt_message *why);
+
+/* Appends rows, usually one, to sequences whose states are in `state`: computes out from q, k and
+   v, all [batch][heads][rows][width] with the strides in `a`, and updates the state in place. n
+   rows in one call or in n calls give the same bits.
+
+   Errors are the same as for rapt_linear_attention_forward. */
+RAPT_API rapt_status rapt_linear_attention_step(const rapt_linear_attention *a, const float *q,
+                                                const float *k, const float *v, float *state,
+                                                float *out, void *workspace, rapt_message *why);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,141 @@
+/* linear.h - linear attention and the delta rule in chunks of rows (rapt/linear_attention.h).
+
+   One item is a key head of a sequence with the query heads that share its state. An item is
+   computed by one member, chunk by chunk. With S the state before a chunk, G[r] the sum of the
+   logarithms of the decays of rows 0 .. r of the chunk, and D[r][i] = exp(G[r] - G[i]), the rows of
+   a chunk are (Yang et al. 2024, arXiv 2406.06484 and 2412.06464)
+
+       X = V - exp(G) K S - N B X          N = D K K' below the diagonal, B = diag(beta)
+       U = B X                             without the delta rule, U = X = V
+       out = s exp(G) Q S + P U            P = s D Q K' up to the diagonal
+       S becomes exp(G[last]) S + (exp(G[last] - G) K)' U
+
+   All exponents are differences that decays make negative, and no decay is divided by another. */
+#ifndef RAPT_LIB_ATTENTION_LINEAR_H
+#define RAPT_LIB_ATTENTION_LINEAR_H
+
+#include "attention/problem.h"
+
+#include <rapt/linear_attention.h>
+
+enum { CHUNK_ROWS = 64 };
+
+/* ---- chunk.c ---- */
+struct linear_problem { /* a checked problem, and the numbers that follow from it */
+    const rapt_linear_attention *a;
+    const struct kernels *kernels;
+    int width, values;    /* columns of the state: value_width, and one more if normalized */
+    int key_ld, value_ld; /* floats per row of keys and values in a chunk, multiples of 16 */
+    int key_heads, group; /* query heads per key head */
+    float scale;
+};
+struct linear_problem rapt__linear(const rapt_linear_attention *a);
+
+struct linear_item { /* a key head of a sequence, or a query head */
+    int sequence, head;
+    int rows;
+    ptrdiff_t batch, first; /* number of batch strides and row strides before its first row */
+};
+struct linear_item rapt__linear_item(const struct linear_problem *l, int index);
+/* Returns the same item with one of the query heads of its group as its head. */
+struct linear_item rapt__linear_query_item(const struct linear_problem *l,
+                                           const struct linear_item *item, int query);
+static inline ptrdiff_t rapt__linear_at(const rapt_stride *s, const struct linear_item *item,
+                                        int row)
+{
+    return item->batch * s->batch + item->head * s->head + (item->first + row) * s->row;
+}
+/* Returns the number of floats of a state, and where that of an item begins. */
+size_t rapt__linear_state_size(const struct linear_problem *l);
+static inline size_t rapt__linear_state_at(const struct linear_problem *l,
+                                           const struct linear_item *item)
+{
+    return ((size_t)item->sequence * (size_t)l->key_heads + (size_t)item->head) *
+           rapt__linear_state_size(l);
+}
+/* Replaces a row by its features. */
+void rapt__linear_features(const struct linear_problem *l, float *x, int n);
+
+/* Copies the rows of a chunk, or those of a state, and pads them with 0 to `to_ld` floats. */
+void rapt__linear_copy(const float *x, ptrdiff_t ld, int rows, int width, float *to, int to_ld);
+
+/* The rows of a chunk and what is computed from them. K is the width of keys, V that of values,
+   with padding, and C is CHUNK_ROWS. */
+struct chunk {
+    int rows;
+    float *keys, *panels;    /* [C][K] features of keys; the same in panels [C/16][K][16] */
+    float *queries;          /* [C][K] features of the queries of one head */
+    float *scaled;           /* [C][K] rows of keys or queries, scaled */
+    float *decay;            /* D [C][C], 0 above the diagonal */
+    float *dots;             /* N [C][C], 0 from the diagonal on */
+    float *scores, *weights; /* [C][C] Q K' and P */
+    float *solver;           /* [C][C] coefficients of the triangular system */
+    float *x, *u;            /* [C][V]; u is x without the delta rule */
+    float *out;              /* [C][V] */
+    float *beta;             /* [C] */
+    float *start, *end;      /* [C] exp(G), and exp(G[last] - G) */
+};
+void rapt__chunk_layout(struct arena *arena, const struct linear_problem *l, struct chunk *c);
+/* Loads rows [first, first + c->rows) of keys and gates, and computes decay and dots. */
+void rapt__chunk_load(const struct linear_problem *l, const struct linear_item *item,
+                      const float *k, int first, struct chunk *c);
+/* Loads values and computes x and u from the state [K][V] before the chunk. */
+void rapt__chunk_solve(const struct linear_problem *l, const struct linear_item *item,
+                       const float *v, int first, const float *state, struct chunk *c);
+/* Computes u from x. */
+void rapt__chunk_scale(const struct linear_problem *l, struct chunk *c);
+/* Loads the queries of an item that is a query head, and computes scores and weights. */
+void rapt__chunk_weights(const struct linear_problem *l, const struct linear_item *item,
+                         const float *q, int first, struct chunk *c);
+/* Computes out from the weights and the state before the chunk. */
+void rapt__chunk_read(const struct linear_problem *l, const float *state, struct chunk *c);
+/* Advances the state past the chunk. */
+void rapt__chunk_advance(const struct linear_problem *l, struct chunk *c, float *state);
+/* Returns 1 / sum for a row of out whose last element is a sum of weights, or 0 if the sum is 0. */
+float rapt__chunk_inverse(const struct linear_problem *l, const float *out);
+
+/* to[r] = factor[r] x[r] for rows of ld floats. */
+void rapt__rows_scale(const float *x, const float *factor, int rows, int ld, float *to);
+
+/* Left and right operands of products: a[r][k] is at a.at[r*a.row + k*a.step], and b[k][n] at
+   b.at[(n/16)*b.panel + k*b.step + n%16]. */
+struct left {
+    const float *at;
+    ptrdiff_t row, step;
+};
+struct right {
+    const float *at;
+    ptrdiff_t panel, step;
+};
+static inline struct right rapt__plain(const float *x, int ld)
+{
+    return (struct right){x, LANES, ld};
+}
+/* c = a b, or c += a b. columns must be a multiple of 16. */
+void rapt__multiply(const struct linear_problem *l, int rows, int columns, int depth, struct left a,
+                    struct right b, float *c, int c_ld, bool add);
+/* c = x y' up to the diagonal, for `rows` rows of x and y, with y' in panels of depth rows. The
+   other elements of the last 16 columns are computed, too. */
+void rapt__multiply_scores(const struct linear_problem *l, int rows, int depth, const float *x,
+                           int x_ld, const float *panels, float *c);
+/* c += t b, where t [C][C] is 0 above the diagonal; and c += t' b. */
+void rapt__multiply_lower(const struct linear_problem *l, int rows, int columns, const float *t,
+                          const float *b, int ld, float *c);
+void rapt__multiply_upper(const struct linear_problem *l, int rows, int columns, const float *t,
+                          const float *b, int ld, float *c);
+
+/* ---- linear.c, backward.c, step.c: the items of a problem, shared out among a team ---- */
+struct linear_call { /* arguments of forward, backward or step */
+    rapt_linear_attention a;
+    rapt_linear_attention_gradients d;
+    const float *q, *k, *v, *dout, *dstate;
+    float *out, *state;
+    void *workspace;
+};
+void rapt__linear_backward(struct team *team, void *call);
+void rapt__linear_step(struct team *team, void *call);
+/* Returns the bytes of workspace, or 0 if the size overflows size_t. */
+size_t rapt__linear_backward_workspace(const struct linear_problem *l, int team_size);
+size_t rapt__linear_step_workspace(const struct linear_problem *l, int team_size);
+
+#endif
