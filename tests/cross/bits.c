@@ -1,6 +1,7 @@
 /* bits.c - prints checksums of what the kernels of plain C compute: each kernel that works along
-   rows, attention with each score, forward and backward, and translations of small models. wasm.sh
-   runs it here and as WebAssembly, where it must print the same. */
+   rows, attention with each score and the delta rule, forward and backward, and translations of
+   small models. wasm.sh runs it here and as WebAssembly, where it must print the same. */
+#include "attention/linear.h"
 #include "attention/trial.h"
 #include "base/base.h"
 #include "kernel/cases.h"
@@ -60,6 +61,25 @@ static void print_attention(rapt_score score, rapt_normalizer normalizer)
     drop_trial(&x);
 }
 
+static void print_linear(void)
+{
+    const struct linear_choice c = {.batch = 2,
+                                    .heads = 4,
+                                    .key_heads = 2,
+                                    .rows = 90,
+                                    .key_width = 20,
+                                    .value_width = 18,
+                                    .decay = true,
+                                    .delta = true,
+                                    .state = true};
+    struct linear_trial t = linear_make(&c, 7);
+    assert_int_equal(linear_forward(&t, NULL), RAPT_OK);
+    assert_int_equal(linear_backward(&t, NULL), RAPT_OK);
+    print("delta rule", 0, t.out, t.outs);
+    for (int i = 0; i < LINEAR_INPUTS; i++) print(linear_names[i], 0, t.d[i], t.count[i]);
+    linear_free(&t);
+}
+
 static void print_translation(int index)
 {
     const rapt_config *config = &small_configs[index];
@@ -102,6 +122,7 @@ int main(void)
         for (int normalizer = RAPT_NORMALIZER_SOFTMAX; normalizer <= RAPT_NORMALIZER_ARGMAX;
              normalizer++)
             print_attention((rapt_score)score, (rapt_normalizer)normalizer);
+    print_linear();
     for (int i = 0; i < COUNT(small_configs); i++)
         if (small_configs[i].kind == RAPT_KIND_ENCODER_DECODER) print_translation(i);
     return 0;

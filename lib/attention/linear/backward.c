@@ -203,10 +203,10 @@ static void query_backward(const struct linear_problem *l, const struct linear_i
     times_u(l, b->dout, b);
     for (int r = 0; r < c->rows; r++) {
         ptrdiff_t row = (ptrdiff_t)r * CHUNK_ROWS;
-        for (int i = 0; i < CHUNK_ROWS; i++) {
-            float e = i > r ? 0 : l->scale * (c->decay[row + i] * b->dweights[row + i]);
+        for (int i = 0; i < rapt__chunk_columns(r); i++) {
+            float e = l->scale * (c->decay[row + i] * b->dweights[row + i]);
             b->dweights[row + i] = e;
-            if (i < r) b->pairs[row + i] += e * c->scores[row + i];
+            b->pairs[row + i] += e * c->scores[row + i];
         }
         factor[r] = l->scale * c->start[r];
     }
@@ -255,11 +255,12 @@ static void delta_backward(const struct linear_problem *l, const struct linear_i
     times_u(l, b->du, b);
     for (int r = 0; r < c->rows; r++) {
         ptrdiff_t row = (ptrdiff_t)r * CHUNK_ROWS;
-        for (int i = 0; i < CHUNK_ROWS; i++) {
-            float d = i < r ? -b->dweights[row + i] : 0;
-            if (i < r) b->pairs[row + i] += d * c->dots[row + i];
+        for (int i = 0; i < rapt__chunk_columns(r); i++) {
+            float d = -b->dweights[row + i];
+            b->pairs[row + i] += d * c->dots[row + i];
             b->dweights[row + i] = d * c->decay[row + i];
         }
+        b->dweights[row + r] = 0;
     }
     times_state(l, b->du, factor, b, b->dq, false);
     add_to_dstate(l, c->keys, b);
@@ -272,7 +273,7 @@ static void delta_backward(const struct linear_problem *l, const struct linear_i
     rapt__multiply_upper(l, c->rows, l->key_ld, b->dweights, c->keys, l->key_ld, b->dk);
 }
 
-/* Adds the gradient of the logarithms of decays. */
+/* Adds the gradient of the logarithms of decays. A row paired with itself has no decay. */
 static void add_log_decay(const struct linear_problem *l, const struct linear_item *item, int first,
                           const struct backward_memory *b, float *to)
 {

@@ -5,10 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    BLOCK_ROWS = 16 /* rows of a block of a triangular matrix */
-};
-
 /* The logarithm that counts as -infinity: its exponential is 0, and differences of sums of it are
    exact enough in double precision. */
 static const double LEAST_LOG = -1e6;
@@ -264,8 +260,7 @@ void rapt__chunk_weights(const struct linear_problem *l, const struct linear_ite
     rapt__multiply_scores(l, c->rows, l->width, c->queries, l->key_ld, c->panels, c->scores);
     for (int r = 0; r < c->rows; r++) {
         ptrdiff_t row = (ptrdiff_t)r * CHUNK_ROWS;
-        int end = rapt__round_up(r + 1, BLOCK_ROWS);
-        for (int i = 0; i < end; i++)
+        for (int i = 0; i < rapt__chunk_columns(r); i++)
             c->weights[row + i] = l->scale * (c->decay[row + i] * c->scores[row + i]);
     }
 }

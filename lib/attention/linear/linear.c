@@ -116,20 +116,26 @@ static void lay_out_forward(struct arena *part, const void *what, void *to)
     f->state = rapt__arena_floats(part, (size_t)l->width, (size_t)l->value_ld);
 }
 
+/* Returns true if the size of all states fits into size_t. */
+static bool states_fit(const struct linear_problem *l)
+{
+    size_t n = rapt__linear_state_size(l);
+    return rapt__times(n, sizeof(float), &n) && rapt__times(n, (size_t)l->a->batch, &n) &&
+           rapt__times(n, (size_t)l->key_heads, &n);
+}
+
 /* Returns the bytes of workspace for forward, step and, if wanted, backward, or 0 if the size or
    that of all states overflows size_t. */
 static size_t count_workspace(const rapt_linear_attention *a, bool backward)
 {
     const struct linear_problem l = rapt__linear(a);
     int team = rapt__team_size(a->threads);
-    struct arena arena = {0}, states = {0};
+    struct arena arena = {0};
     struct forward_memory forward;
     rapt__arena_parts(&arena, (size_t)team, lay_out_forward, &l, &forward, NULL);
-    rapt__arena_floats(&states, (size_t)a->batch * (size_t)l.key_heads, (size_t)l.values);
-    rapt__arena_floats(&states, states.used, (size_t)l.width);
     size_t step = rapt__linear_step_workspace(&l, team);
     size_t more = backward ? rapt__linear_backward_workspace(&l, team) : step;
-    if (arena.overflow || states.overflow || !step || !more) return 0;
+    if (arena.overflow || !states_fit(&l) || !step || !more) return 0;
     return rapt__max_size(arena.used, rapt__max_size(step, more));
 }
 

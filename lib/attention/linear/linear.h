@@ -18,7 +18,15 @@
 
 #include <rapt/linear_attention.h>
 
-enum { CHUNK_ROWS = 64 };
+enum {
+    CHUNK_ROWS = 64,
+    BLOCK_ROWS = 16 /* rows of a block of a triangular matrix [CHUNK_ROWS][CHUNK_ROWS] */
+};
+/* Returns the number of columns that products of a triangular matrix compute and read in a row. */
+static inline int rapt__chunk_columns(int row)
+{
+    return rapt__round_up(row + 1, BLOCK_ROWS);
+}
 
 /* ---- chunk.c ---- */
 struct linear_problem { /* a checked problem, and the numbers that follow from it */
