@@ -174,15 +174,18 @@ static void load_decays(const struct linear_problem *l, const struct linear_item
     const rapt_linear_attention *a = l->a;
     double sums[CHUNK_ROWS], sum = 0;
     for (int r = 0; r < c->rows; r++) {
-        double log = a->log_decay ? a->log_decay[rapt__linear_at(&a->gates, item, first + r)] : 0;
+        double log =
+            a->log_decay ? (double)a->log_decay[rapt__linear_at(&a->gates, item, first + r)] : 0;
         sum += log < LEAST_LOG ? LEAST_LOG : log;
         sums[r] = sum, c->start[r] = (float)sum;
     }
     l->kernels->exp_row(c->start, (size_t)c->rows);
     exp_differences(l, sum, sums, c->rows, c->end);
-    memset(c->decay, 0, sizeof *c->decay * CHUNK_ROWS * CHUNK_ROWS);
-    for (int r = 0; r < c->rows; r++)
-        exp_differences(l, sums[r], sums, r + 1, c->decay + (ptrdiff_t)r * CHUNK_ROWS);
+    for (int r = 0; r < c->rows; r++) {
+        float *row = c->decay + (ptrdiff_t)r * CHUNK_ROWS;
+        exp_differences(l, sums[r], sums, r + 1, row);
+        for (int i = r + 1; i < rapt__chunk_columns(r); i++) row[i] = 0;
+    }
 }
 
 /* Computes dots, and the coefficients -N B of the system for x. */
@@ -196,7 +199,7 @@ static void load_system(const struct linear_problem *l, const struct linear_item
     for (int r = 0; r < c->rows; r++) {
         ptrdiff_t row = (ptrdiff_t)r * CHUNK_ROWS;
         for (int i = 0; i < r; i++) c->dots[row + i] *= c->decay[row + i];
-        for (int i = r; i < CHUNK_ROWS; i++) c->dots[row + i] = 0;
+        for (int i = r; i < rapt__chunk_columns(r); i++) c->dots[row + i] = 0;
         for (int i = 0; i < r; i++) c->solver[row + i] = -c->dots[row + i] * c->beta[i];
     }
 }

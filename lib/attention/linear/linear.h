@@ -68,7 +68,8 @@ void rapt__linear_features(const struct linear_problem *l, float *x, int n);
 void rapt__linear_copy(const float *x, ptrdiff_t ld, int rows, int width, float *to, int to_ld);
 
 /* The rows of a chunk and what is computed from them. K is the width of keys, V that of values,
-   with padding, and C is CHUNK_ROWS. */
+   with padding, and C is CHUNK_ROWS. Row r of a matrix [C][C] has rapt__chunk_columns(r) elements;
+   the rest is not read. */
 struct chunk {
     int rows;
     float *keys, *panels;    /* [C][K] features of keys; the same in panels [C/16][K][16] */
