@@ -34,7 +34,9 @@ extern "C" {
    first is translated from msgid and the rest from msgid_plural; a single one is translated from
    msgid_plural. A \n, \t or \r ends a sentence. Placeholders such as %s, %1$d, %(name)s and {name}
    are kept as <code> is in HTML; those without a number or name also keep their order. Tags and
-   references are kept as marks. Entries that cannot be read are kept.
+   references are kept as marks. So is the _ or & of the only access key of a message, as in _Open,
+   E_xit or Save &As: it goes before the word that it was in. Entries that cannot be read are
+   kept.
 
    RAPT_DOCUMENT_FORMAT_SRT is a file of subtitles in UTF-8, SubRip or WebVTT. Time codes and
    numbers are kept. Sentences do not cross cues, nor line breaks before a line that begins with a

@@ -204,7 +204,7 @@ struct format_reader {
     size_t at;               /* the document has been read up to here */
     size_t end;              /* end of the text that is being read, such as a message */
     struct text_block block; /* the last block that was read */
-    size_t state[8];         /* state of the format's reader; 0 at the beginning */
+    size_t state[9];         /* state of the format's reader; 0 at the beginning */
 };
 struct format {
     const char *name; /* name of the format in options of programs, such as "html" */

@@ -14,6 +14,8 @@ enum {
     PLURAL, /* beginning and end of msgid_plural */
     PLURAL_END,
     FUZZY,        /* 1 if the entry is marked as fuzzy */
+    KEY,          /* the mark of the message's access key, or 0 */
+    KEY_WORD,     /* beginning of the word that has it */
     TRANSLATIONS, /* 1 after the first msgstr, when any other keyword or comment begins a new
                      entry */
 };
@@ -85,6 +87,65 @@ static bool has_contents(rapt_text text, rapt_span strings)
     return false;
 }
 
+/* ---- access keys ---- */
+
+static bool is_letter(char c)
+{
+    return (unsigned char)c >= 0x80 || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+static bool is_capital(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+/* Returns true if text[at] may mark the letter after it as the access key of a menu or button, as
+   in "_Open", "E_xit" or "Save &As", where `begin` is the beginning of its word. Names such as
+   max_size and AT&T have no access key. */
+static bool marks_key(rapt_text text, size_t begin, size_t at, size_t end)
+{
+    uint32_t code;
+    if (begin > at || at + 1 >= end || !is_letter(text.bytes[at + 1])) return false;
+    if (rapt__reference_read(text, at, false, &code) > 0) return false;
+    if (begin == at) return true;
+    if (!is_capital(text.bytes[begin]) || is_capital(text.bytes[at + 1])) return false;
+    for (size_t i = begin + 1; i < at; i++)
+        if (is_capital(text.bytes[i])) return false;
+    return true;
+}
+
+/* Finds the access key of a message, which has only one _ or & then. */
+static void find_key(struct format_reader *r, rapt_span strings)
+{
+    const rapt_text text = r->document;
+    size_t marks = 0, begin = strings.begin;
+    r->state[KEY] = 0;
+    for (size_t at = strings.begin; at < strings.end && marks < 2; at++) {
+        const char c = text.bytes[at];
+        const bool mark = c == '_' || c == '&';
+        if (mark) {
+            marks++;
+            r->state[KEY] = marks_key(text, begin, at, strings.end) ? at : 0;
+            r->state[KEY_WORD] = begin;
+        } else if (!is_letter(c)) { /* words that begin with punctuation have no key */
+            begin = c == '"' || rapt__markup_space(c) ? at + 1 : SIZE_MAX;
+        }
+    }
+    if (marks > 1) r->state[KEY] = 0;
+}
+
+/* Reads the beginning of a word up to its access key, whose mark becomes a point before the
+   word. */
+static void read_key(struct format_reader *r)
+{
+    const size_t key = r->state[KEY];
+    const rapt_span before = {r->at, key};
+    r->at = key;
+    rapt__read_point(r, key + 1);
+    if (before.end > before.begin) rapt__block_copy(&r->block, before);
+    r->state[KEY] = 0;
+}
+
 /* ---- entries ---- */
 
 static void begin_entry(struct format_reader *r)
@@ -108,6 +169,7 @@ static void begin_message(struct format_reader *r, rapt_span place, bool first)
         .original = id, .place = place, .before = "", .after = "", .given = true};
     r->state[FROM] = id.begin;
     r->end = id.end;
+    find_key(r, id);
 }
 
 /* Returns true if a comment with flags contains this word. */
@@ -195,6 +257,10 @@ static bool read_some(struct format_reader *r)
     if (c == '"') { /* the end of a string, and the beginning of the next */
         const size_t next = skip_space(r->document, r->at + 1);
         r->at = r->at > r->block.elsewhere.original.begin && next < r->end ? next + 1 : r->at + 1;
+        return false;
+    }
+    if (r->state[KEY] > 0 && r->at == r->state[KEY_WORD]) {
+        read_key(r);
         return false;
     }
     if ((c == '<' || c == '&') && rapt__read_loose_tag(r)) return false;

@@ -73,6 +73,26 @@ static void test_placeholders(void **state)
                "<b>A</b>\"\n");
 }
 
+/* The mark of an access key goes before the word that it was in, or stays at the beginning of a
+   message. Other words keep theirs. */
+static void test_keys(void **state)
+{
+    (void)state;
+    becomes_po("msgid \"_Open File\"\nmsgstr \"\"\n",
+               "msgid \"_Open File\"\nmsgstr \"_FILE OPEN\"\n");
+    becomes_po("msgid \"Save &As\"\nmsgstr \"\"\n", "msgid \"Save &As\"\nmsgstr \"&AS SAVE\"\n");
+    becomes_po("msgid \"Then E_xit\"\nmsgstr \"\"\n",
+               "msgid \"Then E_xit\"\nmsgstr \"_EXIT THEN\"\n");
+    becomes_po("msgid \"\"\n\"a \"\n\"_b\"\nmsgstr \"\"\n",
+               "msgid \"\"\n\"a \"\n\"_b\"\nmsgstr \"\"\n\"_B A\"\n");
+    becomes_po("msgid \"Use AT&T &lt; Max_Size\"\nmsgstr \"\"\n",
+               "msgid \"Use AT&T &lt; Max_Size\"\nmsgstr \"&lt;Max_Size AT&T USE\"\n");
+    becomes_po("msgid \"a_b or _c d\"\nmsgstr \"\"\n",
+               "msgid \"a_b or _c d\"\nmsgstr \"D _C OR a_b\"\n");
+    becomes_po("msgid \"see (_a) &amp; b _\"\nmsgstr \"\"\n",
+               "msgid \"see (_a) &amp; b _\"\nmsgstr \"_ &amp;B (_A) SEE\"\n");
+}
+
 /* Entries that cannot be read are kept, and so are those after them that can. */
 static void test_broken(void **state)
 {
@@ -122,8 +142,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_entries),      cmocka_unit_test(test_fuzzy),
         cmocka_unit_test(test_plurals),      cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_placeholders), cmocka_unit_test(test_broken),
-        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_placeholders), cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_broken),       cmocka_unit_test(test_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
