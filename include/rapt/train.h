@@ -113,7 +113,14 @@ typedef struct rapt_train_options { /* size-first, see base.h */
        Marian). If above 0, config.alignment_layer must be set, alignment_heads must be 0 or 1, and
        cross-attention must use softmax. */
     float guided_alignment;
-    int reserved;
+    /* 1: trains the model for RAPT_PRECISION_INT8 (Jacob et al. 2018, section 3). Losses are those
+       of the model in 8 bits, bit for bit. In gradients the rounding of weights and activations
+       counts as having the derivative 1 (the straight-through estimator, Bengio et al. 2013).
+       Parameters and moments stay floats, and `products` applies to the backward pass. If the model
+       was imported from integers, rapt_trainer_create removes their scales (rapt_model_scales),
+       which do not suit it after a step. The trainer needs memory for 1.25 times the model and for
+       a copy of the largest activations. See also rapt_trainer_set_quantized. 0: floats */
+    int quantize_aware;
     /* [rapt_model_tensors] one rapt_tuning per parameter, to fine-tune a model. NULL: all
        parameters are trained in full. rapt_trainer_create reads the array and does not keep it. At
        least one parameter must not be frozen. Frozen parameters have no moments and do not count in
@@ -236,8 +243,9 @@ RAPT_API rapt_status rapt_train_align(rapt_trainer *trainer, const rapt_alignmen
    tokens or the rate is out of range; the gradients are then kept. */
 RAPT_API rapt_status rapt_train_step(rapt_trainer *trainer, rapt_report *report, rapt_message *why);
 
-/* Computes the loss of a batch without dropout and without changing the gradients. Batches and
-   errors are the same as for rapt_train_gradient, except that no gradients are discarded. */
+/* Computes the loss of a batch without dropout and without changing the gradients. With
+   options.quantize_aware, it is the loss of the model in 8 bits. Batches and errors are the same as
+   for rapt_train_gradient, except that no gradients are discarded. */
 RAPT_API rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_tokens *source,
                                          const rapt_tokens *target, rapt_report *report,
                                          rapt_message *why);
@@ -364,6 +372,12 @@ RAPT_API const char *rapt_trainer_products(const rapt_trainer *trainer);
 /* Sets the peak learning rate; the schedule continues. If the rate is outside the range of
    options.rate, the next rapt_train_step or rapt_trainer_save fails. */
 RAPT_API void rapt_trainer_set_rate(rapt_trainer *trainer, float rate);
+
+/* Sets whether gradients are computed in 8 bits from the next batch on, if options.quantize_aware
+   is set; otherwise does nothing. At first they are. Training usually begins in floats, and only
+   its last part is in 8 bits. rapt_train_evaluate computes in 8 bits in either case, so that losses
+   can be compared throughout. A checkpoint contains this setting. */
+RAPT_API void rapt_trainer_set_quantized(rapt_trainer *trainer, int on);
 
 /* Saves a checkpoint: parameters, moments, the number of steps and the random counters. A trainer
    that loads it continues bit for bit. The file is replaced atomically (temporary file, fsync,

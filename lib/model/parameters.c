@@ -44,7 +44,7 @@ struct linear rapt__linear_at(const struct layout *layout, const struct linear_o
 {
     struct linear l = matrix_at(layout->matrices, block, offset->weight, offset->out, offset->in);
     l.bias = offset->bias ? block + offset->bias : NULL;
-    l.fine = offset->fine && l.bytes;
+    l.fine = offset->fine;
     return l;
 }
 

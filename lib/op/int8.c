@@ -132,6 +132,32 @@ static void multiply(const struct exec_context *c, const struct linear *l,
     rapt__team_barrier(c->team);
 }
 
+/* Sets a row of floats to the values of quantized row r. */
+static void widen_row(const struct quantized *x, int depth, ptrdiff_t r, float *row)
+{
+    const ptrdiff_t at = r * rapt__int8_row(depth);
+    const int8_t *q = x->q[0] + at, *rest = x->terms > 1 ? x->q[1] + at : NULL;
+    const float s = x->scale[0][r], u = rest ? x->scale[1][r] : 0;
+    for (int k = 0; k < depth; k++) row[k] = (float)q[k] * s;
+    for (int k = 0; rest && k < depth; k++) row[k] += (float)rest[k] * u;
+}
+
+void rapt__int8_round(const struct exec_context *c, const struct linear *l, const float *x,
+                      ptrdiff_t x_row, int rows, float *rounded)
+{
+    int depth = l->in, terms = l->fine ? TERMS : 1, at_once = rows_at_once(depth, terms);
+    const struct quantized q = lay_out(c->pack, at_once, depth, terms);
+    for (int first = 0; first < rows; first += at_once) {
+        int now = rapt__min(rows - first, at_once);
+        size_t begin, end;
+        quantize(c, x + first * x_row, x_row, now, depth, &q);
+        while (rapt__team_part(c->team, (size_t)now, 1, &begin, &end))
+            for (ptrdiff_t r = (ptrdiff_t)begin; r < (ptrdiff_t)end; r++)
+                widen_row(&q, depth, r, rounded + (first + r) * depth);
+        rapt__team_barrier(c->team);
+    }
+}
+
 void rapt__int8_forward(const struct exec_context *c, const struct linear *layers, int count,
                         const float *x, ptrdiff_t x_row, int rows, float *const *y, ptrdiff_t y_row,
                         enum activation activation, float *activated)

@@ -26,6 +26,22 @@ void rapt__int8_pack(const struct exec_context *c, const float *panels, int out,
     rapt__team_barrier(c->team);
 }
 
+void rapt__int8_widen(const struct exec_context *c, const struct linear *l, float *panels)
+{
+    const size_t panel = rapt__int8_panel(l->in);
+    for (int p; (p = rapt__team_take(c->team)) < rapt__ceil_div(l->out, LANES);) {
+        float scales[LANES] = {0}, *to = panels + (ptrdiff_t)p * l->in * LANES;
+        int columns = rapt__min(l->out - p * LANES, LANES);
+        memcpy(scales, l->scale + (ptrdiff_t)p * LANES, (size_t)columns * sizeof *scales);
+        for (ptrdiff_t k = 0; k < l->in; k++, to += LANES) {
+            const int8_t *from = l->bytes + (size_t)p * panel + k / INT8_GROUP * INT8_GROUP * LANES;
+            for (int n = 0; n < LANES; n++)
+                to[n] = (float)from[n * INT8_GROUP + k % INT8_GROUP] * scales[n];
+        }
+    }
+    rapt__team_barrier(c->team);
+}
+
 /* Returns the offset of row n in panels of `in` inputs. */
 static ptrdiff_t row_at(int n, int in)
 {

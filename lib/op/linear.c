@@ -107,7 +107,12 @@ void rapt__linear_backward_weight(const struct exec_context *c, const struct lin
                                   const float *x, ptrdiff_t x_row, const float *dy,
                                   ptrdiff_t dy_row, int rows, float *dweight, float *dbias)
 {
+    float *rounded = c->products ? c->products->rounded : NULL;
     if (dbias) backward_bias(c, dy, dy_row, rows, l->out, dbias);
+    if (rounded) {
+        rapt__int8_round(c, l, x, x_row, rows, rounded);
+        x = rounded, x_row = l->in;
+    }
     rapt__gemm(c, &(struct gemm){.rows = l->in,
                                  .columns = l->out,
                                  .depth = rows,

@@ -42,6 +42,10 @@ struct products {
        marked in shapes. */
     bool all;
     bool bf16; /* every product is computed in bf16 (kernel/bf16.h), and none by OpenBLAS */
+    /* Workspace of the size of the largest x. If not NULL, the forward pass was computed in 8-bit
+       integers, so gradients of weights are computed with rows of x that are rounded as they were
+       there (rapt__int8_round). */
+    float *rounded;
     int count;
     struct product_shape shapes[PRODUCT_SHAPES];
 };
@@ -84,13 +88,14 @@ rapt_status rapt__openblas_load(rapt_message *why);
    [rows][out], with rows y_row floats apart. `activated` receives activation(y) in the same layout
    and may be y; it is not used with ACTIVATION_NONE. */
 struct linear {
-    const float *weight, *bias; /* weight is NULL if W is stored in `half` or `bytes` */
+    const float *weight, *bias; /* weight may be NULL if W is stored in `half` or `bytes` */
     int in, out;
     const uint16_t *half; /* W in panels of 16-bit floats; forward pass only */
     enum half_type type;  /* type of `half` */
-    const int8_t *bytes;  /* W in panels of bytes (kernel/int8.h); forward pass only (int8.c) */
+    const int8_t *bytes;  /* W in panels of bytes (kernel/int8.h); forward pass only (int8.c), which
+                             then ignores `weight` */
     const float *scale;   /* [out] scales of the rows of `bytes` */
-    bool fine;            /* with `bytes`, rows of x are quantized in two terms */
+    bool fine;            /* in 8 bits, rows of x are quantized in two terms */
 };
 /* Returns the part of a layer that computes outputs [first, first + count). first must be a
    multiple of 16. */
@@ -123,6 +128,10 @@ void rapt__linear_backward_weight(const struct exec_context *c, const struct lin
 void rapt__int8_forward(const struct exec_context *c, const struct linear *layers, int count,
                         const float *x, ptrdiff_t x_row, int rows, float *const *y, ptrdiff_t y_row,
                         enum activation activation, float *activated);
+/* Sets rounded [rows][l->in] to the values that x is quantized to as an input of l. Overwrites
+   c->pack. */
+void rapt__int8_round(const struct exec_context *c, const struct linear *l, const float *x,
+                      ptrdiff_t x_row, int rows, float *rounded);
 
 /* ---- int8_pack.c ---- */
 /* Returns the size in bytes of quantized weights [out][in]. */
@@ -132,6 +141,8 @@ size_t rapt__int8_weight_bytes(int out, int in);
    int8_kernels). factors may be NULL. */
 void rapt__int8_pack(const struct exec_context *c, const float *panels, int out, int in,
                      const float *factors, int8_t *weight, float *scale);
+/* Sets panels to the weights of l, which are in bytes, as floats. */
+void rapt__int8_widen(const struct exec_context *c, const struct linear *l, float *panels);
 struct int8_rows {  /* weights with `in` inputs, to be set row by row */
     int8_t *weight; /* padding is already 0 */
     float *scale;

@@ -8,18 +8,20 @@
 /* Arguments of work_on_batch, which every member of the team runs. */
 struct batch {
     rapt_trainer *trainer;
-    struct stack encoder, decoder;
-    struct pass source, target; /* rows.count is 0 if the model lacks that half */
+    bool quantized;                       /* computes in 8 bits */
+    const rapt_model *forward, *backward; /* whose parameters the two passes read */
+    struct stack encoder, decoder;        /* of the forward pass */
+    struct pass source, target;           /* rows.count is 0 if the model lacks that half */
     bool gradient;
     float smoothing;
     struct loss sums;     /* sums of the batch */
     struct loss expected; /* the same sums if attention uses expected values instead of draws */
 };
 
-static struct stack stack_of(rapt_trainer *t, bool decoder)
+static struct stack stack_of(rapt_trainer *t, const rapt_model *model, bool decoder)
 {
-    return (struct stack){.model = t->model,
-                          .block = t->model->block,
+    return (struct stack){.model = model,
+                          .block = model->block,
                           .decoder = decoder,
                           .memory = decoder ? &t->decoder : &t->encoder,
                           .attention_workspace = t->attention_workspace,
@@ -36,13 +38,16 @@ struct aim {
 };
 
 /* Computes the loss of rows of states. If aim->gradient is set, also adds to the gradients of the
-   output layer and sets dstates to the gradient of the states. */
+   output layer and sets dstates to the gradient of the states. The backward pass reads the weights
+   as floats. */
 static void loss_of_rows(const struct exec_context *c, struct batch *b, const struct aim *aim,
                          const float *states, int rows, float *dstates)
 {
     rapt_trainer *t = b->trainer;
-    const struct linear_offsets *offset = &t->model->layout.output;
-    struct linear output = rapt__linear_at(&t->model->layout, offset, t->model->block);
+    const struct linear_offsets *offset = &b->backward->layout.output;
+    struct linear output =
+        rapt__linear_at(&b->forward->layout, &b->forward->layout.output, b->forward->block);
+    output.weight = b->backward->block + offset->weight;
     float *dbias = aim->gradient && offset->bias ? t->gradients + offset->bias : NULL;
     rapt__loss(c, &output, states, rows, t->labels, b->smoothing, aim->sums,
                aim->gradient ? dstates : NULL, aim->gradient ? t->gradients + offset->weight : NULL,
@@ -61,12 +66,12 @@ static void pooled_loss(const struct exec_context *c, struct batch *b, const str
                               rows->starts};
     const bool pooler = config->pooler;
     rapt__pool_forward(c, &pool, states, t->pooled);
-    if (pooler) rapt__pooler_forward(c, t->model, t->pooled, rows->batch, t->hidden);
+    if (pooler) rapt__pooler_forward(c, b->forward, t->pooled, rows->batch, t->hidden);
     loss_of_rows(c, b, aim, pooler ? t->hidden : t->pooled, rows->batch,
                  pooler ? t->dhidden : t->dpooled);
     if (!aim->gradient) return;
     if (pooler)
-        rapt__pooler_backward(c, t->model, t->pooled, t->hidden, rows->batch, t->dhidden,
+        rapt__pooler_backward(c, b->backward, t->pooled, t->hidden, rows->batch, t->dhidden,
                               t->dpooled, t->gradients);
     rapt__pool_backward(c, &pool, t->dpooled, t->encoder.dout);
 }
@@ -100,14 +105,31 @@ static void batch_expect(const struct exec_context *c, struct batch *b)
     batch_forward(c, b, &aim, &source, &target);
 }
 
-/* Runs the forward pass, computes rewards if keys are sampled, and runs the backward pass through
-   both halves. */
+/* Runs the backward pass through both halves. `states` is the encoder's output, or NULL if there is
+   no source. */
+static void batch_backward(const struct exec_context *c, struct batch *b, const struct pass *target,
+                           const float *states)
+{
+    rapt_trainer *t = b->trainer;
+    const struct stack encoder = stack_of(t, b->backward, false),
+                       decoder = stack_of(t, b->backward, true);
+    if (t->model->config.kind != RAPT_KIND_ENCODER_ONLY) {
+        size_t states_size = (size_t)b->source.rows.count * (size_t)t->model->config.width;
+        if (states) rapt__fill(c, t->encoder.dout, states_size, 0);
+        rapt__stack_backward(c, &decoder, target, t->encoder.dout, t->gradients, t->partial);
+    }
+    if (states) rapt__stack_backward(c, &encoder, &b->source, NULL, t->gradients, t->partial);
+}
+
+/* Runs the forward pass, computes rewards if keys are sampled, and runs the backward pass. */
 static void work_on_batch(struct team *team, void *argument)
 {
     struct batch *b = argument;
     rapt_trainer *t = b->trainer;
-    struct exec_context c = {team, rapt__kernels(), t->pack, &t->products, NULL};
-    bool decodes = t->model->config.kind != RAPT_KIND_ENCODER_ONLY;
+    struct products products = t->products;
+    if (b->quantized) products.rounded = t->quantized.rounded;
+    const struct exec_context c = {team, rapt__kernels(), t->pack, &products, NULL};
+    if (b->quantized) rapt__quantized_fill(&c, t);
     struct pass target = b->target;
     const struct aim aim = {b->gradient, &b->sums};
     if (b->gradient && t->options.baseline == RAPT_BASELINE_EXPECTED) batch_expect(&c, b);
@@ -117,12 +139,7 @@ static void work_on_batch(struct team *team, void *argument)
         if (team->rank == 0) rapt__rewards_fill(t, &b->source.rows, &b->target.rows);
         rapt__team_barrier(team);
     }
-    if (decodes) {
-        size_t states_size = (size_t)b->source.rows.count * (size_t)t->model->config.width;
-        if (states) rapt__fill(&c, t->encoder.dout, states_size, 0);
-        rapt__stack_backward(&c, &b->decoder, &target, t->encoder.dout, t->gradients, t->partial);
-    }
-    if (states) rapt__stack_backward(&c, &b->encoder, &b->source, NULL, t->gradients, t->partial);
+    batch_backward(&c, b, &target, states);
 }
 
 /* Makes the decoder's inputs and labels from begin, y1 .. yn, end: the inputs are all tokens but
@@ -164,8 +181,11 @@ static struct batch batch_prepare(rapt_trainer *t, const rapt_tokens *source,
     static const int none[1] = {0};
     struct batch b = {.trainer = t, .gradient = gradient};
     rapt_kind kind = t->model->config.kind;
-    b.encoder = stack_of(t, false);
-    b.decoder = stack_of(t, true);
+    b.quantized = t->options.quantize_aware && (t->state.quantized || !gradient);
+    b.forward = b.quantized ? &t->quantized.forward : t->model;
+    b.backward = b.quantized ? &t->quantized.backward : t->model;
+    b.encoder = stack_of(t, b.forward, false);
+    b.decoder = stack_of(t, b.forward, true);
     b.smoothing = t->options.label_smoothing;
     b.source.drop = b.target.drop = drop_of(t, gradient, shard);
     b.source.learning = b.target.learning = gradient;

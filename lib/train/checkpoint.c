@@ -11,7 +11,7 @@
 
 enum { FIELD_TEXT = 40 };
 enum { COUNT, FLOAT, DOUBLE, OPTIONAL = 8 };
-enum { ALWAYS, SAMPLED, MEASURED, ADAPTED };
+enum { ALWAYS, SAMPLED, MEASURED, ADAPTED, QUANTIZED };
 
 static const struct field {
     const char *key;
@@ -30,6 +30,7 @@ static bool present(const rapt_trainer *t, const struct field *f)
 {
     if (f->when == SAMPLED) return t->losses != NULL;
     if (f->when == ADAPTED) return t->tuning.base.count > 0;
+    if (f->when == QUANTIZED) return t->options.quantize_aware != 0;
     return f->when == ALWAYS || t->options.products == RAPT_PRODUCTS_AUTO;
 }
 

@@ -61,6 +61,13 @@ struct trained_part {
     size_t floats;
 };
 
+/* The model in 8 bits, for quantize-aware training; all 0 in a trainer of floats. */
+struct quantized_models {
+    rapt_model forward;  /* the model in 8 bits */
+    rapt_model backward; /* the values of its parameters, as floats in the layout of the model */
+    float *rounded;      /* workspace of struct products */
+};
+
 struct rapt_trainer {
     rapt_allocator allocator;
     rapt_model *model;
@@ -99,7 +106,8 @@ struct rapt_trainer {
     bool added;            /* a gradient was added since the last step, even if it had no tokens */
     rapt_report sums;      /* sums over the batches since the last step */
     struct shards shards;
-    struct products products; /* how products are computed */
+    struct products products; /* how products of floats are computed */
+    struct quantized_models quantized;
     char products_text[PRODUCTS_TEXT];
     struct trainer_state state;
 };
@@ -135,6 +143,18 @@ struct trained_part rapt__trained_part(const rapt_trainer *t, int index);
 void rapt__adapter_gradients(const struct exec_context *c, rapt_trainer *t);
 /* Sets the matrices of the model to W0 + s B A. */
 void rapt__adapters_merge(const struct exec_context *c, rapt_trainer *t);
+
+/* ---- quantized.c: training for inference in 8 bits ---- */
+rapt_status rapt__quantized_check(const rapt_train_options *o, const rapt_model *model,
+                                  rapt_message *why);
+/* Lays out t->quantized, if options.quantize_aware is set. A batch has at most `rows` rows in
+   either half. */
+void rapt__quantized_layout(rapt_trainer *t, int rows, struct arena *arena);
+/* Removes scales of integers from the model's metadata: rapt_model_set_precision would quantize
+   parameters that training has changed with them. */
+rapt_status rapt__quantized_begin(const rapt_trainer *t, rapt_message *why);
+/* Quantizes the parameters. All members of a team call this. */
+void rapt__quantized_fill(const struct exec_context *c, const rapt_trainer *t);
 
 /* ---- batch_check.c ---- */
 rapt_status rapt__batch_check(const rapt_trainer *t, const rapt_tokens *source,

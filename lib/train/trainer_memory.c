@@ -60,6 +60,7 @@ static void lay_out_trainer(rapt_trainer *t, struct arena *arena)
     t->pack = rapt__arena_floats(arena, PACK_FLOATS, 1);
     size_t most = rapt__max_size(floats, t->tuning.floats);
     t->step_partial = rapt__arena_take(arena, 2 * rapt__square_partial(most), sizeof(double));
+    rapt__quantized_layout(t, max, arena);
     t->inputs = rapt__arena_take(arena, (size_t)max, sizeof(int32_t));
     t->labels = rapt__arena_take(arena, (size_t)max, sizeof(int32_t));
     t->input_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
@@ -221,9 +222,9 @@ static rapt_status check_options(const rapt_train_options *o, const rapt_model *
         status = rapt__int_check("schedule", (int)o->schedule, 0, RAPT_SCHEDULE_CONSTANT, why);
     if (!status) status = rapt__int_check("products", (int)o->products, 0, RAPT_PRODUCTS_BF16, why);
     if (!status) status = check_hard(o, &model->config, why);
-    if (!status) status = rapt__int_check("reserved", o->reserved, 0, 0, why);
     if (!status) status = check_guided(o, &model->config, why);
     if (!status) status = rapt__tuning_check(o, model, why);
+    if (!status) status = rapt__quantized_check(o, model, why);
     if (!status) status = check_frame(o, &model->config, why);
     if (status) return status;
     return o->products == RAPT_PRODUCTS_OPENBLAS ? rapt__openblas_load(why) : RAPT_OK;
@@ -278,7 +279,7 @@ size_t rapt_trainer_bytes_with(const rapt_model *model, const rapt_train_options
     if (!model || read_limits(&t.limits, model, limits, NULL)) return 0;
     rapt_train_options_default(o, sizeof *o);
     if (options && rapt__struct_read(o, sizeof *o, options, "rapt_train_options", NULL)) return 0;
-    if (rapt__tuning_check(o, model, NULL)) return 0;
+    if (rapt__tuning_check(o, model, NULL) || rapt__quantized_check(o, model, NULL)) return 0;
     lay_out_trainer(&t, &t.arena);
     return t.arena.overflow ? 0 : t.arena.used + sizeof t;
 }
@@ -303,7 +304,9 @@ rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
                         .model = model,
                         .options = o,
                         .limits = l,
-                        .state = {.rate = o.rate, .mean_loss = rapt__mean_loss_first(model)}};
+                        .state = {.rate = o.rate,
+                                  .mean_loss = rapt__mean_loss_first(model),
+                                  .quantized = o.quantize_aware}};
     t->limits.threads = rapt__team_size(l.threads); /* fixed now, because memory depends on it */
     lay_out_trainer(t, &t->arena);
     size_t bytes = t->arena.used;
@@ -314,6 +317,11 @@ rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
     }
     lay_out_trainer(t, &t->arena);
     if (t->all_expected) memset(t->all_expected, 1, (size_t)l.batch);
+    status = rapt__quantized_begin(t, why);
+    if (status) {
+        rapt_trainer_free(t);
+        return status;
+    }
     rapt__products_choose(t);
     rapt__tuning_begin(t);
     t->options.tuning = NULL; /* belongs to the caller */

@@ -132,6 +132,7 @@ static void test_trainer(void **state)
     assert_null(rapt_trainer_gradients(NULL, NULL, NULL));
     assert_non_null(rapt_trainer_gradients(trainer, NULL, NULL));
     rapt_trainer_set_rate(NULL, 1);
+    rapt_trainer_set_quantized(NULL, 1);
     assert_true(report.loss == 7 && no_size.loss == 7);
     /* a report is optional, and need not be zeroed */
     assert_int_equal(rapt_train_gradient(trainer, &tokens, &tokens, NULL, &why), RAPT_OK);

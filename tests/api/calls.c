@@ -134,6 +134,7 @@ static const struct call {
     {"rapt_train_shards_discard", false, 1, 1u << 0, train_shards_discard},
     {"rapt_trainer_products", false, 1, 0, trainer_products},
     {"rapt_trainer_set_rate", false, 1, 1u << 0, trainer_set_rate},
+    {"rapt_trainer_set_quantized", false, 1, 1u << 0, trainer_set_quantized},
     {"rapt_trainer_save", true, 3, 0, trainer_save},
     {"rapt_trainer_load", true, 2, 0, trainer_load},
     /* text.h */

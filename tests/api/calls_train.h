@@ -209,6 +209,13 @@ static rapt_status trainer_set_rate(struct world *w, int null, rapt_message *why
     return RAPT_OK;
 }
 
+static rapt_status trainer_set_quantized(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    rapt_trainer_set_quantized(arg(null, 0, w->trainer), 1);
+    return RAPT_OK;
+}
+
 static rapt_status trainer_save(struct world *w, int null, rapt_message *why)
 {
     assert_int_equal(train_step(w, -1, NULL), RAPT_OK); /* so that no gradients are pending */

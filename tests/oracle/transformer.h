@@ -38,8 +38,9 @@ struct oracle_model {
 };
 struct oracle_model *oracle_model_read(const rapt_model *model);
 void oracle_model_free(struct oracle_model *m);
-/* From the next oracle_batch_loss on, holds fixed what has no derivative: its choices, and the
-   losses it finds, which are then the rewards of sampled keys. */
+/* From the next oracle_batch_loss on, holds fixed what has no derivative: its choices, the losses
+   it finds, which are then the rewards of sampled keys, and what an int8 model adds to activations
+   by rounding them. */
 void oracle_model_hold(struct oracle_model *m);
 
 /* Dropout and draws of training. Without it nothing is dropped, sampled keys are the most likely

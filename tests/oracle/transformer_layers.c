@@ -4,6 +4,7 @@
 #include "int8.h"
 #include "op.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,22 @@ double *oracle_zeros(int rows, int columns)
 int oracle_head_width(const rapt_config *c)
 {
     return c->head_width > 0 ? c->head_width : c->width / c->heads;
+}
+
+/* Adds to x[size] what is held fixed. In the first pass it becomes the difference of rounded[size]
+   and x. */
+static void hold_rounding(struct oracle_past *past, size_t size, const double *x, double *rounded)
+{
+    bool first = past->next == past->rounded;
+    if (first) {
+        past->rounded += size;
+        past->rounding = realloc(past->rounding, past->rounded * sizeof(double) + 1);
+    }
+    for (size_t i = 0; i < size; i++) {
+        double *held = past->rounding + past->next++;
+        if (first) *held = rounded[i] - x[i];
+        rounded[i] = x[i] + *held;
+    }
 }
 
 void oracle_affine(const struct oracle_model *m, enum oracle_terms terms, int rows, int in, int out,
@@ -32,6 +49,7 @@ void oracle_affine(const struct oracle_model *m, enum oracle_terms terms, int ro
         for (int i = 0; i < in; i++)
             rounded[r * in + i] = q[i] * (double)scale + rest[i] * (double)rest_scale;
     }
+    if (m->past && m->int8) hold_rounding(m->past, (size_t)rows * (size_t)in, x, rounded);
     oracle_linear(rows, in, out, m->int8 ? rounded : x, w, b, y);
     free(rounded);
     free(row);
@@ -142,6 +160,7 @@ static void forget(struct oracle_model *m)
         for (int j = 0; j < 2 * SUBLAYERS; j++) oracle_fixed_free(fixed + j);
         free(m->past->losses[i]);
     }
+    if (m->past) free(m->past->rounding);
     free(m->past);
 }
 

@@ -23,6 +23,9 @@ struct oracle_past {
     struct oracle_fixed fixed[SENTENCES][2][SUBLAYERS];
     double *losses[SENTENCES];             /* of each target row; NULL: not known yet */
     int rows[SENTENCES], first[SENTENCES]; /* number of rows; the first of them among all */
+    double *rounding; /* [rounded] what an int8 model added to the elements of activations, in the
+                         order of their products */
+    size_t rounded, next; /* next: index of the next element in this pass */
 };
 
 double *oracle_zeros(int rows, int columns);
@@ -30,7 +33,7 @@ int oracle_head_width(const rapt_config *c);
 /* The terms in which an int8 model quantizes the rows of x. */
 enum oracle_terms { ONE_TERM = 1, TWO_TERMS };
 /* Computes y = x w' + b; if the model is int8, with each row of x replaced by what it is quantized
-   to. */
+   to. If that is held fixed, adds the same to x in every pass, so that it has the derivative 1. */
 void oracle_affine(const struct oracle_model *m, enum oracle_terms terms, int rows, int in, int out,
                    const double *x, const double *w, const double *b, double *y);
 /* Returns the data of a parameter, or NULL if there is none of that name. */

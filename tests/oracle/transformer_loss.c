@@ -52,6 +52,7 @@ double oracle_batch_loss(struct oracle_model *m, const struct oracle_drop *drop,
     const rapt_config *c = &m->config;
     double loss = 0;
     if (likelihood) *likelihood = 0;
+    if (m->past) m->past->next = 0;
     for (int b = 0, fed = 0; b < target->batch; b++) {
         struct oracle_sentence s = {0}, t = sentence(target, b);
         double *states = NULL;
@@ -99,5 +100,6 @@ double *oracle_expected_losses(struct oracle_model *m, const struct oracle_drop 
         for (int i = 0; i < 2 * SUBLAYERS; i++)
             oracle_fixed_free(&past.fixed[b][i / SUBLAYERS][i % SUBLAYERS]);
     }
+    free(past.rounding);
     return losses;
 }

@@ -53,6 +53,7 @@ static rapt_status do_train(struct scene *s, uint64_t *h, rapt_message *why)
     size_t count = 0;
     long long *tokens = NULL;
     rapt_trainer_set_rate(s->trainer, 1e-3f);
+    rapt_trainer_set_quantized(s->trainer, 1);
     rapt_status status = rapt_train_align(s->trainer, NULL, why);
     if (!status)
         status =

@@ -74,7 +74,8 @@ static void test_options(void **state)
     REFUSE(anneal_steps, -1);
     REFUSE(guided_alignment, -1);
     REFUSE(guided_alignment, 0.1f); /* the model has no alignment_layer */
-    REFUSE(reserved, 1);
+    REFUSE(quantize_aware, 2);
+    REFUSE(quantize_aware, -1);
 #undef REFUSE
     enum { size = sizeof(rapt_train_limits) };
     static const rapt_train_limits wrong[] = {
