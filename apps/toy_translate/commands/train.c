@@ -25,6 +25,9 @@ static const char purpose[] =
     "of both are printed for at most 200 validation pairs. toy_translate info --all lists the "
     "names for --freeze. --lora takes less memory and changes the model less; the adapters are "
     "part of the weights in OUT.\n\n"
+    "--quantize-aware trains a model for --precision int8: weights and activations are rounded as "
+    "they are there, and gradients ignore the rounding. OUT holds floats. Unless the whole run is "
+    "trained in this way, --patience is off.\n\n"
     "With --augment, some of the training pairs get noise: both sides in capital letters (caps, "
     "by default .07 of the pairs), both in title case (title, .05), typing errors in the source "
     "(typos, .05), tags such as <b> around a word and its translation (tags, .005; around the "
@@ -129,6 +132,15 @@ static int check_shards(struct recipe *recipe)
     return EXIT_OK;
 }
 
+/* Patience could end a run before its last part, which is trained in 8 bits. */
+static int check_patience(const struct recipe *recipe, bool given)
+{
+    if (!quantizes_late(recipe) || !given || recipe->patience == 0) return EXIT_OK;
+    return usage_error("train: --patience could end the run before its last part, which "
+                       "--quantize-aware %g trains in 8 bits; omit one of them",
+                       recipe->quantize_aware);
+}
+
 static int train_checked(struct training *t, const struct command *command)
 {
     struct recipe *recipe = &t->recipe;
@@ -144,6 +156,7 @@ static int train_checked(struct training *t, const struct command *command)
     if (recipe->sentencepiece_target != NULL && recipe->sentencepiece == NULL)
         return usage_error("train: --sentencepiece-target needs --sentencepiece");
     if (recipe->sentencepiece_target != NULL) recipe->separate = true;
+    const bool patient = option_given(command, "patience"); /* --resume also sets it */
     int code = training_for(t, command);
     if (code == EXIT_OK && recipe->ranks->rank == 0) code = lock_open(&t->lock, recipe->out);
     if (code == EXIT_OK && recipe->resume) code = training_resume(t, command);
@@ -155,6 +168,7 @@ static int train_checked(struct training *t, const struct command *command)
          option_given(command, "guided-alignment-layer")))
         return usage_error("train: --guided-alignment-weight and --guided-alignment-layer need "
                            "--guided-alignment");
+    if (code == EXIT_OK) code = check_patience(recipe, patient);
     if (code == EXIT_OK) code = check_shards(recipe);
     if (code == EXIT_OK) code = check_files(&t->files);
     if (code == EXIT_OK) code = check_outputs(t);

@@ -152,6 +152,8 @@ static int add_training(struct training *t, struct option_row *rows, int count)
          "library that computes matrix products; auto: the faster one for each shape, measured at the start [builtin]", 0, 0, 0},
         {"precision", OPTION_CHOICE, &r->precision, "f32|bf16",
          "precision of the factors of matrix products; bf16 is faster on processors with AVX512_BF16, and much slower on others [f32]", 0, 0, 0},
+        {"quantize-aware", OPTION_REAL, &r->quantize_aware, "SHARE",
+         "train the last SHARE of the run, such as 0.2, for translation with --precision int8, and validate in 8 bits throughout; 1: the whole run [0]", 0, 1, 0},
         threads_row(&r->threads),
         {"memory-limit", OPTION_REAL, &r->memory_limit, "MB", "limit of memory: keep fewer pairs in memory to stay below it, or fail; the result is the same", 0.001, 1e12, 0},
     };
@@ -244,11 +246,12 @@ void training_fill_in(struct training *t, const struct command *command)
 {
     struct recipe *recipe = &t->recipe;
     struct hard *hard = &recipe->hard;
-    double *const reals[] = {&recipe->dropout,      &recipe->smoothing,  &recipe->rate,
-                             &hard->expected_share, &hard->reward_scale, &hard->reward_decay,
-                             &hard->reward_entropy, &hard->anneal,       &recipe->guided_weight,
-                             &recipe->lora_alpha};
+    double *const reals[] = {&recipe->dropout,      &recipe->smoothing,     &recipe->rate,
+                             &hard->expected_share, &hard->reward_scale,    &hard->reward_decay,
+                             &hard->reward_entropy, &hard->anneal,          &recipe->guided_weight,
+                             &recipe->lora_alpha,   &recipe->quantize_aware};
     if (recipe->tuned) tuning_defaults(recipe, command);
+    if (quantizes_late(recipe) && !option_given(command, "patience")) recipe->patience = 0;
     const struct defaults *row = defaults;
     while (strcmp(row->preset, recipe->preset) != 0) row++;
     if (!option_given(command, "vocab")) recipe->vocab = row->vocab;

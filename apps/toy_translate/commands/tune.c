@@ -67,6 +67,7 @@ static int score_one(const char *path, const struct recipe *recipe, const struct
     rapt_translator *translator = NULL;
     search.model = path;
     search.threads = recipe->threads;
+    if (recipe->quantize_aware > 0) search.precision = "int8";
     *score = (struct score){.tokens = RAPT_BLEU_TOKENS_13A};
     const char *unspaced = score_tokenizer(pairs);
     if (unspaced != NULL)
@@ -87,6 +88,7 @@ static void report_scores(const struct recipe *recipe, const struct score *befor
                           const struct score *after)
 {
     const bool both = before->sentences > 0;
+    const char *how = recipe->quantize_aware > 0 ? ", in 8 bits" : "";
     if (recipe->json) {
         json_t *object = json_pack("{s:I}", "evaluated", (json_int_t)after->sentences);
         if (both) put_member(object, "before", score_json(before));
@@ -94,13 +96,13 @@ static void report_scores(const struct recipe *recipe, const struct score *befor
         print_json(object);
     }
     if (both)
-        print_report("%zu validation pairs: BLEU %.1f before, %.1f after; chrF %.1f before, "
+        print_report("%zu validation pairs%s: BLEU %.1f before, %.1f after; chrF %.1f before, "
                      "%.1f after",
-                     after->sentences, score_bleu(before->sums), score_bleu(after->sums),
+                     after->sentences, how, score_bleu(before->sums), score_bleu(after->sums),
                      score_chrf(before->sums), score_chrf(after->sums));
     else
-        print_report("%zu validation pairs: BLEU %.1f, chrF %.1f; the model before is missing",
-                     after->sentences, score_bleu(after->sums), score_chrf(after->sums));
+        print_report("%zu validation pairs%s: BLEU %.1f, chrF %.1f; the model before is missing",
+                     after->sentences, how, score_bleu(after->sums), score_chrf(after->sums));
 }
 
 int tuning_evaluate(const struct recipe *recipe, const struct pairs *pairs)

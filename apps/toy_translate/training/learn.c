@@ -44,6 +44,7 @@ static int make_step(struct learner *learner)
     rapt_message why = {""};
     learner->rate = rate_now(learner);
     rapt_trainer_set_rate(learner->trainer, (float)learner->rate);
+    rapt_trainer_set_quantized(learner->trainer, quantized_now(learner));
     rapt_status status = RAPT_OK;
     int code = step_make(learner, &status, &counts, &why);
     if (code != EXIT_OK) return code;
@@ -312,6 +313,11 @@ static void announce(const struct learner *learner)
                      tuned.adapters > 0 ? ", counting adapters" : "");
     if (strcmp(rapt_trainer_products(learner->trainer), "built-in") != 0)
         print_report("matrix products by %s", rapt_trainer_products(learner->trainer));
+    if (recipe->quantize_aware == 1)
+        print_report("the run is trained and validated in 8 bits");
+    else if (recipe->quantize_aware > 0)
+        print_report("the last %g %% of the run are trained, and all of it is validated, in 8 bits",
+                     100 * recipe->quantize_aware);
     memory_report(learner);
     if (planned_steps(learner) > 0 && only_warmup(recipe, planned_steps(learner)))
         print_report("all %lld steps are warm-up; try --warmup %lld or a longer run",

@@ -90,6 +90,7 @@ void release(struct learner *learner);
 /* ---- tune.c ---- */
 int tune_open(struct learner *learner);   /* opens the model and the vocabulary of --from */
 int tune_choose(struct learner *learner); /* sets learner->tuning by --freeze and --lora */
+/* Sets the options on which the memory of a trainer depends. */
 void tune_options(const struct learner *learner, rapt_train_options *options);
 /* Numbers of the model: those that are trained in full, those of matrices with adapters, and of the
    adapters. */
@@ -106,8 +107,9 @@ char *tune_text(const struct recipe *recipe); /* as options_text; the caller fre
 int step_make(struct learner *learner, rapt_status *status, rapt_report *report, rapt_message *why);
 
 /* ---- rate.c ---- */
-double share_done(const struct learner *learner); /* 0 .. 1; 0 if the run is unlimited */
-double time_left(const struct learner *learner);  /* seconds; -1: unknown */
+double share_done(const struct learner *learner);  /* 0 .. 1; 0 if the run is unlimited */
+bool quantized_now(const struct learner *learner); /* with --quantize-aware only */
+double time_left(const struct learner *learner);   /* seconds; -1: unknown */
 double rate_now(const struct learner *learner);
 
 /* ---- state.c ---- */

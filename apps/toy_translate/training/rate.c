@@ -1,4 +1,5 @@
-/* rate.c - the fraction of the run that is done, and the learning rate there:
+/* rate.c - the fraction of the run that is done, whether it is computed in 8 bits there, and the
+   learning rate:
 
        rate = peak * min(1, rise) * decay
 
@@ -36,6 +37,12 @@ double share_done(const struct learner *learner)
         share =
             max(share, time / max(1e-9, 60 * recipe->minutes - 1.5 * learner->validation_seconds));
     return share < 1 ? share : 1;
+}
+
+bool quantized_now(const struct learner *learner)
+{
+    const double rounding = 1e-9; /* of 1 - 0.7, which is more than 3.0 / 10 */
+    return share_done(learner) + learner->recipe->quantize_aware >= 1 - rounding;
 }
 
 double time_left(const struct learner *learner)

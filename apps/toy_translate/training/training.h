@@ -82,12 +82,18 @@ struct recipe {
     struct ranks *ranks;   /* that train together; NULL: only this process */
     const char *products;  /* "builtin", "openblas" or "auto"; NULL: the library's default */
     const char *precision; /* of products, "f32" or "bf16"; NULL: f32 */
+    double quantize_aware; /* share of the run, at its end, that computes in 8 bits */
     int threads;
     double memory_limit; /* MB; 0: unlimited */
     const char *out;
     const char *command; /* metadata of the checkpoint under COMMAND_KEY, or NULL */
     bool resume, checkpoint, keep_checkpoint, curve, json, force;
 };
+/* Returns true if only the end of the run is trained in 8 bits. */
+static inline bool quantizes_late(const struct recipe *recipe)
+{
+    return recipe->quantize_aware > 0 && recipe->quantize_aware < 1;
+}
 /* Makes a configuration without vocabulary sizes, which are set later. */
 int recipe_config(const struct recipe *recipe, rapt_config *config);
 /* Trains, and frees the sample of the data. *steps, if not NULL: the number of steps made,

@@ -137,6 +137,7 @@ void tune_options(const struct learner *learner, rapt_train_options *options)
     options->tuning = learner->tuning;
     options->lora_rank = learner->recipe->lora;
     options->lora_alpha = (float)learner->recipe->lora_alpha;
+    options->quantize_aware = learner->recipe->quantize_aware > 0;
 }
 
 struct tuned tune_count(const struct learner *learner)
