@@ -362,7 +362,7 @@ RAPT_API rapt_status rapt_train_shards_step(rapt_trainer *trainer, const rapt_sh
    this call the trainer can be saved. */
 RAPT_API void rapt_train_shards_discard(rapt_trainer *trainer);
 
-/* Returns a description, for human readers, of how this trainer computes matrix products:
+/* Returns a description, for human readers, of how this trainer computes matrix products of floats:
    "built-in", "bf16", "bf16, emulated", "OpenBLAS: all large products", or a list of the products
    that OpenBLAS computes, for example "OpenBLAS: y 2048x512, dW 512x2048". An entry is y, dx or dW,
    followed by the shape of the weights (outputs x inputs). The string belongs to the trainer and is
