@@ -344,6 +344,21 @@ typedef struct rapt_translation {
                    again; 0 unless rapt_translate_call.mend is set */
     int terms;  /* number of terms of the glossary that the sentence contains */
     int terms_met; /* how many of them the translation contains */
+    /* [target_count + ended] log-probabilities of the tokens and of the end, in nats, each given
+       the tokens before it. They are normalized as in rapt_generate_outputs: with a shortlist, over
+       its tokens. 0 for the tokens of a prefix and for a language. NULL unless requested. */
+    const float *log_probabilities;
+    float mean_log_probability; /* mean of log_probabilities without the prefix and the language; 0
+                                   if there are no others or they were not requested */
+    /* [target_word_count] for each target word, the mean of the log-probabilities of its tokens,
+       to which they contribute as to word_alignment. NULL unless alignments and log-probabilities
+       are requested. */
+    const float *word_log_probabilities;
+    /* [target_word_count] for each target word, the source word with the largest weight in
+       word_alignment, the first of them if there are several, or -1 if all weights are 0. NULL if
+       word_alignment is. */
+    const int *word_sources;
+    int source_words_covered; /* number of source words that are in word_sources */
 } rapt_translation;
 /* Receives a translation. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_translation_fn(void *user, const rapt_translation *translation);
@@ -409,6 +424,8 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
        terms (see glossary). Parts that the target's tokenizer cannot spell are not looked for.
        Ignored if temperature is above 0. */
     int copy;
+    int log_probabilities; /* if nonzero, fill in `log_probabilities` and the fields that depend on
+                              it */
 } rapt_translate_call;
 
 /* Translates like rapt_translate_many, but with the settings in call, which may be NULL. The

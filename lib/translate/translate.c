@@ -5,6 +5,18 @@
 #include <limits.h>
 #include <string.h>
 
+/* Fills in the log-probabilities of a translation, and their mean. */
+static void fill_logs(const struct window *w, const struct sentence *s, rapt_translation *out)
+{
+    const int count = out->target_count + (out->ended != 0);
+    double sum = 0;
+    if (!w->job->call.log_probabilities) return;
+    out->log_probabilities = w->logs + s->out + (size_t)out->rank * (size_t)s->limit;
+    for (int i = s->prefix_count; i < count; i++) sum += (double)out->log_probabilities[i];
+    if (count > s->prefix_count)
+        out->mean_log_probability = (float)(sum / (count - s->prefix_count));
+}
+
 /* Fills in the tokens, score and alignment of translation `rank` of a sentence. Returns false if
    the sentence has fewer translations. */
 static bool found(const struct window *w, const struct sentence *s, int rank, rapt_translation *out)
@@ -21,6 +33,7 @@ static bool found(const struct window *w, const struct sentence *s, int rank, ra
     out->faults = s->faults;
     out->terms = s->terms;
     out->terms_met = w->met[at];
+    fill_logs(w, s, out);
     if (w->job->call.alignments)
         out->alignment = w->alignments_out + s->alignment + (size_t)rank * (limit + 1) * keys;
     return true;

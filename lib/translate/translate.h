@@ -196,6 +196,8 @@ struct window {
     int32_t *out;   /* target tokens */
     int *counts, *ended, *met; /* [count][nbest] */
     float *scores;             /* [count][nbest] */
+    float *logs; /* log-probabilities of the tokens in out and of ends; not used unless
+                    they are wanted */
     float *alignments_out;
     struct search_batch { /* arguments and results of rapt_generate */
         int32_t *ids, *given, *out;
@@ -203,7 +205,7 @@ struct window {
         int *term_starts;  /* [size + 1] the first term of each sentence in memory.batch_terms */
         int size;          /* number of sentences */
         uint64_t *numbers; /* numbers of the sentences, for sampling */
-        float *scores, *alignments;
+        float *scores, *alignments, *logs;
         struct alignment_record record;
     } batch;
 };

@@ -130,12 +130,13 @@ static void lay_out_results(struct window *w, const struct sentence *end, const 
     const rapt_translator_options *o = &w->job->options;
     struct search_batch *b = &w->batch;
     size_t nbest = (size_t)o->nbest, batch = (size_t)o->batch;
-    size_t results = (size_t)w->count * nbest;
+    size_t results = (size_t)w->count * nbest, logs = w->job->call.log_probabilities != 0;
     w->out = rapt__arena_take(arena, end->out, sizeof(int32_t));
     w->counts = rapt__arena_take(arena, results, sizeof(int));
     w->ended = rapt__arena_take(arena, results, sizeof(int));
     w->met = rapt__arena_take(arena, results, sizeof(int));
     w->scores = rapt__arena_floats(arena, results, 1);
+    w->logs = rapt__arena_floats(arena, end->out, logs);
     w->alignments_out = rapt__arena_floats(arena, end->alignment, 1);
     b->ids = rapt__arena_take(arena, z->source, sizeof(int32_t));
     b->given = rapt__arena_take(arena, z->prefix, sizeof(int32_t));
@@ -149,6 +150,7 @@ static void lay_out_results(struct window *w, const struct sentence *end, const 
     b->term_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
     b->scores = rapt__arena_floats(arena, batch * nbest, 1);
     b->alignments = rapt__arena_floats(arena, z->alignment, 1);
+    b->logs = rapt__arena_floats(arena, z->target, logs);
     rapt__record_layout(&b->record, z->record, z->parents, arena);
 }
 
@@ -230,6 +232,9 @@ static void keep_results(struct window *w, const struct sentence *s, int i, int 
         size_t count = (size_t)b->counts[from];
         memcpy(w->out + s->out + rank * limit, b->out + from * (size_t)longest,
                count * sizeof *w->out);
+        if (w->job->call.log_probabilities)
+            memcpy(w->logs + s->out + rank * limit, b->logs + from * (size_t)longest,
+                   (count + (b->ended[from] != 0)) * sizeof *w->logs);
         if (w->job->call.alignments)
             keep_alignment(w, s, alignment_of(w, s, i, of, longest), rank, count + 1);
     }
@@ -312,6 +317,7 @@ static rapt_status search_batch(struct window *w, int number, rapt_generate_opti
     if (w->job->call.alignments)
         out.alignments =
             b->alignments + (size_t)number * (size_t)b->starts[b->size] * (longest + 1);
+    if (w->job->call.log_probabilities) out.log_probabilities = b->logs + first * longest;
     for (int i = 0; w->stopped && i < b->size; i++) out.counts[i] = -1, out.scores[i] = -INFINITY;
     if (w->stopped) return RAPT_OK;
     if (o->temperature > 0) o->seed = rapt__mix(w->job->options.seed, (uint64_t)number);

@@ -5,10 +5,13 @@
                               / sum over t of p(t, u)
 
    p(t, u) is the number of bytes of token t inside word u, divided by the number of its bytes
-   inside any word. p' is the same for the source. */
+   inside any word. p' is the same for the source. The log-probability of a word is the same mean of
+   those of its tokens. */
 #include "translate/translate.h"
 
 #include <string.h>
+
+_Static_assert(sizeof(int) == sizeof(float), "they share memory");
 
 enum { USUAL = 1 << 16 }; /* bytes, sufficient for most translations */
 
@@ -111,15 +114,16 @@ static void add_row(const rapt_translation *t, const float *alignment, double we
     }
 }
 
-/* Computes the alignment of words, [target words][source words]. For each target word, a first pass
-   adds up its shares, and a second pass the weighted rows of its tokens. */
-static void word_weights(const rapt_translation *t, float *weights)
+/* Computes the alignment of words, [target words][source words], and the log-probabilities of
+   target words, unless the translation has none. For each target word, a first pass adds up its
+   shares, and a second pass the weighted values of its tokens. */
+static void word_weights(const rapt_translation *t, float *weights, float *logs)
 {
     size_t columns = (size_t)t->source_word_count;
     memset(weights, 0, sizeof *weights * columns * (size_t)t->target_word_count);
     for (int u = 0; u < t->target_word_count; u++) {
         const rapt_span *word = &t->target_words[u];
-        double total = 0;
+        double total = 0, log = 0;
         for (int pass = 0; pass < 2; pass++) {
             struct share s = {.words = t->target_words, .count = t->target_word_count};
             for (int i = 0; i < t->target_count; i++) {
@@ -130,9 +134,28 @@ static void word_weights(const rapt_translation *t, float *weights)
                 if (pass == 1 && own)
                     add_row(t, t->alignment + (ptrdiff_t)i * (t->source_count + 1), share / total,
                             weights + (size_t)u * columns);
+                if (pass == 1 && own && t->log_probabilities)
+                    log += share / total * (double)t->log_probabilities[i];
             }
         }
+        if (t->log_probabilities) logs[u] = (float)log;
     }
+}
+
+/* Finds the source word of each target word. Returns the number of different source words. */
+static int find_sources(const rapt_translation *t, const float *weights, int *sources)
+{
+    int covered = 0;
+    for (int u = 0; u < t->target_word_count; u++) {
+        const float *row = weights + (ptrdiff_t)u * t->source_word_count;
+        int best = -1, same = 0;
+        for (int v = 0; v < t->source_word_count; v++)
+            if (row[v] > (best < 0 ? 0 : row[best])) best = v;
+        while (same < u && sources[same] != best) same++;
+        covered += best >= 0 && same == u;
+        sources[u] = best;
+    }
+    return covered;
 }
 
 /* Makes w->memory.spans large enough for this number of spans and floats. */
@@ -157,12 +180,14 @@ rapt_status rapt__words_fill(struct window *w, const struct sentence *s, rapt_tr
     size_t tokens[] = {(size_t)t->source_count, (size_t)t->target_count};
     int words[] = {find_words(source, NULL), find_words(target, NULL)};
     size_t columns = (size_t)words[0], rows = (size_t)words[1], floats;
-    if (!rapt__times(columns, rows, &floats)) return RAPT_NO_MEMORY;
+    /* The weights are followed by a log-probability and a source word for each target word. */
+    if (!rapt__times(columns + 2, rows, &floats)) return RAPT_NO_MEMORY;
     rapt_status status = take_spans(w, tokens[0] + tokens[1] + columns + rows, floats);
     if (status) return status;
     rapt_span *spans = w->memory.spans, *target_at = spans + tokens[0];
     rapt_span *source_words = target_at + tokens[1], *target_words = source_words + columns;
-    float *weights = (float *)(target_words + rows);
+    float *weights = (float *)(target_words + rows), *logs = weights + columns * rows;
+    int *sources = (int *)(logs + rows);
     source_spans(w, s, t->source_count, spans);
     status = target_spans(w, t, target_at);
     if (status) return status;
@@ -170,7 +195,10 @@ rapt_status rapt__words_fill(struct window *w, const struct sentence *s, rapt_tr
     t->source_spans = spans, t->target_spans = target_at;
     t->source_words = source_words, t->source_word_count = words[0];
     t->target_words = target_words, t->target_word_count = words[1];
-    word_weights(t, weights);
+    word_weights(t, weights, logs);
     t->word_alignment = weights;
+    t->word_log_probabilities = t->log_probabilities ? logs : NULL;
+    t->source_words_covered = find_sources(t, weights, sources);
+    t->word_sources = sources;
     return RAPT_OK;
 }

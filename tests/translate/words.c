@@ -1,6 +1,6 @@
-/* words.c - spans of the tokens and words of translations, and alignments of words, agree with
-   their definitions byte by byte: for a byte-pair tokenizer, whose tokens are their bytes, and for
-   a SentencePiece model whose characters may be tokens of single bytes. */
+/* words.c - spans of the tokens and words of translations, and alignments and log-probabilities of
+   words, agree with their definitions byte by byte: for a byte-pair tokenizer, whose tokens are
+   their bytes, and for a SentencePiece model whose characters may be tokens of single bytes. */
 #include "translate/small_text.h"
 
 #include "text/spm_models.h"
@@ -11,7 +11,9 @@ struct check {
     const rapt_translator *translator;
     const rapt_text *texts;
     bool bytes;        /* tokens are their bytes */
+    bool logs;         /* log-probabilities are wanted */
     int words, halves; /* how many were seen: words; tokens without bytes of their own */
+    int uncovered;     /* source words that no target word comes from */
 };
 
 /* Finds the words of a text, recognizing white space by its bytes. */
@@ -106,14 +108,58 @@ static void check_spans(const rapt_span *spans, int count, rapt_text text,
     assert_true(!c->bytes || at == text.size);
 }
 
+/* The mean of the log-probabilities of a word's tokens, by their shares. */
+static double log_of(const rapt_translation *t, int word)
+{
+    double sum = 0, total = 0;
+    for (int i = 0; i < t->target_count; i++) {
+        double p = share(&t->target_spans[i], t->target_words, t->target_word_count, word);
+        sum += p * (double)t->log_probabilities[i], total += p;
+    }
+    return sum / total;
+}
+
+static void check_logs(const rapt_translation *t, struct check *c)
+{
+    assert_true((t->log_probabilities != NULL) == c->logs);
+    assert_true((t->word_log_probabilities != NULL) == (c->logs && t->alignment));
+    for (int u = 0; u < t->target_word_count && c->logs; u++)
+        assert_true(fabs((double)t->word_log_probabilities[u] - log_of(t, u)) < 1e-5);
+}
+
+/* The source word of each target word has the largest weight, and each that some target word has
+   is counted once. */
+static void check_sources(const rapt_translation *t, struct check *c)
+{
+    int covered = 0;
+    for (int v = 0; v < t->source_word_count; v++) {
+        bool found = false;
+        for (int u = 0; u < t->target_word_count; u++) found |= t->word_sources[u] == v;
+        covered += found;
+    }
+    assert_int_equal(t->source_words_covered, covered);
+    for (int u = 0; u < t->target_word_count; u++) {
+        const float *row = t->word_alignment + (ptrdiff_t)u * t->source_word_count;
+        const int own = t->word_sources[u];
+        assert_true(own >= -1 && own < t->source_word_count);
+        for (int v = 0; v < t->source_word_count; v++)
+            assert_true(own < 0 ? row[v] <= 0
+                                : row[v] < row[own] || (row[v] == row[own] && v >= own));
+    }
+    c->uncovered += t->source_word_count - covered;
+}
+
 static int check_one(void *user, const rapt_translation *t)
 {
     struct check *c = user;
     const rapt_text source = c->texts[t->sentence], target = {t->text, t->size};
+    if (t->source_count > 0) check_logs(t, c);
     if (!t->alignment) {
         assert_true(!t->source_spans && !t->word_alignment && t->source_word_count == 0);
+        assert_true(!t->word_sources && t->source_words_covered == 0);
         return 0;
     }
+    check_sources(t, c);
     check_spans(t->source_spans, t->source_count, source, rapt_translator_source(c->translator),
                 t->source, c);
     check_spans(t->target_spans, t->target_count, target, rapt_translator_target(c->translator),
@@ -159,9 +205,13 @@ static void run(const rapt_tokenizer *tokenizer, bool bytes, uint64_t seed, stru
     if (rapt_translator_create(&t, model, tokenizer, NULL, &o, NULL, &why))
         fail_msg("%s", why.text);
     c->translator = t, c->texts = texts, c->bytes = bytes;
-    for (int alignments = 0; alignments < 2; alignments++)
-        if (rapt_translate_many(t, texts, COUNT(texts), alignments, check_one, c, &why))
+    for (int i = 0; i < 4; i++) {
+        const rapt_translate_call call = {
+            .size = sizeof call, .alignments = i & 1, .log_probabilities = i & 2};
+        c->logs = call.log_probabilities != 0;
+        if (rapt_translate_many_with(t, texts, COUNT(texts), &call, check_one, c, &why))
             fail_msg("%s", why.text);
+    }
     rapt_translator_free(t);
     rapt_model_free(model);
 }
@@ -172,7 +222,7 @@ static void test_bytes(void **state)
     rapt_tokenizer *tokenizer = small_tokenizer();
     struct check c = {.words = 0};
     for (uint64_t seed = 1; seed <= 4; seed++) run(tokenizer, true, seed, &c);
-    assert_true(c.words > 50);
+    assert_true(c.words > 50 && c.uncovered > 0);
     rapt_tokenizer_free(tokenizer);
 }
 
