@@ -112,6 +112,9 @@ typedef struct rapt_document_options { /* size-first, see base.h */
     /* Used as rapt_translate_call.glossary; terms within protected text and elements that are kept
        are not looked for. rapt_document_translate_with ignores this. */
     const rapt_glossary *glossary;
+    /* If nonzero, translations have log-probabilities, as with rapt_translate_call.
+       rapt_document_translate_with ignores this. */
+    int log_probabilities;
 } rapt_document_options;
 
 /* Kinds of pieces. */

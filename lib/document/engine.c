@@ -22,6 +22,7 @@ static rapt_status translate_sentences(void *user, const rapt_text *sentences, s
     struct relay to = {take, taker};
     const rapt_translate_call call = {.size = sizeof call,
                                       .alignments = e->alignments,
+                                      .log_probabilities = e->options.log_probabilities,
                                       .first = e->first,
                                       .mend = e->mend,
                                       .copy = e->mend,

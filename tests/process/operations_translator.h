@@ -139,9 +139,12 @@ static int scene_take_piece(void *user, const rapt_document_piece *piece)
 
 static rapt_status do_document(struct scene *s, uint64_t *h, rapt_message *why)
 {
-    const rapt_text document = {"The cat. A bird,\nand dogs sleep.\n\n- the\xFF dog\n", 45};
-    const rapt_document_options options = {
-        .size = sizeof options, .unwrap = 1, .max_length = 8, .alignments = 1};
+    const rapt_text document = {"The cat. A BIRD,\nAND DOGS SLEEP.\n\n- the\xFF dog\n", 45};
+    const rapt_document_options options = {.size = sizeof options,
+                                           .unwrap = 1,
+                                           .max_length = 8,
+                                           .alignments = 1,
+                                           .log_probabilities = 1};
     uint64_t before = *h;
     rapt_status status =
         rapt_document_translate(s->translator, document, &options, scene_take_piece, h, why);
