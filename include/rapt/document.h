@@ -69,6 +69,29 @@ typedef enum rapt_document_format {
    no such format. The name belongs to the library. Formats are numbered from 0 without gaps. */
 RAPT_API const char *rapt_document_format_name(int format);
 
+/* Which sentences a model reads in normal case, as it has seen few others. All letters but the
+   first become small ones, except the English word I; terms of a glossary are written as the
+   glossary does. The case of the sentence is then restored in the translation. Protected text and
+   elements that are kept do not change, and neither do sentences that would become too long.
+
+   A sentence, or a part of one that was cut, is in capitals if at least 9 of 10 letters are
+   capitals and white space separates at least two words, one of which has 4 letters or more;
+   shorter words may be abbreviations. Words with digits do not count. Its translation is written in
+   capitals.
+
+   It is in title case if it has at least 4 words, all of them have a capital or follow a hyphen,
+   and most have a capital and then small letters. If the options name a language that does not
+   capitalize nouns as German does, words of up to 3 letters need no capital. Words with two
+   capitals, such as NASA, are not changed. In the translation, the words that come from capitalized
+   words get a capital letter; the alignment determines these, or else the relative positions. */
+typedef enum rapt_document_recase {
+    RAPT_DOCUMENT_RECASE_CAPITALS, /* sentences in capitals */
+    RAPT_DOCUMENT_RECASE_TITLES, /* these and sentences in title case; not the default, since names
+                                    in a row look like titles */
+    RAPT_DOCUMENT_RECASE_NONE,   /* none */
+    RAPT_DOCUMENT_RECASE_LAST = RAPT_DOCUMENT_RECASE_NONE
+} rapt_document_recase;
+
 /* Options of the calls below. */
 typedef struct rapt_document_options { /* size-first, see base.h */
     size_t size;
@@ -110,11 +133,12 @@ typedef struct rapt_document_options { /* size-first, see base.h */
        are not translated again. rapt_document_translate_with ignores this field. */
     int unmended;
     /* Used as rapt_translate_call.glossary; terms within protected text and elements that are kept
-       are not looked for. rapt_document_translate_with ignores this. */
+       are not looked for. rapt_document_translate_with uses it only for `recase`. */
     const rapt_glossary *glossary;
     /* If nonzero, translations have log-probabilities, as with rapt_translate_call.
        rapt_document_translate_with ignores this. */
     int log_probabilities;
+    rapt_document_recase recase; /* sentences that the model reads in normal case */
 } rapt_document_options;
 
 /* Kinds of pieces. */
@@ -140,7 +164,7 @@ typedef struct rapt_document_piece {
        translation needs one and the document has none; a blank between parts is removed where the
        translation needs none. */
     const char *text;
-    /* The translation of a sentence, whose own `text` may differ in white space. Its field
+    /* The translation of a sentence, whose own `text` may differ in white space and case. Its field
        `sentence` counts the sentences of the document that are valid UTF-8, from 0. NULL for kept
        pieces, for sentences that are not valid UTF-8, and if the engine gives none. */
     const rapt_translation *translation;
@@ -155,6 +179,12 @@ typedef struct rapt_document_piece {
        to the words that are aligned to them. They replace such a word only if it spells most of the
        part or is within the part's brackets, as {nome} is for {name}. All other words remain. */
     int restored;
+    /* The sentence as it was given to the model: without markup, in one line, with the beginnings
+       of long protected texts, and possibly in normal case. The spans in `translation` are in this
+       text and in that of the translation. Not terminated; empty for kept pieces and sentences that
+       are not valid UTF-8. */
+    rapt_text read;
+    int recased; /* 1 if the model has read the sentence in normal case (recase) */
 } rapt_document_piece;
 /* Receives a piece. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_document_fn(void *user, const rapt_document_piece *piece);

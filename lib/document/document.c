@@ -1,47 +1,12 @@
 /* document.c - collects a window of sentences, has them translated, and passes the pieces of the
    document to the callback: for each sentence the kept bytes before it, then the sentence. */
-#include "document/document.h"
+#include "document/parts.h"
 
 #include <string.h>
 
 enum {
     WINDOW_PARTS = 1024,   /* the number of sentences that window.c translates at once */
     WINDOW_BYTES = 1 << 20 /* a window ends when its sentences have more bytes */
-};
-
-struct window_part {
-    rapt_span source; /* in the document */
-    bool continued;
-    rapt_text text;           /* the text to translate; empty if it is not valid UTF-8 */
-    bool is_held;             /* text is in document.held and not in the document */
-    size_t held;              /* its offset in document.held */
-    rapt_span joined;         /* in document.held: all of the text, if its lines were joined */
-    size_t marks, mark_count; /* in document.marks */
-    struct elsewhere elsewhere;
-};
-
-/* One call. */
-struct document {
-    rapt_allocator allocator;
-    struct sentence_splitter splitter;
-    rapt_document_fn *callback;
-    void *user;
-    struct window_part *parts; /* [WINDOW_PARTS] */
-    rapt_text *texts;          /* [WINDOW_PARTS] the texts of the window that are valid UTF-8 */
-    size_t count, given;       /* number of parts, and of texts */
-    size_t emitted;            /* parts of the window that have been passed on */
-    size_t before;             /* sentences of earlier windows that were given to the engine */
-    size_t done, written;      /* bytes of the document and of its translation that have been passed
-                                  on */
-    uint32_t last;             /* last character of the last sentence's translation */
-    bool ended, stopped;
-    bool holds;             /* the texts of sentences are copied to `held` */
-    struct buffer held;     /* texts of the window's sentences, without line breaks and markup */
-    struct mark_list marks; /* marks of the window's sentences */
-    struct buffer clean;    /* one translation: first without line breaks, then with its marks */
-    struct elsewhere entry; /* the entry that is being written, if it is given */
-    size_t copied;          /* end of the part of entry.original that has been written */
-    struct opaque *opaque;  /* receives the guards of the window's sentences; may be NULL */
 };
 
 /* ---- memory ---- */
@@ -76,80 +41,6 @@ static void close_document(struct document *d)
 
 /* ---- a window of sentences ---- */
 
-/* Copies the marks of a sentence, with places and partners relative to it. */
-static rapt_status hold_marks(struct document *d, rapt_span text, size_t first, size_t last)
-{
-    const struct text_block *b = &d->splitter.reader.block;
-    rapt_status status = RAPT_OK;
-    for (size_t i = first; i < last && !status; i++) {
-        struct mark m = b->marks[i];
-        m.partner = m.partner >= first && m.partner < last ? m.partner - first : NO_PARTNER;
-        m.text.begin = rapt__max_size(m.text.begin, text.begin) - text.begin;
-        m.text.end = rapt__max_size(m.text.end, text.begin) - text.begin;
-        status = rapt__marks_add(&d->marks, &m);
-    }
-    return status;
-}
-
-/* Appends the text of a sentence to d->held. `text` is its span in the text that is split. */
-static rapt_status hold_text(struct document *d, struct window_part *p, rapt_span text)
-{
-    size_t first = 0, last = 0;
-    p->is_held = true;
-    p->held = d->held.size;
-    rapt__buffer_add(&d->held, p->text);
-    if (d->held.failed) return RAPT_NO_MEMORY;
-    if (d->splitter.format->next) {
-        p->elsewhere = d->splitter.reader.block.elsewhere;
-        p->source = rapt__block_sentence(&d->splitter.reader.block, text, &first, &last);
-        return hold_marks(d, text, first, last);
-    }
-    p->text.size = rapt__plain_join(p->text, d->held.bytes + p->held);
-    d->held.size = p->held + p->text.size;
-    p->joined = (rapt_span){p->held, d->held.size};
-    return RAPT_OK;
-}
-
-/* Adds guards to a part whose text is valid. Those of text that was joined are in d->held. */
-static rapt_status protect(struct document *d, struct window_part *p, rapt_span text)
-{
-    const struct guarding g = {.protection = &d->splitter.protection,
-                               .block = d->splitter.format->next ? &d->splitter.reader.block : NULL,
-                               .base =
-                                   p->is_held && !d->splitter.format->next ? p->held : text.begin};
-    const rapt_text sentence = {p->is_held ? d->held.bytes + p->held : p->text.bytes, p->text.size};
-    struct buffer shown = {.allocator = &d->allocator};
-    rapt_status status = rapt__guards_add(&g, sentence, &d->marks, p->marks);
-    if (status || d->marks.count == p->marks) return status;
-    if (rapt__guards_show(&d->splitter.engine, sentence, d->marks.items + p->marks,
-                          d->marks.count - p->marks, &shown)) {
-        p->is_held = true;
-        p->held = d->held.size;
-        p->text.size = shown.size;
-        rapt__buffer_add(&d->held, (rapt_text){shown.bytes, shown.size});
-    }
-    const bool failed = shown.failed || d->held.failed;
-    rapt__buffer_free(&shown);
-    return failed ? RAPT_NO_MEMORY : RAPT_OK;
-}
-
-static rapt_status add_part(struct document *d, struct passage part, rapt_message *why)
-{
-    struct window_part *p = &d->parts[d->count++];
-    rapt_status status = RAPT_OK;
-    *p = (struct window_part){
-        .source = part.source, .continued = part.continued, .marks = d->marks.count};
-    p->text.bytes = d->splitter.text.bytes + part.source.begin;
-    p->text.size = part.source.end - part.source.begin;
-    const bool valid = rapt_utf8_valid(p->text) == p->text.size;
-    if (d->holds && (valid || d->splitter.format->next)) status = hold_text(d, p, part.source);
-    if (!status && valid) status = protect(d, p, part.source);
-    p->mark_count = d->marks.count - p->marks;
-    if (!valid) p->text.size = 0;
-    if (status) return rapt__fail(why, status, "no memory for the sentences of a document");
-    return RAPT_OK;
-}
-
 /* Fills d->texts with the texts of the window that are valid UTF-8. */
 static rapt_status list_texts(struct document *d)
 {
@@ -178,7 +69,7 @@ static rapt_status fill_window(struct document *d, rapt_message *why)
         status = rapt__splitter_next(&d->splitter, &part, &found, why);
         d->ended = !status && !found;
         if (!found) break;
-        status = add_part(d, part, why);
+        status = rapt__document_add(d, part, why);
         bytes += part.source.end - part.source.begin;
     }
     if (status || !list_texts(d)) return status;
@@ -338,8 +229,8 @@ static int count_guards(const struct document *d, const struct window_part *p)
     return count;
 }
 
-/* Puts the marks of a sentence into its translation, and escapes the translation as the format
-   requires. */
+/* Puts the marks of a sentence into its translation, restores its case, and escapes the translation
+   as the format requires. */
 static rapt_status mark_up(struct document *d, const struct window_part *p,
                            rapt_document_piece *piece, rapt_text *text)
 {
@@ -353,10 +244,12 @@ static rapt_status mark_up(struct document *d, const struct window_part *p,
                             .marks = p->mark_count > 0 ? d->marks.items + p->marks : NULL,
                             .mark_count = p->mark_count,
                             .translation = piece->translation,
+                            .letters = p->letters,
+                            .capitals = p->letters ? d->held.bytes + p->capitals : NULL,
                             .apart = format->write == rapt__write_escaped &&
                                      rapt__tag_may_begin(d->splitter.document, p->source.begin),
                             .write = format->write};
-    if (!format->next && p->mark_count == 0) return RAPT_OK;
+    if (!format->next && p->mark_count == 0 && p->letters == CASE_USUAL) return RAPT_OK;
     piece->guards = count_guards(d, p);
     const bool same =
         text->size == p->text.size && memcmp(text->bytes, p->text.bytes, text->size) == 0;
@@ -391,6 +284,8 @@ static int take_translation(void *user, rapt_status status, rapt_text text,
     emit_invalid(d);
     if (d->emitted == d->count || d->stopped) return 1;
     const struct window_part *p = &d->parts[d->emitted++];
+    piece.read = p->text;
+    piece.recased = p->letters != CASE_USUAL;
     if (translation) {
         counted = *translation;
         counted.sentence += d->before;
@@ -446,6 +341,9 @@ static rapt_status read_arguments(struct sentence_splitter *s, const rapt_docume
         status = rapt__int_check("format", (int)own->format, RAPT_DOCUMENT_FORMAT_TEXT,
                                  RAPT_DOCUMENT_FORMAT_LAST, why);
     if (!status) status = rapt__int_check("max_length", own->max_length, 0, 1 << 30, why);
+    if (!status)
+        status = rapt__int_check("recase", (int)own->recase, RAPT_DOCUMENT_RECASE_CAPITALS,
+                                 RAPT_DOCUMENT_RECASE_LAST, why);
     if (!status) s->format = rapt__format((int)own->format);
     if (!status) status = rapt__protection_open(&s->protection, own, why);
     return status;
@@ -469,6 +367,7 @@ rapt_status rapt__document_translate(const rapt_document_engine *engine, rapt_te
     rapt_status status = rapt__text_check("document", 0, document.bytes, document.size, why);
     if (!status) status = read_arguments(&d.splitter, engine, options, why);
     if (status) return status;
+    d.recasing = rapt__recasing(&d.splitter.options);
     status = open_document(&d, rules, why);
     while (!status && !d.ended && !d.stopped) {
         status = fill_window(&d, why);

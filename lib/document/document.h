@@ -1,12 +1,14 @@
-/* document.h - interface of the layer document. document.c collects sentences, has them translated
-   and passes on the pieces. split.c finds the sentences: plain.c finds the prose of plain text,
-   breaks.c finds the places where sentences may end, ends.c decides whether they do, cut.c divides
-   long sentences, and protect.c finds text that must not change, which guards.c turns into guards.
-   engine.c translates sentences with a translator. markup.h declares the formats with markup. */
+/* document.h - interface of the layer document. document.c collects sentences, which parts.c
+   prepares, has them translated and passes on the pieces. split.c finds the sentences: plain.c
+   finds the prose of plain text, breaks.c finds the places where sentences may end, ends.c decides
+   whether they do, cut.c divides long sentences, and protect.c finds text that must not change,
+   which guards.c turns into guards. recase.c writes sentences in capitals in normal case. engine.c
+   translates sentences with a translator. markup.h declares the formats with markup. */
 #ifndef RAPT_LIB_DOCUMENT_H
 #define RAPT_LIB_DOCUMENT_H
 
 #include "document/markup.h"
+#include "text/glossary.h"
 #include <rapt/document.h>
 
 /* ---- characters.c ---- */
@@ -91,6 +93,35 @@ rapt_status rapt__protection_open(struct protection *protection,
 bool rapt__protected_next(const struct protection *protection, rapt_text text, size_t at,
                           size_t limit, rapt_span *span);
 
+/* ---- recase.c: sentences in capitals and in title case ---- */
+struct recasing {
+    bool capitals, titles;         /* which of them are written in normal case */
+    bool small_words;              /* short words in small letters may be part of a title */
+    bool keeps_i;                  /* the word I remains a capital, as in English */
+    bool dotless;                  /* the small letter of I has no dot, as in Turkish */
+    const rapt_glossary *glossary; /* its terms are written as in the glossary; may be NULL */
+};
+struct recasing rapt__recasing(const rapt_document_options *options);
+/* Returns the case of a sentence, as far as it is to be changed. Guards are not looked at. */
+enum letter_case rapt__case_find(const struct recasing *how, rapt_text text,
+                                 const struct mark *marks, size_t count);
+/* A sentence in normal case. */
+enum { CASE_GROWS = 3 }; /* no character has more than 3 times its bytes in normal case */
+struct recased {
+    struct buffer text; /* set its allocator */
+    size_t *places;     /* [size + 1] the place of each byte of the sentence in `text` */
+    char *capitals;     /* [text.size] nonzero for letters that were capitals */
+    size_t size;        /* bytes of the sentence */
+};
+/* Writes a sentence in normal case into *out, which must be freed afterwards, even after a
+   failure. The first letter remains a capital unless the sentence is continued. */
+rapt_status rapt__case_lower(const struct recasing *how, rapt_text text, const struct mark *marks,
+                             size_t count, enum letter_case letters, bool continued,
+                             struct recased *out);
+void rapt__recased_free(struct recased *recased);
+/* Returns true if a text has a dotless i or its counterpart, a capital with a dot. */
+bool rapt__case_dotless(rapt_text text);
+
 /* ---- split.c: the sentences of a document ---- */
 /* The last protected text that was found. Places from `origin` to `scanned` have been searched. */
 struct protected_search {
@@ -120,6 +151,8 @@ struct passage {      /* a sentence, or a part of one that was cut */
     rapt_span source; /* in the text that is split */
     bool continued;
 };
+/* Returns the size of the longest beginning of text that has at most max_length tokens. */
+size_t rapt__splitter_fit(const struct sentence_splitter *splitter, rapt_text text);
 rapt_status rapt__splitter_next(struct sentence_splitter *splitter, struct passage *part,
                                 bool *found, rapt_message *why);
 

@@ -91,11 +91,13 @@ rapt_status rapt__engine_open(struct translator_engine *e, rapt_translator *tran
     rapt_document_options *own = &e->options;
     rapt_status status = read_options(translator, options, own, why);
     if (status) return status;
-    /* Tags and protected text are placed by the alignment. */
+    /* Tags, protected text and capitals of titles are placed by the alignment. */
     e->alignments = own->alignments || own->format != RAPT_DOCUMENT_FORMAT_TEXT ||
-                    !own->unprotected || own->protected_pattern_count > 0;
+                    !own->unprotected || own->protected_pattern_count > 0 ||
+                    own->recase == RAPT_DOCUMENT_RECASE_TITLES;
     e->mend = !own->unmended;
     e->glossary = own->glossary;
+    if (!own->glossary) own->glossary = translator->options.glossary;
     e->first = own->first;
     /* Negative values are rejected later. */
     e->capacity = own->max_length > 0 ? (size_t)own->max_length : 1;

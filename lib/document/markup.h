@@ -158,6 +158,10 @@ bool rapt__tag_may_begin(rapt_text document, size_t at);
    reference before it. */
 void rapt__write_apart(struct buffer *out, char c);
 
+/* ---- recase.c: the case of a sentence ---- */
+/* In capitals and in title case, the model reads the sentence in normal case. */
+enum letter_case { CASE_USUAL, CASE_CAPITALS, CASE_TITLE };
+
 /* ---- words.c: the words of a sentence and of its translation, in pairs ---- */
 /* A sentence to be written, with its marks. */
 struct placed {
@@ -167,6 +171,10 @@ struct placed {
     size_t mark_count;
     const rapt_translation *translation; /* its alignment is used if it has one; may be NULL */
     bool apart; /* the first character is written as a reference (rapt__tag_may_begin) */
+    enum letter_case letters; /* case that the translation gets */
+    const char *capitals; /* [source.size] nonzero for letters that were capitals before the source
+                             was written in normal case; NULL for CASE_USUAL */
+    bool dotless;         /* the target is in a language with dotless i, such as Turkish */
     void (*write)(struct buffer *out, rapt_text text); /* appends text with the escapes of the
                                                           format */
     int lost; /* set by rapt__place_marks to the number of guards that are not in the translation */
@@ -192,6 +200,10 @@ void rapt__words_free(struct word_pairs *pairs, const rapt_allocator *allocator)
 /* Returns true if a word follows in `text` at *at, ignoring white space and the case of ASCII
    letters, and moves *at to its end. */
 bool rapt__word_follows(rapt_text text, size_t *at, rapt_text word);
+
+/* Appends bytes `span` of the target in the case of the source (recase.c). */
+void rapt__case_restore(const struct placed *placed, const struct word_pairs *pairs, rapt_span span,
+                        struct buffer *out);
 
 /* ---- place.c and ranges.c ---- */
 /* Appends the translation, with the marks around the translations of the words that they enclosed.

@@ -211,14 +211,27 @@ static void write_mark(struct placer *p, size_t mark)
                      (rapt_text){p->in->document.bytes + span.begin, span.end - span.begin});
 }
 
+/* Returns bytes [begin, end) of the target in the case that they are written in. */
+static rapt_text target_bytes(struct placer *p, size_t begin, size_t end)
+{
+    if (p->in->letters == CASE_USUAL) return (rapt_text){p->in->target.bytes + begin, end - begin};
+    p->recased.size = 0;
+    rapt__case_restore(p->in, &p->pairs, (rapt_span){begin, end}, &p->recased);
+    p->out->failed = p->out->failed || p->recased.failed;
+    return (rapt_text){p->recased.bytes, p->recased.size};
+}
+
 static void write_target(struct placer *p, size_t begin, size_t end)
 {
-    const char *bytes = p->in->target.bytes;
-    if (end > begin) p->closed = false;
-    if (end > begin && p->in->apart && p->out->size == 0 && bytes[begin] > ' ' &&
-        bytes[begin] < 0x7F)
-        rapt__write_apart(p->out, bytes[begin++]);
-    if (end > begin) p->in->write(p->out, (rapt_text){bytes + begin, end - begin});
+    if (end <= begin) return;
+    rapt_text text = target_bytes(p, begin, end);
+    p->closed = false;
+    if (text.size > 0 && p->in->apart && p->out->size == 0 && text.bytes[0] > ' ' &&
+        text.bytes[0] < 0x7F) {
+        rapt__write_apart(p->out, text.bytes[0]);
+        text.bytes++, text.size--;
+    }
+    if (text.size > 0) p->in->write(p->out, text);
 }
 
 /* Returns the mark to write for a guard. Placeholders without numbers are written in the order of
@@ -312,6 +325,7 @@ static void close_placer(struct placer *p)
     rapt__free(p->allocator, p->class, p->pairs.source.count + 1);
     rapt__free(p->allocator, p->taken, (p->pairs.target.count + 1) * sizeof *p->taken);
     rapt__words_free(&p->pairs, p->allocator);
+    rapt__buffer_free(&p->recased);
 }
 
 /* Counts the guards that the translation does not contain. */
@@ -325,7 +339,11 @@ static int count_lost(const struct placer *p)
 
 rapt_status rapt__place_marks(struct placed *placed, struct buffer *out)
 {
-    struct placer p = {.in = placed, .allocator = out->allocator, .out = out};
+    struct placer p = {.in = placed,
+                       .allocator = out->allocator,
+                       .out = out,
+                       .recased = {.allocator = out->allocator}};
+    placed->dotless = placed->letters != CASE_USUAL && rapt__case_dotless(placed->target);
     rapt_status status = open_placer(&p);
     if (!status) {
         add_nodes(&p);

@@ -24,6 +24,7 @@ struct placer {
     const struct placed *in;
     const rapt_allocator *allocator;
     struct buffer *out;
+    struct buffer recased; /* a part of the target in the case of the source */
     struct word_pairs pairs;
     struct node *nodes; /* [count] parents before their children */
     size_t *order;      /* [count] nodes sorted by parent and place */

@@ -95,7 +95,7 @@ static size_t fit_characters(rapt_text text, size_t max)
     return at;
 }
 
-static size_t fit(const struct sentence_splitter *s, rapt_text text)
+size_t rapt__splitter_fit(const struct sentence_splitter *s, rapt_text text)
 {
     size_t max = (size_t)s->options.max_length;
     if (s->options.max_length == 0) return text.size;
@@ -119,7 +119,7 @@ static size_t part_size(struct sentence_splitter *s, rapt_text text)
 {
     size_t size = text.size;
     for (;;) {
-        size_t fits = fit(s, (rapt_text){text.bytes, size});
+        size_t fits = rapt__splitter_fit(s, (rapt_text){text.bytes, size});
         if (fits == size) return size;
         size_t cut = rapt__clause_cut((rapt_text){text.bytes, size}, fits, &s->breaks);
         cut = beside_guard(s, text, cut);

@@ -131,6 +131,7 @@ static bool match_at(const rapt_glossary *g, rapt_text sentence, struct glossary
             bool capital, capitals;
             if (!is_allowed(g, &g->sources[i], text, &capital, &capitals)) continue;
             match->entry = &g->entries[g->sources[i].entry];
+            match->form = g->sources[i].form;
             match->end = at;
             match->capital = capital || is_first_word(sentence, match->begin);
             match->capitals = capitals;

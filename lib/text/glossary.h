@@ -39,6 +39,7 @@ rapt__order rapt__glossary_order;
 
 struct glossary_match {
     const struct glossary_entry *entry;
+    rapt_text form;    /* the form of its source */
     size_t begin, end; /* in the sentence */
     bool capital;  /* it begins with a capital, but the form does not, or it is the first word */
     bool capitals; /* it is in capitals, but the form is not */

@@ -56,6 +56,16 @@ says "glossary.tsv: line 2: the target is empty; a line is a source, a tab and a
 code 2 "$program" translate --model model --glossary glossary.tsv --temperature 1 text
 says "translate: --glossary does not work with --temperature"
 
+# Sentences in capitals are read in normal case.
+printf 'THE CAT SLEEPS. A dog runs.\n- A DOG RUNS.\n' >text
+printf 'DIE KATZE SCHLÄFT. Ein Hund rennt.\n- EIN HUND RENNT.\n' >wanted
+translate 0 text
+check "capitals" cmp out wanted
+translate 0 text "--recase titles"
+check "capitals with --recase titles" cmp out wanted
+translate 0 text "--recase none"
+check "--recase none" [ "$(grep -c 'DIE KATZE SCHLÄFT' out)$(grep -c 'Ein Hund rennt' out)" = 01 ]
+
 # Lines of a paragraph are joined, and long sentences cut.
 printf 'A dog\n  runs. The\ncat sleeps.\n\n* Where is\n  Tom?\n' >text
 printf 'Ein Hund rennt. Die Katze schläft.\n\n* Wo ist Tom?\n' >wanted
@@ -110,7 +120,7 @@ for option in --nbest\ 2 --scores --alignments --json --placeholder\ x; do
     says "translate: ${option%% *} needs --lines"
 done
 for option in --unwrap --format\ text --language\ en --max-length-break\ 9 --no-protection --no-mending \
-    --do-not-translate\ list.txt; do
+    --do-not-translate\ list.txt --recase\ none; do
     code 2 "$program" translate --model model --lines $option text
     says "translate: ${option%% *} does not work with --lines"
 done

@@ -7,18 +7,23 @@
 
 enum { POSITIONS = 12 };
 
-static rapt_translator *small_translator(const rapt_allocator *allocator)
+static rapt_translator *translator_with(int positions, const rapt_allocator *allocator)
 {
     char folder[TEMPORARY], path[TEMPORARY + 8];
     rapt_translator *t = NULL;
     rapt_message why = {""};
     assert_non_null(temporary_folder(folder));
     snprintf(path, sizeof path, "%s/model", folder);
-    small_translator_file(path, POSITIONS, 3);
+    small_translator_file(path, positions, 3);
     if (rapt_translator_load(&t, path, NULL, allocator, &why)) fail_msg("%s", why.text);
     remove(path);
     rmdir(folder);
     return t;
+}
+
+static rapt_translator *small_translator(const rapt_allocator *allocator)
+{
+    return translator_with(POSITIONS, allocator);
 }
 
 struct compared {
@@ -130,6 +135,70 @@ static void test_refusals(void **state)
     rapt_translator_free(t);
 }
 
+/* ---- capitals and log-probabilities ---- */
+
+static const char *const capitals[][2] = {{"THE CAT SEES THE DOG.", "The cat sees the dog."},
+                                          {"A BIRD SINGS!", "A bird sings!"},
+                                          {"The cat sleeps.", "The cat sleeps."}};
+
+struct recased {
+    rapt_translator *other;
+    int sentences;
+    double mean;
+};
+
+static int take_mean(void *user, const rapt_translation *t)
+{
+    struct recased *r = user;
+    assert_non_null(t->log_probabilities);
+    r->mean = (double)t->mean_log_probability;
+    return 0;
+}
+
+/* A sentence in capitals is read in normal case, which the translation by itself shows, and its
+   translation has no small letter. */
+static int see_recased(void *user, const rapt_document_piece *p)
+{
+    struct recased *r = user;
+    if (p->kind == RAPT_PIECE_KEPT) {
+        assert_true(p->read.size == 0 && p->recased == 0);
+        return 0;
+    }
+    const char *normal = capitals[r->sentences][1];
+    const rapt_text text = {normal, strlen(normal)};
+    const rapt_translate_call call = {.size = sizeof call, .log_probabilities = 1, .mend = 1};
+    assert_true(p->read.size == text.size && memcmp(p->read.bytes, normal, text.size) == 0);
+    assert_int_equal(p->recased, r->sentences < 2);
+    assert_int_equal(rapt_translate_many_with(r->other, &text, 1, &call, take_mean, r, NULL),
+                     RAPT_OK);
+    assert_true((double)p->translation->mean_log_probability == r->mean && r->mean < 0);
+    assert_non_null(p->translation->word_log_probabilities);
+    for (size_t i = 0; i < p->target.end - p->target.begin && p->recased; i++)
+        assert_false(p->text[i] >= 'a' && p->text[i] <= 'z');
+    r->sentences++;
+    return 0;
+}
+
+static void test_recased(void **state)
+{
+    (void)state;
+    char text[200] = "";
+    for (int i = 0; i < COUNT(capitals); i++) strcat(strcat(text, capitals[i][0]), "\n");
+    enum { ENOUGH = 64 }; /* positions; no sentence is cut */
+    struct recased r = {.other = translator_with(ENOUGH, NULL)};
+    rapt_translator *t = translator_with(ENOUGH, NULL);
+    rapt_message why = {""};
+    const rapt_document_options options = {.size = sizeof options, .log_probabilities = 1};
+    if (rapt_document_translate(t, (rapt_text){text, strlen(text)}, &options, see_recased, &r,
+                                &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(r.sentences, COUNT(capitals));
+    rapt_translator_free(r.other);
+    rapt_translator_free(t);
+}
+
+/* ---- glossaries ---- */
+
 struct terms {
     int found, met, sentences;
 };
@@ -221,9 +290,8 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sentences),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_glossary),
+        cmocka_unit_test(test_sentences), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_recased),   cmocka_unit_test(test_glossary),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,6 +30,7 @@ static int see_piece(void *user, const rapt_document_piece *p)
         require(valid == (p->status == RAPT_OK), "status of a sentence");
     else
         require(p->status == RAPT_OK, "status of a kept piece");
+    require(p->recased == 0 || s->options->recase != RAPT_DOCUMENT_RECASE_NONE, "case");
     s->done = p->source.end, s->written = p->target.end;
     return 0;
 }
@@ -66,6 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
                                            .max_length = take_below(&in, 40),
                                            .language = languages[take_below(&in, 4)],
                                            .unprotected = (int)(size & 1),
+                                           .recase = (rapt_document_recase)(size / 2 % 3),
                                            .protected_patterns = patterns,
                                            .protected_pattern_count = size % 4};
     bool rules = take_flag(&in);

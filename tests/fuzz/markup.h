@@ -152,6 +152,8 @@ static inline void check_markup(rapt_document_format format, const uint8_t *byte
     struct reordering how = {(enum order)take_below(&in, 3), take_flag(&in)};
     const rapt_document_options options = {.size = sizeof options,
                                            .format = format,
+                                           .recase = (rapt_document_recase)(size % 3),
+                                           .language = size % 2 ? "tr" : NULL,
                                            .max_length = take_flag(&in) ? take_below(&in, 40) : 0};
     char *exact = exact_copy(in.at, in.left);
     struct counted counted = counted_by(input_hash(bytes, size), 30);

@@ -139,6 +139,12 @@ static void report_faults(const struct job *job)
                   job->name, job->mended, (size_t)job->first, job->faulty);
 }
 
+static rapt_document_recase recase_named(const char *name)
+{
+    if (strcmp(name, "titles") == 0) return RAPT_DOCUMENT_RECASE_TITLES;
+    return strcmp(name, "none") == 0 ? RAPT_DOCUMENT_RECASE_NONE : RAPT_DOCUMENT_RECASE_CAPITALS;
+}
+
 int translate_documents(struct job *job)
 {
     struct phrases phrases = {0};
@@ -149,6 +155,7 @@ int translate_documents(struct job *job)
                                      .language = job->language,
                                      .unprotected = job->unprotected,
                                      .unmended = job->unmended,
+                                     .recase = recase_named(job->recase),
                                      .glossary = job->glossary};
     struct block block = {.job = job, .line = 1};
     int code = read_phrases(job->do_not_translate, &phrases);

@@ -34,6 +34,10 @@ static const char purpose[] =
     "any; otherwise a source may also be capitalized or in capitals. Messages say how many terms "
     "the "
     "translations lack.\n\n"
+    "Sentences in capitals are translated in normal case, which models know better, and the "
+    "translation gets capitals again. With --recase titles, so are sentences in title case, such "
+    "as "
+    "The Big Dog Sleeps Here, although names in a row look like them.\n\n"
     "With --format, the text is a document with markup. Tags within a sentence are put around the "
     "translations of the words that they were around; attributes, comments, scripts and code are "
     "kept. The whole document is read before the first sentence is translated.\n\n"
@@ -351,9 +355,9 @@ static int check_mode(const struct command *command, const struct job *job)
 {
     static const char *const of_lines[] = {"prefix",     "nbest",       "scores",
                                            "alignments", "placeholder", "json"};
-    static const char *const of_documents[] = {"format",    "language",      "max-length-break",
-                                               "unwrap",    "no-protection", "do-not-translate",
-                                               "no-mending"};
+    static const char *const of_documents[] = {"format",     "language",      "max-length-break",
+                                               "unwrap",     "no-protection", "do-not-translate",
+                                               "no-mending", "recase"};
     enum { OF_LINES = sizeof of_lines / sizeof *of_lines };
     enum { OF_DOCUMENTS = sizeof of_documents / sizeof *of_documents };
     for (int i = 0; i < OF_LINES && !job->by_lines; i++)
@@ -399,9 +403,9 @@ int command_translate(int argc, char **argv)
     struct job *job = xcalloc(1, sizeof *job);
     char formats[100];
     list_formats(formats, sizeof formats);
-    job->placeholder = "", job->format = "text";
+    job->placeholder = "", job->format = "text", job->recase = "capitals";
     /* clang-format off */
-    struct option_row rows[SEARCH_ROWS + 24] = {
+    struct option_row rows[SEARCH_ROWS + 25] = {
         [SEARCH_ROWS] =
         {"Sampling", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"temperature", OPTION_REAL, &search.temperature, "T",
@@ -424,6 +428,8 @@ int command_translate(int argc, char **argv)
          "keep these words and phrases, one a line; * stands for any characters, ? for one", 0, 0, 0},
         {"glossary", OPTION_INPUT, &job->glossary_file, "FILE",
          "let translations contain these phrases: source, tab, target, and optionally tab, exact or nocase", 0, 0, 0},
+        {"recase", OPTION_CHOICE, &job->recase, "capitals|titles|none",
+         "sentences that are translated in normal case: those in capitals, also those in title case, or none", 0, 0, 0},
         {"no-mending", OPTION_FLAG, &job->unmended, "", "keep translations that repeat themselves, are empty, or are too long for a short sentence", 0, 0, 0},
         {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"output", OPTION_OUTPUT, &job->output, "FILE", "write the translations to this file", 0, 0, 0},

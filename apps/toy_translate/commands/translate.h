@@ -23,6 +23,7 @@ struct job {
     bool by_lines, scores, alignments, json, unwrap;
     const char *format, *language; /* language: NULL if it is not given */
     bool unprotected, unmended;
+    const char *recase;    /* capitals, titles or none */
     size_t mended, faulty; /* sentences translated again, and of those the ones with a fault left */
     const char *do_not_translate; /* a file, or NULL */
     const char *glossary_file;    /* NULL if none */
