@@ -48,9 +48,10 @@ void ignore_interrupts(void); /* from now on, so that output being written is fi
 void *xcalloc(size_t count, size_t size); /* zeroed; exits if memory runs out */
 void *xreallocarray(void *memory, size_t count, size_t size);
 char *xasprintf(const char *format, ...)
-    __attribute__((format(printf, 1, 2))); /* allocates a string */
-char *shell_word(const char *text);        /* quotes it for a shell; allocates a string */
-void print_json(json_t *object);           /* one line; releases the object */
+    __attribute__((format(printf, 1, 2)));   /* allocates a string */
+char *shell_word(const char *text);          /* quotes it for a shell; allocates a string */
+void write_json(json_t *object, FILE *file); /* one line; releases the object */
+void print_json(json_t *object);             /* the same on standard output, which is flushed */
 /* Both take over the value, and exit if memory runs out. */
 void put_item(json_t *list, json_t *item);
 void put_member(json_t *object, const char *key, json_t *value);
@@ -174,5 +175,7 @@ struct spool {
 };
 int spool_begin(struct spool *spool);
 int spool_end(struct spool *spool, const char *path); /* NULL: discard */
+/* Writes all of a temporary file to the file at `path`, which it replaces atomically. */
+int spool_save(FILE *file, const char *path);
 
 #endif

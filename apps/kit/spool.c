@@ -20,12 +20,14 @@ int spool_begin(struct spool *spool)
     return code;
 }
 
-static int save_spool(FILE *file, const char *path)
+int spool_save(FILE *file, const char *path)
 {
+    const bool whole = fflush(file) == 0 && !ferror(file);
     off_t size = lseek(fileno(file), 0, SEEK_END);
     char *bytes = NULL;
-    if (size > 0) bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fileno(file), 0);
-    if (size < 0 || bytes == MAP_FAILED)
+    if (whole && size > 0)
+        bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fileno(file), 0);
+    if (!whole || size < 0 || bytes == MAP_FAILED)
         return failed("the temporary file for %s: %s", path, strerror(errno));
     int code = file_write(path, bytes, (size_t)size);
     if (bytes != NULL) munmap(bytes, (size_t)size);
@@ -37,7 +39,7 @@ int spool_end(struct spool *spool, const char *path)
     int code = finish_output();
     if (dup2(spool->output, STDOUT_FILENO) < 0)
         code = failed("standard output: %s", strerror(errno));
-    if (code == EXIT_OK && path != NULL) code = save_spool(spool->file, path);
+    if (code == EXIT_OK && path != NULL) code = spool_save(spool->file, path);
     fclose(spool->file);
     close(spool->output);
     return code;

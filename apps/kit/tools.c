@@ -67,13 +67,18 @@ void put_member(json_t *object, const char *key, json_t *value)
     if (json_object_set_new(object, key, value) != 0) exit(failed("out of memory"));
 }
 
+void write_json(json_t *object, FILE *file)
+{
+    int wrong = json_dumpf(object, file, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    if (wrong && !ferror(file)) exit(failed("out of memory"));
+    putc('\n', file);
+    json_decref(object);
+}
+
 void print_json(json_t *object)
 {
-    int wrong = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    if (wrong && !ferror(stdout)) exit(failed("out of memory"));
-    putchar('\n');
+    write_json(object, stdout);
     fflush(stdout);
-    json_decref(object);
 }
 
 json_t *number_rows(const float *grid, int rows, int columns)

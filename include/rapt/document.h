@@ -179,8 +179,8 @@ typedef struct rapt_document_piece {
        to the words that are aligned to them. They replace such a word only if it spells most of the
        part or is within the part's brackets, as {nome} is for {name}. All other words remain. */
     int restored;
-    /* The sentence as it was given to the model: without markup, in one line, with the beginnings
-       of long protected texts, and possibly in normal case. The spans in `translation` are in this
+    /* The sentence as it was given to the model: without markup, in one line, with what the model
+       sees of protected texts, and possibly in normal case. The spans in `translation` are in this
        text and in that of the translation. Not terminated; empty for kept pieces and sentences that
        are not valid UTF-8. */
     rapt_text read;

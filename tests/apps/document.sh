@@ -66,6 +66,67 @@ check "capitals with --recase titles" cmp out wanted
 translate 0 text "--recase none"
 check "--recase none" [ "$(grep -c 'DIE KATZE SCHLÄFT' out)$(grep -c 'Ein Hund rennt' out)" = 01 ]
 
+# The confidence of sentences and words is what `score` says, which reads both texts again.
+printf '  The cat sleeps. A dog\377.\n\nTHE CAT SLEEPS. See http://a.org/b_c, dog.\n' >text
+translate 1 text "--quality quality --glossary glossary.tsv"
+[ -e quality ] && fail "--quality is written although the glossary is wrong"
+printf 'dog\tMaus\n' >glossary.tsv
+translate 1 text "--quality quality --glossary glossary.tsv --no-mending"
+check "--quality" python3 -c '
+import json
+text, out = open("text", "rb").read(), open("out", "rb").read()
+lines = [json.loads(line) for line in open("quality")]
+assert [line["sentence"] for line in lines] == [0, 1, 2, 3], lines
+spans = [text[slice(*line["source"])] for line in lines]
+assert spans == [b"The cat sleeps.", b"A dog\377.", b"THE CAT SLEEPS.", b"See http://a.org/b_c, dog."], spans
+assert out[slice(*lines[0]["target"])] == "Die Katze schläft.".encode()
+assert out[slice(*lines[2]["target"])] == "DIE KATZE SCHLÄFT.".encode()
+assert lines[1]["error"] == "not UTF-8" and "words" not in lines[1]
+pairs = open("scored.tsv", "w")
+for line in (lines[0], lines[2], lines[3]):
+    source, target = line["read"].encode(), line["translation"].encode()
+    words = [target[slice(*word["span"])] for word in line["words"]]
+    assert words == target.split(), words
+    sources = [source[slice(*span)] for span in line["source_words"]]
+    assert sources == source.split(), sources
+    found = {word["source"] for word in line["words"]} - {None}
+    assert abs(line["coverage"] - len(found) / len(sources)) < 1e-6, line
+    assert line["continued"] is False and line["ended"] is True and line["faults"] == [], line
+    print(line["read"], line["translation"], sep="\t", file=pairs)
+assert lines[2]["read"] == "The cat sleeps."
+assert [line.get("recased") for line in lines] == [False, None, True, False]
+assert all(lines[0][key] == lines[2][key] for key in ("log_probability", "words", "coverage"))
+assert lines[0]["terms"] == lines[0]["protected"] == 0
+assert lines[3]["terms"] == lines[3]["terms_met"] == 1 and lines[3]["protected"] == 1
+assert lines[3]["restored"] == ("http://a.org/b_c" not in lines[3]["translation"])'
+"$program" score --model model --threads 1 --data scored.tsv --normalize >scores 2>err || fail "$(cat err)"
+check "--quality and score" python3 -c '
+import json
+lines = [json.loads(line) for line in open("quality")]
+for line, score in zip((lines[0], lines[2], lines[3]), map(float, open("scores"))):
+    # The search excludes some tokens, so what remains is a little more probable.
+    assert score - 1e-4 < line["log_probability"] < score + 0.01, (line, score)
+    least = score * (len(line["translation"].encode()) + 1)
+    assert all(least <= word["log_probability"] <= 0 for word in line["words"]), line'
+translate 1 text "--quality quality --glossary glossary.tsv"
+check "lost text" python3 -c '
+import json
+line = [json.loads(line) for line in open("quality")][3]
+assert "lost" in line["faults"] and line["restored"] == ("remains" in line["faults"]), line'
+printf 'the dog and the dog and the dog and the dog and the dog and the dog\n' >text
+translate 0 text "--quality quality --max-length-break 8"
+check "faults" python3 -c '
+import json
+lines = [json.loads(line) for line in open("quality")]
+faults = [fault for line in lines for fault in line["faults"]]
+assert faults and set(faults) <= {"repeats", "long", "empty", "lost", "remains"}, faults
+assert sum(line["continued"] for line in lines) == len(lines) - 1 > 0, lines'
+translate 1 text "--quality missing/quality"
+translate 2 text "--quality text"
+says "translate: --quality text is the same file as the input"
+translate 2 text "--quality out"
+says "translate: --output and --quality are the same file"
+
 # Lines of a paragraph are joined, and long sentences cut.
 printf 'A dog\n  runs. The\ncat sleeps.\n\n* Where is\n  Tom?\n' >text
 printf 'Ein Hund rennt. Die Katze schläft.\n\n* Wo ist Tom?\n' >wanted
@@ -120,7 +181,7 @@ for option in --nbest\ 2 --scores --alignments --json --placeholder\ x; do
     says "translate: ${option%% *} needs --lines"
 done
 for option in --unwrap --format\ text --language\ en --max-length-break\ 9 --no-protection --no-mending \
-    --do-not-translate\ list.txt --recase\ none; do
+    --do-not-translate\ list.txt --recase\ none --quality\ quality; do
     code 2 "$program" translate --model model --lines $option text
     says "translate: ${option%% *} does not work with --lines"
 done

@@ -10,7 +10,8 @@ enum { BLOCK = 1 << 20 }; /* bytes */
 struct block {
     struct job *job;
     rapt_text text;
-    size_t line; /* number of the line of the next piece, from 1 */
+    size_t line;    /* number of the line of the next piece, from 1 */
+    size_t written; /* bytes of its translation so far */
 };
 
 static size_t count_lines(rapt_text text)
@@ -41,6 +42,8 @@ static int write_piece(void *user, const rapt_document_piece *piece)
     struct job *job = block->job;
     const rapt_span source = piece->source;
     int code = write_output(piece->text, piece->target.end - piece->target.begin);
+    block->written = piece->target.end;
+    quality_add(&job->quality, piece);
     if (piece->status != RAPT_OK) report_piece(block, piece), job->wrong = true;
     if (piece->status == RAPT_OK && piece->translation) {
         note_translation(job, piece->translation);
@@ -66,6 +69,8 @@ static int translate_block(struct block *block, rapt_document_options *options)
     if (rapt_document_translate(job->translator, block->text, options, write_piece, block, &why) !=
         RAPT_OK)
         code = failed("%s: %s", job->name, why.text);
+    job->quality.read += block->text.size, job->quality.written += block->written;
+    block->written = 0;
     if (finish_output() != EXIT_OK) code = EXIT_FAILED;
     if (code == EXIT_OK) report_raw(job);
     return code;
@@ -155,6 +160,8 @@ int translate_documents(struct job *job)
                                      .language = job->language,
                                      .unprotected = job->unprotected,
                                      .unmended = job->unmended,
+                                     .alignments = job->quality.name != NULL,
+                                     .log_probabilities = job->quality.name != NULL,
                                      .recase = recase_named(job->recase),
                                      .glossary = job->glossary};
     struct block block = {.job = job, .line = 1};

@@ -38,6 +38,12 @@ static const char purpose[] =
     "translation gets capitals again. With --recase titles, so are sentences in title case, such "
     "as "
     "The Big Dog Sleeps Here, although names in a row look like them.\n\n"
+    "--quality writes a line of JSON for each sentence: bytes of source and target, its "
+    "log_probability (the mean of the tokens), coverage (the share of source words that words of "
+    "the translation "
+    "come from), faults that made it search again, the numbers of protected texts, of those that "
+    "had to be restored, and of terms, and for each word of the translation its source word and "
+    "log-probability.\n\n"
     "With --format, the text is a document with markup. Tags within a sentence are put around the "
     "translations of the words that they were around; attributes, comments, scripts and code are "
     "kept. The whole document is read before the first sentence is translated.\n\n"
@@ -298,12 +304,16 @@ static int translate_lines(struct job *job)
 static int translate_from(struct job *job, int input)
 {
     job->dialog = isatty(input) && isatty(STDERR_FILENO);
+    int code = quality_open(&job->quality);
+    if (code != EXIT_OK) return code;
     begin_progress(job, input);
     lines_open(&job->lines, input);
     if (job->dialog) print_report("Type a sentence; Ctrl-D ends.");
-    int code = job->by_lines ? translate_lines(job) : translate_documents(job);
+    code = job->by_lines ? translate_lines(job) : translate_documents(job);
     clear_progress();
     lines_close(&job->lines);
+    const int closed = quality_close(&job->quality, code == EXIT_OK && job->lines.error == 0);
+    if (code == EXIT_OK) code = closed;
     unseen_report(&job->unseen);
     report_terms(job);
     if (job->lines.error != 0)
@@ -324,13 +334,26 @@ static int translate_to(struct job *job, int input)
     return code == EXIT_OK ? saved : code;
 }
 
+/* Returns GO_ON, or fails if an output is the input, or the other output. path: NULL for standard
+   input */
+static int check_outputs(const struct job *job, const char *path)
+{
+    const char *names[] = {"output", "quality"}, *files[] = {job->output, job->quality.name};
+    for (int i = 0; i < 2; i++)
+        if (files[i] != NULL && (path != NULL ? file_same(path, files[i]) : is_input(files[i])))
+            return usage_error("translate: --%s %s is the same file as the input", names[i],
+                               files[i]);
+    if (files[0] == NULL || files[1] == NULL) return GO_ON;
+    if (strcmp(files[0], files[1]) != 0 && !file_same(files[0], files[1])) return GO_ON;
+    return usage_error("translate: --output and --quality are the same file");
+}
+
 static int translate_input(struct job *job, const char *path)
 {
     int input = STDIN_FILENO;
-    const char *output = job->output;
     if (path != NULL && strcmp(path, "-") == 0) path = NULL;
-    if (output != NULL && (path != NULL ? file_same(path, output) : is_input(output)))
-        return usage_error("translate: --output %s is the same file as the input", output);
+    int code = check_outputs(job, path);
+    if (code != GO_ON) return code;
     if (path == NULL) {
         job->name = "standard input";
         if (!output_is_input()) return translate_to(job, input);
@@ -342,9 +365,8 @@ static int translate_input(struct job *job, const char *path)
         return failed("%s: %s; the argument is a text; without it, it is read from "
                       "standard input",
                       path, strerror(errno));
-    int code = is_output(path)
-                   ? usage_error("translate: %s: standard output is the same file", path)
-                   : translate_to(job, input);
+    code = is_output(path) ? usage_error("translate: %s: standard output is the same file", path)
+                           : translate_to(job, input);
     close(input);
     return code;
 }
@@ -357,7 +379,7 @@ static int check_mode(const struct command *command, const struct job *job)
                                            "alignments", "placeholder", "json"};
     static const char *const of_documents[] = {"format",     "language",      "max-length-break",
                                                "unwrap",     "no-protection", "do-not-translate",
-                                               "no-mending", "recase"};
+                                               "no-mending", "recase",        "quality"};
     enum { OF_LINES = sizeof of_lines / sizeof *of_lines };
     enum { OF_DOCUMENTS = sizeof of_documents / sizeof *of_documents };
     for (int i = 0; i < OF_LINES && !job->by_lines; i++)
@@ -405,7 +427,7 @@ int command_translate(int argc, char **argv)
     list_formats(formats, sizeof formats);
     job->placeholder = "", job->format = "text", job->recase = "capitals";
     /* clang-format off */
-    struct option_row rows[SEARCH_ROWS + 25] = {
+    struct option_row rows[SEARCH_ROWS + 26] = {
         [SEARCH_ROWS] =
         {"Sampling", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"temperature", OPTION_REAL, &search.temperature, "T",
@@ -433,6 +455,8 @@ int command_translate(int argc, char **argv)
         {"no-mending", OPTION_FLAG, &job->unmended, "", "keep translations that repeat themselves, are empty, or are too long for a short sentence", 0, 0, 0},
         {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"output", OPTION_OUTPUT, &job->output, "FILE", "write the translations to this file", 0, 0, 0},
+        {"quality", OPTION_OUTPUT, &job->quality.name, "FILE",
+         "write the confidence of sentences and words to this file, as JSON, one object per sentence", 0, 0, 0},
         {"nbest", OPTION_INTEGER, &search.nbest, "N", "number of translations per sentence", 1, 1024, 0},
         {"scores", OPTION_FLAG, &job->scores, "", "also print scores", 0, 0, 0},
         {"alignments", OPTION_FLAG, &job->alignments, "", "also print word alignments", 0, 0, 0},

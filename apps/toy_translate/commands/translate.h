@@ -18,6 +18,14 @@ struct prefixes {
     rapt_text texts[WINDOW]; /* of the window */
 };
 
+/* What --quality writes: an object for each sentence. */
+struct quality {
+    const char *name;     /* of the file, or NULL without --quality */
+    FILE *file;           /* temporary; NULL if it is not open */
+    size_t count;         /* sentences so far */
+    size_t read, written; /* bytes of the document, and of its translation, before the block */
+};
+
 struct job {
     rapt_translator *translator;
     bool by_lines, scores, alignments, json, unwrap;
@@ -32,6 +40,7 @@ struct job {
     int max_length;          /* 0: not given */
     const char *model;
     struct prefixes prefixes;
+    struct quality quality;
     struct raw raw;
     int nbest;                      /* translations of a sentence that are printed */
     const char *name, *placeholder; /* of the input; for lines without a translation */
@@ -69,6 +78,12 @@ int prefixes_next(struct prefixes *prefixes, size_t count);
 /* Fails if there are lines after those that prefixes_next took. */
 int prefixes_end(const struct prefixes *prefixes);
 void prefixes_close(struct prefixes *prefixes);
+
+/* ---- quality.c ---- */
+int quality_open(struct quality *quality);
+/* Writes the file, if the document is complete. */
+int quality_close(struct quality *quality, bool complete);
+void quality_add(struct quality *quality, const rapt_document_piece *piece);
 
 /* ---- documents.c ---- */
 int translate_documents(struct job *job);
