@@ -54,7 +54,7 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     float max_length_factor;
     rapt_precision precision; /* precision of the model that rapt_translator_load opens */
     int reserved;             /* must be 0 */
-    /* The language of the source for a multilingual model such as NLLB-200, M2M-100 or mBART-50:
+    /* The language of the source for a multilingual model such as NLLB-200, M2M-100 or mBART:
        its token, code or English name, for example eng_Latn, en or English. The case of letters
        does not matter. Such a model needs both languages to translate or score. Must be NULL for
        models of one pair of languages. */
@@ -93,9 +93,11 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
    folder of Hugging Face's cache such as models--facebook--bart-base, whose revision refs/main is
    opened, or a folder or file from another project:
 
-       CTranslate2     model.bin and vocabularies. Includes packages of Argos Translate: a file
-                       whose name ends in .argosmodel, or the folder that it contains, with
-                       metadata.json, sentencepiece.model and the folder "model"
+       CTranslate2     model.bin and vocabularies; source.spm and target.spm, or the files of the
+                       tokenizer under their names of Hugging Face, if they were copied into the
+                       folder. Includes packages of Argos Translate: a file whose name ends in
+                       .argosmodel, or the folder that it contains, with metadata.json,
+                       sentencepiece.model and the folder "model"
        Marian          a .bin or .npz file, and vocabularies: the files named in decoder.yml, or
                        .spm files, or lists with "vocab" in their names. Each may be compressed
                        with gzip or zstd. Includes OPUS-MT and the student models of Firefox
@@ -103,14 +105,14 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
                        source.spm, target.spm, and weights in model.safetensors or
                        pytorch_model.bin (any version of PyTorch), possibly in shards.
                        T5, mT5, ByT5 and MADLAD-400: config.json, weights, spiece.model (not
-                       ByT5), and tokenizer_config.json if it exists. NLLB-200, M2M-100 and
-                       mBART-50: config.json, weights, sentencepiece.bpe.model, vocab.json
+                       ByT5), and tokenizer_config.json if it exists. NLLB-200, M2M-100,
+                       mBART-25 and mBART-50: config.json, weights, sentencepiece.bpe.model, vocab.json
                        (M2M-100 only), tokenizer_config.json if it exists. BART: config.json,
                        weights, vocab.json, merges.txt, tokenizer_config.json if it exists. BERT
                        and DistilBERT, with or without a classifier: config.json, weights,
                        vocab.txt, and the files that sentence-transformers adds (modules.json,
                        1_Pooling/config.json, sentence_bert_config.json). If the vocabularies of
-                       T5, mBART-50, BART, BERT or DistilBERT are missing, tokenizer.json is
+                       T5, mBART, BART, BERT or DistilBERT are missing, tokenizer.json is
                        read instead
 
    Settings for decoding, in decoder.yml, generation_config.json or config.json, become metadata:

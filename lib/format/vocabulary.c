@@ -246,8 +246,9 @@ static rapt_status read_flow(struct vocabulary_reading *r)
 static int by_token(const void *context, const void *a, const void *b)
 {
     (void)context;
-    return strcmp(((const struct vocabulary_word *)a)->token,
-                  ((const struct vocabulary_word *)b)->token);
+    const struct vocabulary_word *x = a, *y = b;
+    const int order = strcmp(x->token, y->token);
+    return order ? order : (x->id > y->id) - (x->id < y->id);
 }
 
 static rapt_status bad_token(const struct vocabulary_reading *r, const struct vocabulary_word *word,
@@ -255,6 +256,19 @@ static rapt_status bad_token(const struct vocabulary_reading *r, const struct vo
 {
     return rapt__fail(r->why, RAPT_BAD_FILE, "%s: token \"%s\": number %llu %s", r->label.text,
                       rapt__shown(word->token).text, (unsigned long long)word->id, what);
+}
+
+/* Takes the token of *word, which is that of the word before it, away from the higher number.
+   Returns RAPT_BAD_FILE unless it is an extra id of T5: CTranslate2's converter gives the rows of a
+   T5's table that have no token the names of extra ids again. */
+static rapt_status drop_repeated(const struct vocabulary_reading *r, struct vocabulary_word *word)
+{
+    static const char extra[] = "<extra_id_";
+    if (strncmp(word->token, extra, sizeof extra - 1) != 0)
+        return bad_token(r, word, "is its second number");
+    r->vocabulary->tokens[word->id] = "";
+    word->id = word[-1].id;
+    return RAPT_OK;
 }
 
 /* Checks the numbers, indexes tokens by number, and sorts them by text. */
@@ -275,10 +289,11 @@ static rapt_status arrange(struct vocabulary_reading *r)
         v->tokens[word->id] = word->token;
     }
     rapt__sort(v->words, v->count, sizeof *v->words, by_token, NULL);
-    for (size_t i = 1; i < v->count; i++)
+    rapt_status status = RAPT_OK;
+    for (size_t i = 1; i < v->count && !status; i++)
         if (strcmp(v->words[i - 1].token, v->words[i].token) == 0)
-            return bad_token(r, &v->words[i], "is its second number");
-    return RAPT_OK;
+            status = drop_repeated(r, &v->words[i]);
+    return status;
 }
 
 /* Returns whether a text begins with '{' and a token without double quotes, as JSON never does. */

@@ -1,6 +1,6 @@
-/* ct2.c - imports a CTranslate2 model folder: model.bin, its vocabularies and, since version 6,
-   config.json. Source: CTranslate2 4.8: src/models/transformer.cc, sequence_to_sequence.cc,
-   vocabulary.cc. */
+/* ct2.c - imports a CTranslate2 model folder: the configuration and parameters in model.bin. T5's
+   attention is read by ct2_attention.c, special tokens and vocabularies by ct2_tokens.c. Source:
+   CTranslate2 4.8: src/models/transformer.cc, src/layers/transformer.cc. */
 #include "import/ct2.h"
 
 #include <math.h>
@@ -79,17 +79,9 @@ static rapt_status attribute(struct import *i, const char *name, read_attribute 
                             halves[1]);
 }
 
-/* Rejects a factor of the output, which T5 has, unless it is 1. Other attributes are integers. */
-static rapt_status check_factor(struct import *i, const char *name, const struct tensor_entry *e)
+static bool there(const struct import *i, const char *name)
 {
-    float factor = 1;
-    rapt__import_use(i, e);
-    rapt_status status = rapt__tensors_read(i->file, e, 0, 1, &factor, i->why);
-    if (status || factor == 1) return status;
-    return rapt__import_bad(i,
-                            "%s is %g, which is not supported in CTranslate2's format; open a T5 "
-                            "from its folder of Hugging Face",
-                            name, (double)factor);
+    return rapt__import_find(i, name, 0) != NULL;
 }
 
 /* Reads an attribute of the encoder, the decoder or the whole model. */
@@ -99,11 +91,7 @@ static rapt_status one_sided(struct import *i, const struct ct2_attribute *a, in
     rapt_status status = rapt__import_number(i, a->name, a->otherwise, value);
     for (int n = 0; n < 2 && !status; n++) {
         snprintf(full, sizeof full, "%s/%s", n ? "decoder" : "encoder", a->name);
-        const struct tensor_entry *e = rapt__import_find(i, full, 0);
-        if (e && a->use == CT2_ONLY && e->count == 1 && strchr(e->dtype, 'F'))
-            status = check_factor(i, full, e);
-        else if (e)
-            status = rapt__import_number(i, full, a->otherwise, value);
+        if (there(i, full)) status = rapt__import_number(i, full, a->otherwise, value);
         if (status || a->use != CT2_ONLY || *value == a->otherwise) continue;
         return rapt__import_bad(i, "%s is %d, which is not supported", a->name, *value);
     }
@@ -138,11 +126,6 @@ static int layers_of(const struct import *i, const char *pattern)
     return count;
 }
 
-static bool there(const struct import *i, const char *name)
-{
-    return rapt__import_find(i, name, 0) != NULL;
-}
-
 /* Returns the number of rows of a table; 0 if it is missing or not a matrix. */
 static int rows_of(const struct import *i, const char *name)
 {
@@ -168,6 +151,7 @@ static rapt_status read_sizes(struct import *i)
     bool centered = there(i, "encoder/layer_0/self_attention/layer_norm/beta");
     c->norm_type = centered ? RAPT_NORM_TYPE_LAYER : RAPT_NORM_TYPE_RMS;
     c->norm_epsilon = centered ? 1e-5f : 1e-6f;
+    c->embedding_norm = there(i, "encoder/layernorm_embedding/gamma");
     c->positions = rows_of(i, "encoder" CT2_POSITIONS);
     c->position = c->positions ? RAPT_POSITION_LEARNED : RAPT_POSITION_CONCATENATED_N1;
     c->first_position = !c->positions;
@@ -218,7 +202,31 @@ static rapt_status use_alignment(struct import *i, int layer, int heads)
     return RAPT_OK;
 }
 
-static rapt_status read_config(struct import *i)
+/* Reads the factor of the decoder's output, which T5 1.0 has. The converter trusts a setting that
+   transformers 5 writes for every T5 and stores the factor also for later versions, which have none
+   and whose output matrix is not tied to the embeddings; it is ignored there. */
+static rapt_status read_factor(struct import *i, float *factor)
+{
+    static const char name[] = "decoder/scale_outputs";
+    const rapt_config *c = &i->config;
+    const struct tensor_entry *e = rapt__import_find(i, name, 0);
+    *factor = 1;
+    if (!e) return RAPT_OK;
+    rapt__import_use(i, e);
+    if (e->count != 1) return rapt__import_bad(i, "tensor %s is not a single number", name);
+    rapt_status status = rapt__tensors_read(i->file, e, 0, 1, factor, i->why);
+    if (status || *factor == 1) return status;
+    const bool t5 = c->relative_bias == RAPT_RELATIVE_BIAS_T5 &&
+                    c->norm_type == RAPT_NORM_TYPE_RMS && c->norm_order == RAPT_NORM_ORDER_PRE;
+    if (!t5 || rapt__finite_count(factor, 1) == 0)
+        return rapt__import_bad(i, "%s is %g, which is supported only for T5", name,
+                                (double)*factor);
+    if (c->tie == RAPT_TIE_NONE && fabsf(*factor * sqrtf((float)c->width) - 1) <= 1e-6f)
+        *factor = 1;
+    return RAPT_OK;
+}
+
+static rapt_status read_config(struct import *i, float *factor)
 {
     rapt_config *c = &i->config;
     int values[CT2_USES];
@@ -236,121 +244,10 @@ static rapt_status read_config(struct import *i)
     c->norm_order = values[CT2_PRE_NORM] ? RAPT_NORM_ORDER_PRE : RAPT_NORM_ORDER_POST;
     c->decoder_start = values[CT2_ZERO_START] ? RAPT_DECODER_START_ZERO : RAPT_DECODER_START_BEGIN;
     c->tie = ties_of(i);
-    return use_alignment(i, values[CT2_ALIGNMENT_LAYER], values[CT2_ALIGNMENT_HEADS]);
-}
-
-/* ---- special tokens and vocabularies ---- */
-
-/* Reads whether sources begin and end with special tokens, and which token targets begin with.
-   Files up to version 5 store this in model.bin. */
-static rapt_status read_tokens(struct import *i)
-{
-    rapt_config *c = &i->config;
-    int source_begin, source_end, target_begin, user;
-    rapt_status status = rapt__import_number(i, "with_source_bos", 0, &source_begin);
-    if (!status) status = rapt__import_number(i, "with_source_eos", 0, &source_end);
-    if (!status) status = rapt__import_number(i, "with_target_bos", 1, &target_begin);
-    if (!status) status = rapt__import_number(i, "user_decoder_start_tokens", 0, &user);
-    if (status) return status;
-    if (source_begin) return rapt__import_bad(i, "with_source_bos is not supported");
-    if (user) return rapt__import_bad(i, "user_decoder_start_tokens is not supported");
-    c->no_source_end = !source_end;
-    if (!target_begin && !c->decoder_start) c->decoder_start = RAPT_DECODER_START_END;
-    return RAPT_OK;
-}
-
-/* Checks that a special token has the usual name, by which tokenizers find it. */
-static rapt_status check_name(struct import *i, const struct import_settings *s, const char *key,
-                              const char *name)
-{
-    const char *text = rapt__import_setting(s, key);
-    if (!text || strcmp(text, name) == 0) return RAPT_OK;
-    return rapt__import_bad(i, "config.json: %s is \"%.60s\", not \"%s\"", key, text, name);
-}
-
-/* Sets the first input of the decoder. If that is a vector of zeros, the start token is not fed to
-   the decoder. A start token "</s>" then shows that the model was converted from Hugging Face's
-   MarianMT, whose callers must append the end token to sources themselves. Our translators do
-   so. */
-static rapt_status use_start(struct import *i, const char *start)
-{
-    rapt_config *c = &i->config;
-    if (c->decoder_start == RAPT_DECODER_START_ZERO) {
-        if (start && strcmp(start, "</s>") == 0) c->no_source_end = false;
-        return RAPT_OK;
-    }
-    if (!start) return rapt__import_bad(i, "config.json has no decoder_start_token");
-    if (strcmp(start, "</s>") == 0)
-        c->decoder_start = RAPT_DECODER_START_END;
-    else if (strcmp(start, "<pad>") == 0 || strcmp(start, "<blank>") == 0)
-        c->decoder_start = RAPT_DECODER_START_PAD;
-    else if (strcmp(start, "<unk>") == 0)
-        c->decoder_start = RAPT_DECODER_START_UNKNOWN;
-    else if (strcmp(start, "<s>") != 0)
-        return rapt__import_bad(i, "config.json: decoder_start_token \"%.60s\" is not supported",
-                                start);
-    return RAPT_OK;
-}
-
-static rapt_status use_settings(struct import *i, const struct import_settings *s)
-{
-    rapt_config *c = &i->config;
-    bool source_begin, source_end;
-    const char *start = rapt__import_setting(s, "decoder_start_token");
-    rapt_status status = rapt__import_flag(i, s, "add_source_bos", false, &source_begin);
-    if (!status) status = rapt__import_flag(i, s, "add_source_eos", false, &source_end);
-    if (!status) status = check_name(i, s, "bos_token", "<s>");
-    if (!status) status = check_name(i, s, "eos_token", "</s>");
-    if (!status) status = check_name(i, s, "unk_token", "<unk>");
-    if (status) return status;
-    if (source_begin) return rapt__import_bad(i, "config.json: add_source_bos is not supported");
-    c->no_source_end = !source_end;
-    status = use_start(i, start);
-    if (status) return status;
-    return rapt__import_float(i, s, "layer_norm_epsilon", c->norm_epsilon, &c->norm_epsilon);
-}
-
-static rapt_status read_settings(struct import *i)
-{
-    struct import_settings s;
-    rapt_status status = rapt__import_settings(i, "config.json", &s);
-    if (status) return status;
-    status = use_settings(i, &s);
-    rapt__import_settings_free(i, &s);
-    return status;
-}
-
-/* Reads the vocabulary `name`, a JSON file or a list of lines. `spm` is the name of a SentencePiece
-   model that a converter may have copied to the same folder; packages of Argos have one for both
-   sides. */
-static rapt_status read_vocabulary(struct import *i, const char *name, const char *spm, int vocab,
-                                   rapt_tokenizer **tokenizer)
-{
-    char file[80];
-    rapt_tokenizer *pieces = NULL;
-    snprintf(file, sizeof file, "%s.json", name);
-    if (!rapt__import_has(i, file)) snprintf(file, sizeof file, "%s.txt", name);
-    if (i->package) spm = "../sentencepiece.model";
-    rapt_status status = RAPT_OK;
-    if (rapt__import_has(i, spm)) status = rapt__import_pieces(i, spm, &pieces);
-    if (!status) status = rapt__import_names(i, file, vocab, pieces, tokenizer);
-    rapt_tokenizer_free(pieces);
-    return status;
-}
-
-static rapt_status read_vocabularies(struct import *i)
-{
-    const rapt_config *c = &i->config;
-    bool shared = rapt__import_has(i, "shared_vocabulary.json") ||
-                  rapt__import_has(i, "shared_vocabulary.txt");
-    if (shared && c->source_vocab != c->target_vocab)
-        return rapt__import_bad(i, "the vocabulary is shared, but the tables have %d and %d rows",
-                                c->source_vocab, c->target_vocab);
-    const char *source = shared ? "shared_vocabulary" : "source_vocabulary";
-    const char *target = shared ? "shared_vocabulary" : "target_vocabulary";
-    rapt_status status = read_vocabulary(i, source, "source.spm", c->source_vocab, &i->source);
-    if (status || (shared && !rapt__import_has(i, "target.spm"))) return status;
-    return read_vocabulary(i, target, "target.spm", c->target_vocab, &i->target);
+    status = rapt__ct2_attention(i);
+    if (!status) status = read_factor(i, factor);
+    return status ? status
+                  : use_alignment(i, values[CT2_ALIGNMENT_LAYER], values[CT2_ALIGNMENT_HEADS]);
 }
 
 rapt_status rapt__import_ct2(struct import *i)
@@ -367,12 +264,14 @@ rapt_status rapt__import_ct2(struct import *i)
     snprintf(i->origin, sizeof i->origin, "CTranslate2 model.bin, version %.8s, %.60s %.8s",
              version ? version : "?", oldest ? "Transformer" : spec, revision ? revision : "?");
     rapt__make_printable(i->origin);
-    rapt_status status = read_config(i);
-    if (!status && version && strcmp(version, "6") >= 0) status = read_settings(i);
-    if (!status && (!version || strcmp(version, "6") < 0)) status = read_tokens(i);
+    float factor = 1; /* of the decoder's output */
+    rapt_status status = read_config(i, &factor);
+    if (!status) status = rapt__ct2_tokens(i, version && strcmp(version, "6") >= 0);
     struct import_table tables[CT2_TABLES];
     int count = rapt__ct2_tables(&i->config, tables);
     if (!status) status = rapt__import_match(i, tables, count);
-    if (!status) status = read_vocabularies(i);
-    return status ? status : rapt__import_fill(i, tables, count);
+    if (!status) status = rapt__ct2_vocabularies(i);
+    if (!status) status = rapt__import_fill(i, tables, count);
+    if (!status && factor != 1) rapt__import_scale_output(i, factor);
+    return status;
 }

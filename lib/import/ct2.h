@@ -23,7 +23,7 @@ enum ct2_use {
 };
 /* Values of activation that are supported. */
 enum { CT2_RELU = 0, CT2_GELU_TANH = 1, CT2_SWISH = 2, CT2_GELU = 3 };
-enum { CT2_ACTIVATIONS = RAPT_ACTIVATION_GELU_TANH + 1, CT2_ATTRIBUTES = 14 };
+enum { CT2_ACTIVATIONS = RAPT_ACTIVATION_GELU_TANH + 1, CT2_ATTRIBUTES = 13 };
 extern const int rapt__ct2_activations[CT2_ACTIVATIONS]; /* by rapt_activation */
 extern const struct ct2_attribute {
     const char *name, *dtype;    /* name without "encoder/" or "decoder/"; dtype is NULL if the
@@ -34,6 +34,22 @@ extern const struct ct2_attribute {
 } rapt__ct2_attributes[CT2_ATTRIBUTES];
 /* Returns the value of an attribute for a configuration. */
 int rapt__ct2_value(const rapt_config *c, const struct ct2_attribute *a);
+
+/* ---- ct2_attention.c ---- */
+/* Sets the fields of the configuration in which T5's attention differs from the usual one. The
+   number of heads must already have been read. */
+rapt_status rapt__ct2_attention(struct import *i);
+
+/* ---- ct2_tokens.c ---- */
+/* Sets the fields of the configuration for special tokens, from config.json or, in files before
+   version 6, from attributes in model.bin. The other fields must already be set. */
+rapt_status rapt__ct2_tokens(struct import *i, bool settings);
+/* Makes the tokenizers, after rapt__ct2_tokens. */
+rapt_status rapt__ct2_vocabularies(struct import *i);
+
+/* Name of the biases of T5's attention, [buckets][heads], after "encoder/layer_N" or
+   "decoder/layer_N". */
+#define CT2_BIASES "/self_attention/relative_attention_bias"
 
 /* Name of the optional table of positions, one row each, after "encoder" or "decoder". */
 #define CT2_POSITIONS "/position_encodings/encodings"

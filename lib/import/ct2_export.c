@@ -18,8 +18,14 @@ void rapt__export_check_ct2(const struct exporting *e)
         CONFIG_norm_order,  CONFIG_activation,      CONFIG_position,      CONFIG_tie,
         CONFIG_output_bias, CONFIG_plain_embedding, CONFIG_norm_epsilon,  CONFIG_norm_type,
         CONFIG_ffn_gated,   CONFIG_first_position,  CONFIG_decoder_start, CONFIG_no_source_end};
-    if (e->config->position == RAPT_POSITION_NONE)
+    const rapt_config *c = e->config;
+    if (c->position == RAPT_POSITION_NONE)
         rapt__export_refuse(e, "position", "sinusoids or learned");
+    /* the import takes such a model for one of Hugging Face, whose callers end sources themselves
+     */
+    if (c->no_source_end &&
+        (c->decoder_start == RAPT_DECODER_START_END || c->decoder_start == RAPT_DECODER_START_PAD))
+        rapt__export_refuse(e, "no_source_end", "0 unless the decoder starts with <s> or zeros");
     rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
 }
 

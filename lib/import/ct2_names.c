@@ -23,7 +23,11 @@
         LINEAR(side ".layers.#.feedforward.out", side "/layer_#/ffn/linear_1"),                    \
         NORM(side ".layers.#.feedforward.norm", side "/layer_#/ffn/layer_norm"),                   \
         NORM(side ".norm", side "/layer_norm"),                                                    \
-        ALL(side ".positions.weight", side "/position_encodings/encodings")
+        NORM(side ".embedding_norm", side "/layernorm_embedding"),                                 \
+        ALL(side ".positions.weight", side CT2_POSITIONS),                                         \
+    {                                                                                              \
+        side ".relative_bias.weight", side "/layer_#" CT2_BIASES, 0, 1, IMPORT_TRANSPOSED          \
+    }
 
 static const struct import_row rows[] = {
     ALL("embedding.weight", "decoder/embeddings/weight"),
@@ -85,7 +89,6 @@ const struct ct2_attribute rapt__ct2_attributes[CT2_ATTRIBUTES] = {
     {"alibi_use_positive_positions", "I8", false, true, 0, CT2_ANY}, /* only used with alibi */
     {"scale_alibi", "I8", false, true, 0, CT2_ANY},
     {"multi_query_attention", "I8", true, false, 0, CT2_ONLY},
-    {"scale_outputs", NULL, false, false, 0, CT2_ONLY},
     {"sliding_window", NULL, false, false, 0, CT2_ONLY},
 };
 

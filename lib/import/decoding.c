@@ -112,6 +112,11 @@ void rapt__import_argos_decoding(struct import *i)
 
 /* ---- Hugging Face ---- */
 
+void rapt__import_first_token(struct import *i, const char *id)
+{
+    keep(i, FIRST_KEY, id);
+}
+
 /* Keeps the tokens that must not be generated. bad_words_ids is a list of lists, which is supported
    only if each of them has one token. */
 static void suppress(struct import *i, const struct import_settings *s, int pad)

@@ -375,3 +375,10 @@ rapt_status rapt__import_fill(struct import *i, const struct import_table *table
     if (!status) status = rapt__check_rounded(i->model, RAPT_BAD_FILE, i->why);
     return status;
 }
+
+void rapt__import_scale_output(struct import *i, float factor)
+{
+    float *gain =
+        i->model->block + i->model->layout.decoder.last.gain; /* floats in any precision */
+    for (int j = 0; j < i->config.width; j++) gain[j] *= factor;
+}

@@ -135,7 +135,8 @@ rapt_status rapt__hf_merges(struct import *i);
 /* ---- hf_languages.c: vocabularies of translators between many languages ---- */
 enum hf_languages {
     HF_LANGUAGES_M2M, /* M2M-100, whose names are in vocab.json, or NLLB-200 */
-    HF_LANGUAGES_MBART
+    HF_LANGUAGES_MBART25,
+    HF_LANGUAGES_MBART50
 };
 /* Makes i->source from sentencepiece.bpe.model and the tokens of languages, and checks the ids of
    special tokens. */

@@ -1,8 +1,12 @@
-/* hf_bart.c - imports BART (Lewis et al. 2020) and mBART-50 (Tang et al. 2020) from a folder of
-   Hugging Face's transformers: config.json, the weights and a vocabulary. Both have a norm after
-   the embeddings, and learned positions, whose tables begin with two unused rows. mBART normalizes
-   before sublayers. Source: transformers 4.57, modeling_bart.py, modeling_mbart.py. */
+/* hf_bart.c - imports BART (Lewis et al. 2020), mBART-25 (Liu et al. 2020) and mBART-50 (Tang et
+   al. 2020) from a folder of Hugging Face's transformers: config.json, the weights and a
+   vocabulary. All have a norm after the embeddings, and learned positions, whose tables begin with
+   two unused rows. mBART normalizes before sublayers. In mBART-25 the language follows the end of a
+   source, and the decoder starts with the language of the target; in mBART-50 the language precedes
+   a source, and the decoder starts with the end token. Source: transformers 4.57, modeling_bart.py,
+   modeling_mbart.py. */
 #include "import/hf.h"
+#include "text/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -53,6 +57,42 @@ static rapt_status check_kind(struct import *i, const struct import_settings *s,
     return rapt__hf_check_flags(i, s, flags, sizeof flags / sizeof *flags);
 }
 
+/* Sets *older for mBART-25, which has the same model_type as mBART-50, by the name of the
+   tokenizer. If it has none, mBART-50's decoder starts with the end token. */
+static rapt_status find_age(struct import *i, const struct import_settings *s, bool *older)
+{
+    static const char file[] = "tokenizer_config.json", key[] = "tokenizer_class";
+    struct import_settings own = {0};
+    rapt_status status = RAPT_OK;
+    if (rapt__import_has(i, file)) status = rapt__import_settings(i, file, &own);
+    if (status) return status;
+    const char *name = rapt__import_setting(&own, key);
+    if (!name) name = rapt__import_setting(s, key);
+    const char *start = rapt__import_setting(s, "decoder_start_token_id"),
+               *end = rapt__import_setting(s, "eos_token_id");
+    *older =
+        name ? strncmp(name, "MBart50", 7) != 0 : !start || strcmp(start, end ? end : "2") != 0;
+    rapt__import_settings_free(i, &own);
+    return RAPT_OK;
+}
+
+/* Checks the first input of the decoder. In mBART-25 it is a language; translations are in that
+   language unless the caller names another. */
+static rapt_status use_bart_start(struct import *i, const struct import_settings *s,
+                                  const struct hf_ids *ids, bool older)
+{
+    const char *start = rapt__import_setting(s, "decoder_start_token_id");
+    if (!older) return rapt__hf_check_start(i, ids, "eos_token_id", ids->end);
+    if (!start) return RAPT_OK;
+    if (ids->start == ids->end)
+        return rapt__import_bad(i,
+                                "config.json: decoder_start_token_id is %d, the end token, but "
+                                "mBART-25 starts with a language",
+                                ids->start);
+    rapt__import_first_token(i, start);
+    return RAPT_OK;
+}
+
 static rapt_status read_bart_config(struct import *i, const struct import_settings *s, bool mbart,
                                     struct hf_ids *ids)
 {
@@ -65,7 +105,6 @@ static rapt_status read_bart_config(struct import *i, const struct import_settin
     if (!status) status = rapt__import_flag(i, s, "tie_word_embeddings", true, &tied);
     if (!status) status = rapt__import_flag(i, s, "scale_embedding", false, &scaled);
     if (!status) status = rapt__hf_read_ids(i, s, (struct hf_ids){1, 2, 2}, ids);
-    if (!status) status = rapt__hf_check_start(i, ids, "eos_token_id", ids->end);
     if (status) return status;
     c->target_vocab = c->source_vocab;
     c->tie = tied ? RAPT_TIE_ALL : RAPT_TIE_NONE;
@@ -79,18 +118,33 @@ static rapt_status read_bart_config(struct import *i, const struct import_settin
     return RAPT_OK;
 }
 
-static rapt_status read_bart_vocabulary(struct import *i, bool mbart, const struct hf_ids *ids)
+/* Checks that the token with which mBART-25's decoder starts is a language. */
+static rapt_status check_language(struct import *i, int id)
 {
-    if (mbart) return rapt__hf_languages(i, HF_LANGUAGES_MBART, ids);
+    const rapt_text name = rapt_tokenizer_name(i->source, id);
+    if (name.size && rapt__language_token(name, true) == name.size) return RAPT_OK;
+    return rapt__import_bad(
+        i, "config.json: decoder_start_token_id is %d, neither a language nor eos_token_id", id);
+}
+
+static rapt_status read_bart_vocabulary(struct import *i, bool mbart, bool older,
+                                        const struct hf_ids *ids)
+{
+    rapt_status status;
+    if (mbart) {
+        status = rapt__hf_languages(i, older ? HF_LANGUAGES_MBART25 : HF_LANGUAGES_MBART50, ids);
+        const bool given = older && ids->start != ids->end;
+        return status || !given ? status : check_language(i, ids->start);
+    }
     i->source_begin = true;
-    rapt_status status =
-        rapt__hf_only_json(i, "vocab.json") ? rapt__hf_json(i, "BPE") : rapt__hf_merges(i);
+    status = rapt__hf_only_json(i, "vocab.json") ? rapt__hf_json(i, "BPE") : rapt__hf_merges(i);
     return status ? status : rapt__hf_check_ids(i, i->source, ids);
 }
 
 rapt_status rapt__import_bart(struct import *i, const struct import_settings *s)
 {
     struct hf_ids ids = {0, 0, 0};
+    bool older = false;
     const bool mbart = strcmp(rapt__import_setting(s, "model_type"), "mbart") == 0;
     const struct import_table tables[] = {
         {rapt__hf_rows, rapt__hf_row_count, 0},
@@ -102,9 +156,11 @@ rapt_status rapt__import_bart(struct import *i, const struct import_settings *s)
              rapt__container_name(rapt__tensors_container(i->file)));
     choose_bart_spelling(i);
     rapt_status status = read_bart_config(i, s, mbart, &ids);
+    if (!status && mbart) status = find_age(i, s, &older);
     if (!status) status = rapt__import_hf_decoding(i, s, ids.pad, ids.end);
+    if (!status) status = use_bart_start(i, s, &ids, older);
     ignore_versions(i);
     if (!status) status = rapt__import_match(i, tables, count);
-    if (!status) status = read_bart_vocabulary(i, mbart, &ids);
+    if (!status) status = read_bart_vocabulary(i, mbart, older, &ids);
     return status ? status : rapt__import_fill(i, tables, count);
 }

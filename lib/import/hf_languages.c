@@ -1,7 +1,8 @@
-/* hf_languages.c - makes the vocabularies of translators between many languages: NLLB-200, mBART-50
-   and M2M-100. They have sentencepiece.bpe.model and, for M2M-100, vocab.json. Tokens of languages
-   have no names in these files: their ids follow the pieces. Source: transformers 4.57,
-   tokenization_m2m_100.py, tokenization_nllb.py, tokenization_mbart50.py. */
+/* hf_languages.c - makes the vocabularies of translators between many languages: NLLB-200,
+   mBART-25, mBART-50 and M2M-100. They have sentencepiece.bpe.model and, for M2M-100, vocab.json.
+   Tokens of languages have no names in these files: their ids follow the pieces. Source:
+   transformers 4.57, tokenization_m2m_100.py, tokenization_nllb.py, tokenization_mbart.py,
+   tokenization_mbart50.py. */
 #include "import/hf.h"
 #include "text/text.h"
 
@@ -26,12 +27,16 @@ static rapt_text text_of(const char *string)
 /* Names the rows of NLLB or mBART. They are fairseq's special tokens, the pieces after the first
    three (each has an id one higher than in the SentencePiece model), the languages, and the
    mask. */
-static rapt_status name_fairseq(struct import *i, bool mbart, const rapt_tokenizer *pieces,
-                                rapt_text *names)
+static rapt_status name_fairseq(struct import *i, enum hf_languages languages,
+                                const rapt_tokenizer *pieces, rapt_text *names)
 {
     static const char *const specials[] = {"<s>", "<pad>", "</s>", "<unk>"};
+    static const int counts[] = {[HF_LANGUAGES_M2M] = NLLB_LANGUAGES,
+                                 [HF_LANGUAGES_MBART25] = MBART25_LANGUAGES,
+                                 [HF_LANGUAGES_MBART50] = MBART_LANGUAGES};
+    const bool mbart = languages != HF_LANGUAGES_M2M;
     const int known = rapt_tokenizer_vocab(pieces), vocab = i->config.source_vocab,
-              count = mbart ? MBART_LANGUAGES : NLLB_LANGUAGES;
+              count = counts[languages];
     if (known < 3 || (long long)known + 2 + count > vocab)
         return rapt__import_bad(
             i,
@@ -87,23 +92,23 @@ static rapt_status read_languages(struct import *i, const char **languages)
     return status;
 }
 
-static rapt_status name_rows(struct import *i, bool mbart, const rapt_tokenizer *pieces,
-                             rapt_text *names, char *spelled)
+static rapt_status name_rows(struct import *i, enum hf_languages languages,
+                             const rapt_tokenizer *pieces, rapt_text *names, char *spelled)
 {
     static const char file[] = "vocab.json";
     char path[2 * IMPORT_PATH];
     struct vocabulary *v = NULL;
-    const char *languages;
+    const char *listed;
     const int vocab = i->config.source_vocab;
-    rapt_status status = read_languages(i, &languages);
+    rapt_status status = read_languages(i, &listed);
     for (int id = 0; id < vocab; id++) names[id] = (rapt_text){"", 0};
-    if (!status && (mbart || !rapt__import_has(i, file))) {
-        status = name_fairseq(i, mbart, pieces, names);
+    if (!status && (languages != HF_LANGUAGES_M2M || !rapt__import_has(i, file))) {
+        status = name_fairseq(i, languages, pieces, names);
     } else if (!status) {
         snprintf(path, sizeof path, "%s%s", i->folder, file);
         status = rapt__vocabulary_open(&v, path, &i->allocator, i->why);
         if (!status) rapt__import_record(i, file, RAPT_FILE_USE_VOCABULARY);
-        if (!status) status = name_m2m(i, v, languages, names, spelled);
+        if (!status) status = name_m2m(i, v, listed, names, spelled);
     }
     if (!status)
         status =
@@ -114,15 +119,16 @@ static rapt_status name_rows(struct import *i, bool mbart, const rapt_tokenizer 
 
 static const char pieces_name[] = "sentencepiece.bpe.model";
 
-static rapt_status read_pieces(struct import *i, bool mbart)
+static rapt_status read_pieces(struct import *i, enum hf_languages languages)
 {
     const size_t bytes = (size_t)i->config.source_vocab * (sizeof(rapt_text) + LANGUAGE_NAME);
     rapt_tokenizer *pieces = NULL;
     rapt_status status = rapt__import_pieces(i, pieces_name, &pieces);
     if (status) return status;
     rapt_text *names = rapt__alloc(&i->allocator, bytes);
-    status = names ? name_rows(i, mbart, pieces, names, (char *)(names + i->config.source_vocab))
-                   : rapt__fail(i->why, RAPT_NO_MEMORY, "no memory for a vocabulary");
+    status = names
+                 ? name_rows(i, languages, pieces, names, (char *)(names + i->config.source_vocab))
+                 : rapt__fail(i->why, RAPT_NO_MEMORY, "no memory for a vocabulary");
     rapt__free(&i->allocator, names, bytes);
     rapt_tokenizer_free(pieces);
     return status;
@@ -131,9 +137,11 @@ static rapt_status read_pieces(struct import *i, bool mbart)
 rapt_status rapt__hf_languages(struct import *i, enum hf_languages languages,
                                const struct hf_ids *ids)
 {
-    const bool mbart = languages == HF_LANGUAGES_MBART, json = rapt__hf_only_json(i, pieces_name);
+    const bool json = rapt__hf_only_json(i, pieces_name);
     const char *unused;
-    rapt_status status = json ? read_languages(i, &unused) : read_pieces(i, mbart);
-    if (!status && json) status = rapt__hf_json(i, mbart ? "Unigram" : "BPE");
+    rapt_status status = json ? read_languages(i, &unused) : read_pieces(i, languages);
+    if (!status && json)
+        status = rapt__hf_json(i, languages == HF_LANGUAGES_M2M ? "BPE" : "Unigram");
+    if (languages == HF_LANGUAGES_MBART25) i->source_language_last = i->language_starts = true;
     return status ? status : rapt__hf_check_ids(i, i->source, ids);
 }

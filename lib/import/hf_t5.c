@@ -189,15 +189,6 @@ static rapt_status read_output(struct import *i, const struct import_settings *s
     return rapt__import_flag(i, s, "scale_decoder_outputs", equal && tied, &own->scaled);
 }
 
-/* Multiplies the gain of the decoder's last norm, a vector of floats in every precision, by
-   width^-0.5. */
-static void scale_output(struct import *i)
-{
-    const float scale = (float)(1 / sqrt((double)i->config.width));
-    float *gain = i->model->block + i->model->layout.decoder.last.gain;
-    for (int j = 0; j < i->config.width; j++) gain[j] *= scale;
-}
-
 /* ---- the vocabulary ---- */
 
 enum { EXTRA_NAME = 24 }; /* bytes for "<extra_id_N>" */
@@ -290,6 +281,7 @@ rapt_status rapt__import_t5(struct import *i, const struct import_settings *s)
     if (!status) status = rapt__import_match(i, tables, count);
     if (!status) status = read_t5_vocabulary(i, s, &own);
     if (!status) status = rapt__import_fill(i, tables, count);
-    if (!status && own.scaled) scale_output(i);
+    if (!status && own.scaled)
+        rapt__import_scale_output(i, (float)(1 / sqrt((double)i->config.width)));
     return status;
 }

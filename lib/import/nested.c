@@ -75,7 +75,7 @@ static rapt_status enter_snapshot(struct import *i)
 
 /* ---- packages of Argos: a folder `model` of CTranslate2 next to sentencepiece.model ---- */
 
-/* Rejects packages that need more than a model and its pieces. */
+/* Reads the settings of a package. */
 static rapt_status check_package(struct import *i)
 {
     struct import_settings s;
@@ -83,11 +83,14 @@ static rapt_status check_package(struct import *i)
     if (status) return status;
     const char *prefix = rapt__import_setting(&s, "target_prefix"),
                *type = rapt__import_setting(&s, "type");
-    if (prefix && *prefix)
-        status = rapt__import_bad(
-            i, "metadata.json: target_prefix is %.60s, which is not supported", prefix);
+    if (prefix && strlen(prefix) >= sizeof i->first_token)
+        status = rapt__import_bad(i,
+                                  "metadata.json: target_prefix is %.60s...; it must have less "
+                                  "than %d bytes",
+                                  prefix, (int)sizeof i->first_token);
     else if (type && strcmp(type, "translate") != 0)
         status = rapt__import_bad(i, "metadata.json: type is %.60s, not translate", type);
+    if (!status && prefix) snprintf(i->first_token, sizeof i->first_token, "%s", prefix);
     rapt__import_settings_free(i, &s);
     return status;
 }
@@ -100,8 +103,11 @@ static rapt_status enter_package(struct import *i)
         return RAPT_OK;
     if (!rapt__import_has(i, "sentencepiece.model"))
         return rapt__import_bad(i,
-                                "the package has no sentencepiece.model; other tokenizers of Argos "
-                                "are not supported");
+                                "the package has no sentencepiece.model%s; other tokenizers of "
+                                "Argos are not supported",
+                                rapt__import_has(i, "bpe.model")
+                                    ? " but bpe.model, byte pairs of words that Moses tokenizes"
+                                    : "");
     rapt_status status = check_package(i);
     const size_t size = strlen(i->folder);
     if (!status && size + sizeof "model/" > sizeof i->folder)

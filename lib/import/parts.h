@@ -10,6 +10,7 @@
 /* Maximum size in bytes of a path and of the name of a file in the folder, and maximum number of
    files that make up one model. */
 enum { IMPORT_PATH = 4096, IMPORT_FILE = 256, IMPORT_READ_FILES = 24 };
+enum { IMPORT_TOKEN = 64 }; /* maximum size of the name of a token in settings */
 
 struct import_read_file { /* a file that was read */
     char name[IMPORT_FILE];
@@ -63,7 +64,10 @@ struct import {
     char origin[160];                /* description of the imported file, for human readers */
     bool source_begin;               /* the begin token precedes a text */
     bool source_language_last;       /* the language follows the end of a source */
+    bool language_starts;            /* the decoder starts with the language of the target */
     bool package;                    /* pieces are in ../sentencepiece.model */
+    char first_token[IMPORT_TOKEN];  /* name of the token with which every translation begins, or
+                                        "" */
     bool normalize;                  /* embeddings are divided by their L2 norm */
     int max_tokens;                  /* maximum number of tokens of a text, including special
                                         tokens; 0 if there is no limit */
@@ -101,6 +105,9 @@ rapt_status rapt__import_match(struct import *i, const struct import_table *tabl
    the first is used and the others must be equal to it. The parameters are outside the budget, so
    everything else about the model, such as its vocabularies, must be read first. */
 rapt_status rapt__import_fill(struct import *i, const struct import_table *tables, int count);
+/* Multiplies the output of the decoder by a factor, which becomes part of the gain of its last
+   norm, an RMSNorm. */
+void rapt__import_scale_output(struct import *i, float factor);
 /* The first function replaces the number of the layer in a parameter's name with '#' and stores the
    number in *layer. The second does the reverse. */
 enum { IMPORT_NAME = 160 };
@@ -171,6 +178,8 @@ const char *rapt__import_option(const struct yaml *y, const char *key);
 void rapt__import_marian_decoding(struct import *i);
 void rapt__import_argos_decoding(struct import *i); /* keeps the settings with which Argos Translate
                                                        calls CTranslate2 */
+/* Keeps the id of the first token of a translation, which is its language. */
+void rapt__import_first_token(struct import *i, const char *id);
 /* Reads generation_config.json or, if it does not exist, the settings of config.json in `config`.
    `pad` and `end` are the ids of these tokens. Returns RAPT_BAD_FILE if generation_config.json is
    damaged. */

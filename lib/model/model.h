@@ -489,9 +489,12 @@ rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, floa
 #define BEGIN_KEY     "rapt.source_begin"
 #define TOKENS_KEY    "rapt.max_tokens"
 #define NORMALIZE_KEY "rapt.normalize"
-/* Key in the metadata of a translator between many languages: the language token of a source
-   follows the end token instead of preceding the first token. */
-#define LANGUAGE_LAST_KEY "rapt.source_language_last"
+/* Keys in the metadata of a translator between many languages. LANGUAGE_LAST_KEY means that the
+   language token of a source follows the end token instead of preceding the first token.
+   LANGUAGE_START_KEY means that the language token of a target is the first input of the decoder
+   instead of the first output. */
+#define LANGUAGE_LAST_KEY  "rapt.source_language_last"
+#define LANGUAGE_START_KEY "rapt.language_starts"
 /* Does the same as rapt_model_scales for a name that is not a parameter and has one row. */
 rapt_status rapt__scales_named(const rapt_model *model, const char *name, float *scale,
                                float *alpha, rapt_message *why);

@@ -45,8 +45,9 @@ struct language_names { /* "" if there is none */
     const char *name;   /* English name */
 };
 extern const struct language_names rapt__language_table[LANGUAGES];
-/* The tokens of languages in mBART-50, in the order of their ids. They begin with a brief code. */
-enum { MBART_LANGUAGES = 52, MBART_TOKEN = 5 /* bytes */ };
+/* The tokens of languages in mBART-50, in the order of their ids. They begin with a brief code. The
+   first MBART25_LANGUAGES of them are those of mBART-25. */
+enum { MBART_LANGUAGES = 52, MBART25_LANGUAGES = 25, MBART_TOKEN = 5 /* bytes */ };
 extern const char *const rapt__mbart_languages[MBART_LANGUAGES];
 /* Returns the size in bytes of the language token with which the text begins, or 0 if there is
    none. Anything of the form eng_Latn or __en__ counts as a language token, and so do the tokens of

@@ -23,17 +23,20 @@ static rapt_status find_language(const rapt_tokenizer *t, const char *option, co
                       option, language, *near ? "; similar: " : "", near);
 }
 
-/* Sets t->source_first, and t->target_first unless the options name a language. Ignores metadata
-   that are not usable. */
+/* Sets t->source_first, and the first input or output of the decoder. Ignores metadata that are not
+   usable. */
 static void find_first(rapt_translator *t)
 {
-    int begins = 0;
+    int begins = 0, starts = 0;
     const int32_t first = rapt__read_token(t->model, FIRST_KEY);
     rapt__read_count(t->model, BEGIN_KEY, 1, &begins);
     t->source_first = begins ? rapt_tokenizer_special(t->source, RAPT_TOKEN_BEGIN) : -1;
     if (t->source_language >= 0) t->source_first = t->source_language;
     if (t->source_language >= 0 && t->source_language_last) t->source_first = -1;
-    if (t->target_first < 0 && first != t->end) t->target_first = first;
+    if (t->target_language < 0 && first != t->end) t->target_language = first;
+    rapt__read_count(t->model, LANGUAGE_START_KEY, 1, &starts);
+    t->target_first = starts ? -1 : t->target_language;
+    if (starts && t->target_language >= 0) t->begin = t->target_language;
 }
 
 rapt_status rapt__languages_find(rapt_translator *t, rapt_message *why)
@@ -43,8 +46,8 @@ rapt_status rapt__languages_find(rapt_translator *t, rapt_message *why)
     rapt_status status =
         find_language(t->source, "source_language", o->source_language, &t->source_language, why);
     if (!status)
-        status =
-            find_language(t->target, "target_language", o->target_language, &t->target_first, why);
+        status = find_language(t->target, "target_language", o->target_language,
+                               &t->target_language, why);
     t->multilingual = rapt__language_any(t->target);
     rapt__read_count(t->model, LANGUAGE_LAST_KEY, 1, &last);
     t->source_language_last = last;
@@ -79,7 +82,7 @@ size_t rapt__source_frame(const rapt_translator *t, int32_t *ids, size_t count)
 
 rapt_status rapt__languages_given(const rapt_translator *t, rapt_message *why)
 {
-    const bool both = t->source_language >= 0 && t->target_first >= 0;
+    const bool both = t->source_language >= 0 && t->target_language >= 0;
     if (both || !t->multilingual) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
                       "%s is not set, but the model translates between many languages",

@@ -38,8 +38,9 @@ struct rapt_translator {
     int32_t source_language; /* -1 if there is none */
     int32_t source_first;    /* token before a source, its language or a begin token; -1 if there is
                                 none */
+    int32_t target_language; /* -1 if there is none */
     int32_t target_first;    /* token with which every target begins, such as its language; -1 if
-                                there is none */
+                                there is none or if `begin` is the language */
     bool multilingual;       /* the target has tokens of languages */
     bool source_language_last; /* the language follows the end of a source, and does not precede its
                                   first token */

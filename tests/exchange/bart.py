@@ -1,4 +1,4 @@
-"""bart.py PROGRAM FOLDER LOGITS - makes random models of BART and mBART-50 with transformers and compares logits, greedy translations
+"""bart.py PROGRAM FOLDER LOGITS - makes random models of BART, mBART-25 and mBART-50 with transformers and compares logits, greedy translations
 and beam search in double precision, and token ids. LOGITS is the program of logits.c; FOLDER has the beam search of transformers 5.24, see
 hf_search.py."""
 import json
@@ -12,12 +12,10 @@ import marian
 import tokenizers
 import torch
 import transformers
-from transformers.models.gpt2.tokenization_gpt2 import bytes_to_unicode
 
 program, folder, logits = sys.argv[1:4]
 Search = hf_search.search_class(folder, True)
 LIMIT = 24
-BYTE_OF = {name: byte for byte, name in bytes_to_unicode().items()}
 SIZES = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
          "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "init_std": 0.3, "dropout": 0.0, "max_position_embeddings": 128,
          "decoder_start_token_id": 2}
@@ -25,6 +23,8 @@ KINDS = {  # options of the model, languages as toy_translate is told and as tra
     "mbart": ({"decoder_layers": 3, "scale_embedding": True}, ("English", "de"), ("en_XX", "de_DE")),
     "mbart_relu": ({"activation_function": "relu"}, ("de_DE", "french"), ("de_DE", "fr_XX")),
     "mbart_to_one": ({"scale_embedding": True}, ("cs", None), ("cs_CZ", "en_XX")),
+    "mbart25": ({"scale_embedding": True}, ("cs_CZ", "english"), ("cs_CZ", "en_XX")),  # the decoder starts with the language
+    "mbart25_to_one": ({"decoder_layers": 3}, ("de", None), ("de_DE", "ro_RO")),
     "bart": ({"decoder_layers": 3}, (None, None), (None, "<s>")),  # forced, as in models that write summaries
     "bart_free": ({"scale_embedding": True, "activation_function": "gelu_new"}, (None, None), (None, None)),
 }
@@ -40,7 +40,8 @@ def write_tokenizer(name):
     if not name.startswith("mbart"):
         return write_merges(name)
     pieces = hf_judge.write_pieces(f"{name}/sentencepiece.bpe.model")
-    tokenizer = transformers.MBart50Tokenizer(pieces, src_lang=source, tgt_lang=target)
+    kind = transformers.MBartTokenizer if name.startswith("mbart25") else transformers.MBart50Tokenizer
+    tokenizer = kind(pieces, src_lang=source, tgt_lang=target)
     tokenizer.save_pretrained(name)
     return tokenizer
 
@@ -60,8 +61,7 @@ def spelled(tokenizer, ids, hidden):
     """Returns the text of generated ids without special tokens."""
     if not isinstance(tokenizer, transformers.BartTokenizerFast):
         return hf_judge.spelled(tokenizer, ids, hidden)
-    names = "".join(tokenizer.convert_ids_to_tokens([i for i in ids.tolist() if i not in hidden]))
-    return hf_judge.shown(bytes(BYTE_OF[name] for name in names))
+    return hf_judge.byte_text(tokenizer.convert_ids_to_tokens([i for i in ids.tolist() if i not in hidden]))
 
 
 def judge(name, lines):
@@ -71,6 +71,8 @@ def judge(name, lines):
     tokenizer = write_tokenizer(name)
     first, named = wanted and tokenizer.convert_tokens_to_ids(wanted), len(tokenizer)
     family = transformers.MBartForConditionalGeneration if name.startswith("mbart") else transformers.BartForConditionalGeneration
+    if name.startswith("mbart25"):
+        changes, first = {**changes, "decoder_start_token_id": first}, None
     model = hf_judge.shaken(family(family.config_class(vocab_size=named + 5, **{**SIZES, **changes}))).eval()
     model.final_logits_bias.normal_(std=0.3)
     model.generation_config.update(max_length=LIMIT, no_repeat_ngram_size=2, forced_eos_token_id=2,

@@ -8,9 +8,11 @@ import kit
 import sentencepiece
 import torch
 import transformers
+from transformers.models.gpt2.tokenization_gpt2 import bytes_to_unicode
 
 DATA = os.environ.get("RAPT_DATA", "/nowhere")
 EPSILON = 2.0 ** -23
+BYTE_OF = {name: byte for byte, name in bytes_to_unicode().items()}
 
 
 def shaken(model):
@@ -77,6 +79,11 @@ def shown(text):
     return "".join(" " if ord(c) < 32 else "\ufffd" if 0xDC80 <= ord(c) < 0xDD00 else c for c in text).lstrip(" ")
 
 
+def byte_text(tokens):
+    """Returns the text of byte-level tokens."""
+    return shown(bytes(BYTE_OF[name] for name in "".join(tokens)))
+
+
 def character(dice):
     """Returns a random character of Unicode 14, the version that all compared libraries know."""
     kind = dice.random()
@@ -117,11 +124,11 @@ def judge(programs, name, search, inputs, *more, **options):
 def scores(program, name, model, tokenizer, first, options):
     """Compares the log-probabilities of the targets of pairs.tsv after the token `first`, which is given unless it is None."""
     given = [] if first is None else [first]
-    found, end = [], model.config.eos_token_id
+    found, end, start = [], model.config.eos_token_id, model.config.decoder_start_token_id
     for line in open("pairs.tsv", encoding="utf-8").read().splitlines():
         source, target = line.split("\t")
         ids = tokenizer(target, add_special_tokens=False)["input_ids"]
-        steps = model(**tokenizer(source, return_tensors="pt"), decoder_input_ids=torch.tensor([[end, *given, *ids]])).logits[0, len(given):]
+        steps = model(**tokenizer(source, return_tensors="pt"), decoder_input_ids=torch.tensor([[start, *given, *ids]])).logits[0, len(given):]
         found.append((float(steps.log_softmax(-1).gather(1, torch.tensor([*ids, end])[:, None]).sum()), None))
     kit.agree(f"{name}, given", kit.scores(program, name, "pairs.tsv", *options), found, 5e-5)
 

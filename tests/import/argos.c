@@ -61,6 +61,23 @@ static void test_opened(void **state)
     clear(package);
 }
 
+/* The target's prefix is the first token of every translation. */
+static void test_prefix(void **state)
+{
+    (void)state;
+    char package[256];
+    rapt_model *model = model_of(0);
+    write_package(package, model);
+    folder_text(package, "metadata.json", "{\"target_prefix\": \"t5\"}");
+    folder_is(package, model);
+    rapt_model *read = folder_import(package);
+    assert_string_equal(rapt_model_metadata(read, "rapt.first_token"), "5");
+    rapt_model_free(read);
+    folder_without_memory(package);
+    rapt_model_free(model);
+    clear(package);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -68,14 +85,23 @@ static void test_refused(void **state)
     rapt_model *model = model_of(0);
     write_package(package, model);
     folder_text(package, "metadata.json", "{\"target_prefix\": \">>pt<<\"}");
-    folder_refused(package, "target_prefix is >>pt<<, which is not supported");
+    folder_refused(package, "target_prefix is >>pt<<, which is not in the target's vocabulary");
+    folder_text(
+        package, "metadata.json",
+        "{\"target_prefix\": \"0123456789012345678901234567890123456789012345678901234567890123"
+        "\"}");
+    folder_refused(package, "it must have less than 64 bytes");
     folder_text(package, "metadata.json", "{\"type\": \"sbd\", \"target_prefix\": \"\"}");
     folder_refused(package, "type is sbd, not translate");
     folder_text(package, "metadata.json", "[");
     folder_refused(package, "metadata.json is not a JSON object");
     snprintf(path, sizeof path, "%s/sentencepiece.model", package);
     assert_int_equal(unlink(path), 0);
-    folder_refused(package, "the package has no sentencepiece.model");
+    folder_refused(package, "the package has no sentencepiece.model; other tokenizers");
+    folder_text(package, "bpe.model", "#version: 0.2\n");
+    folder_refused(package, "the package has no sentencepiece.model but bpe.model");
+    snprintf(path, sizeof path, "%s/bpe.model", package);
+    assert_int_equal(unlink(path), 0);
     folder_text(package, "x.argosmodel", "PK\003\004 and more of a zip file");
     snprintf(path, sizeof path, "%s/x.argosmodel", package);
     folder_refused(path, "x.argosmodel: the end of the zip directory is missing");
@@ -194,7 +220,8 @@ static void test_missing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_opened), cmocka_unit_test(test_refused), cmocka_unit_test(test_zip),
+        cmocka_unit_test(test_opened),      cmocka_unit_test(test_prefix),
+        cmocka_unit_test(test_refused),     cmocka_unit_test(test_zip),
         cmocka_unit_test(test_zip_refused), cmocka_unit_test(test_missing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,6 +126,12 @@ static inline void their_name(const char *ours, char *theirs, size_t size)
         {"decoder.norm.bias", "decoder/layer_norm/beta"},
         {"encoder.positions.weight", "encoder/position_encodings/encodings"},
         {"decoder.positions.weight", "decoder/position_encodings/encodings"},
+        {"encoder.embedding_norm.weight", "encoder/layernorm_embedding/gamma"},
+        {"encoder.embedding_norm.bias", "encoder/layernorm_embedding/beta"},
+        {"decoder.embedding_norm.weight", "decoder/layernorm_embedding/gamma"},
+        {"decoder.embedding_norm.bias", "decoder/layernorm_embedding/beta"},
+        {"encoder.relative_bias.weight", "encoder/layer_0/self_attention/relative_attention_bias"},
+        {"decoder.relative_bias.weight", "decoder/layer_0/self_attention/relative_attention_bias"},
     };
     for (int i = 0; i < COUNT(others); i++)
         if (strcmp(others[i][0], ours) == 0) snprintf(theirs, size, "%s", others[i][1]);
@@ -162,6 +168,39 @@ static inline int put_narrow(struct bytes *b, int version, const char *name, rap
     return 2;
 }
 
+/* Writes biases transposed, and frees them. */
+static inline int put_biases(struct bytes *b, int version, const char *name, float *data,
+                             rapt_tensor t)
+{
+    put_head(b, version, name, 2, t.columns, t.rows, F32, 4 * t.rows * t.columns);
+    for (int column = 0; column < t.columns; column++)
+        for (int row = 0; row < t.rows; row++) put_floats(b, &data[row * t.columns + column], 1);
+    free(data);
+    return 1;
+}
+
+/* Writes what each layer of T5 has beside its parameters. */
+static inline int put_layers(struct bytes *b, int version, const rapt_config *c,
+                             const struct change *change)
+{
+    static const char *const parts[] = {"encoder/layer_%d/self_attention/",
+                                        "decoder/layer_%d/self_attention/",
+                                        "decoder/layer_%d/attention/"};
+    char part[80], name[160];
+    int count = 0;
+    if (!c->relative_bias) return 0;
+    for (int p = 0; p < COUNT(parts); p++)
+        for (int l = 0; l < (p ? c->decoder_layers : c->encoder_layers); l++) {
+            snprintf(part, sizeof part, parts[p], l);
+            snprintf(name, sizeof name, "%squeries_scale", part);
+            if (!is_changed(change, name)) put_real(b, version, name, 1), count++;
+            snprintf(name, sizeof name, "%srelative_attention_max_distance", part);
+            if (p < 2 && !is_changed(change, name))
+                put_whole(b, version, name, c->relative_distance), count++;
+        }
+    return count;
+}
+
 static inline int put_tensor(struct bytes *b, int version, const rapt_model *model, int index,
                              const struct change *change)
 {
@@ -173,6 +212,7 @@ static inline int put_tensor(struct bytes *b, int version, const rapt_model *mod
     their_name(t.name, name, sizeof name);
     if (version == 1) oldest_name(name, sizeof name);
     assert_int_equal(rapt_model_read(model, index, data, NULL), RAPT_OK);
+    if (strstr(name, "relative_attention_bias")) return put_biases(b, version, name, data, t);
     if (!change->name || strcmp(change->name, name) != 0) {
         put_rows(b, version, name, data, t, 0, gated ? rows / 2 : rows), count++;
         if (gated) {
@@ -238,13 +278,17 @@ static inline void put_model(struct bytes *b, int version, const rapt_model *mod
     int count = version > 1 ? put_attributes(b, version, c, change) : 0;
     for (int i = 0; i < rapt_model_tensors(model); i++)
         count += put_tensor(b, version, model, i, change);
+    count += put_layers(b, version, c, change);
     if (add && change->real != 0) put_real(b, version, change->name, change->real), count++;
     if (add && change->real == 0) put_whole(b, version, change->name, change->value), count++;
     struct bytes number = {.size = 0};
     put_number(&number, (uint64_t)count, 4);
     memcpy(b->data + at, number.data, 4);
     if (version < 3) return;
-    put_number(b, c->tie == RAPT_TIE_ALL ? 2 : c->tie == RAPT_TIE_OUTPUT, 4);
+    const bool second = c->relative_bias && c->decoder_layers == 2;
+    put_number(b, (c->tie == RAPT_TIE_ALL ? 2u : c->tie == RAPT_TIE_OUTPUT) + second, 4);
+    if (second) put_string(b, "decoder/layer_1/self_attention/relative_attention_bias");
+    if (second) put_string(b, "decoder/layer_0/self_attention/relative_attention_bias");
     if (c->tie == RAPT_TIE_NONE) return;
     put_string(b, "decoder/projection/weight");
     put_string(b, "decoder/embeddings/weight");

@@ -296,6 +296,9 @@ static void test_refusals(void **state)
     c.key_heads = 1;
     export_refused(&c, PIECES_BEGIN, RAPT_EXPORT_CT2, "key_heads");
     c = ct2_configs[1];
+    c.decoder_start = RAPT_DECODER_START_END, c.no_source_end = 1;
+    export_refused(&c, PIECES_BEGIN, RAPT_EXPORT_CT2, "no_source_end must be 0 unless");
+    c = ct2_configs[1];
     c.decoder_start = RAPT_DECODER_START_PAD;
     export_refused(&c, 0, RAPT_EXPORT_CT2, "<pad>");
 }

@@ -1,7 +1,7 @@
-/* hf_mbart.c - folders of mBART-50 as Hugging Face lays them out. Their tensors and settings are
-   listed in golden/bart.txt with the logits of transformers, which the imported models must give.
-   Also tests the ids of the tokenizer, languages, tokens that are forced at the beginning, and what
-   is refused. exchange/bart.py compares with larger models. */
+/* hf_mbart.c - folders of mBART-50 and mBART-25 as Hugging Face lays them out. Their tensors and
+   settings are listed in golden/bart.txt with the logits of transformers, which the imported models
+   must give. Also tests the ids of the tokenizer, languages, tokens that are forced at the
+   beginning, and what is refused. exchange/bart.py compares with larger models. */
 #include "import/languages.h"
 
 enum { VOCAB = 64, FIRST = PIECES + 1 }; /* FIRST: id of mBART's first language */
@@ -24,7 +24,8 @@ static void write_folder(char folder[256], const struct model *m, const struct c
 static void clear(const char *folder)
 {
     static const char *const files[] = {"model.safetensors", "config.json",
-                                        "sentencepiece.bpe.model", "generation_config.json"};
+                                        "sentencepiece.bpe.model", "generation_config.json",
+                                        "tokenizer_config.json"};
     folder_remove(folder, files, COUNT(files));
 }
 
@@ -132,6 +133,43 @@ static void test_forced(void **state)
     clear(folder);
 }
 
+/* In mBART-25, which the name of the tokenizer tells apart, the language follows the end of a
+   source. The language of the target is the first input of the decoder, and therefore not in the
+   target. */
+static void test_older(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *start, *language;
+    } cases[] = {{"\"decoder_start_token_id\":20", NULL}, /* FIRST + 11 */
+                 {"\"decoder_start_token_id\":9", "ja_XX"},
+                 {"\"decoder_start_token_id\":null", "Japanese"}};
+    const int32_t wanted[] = {4, 8, 5, 2}; /* without the language */
+    char folder[256];
+    int32_t first[COUNT(cases)];
+    for (int i = 0; i < COUNT(cases); i++) {
+        const struct change change = {.setting = cases[i].start};
+        write_folder(folder, find_model("mbart"), &change);
+        folder_text(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"MBartTokenizer\"}");
+        rapt_translator *t = load(folder, "English", cases[i].language);
+        const struct seen seen = translate(t, "ab a");
+        assert_int_equal(seen.source_count, COUNT(wanted));
+        assert_memory_equal(seen.source, wanted, sizeof wanted);
+        first[i] = seen.target[0];
+        assert_int_equal(first[i], first[0]);
+        check_token(rapt_translator_source(t), FIRST + 24, "zh_CN", 0);
+        check_token(rapt_translator_source(t), FIRST + 25, "<mask>", 6);
+        check_token(rapt_translator_source(t), FIRST + 26, "", 0);
+        rapt_translator_free(t);
+    }
+    languages_refused(folder, "Swedish", "en", "source_language is Swedish");
+    const struct change end = {.setting = "\"decoder_start_token_id\":2"};
+    write_folder(folder, find_model("mbart"), &end);
+    folder_text(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"MBartTokenizer\"}");
+    folder_refused(folder, "decoder_start_token_id is 2, the end token, but mBART-25");
+    clear(folder);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -166,7 +204,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_logits),          cmocka_unit_test(test_other_files),
         cmocka_unit_test(test_mbart_tokenizer), cmocka_unit_test(test_languages),
-        cmocka_unit_test(test_forced),          cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_forced),          cmocka_unit_test(test_older),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, read_all, free_records);
 }

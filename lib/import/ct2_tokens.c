@@ -1,0 +1,215 @@
+/* ct2_tokens.c - reads the special tokens and the vocabularies in a folder of CTranslate2. Its
+   vocabularies are lists of names. The files of a tokenizer are read as well if the folder has
+   them: source.spm and target.spm, or those of a model of Hugging Face, under their own names.
+   Source: CTranslate2 4.8: src/models/sequence_to_sequence.cc, vocabulary.cc,
+   converters/transformers.py. */
+#include "import/ct2.h"
+#include "import/hf.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- special tokens ---- */
+
+/* Return true for BART, whose sources begin with <s>, and for mBART, which normalizes before
+   sublayers. */
+static bool is_bart(const rapt_config *c)
+{
+    return c->embedding_norm && c->norm_order == RAPT_NORM_ORDER_POST;
+}
+static bool is_mbart(const rapt_config *c)
+{
+    return c->embedding_norm && c->norm_order == RAPT_NORM_ORDER_PRE;
+}
+
+/* Returns true if a model was converted from Hugging Face's transformers, given its start token,
+   which may be NULL. Other converters store such start tokens only together with add_source_eos. If
+   the decoder starts from zeros, the start token is not fed to it. */
+static bool is_from_hf(const rapt_config *c, const char *start)
+{
+    if (c->decoder_start == RAPT_DECODER_START_ZERO) return start && strcmp(start, "</s>") == 0;
+    return c->decoder_start == RAPT_DECODER_START_END ||
+           c->decoder_start == RAPT_DECODER_START_PAD || c->relative_bias;
+}
+
+/* Sets whether sources are framed by special tokens. Callers of models from Hugging Face must add
+   these themselves; our translators do so. */
+static void frame_sources(struct import *i, bool source_end, const char *start)
+{
+    rapt_config *c = &i->config;
+    c->no_source_end = !source_end && !is_from_hf(c, start);
+    i->source_begin = is_bart(c);
+}
+
+/* ---- special tokens and vocabularies ---- */
+
+/* Reads whether sources begin and end with special tokens, and which token targets begin with.
+   Files up to version 5 store this in model.bin. */
+static rapt_status read_tokens(struct import *i)
+{
+    rapt_config *c = &i->config;
+    int source_begin, source_end, target_begin, user;
+    rapt_status status = rapt__import_number(i, "with_source_bos", 0, &source_begin);
+    if (!status) status = rapt__import_number(i, "with_source_eos", 0, &source_end);
+    if (!status) status = rapt__import_number(i, "with_target_bos", 1, &target_begin);
+    if (!status) status = rapt__import_number(i, "user_decoder_start_tokens", 0, &user);
+    if (status) return status;
+    if (source_begin) return rapt__import_bad(i, "with_source_bos is not supported");
+    if (user) return rapt__import_bad(i, "user_decoder_start_tokens is not supported");
+    if (!target_begin && !c->decoder_start) c->decoder_start = RAPT_DECODER_START_END;
+    frame_sources(i, source_end, NULL);
+    return RAPT_OK;
+}
+
+/* Checks that a special token has the usual name, by which tokenizers find it. */
+static rapt_status check_name(struct import *i, const struct import_settings *s, const char *key,
+                              const char *name)
+{
+    const char *text = rapt__import_setting(s, key);
+    if (!text || strcmp(text, name) == 0) return RAPT_OK;
+    return rapt__import_bad(i, "config.json: %s is \"%.60s\", not \"%s\"", key, text, name);
+}
+
+/* Sets the first input of the decoder. mBART-25 has no start token, since its decoder starts with
+   the language of the target. */
+static rapt_status use_start(struct import *i, const char *start)
+{
+    rapt_config *c = &i->config;
+    if (c->decoder_start == RAPT_DECODER_START_ZERO) return RAPT_OK;
+    if (!start && is_mbart(c)) {
+        i->source_language_last = i->language_starts = true;
+        start = "</s>";
+    }
+    if (!start) return rapt__import_bad(i, "config.json has no decoder_start_token");
+    if (strcmp(start, "</s>") == 0)
+        c->decoder_start = RAPT_DECODER_START_END;
+    else if (strcmp(start, "<pad>") == 0 || strcmp(start, "<blank>") == 0)
+        c->decoder_start = RAPT_DECODER_START_PAD;
+    else if (strcmp(start, "<unk>") == 0)
+        c->decoder_start = RAPT_DECODER_START_UNKNOWN;
+    else if (strcmp(start, "<s>") != 0)
+        return rapt__import_bad(i, "config.json: decoder_start_token \"%.60s\" is not supported",
+                                start);
+    return RAPT_OK;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
+
+static rapt_status use_settings(struct import *i, const struct import_settings *s)
+{
+    rapt_config *c = &i->config;
+    bool source_begin, source_end;
+    const char *start = rapt__import_setting(s, "decoder_start_token");
+    rapt_status status = rapt__import_flag(i, s, "add_source_bos", false, &source_begin);
+    if (!status) status = rapt__import_flag(i, s, "add_source_eos", false, &source_end);
+    if (!status && !is_same(rapt__import_setting(s, "bos_token"), start))
+        status = check_name(i, s, "bos_token", "<s>");
+    if (!status) status = check_name(i, s, "eos_token", "</s>");
+    if (!status) status = check_name(i, s, "unk_token", "<unk>");
+    if (status) return status;
+    if (source_begin) return rapt__import_bad(i, "config.json: add_source_bos is not supported");
+    status = use_start(i, start);
+    if (status) return status;
+    frame_sources(i, source_end, start);
+    return rapt__import_float(i, s, "layer_norm_epsilon", c->norm_epsilon, &c->norm_epsilon);
+}
+
+static rapt_status read_token_settings(struct import *i)
+{
+    struct import_settings s;
+    rapt_status status = rapt__import_settings(i, "config.json", &s);
+    if (status) return status;
+    status = use_settings(i, &s);
+    rapt__import_settings_free(i, &s);
+    return status;
+}
+
+rapt_status rapt__ct2_tokens(struct import *i, bool settings)
+{
+    return settings ? read_token_settings(i) : read_tokens(i);
+}
+
+/* ---- vocabularies ---- */
+
+/* Returns the name of a SentencePiece model in the folder: that of one side, or one for both. */
+static const char *find_pieces(const struct import *i, const char *side)
+{
+    static const char *const both[] = {"sentencepiece.bpe.model", "spiece.model"};
+    if (i->package) return "../sentencepiece.model";
+    if (rapt__import_has(i, side)) return side;
+    for (int n = 0; n < 2; n++)
+        if (rapt__import_has(i, both[n])) return both[n];
+    return NULL;
+}
+
+/* Reads the vocabulary `name`, a JSON file or a list of lines, and the SentencePiece model that a
+   converter may have copied to the same folder, or that a package of Argos has. */
+static rapt_status read_vocabulary(struct import *i, const char *name, const char *side, int vocab,
+                                   rapt_tokenizer **tokenizer)
+{
+    char file[80];
+    rapt_tokenizer *pieces = NULL;
+    snprintf(file, sizeof file, "%s.json", name);
+    if (!rapt__import_has(i, file)) snprintf(file, sizeof file, "%s.txt", name);
+    const char *spm = find_pieces(i, side);
+    rapt_status status = spm ? rapt__import_pieces(i, spm, &pieces) : RAPT_OK;
+    if (!status) status = rapt__import_names(i, file, vocab, pieces, tokenizer);
+    rapt_tokenizer_free(pieces);
+    return status;
+}
+
+/* Makes i->source from the files of a tokenizer of transformers, if the folder has them instead of
+   SentencePiece's. */
+static rapt_status read_hf_tokenizer(struct import *i)
+{
+    const rapt_config *c = &i->config;
+    if (is_bart(c) && rapt__import_has(i, "merges.txt") && rapt__import_has(i, "vocab.json"))
+        return rapt__hf_merges(i);
+    if (find_pieces(i, "source.spm") || !rapt__import_has(i, "tokenizer.json")) return RAPT_OK;
+    return rapt__hf_json(i, c->relative_bias || is_mbart(c) ? "Unigram" : "BPE");
+}
+
+static rapt_status read_lists(struct import *i)
+{
+    const rapt_config *c = &i->config;
+    bool shared = rapt__import_has(i, "shared_vocabulary.json") ||
+                  rapt__import_has(i, "shared_vocabulary.txt");
+    if (shared && c->source_vocab != c->target_vocab)
+        return rapt__import_bad(i, "the vocabulary is shared, but the tables have %d and %d rows",
+                                c->source_vocab, c->target_vocab);
+    if (shared && is_from_hf(c, NULL)) {
+        rapt_status status = read_hf_tokenizer(i);
+        if (status || i->source) return status;
+    }
+    const char *source = shared ? "shared_vocabulary" : "source_vocabulary";
+    const char *target = shared ? "shared_vocabulary" : "target_vocabulary";
+    rapt_status status = read_vocabulary(i, source, "source.spm", c->source_vocab, &i->source);
+    if (status || (shared && !rapt__import_has(i, "target.spm"))) return status;
+    return read_vocabulary(i, target, "target.spm", c->target_vocab, &i->target);
+}
+
+/* Keeps the id of the token with which every translation begins, if a package of Argos names one.
+ */
+static rapt_status use_first_token(struct import *i)
+{
+    char id[16];
+    const rapt_text name = {i->first_token, strlen(i->first_token)};
+    if (!name.size) return RAPT_OK;
+    const int32_t token = rapt_tokenizer_find(i->target ? i->target : i->source, name);
+    if (token < 0)
+        return rapt__import_bad(
+            i, "metadata.json: target_prefix is %s, which is not in the target's vocabulary",
+            i->first_token);
+    snprintf(id, sizeof id, "%d", (int)token);
+    rapt__import_first_token(i, id);
+    return RAPT_OK;
+}
+
+rapt_status rapt__ct2_vocabularies(struct import *i)
+{
+    rapt_status status = read_lists(i);
+    return status ? status : use_first_token(i);
+}
