@@ -200,7 +200,9 @@ typedef struct rapt_export_options { /* size-first, see base.h */
     /* If nonzero, nothing is written: only checks whether the project supports the model, which
        need not be calibrated yet, and, unless it is NULL, the folder. */
     int check_only;
-    int reserved; /* must be 0 */
+    /* If nonzero, RAPT_EXPORT_FIREFOX compresses model, vocabularies and shortlist with gzip, as
+       Mozilla publishes them: their names end in .gz. Needs zlib. */
+    int gzip;
 } rapt_export_options;
 /* Exports a model into an existing folder, replacing each file atomically. Some alignment
    settings are lost. Marian's files always name a layer whose first head gives alignments, so an

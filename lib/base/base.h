@@ -118,6 +118,18 @@ rapt_status rapt__budget_end(const struct budget *budget, rapt_status status, ra
    stable. */
 void rapt__sort(void *items, size_t count, size_t size, rapt__order *order, const void *context);
 
+/* ---- sha256.c ---- */
+struct sha256 {
+    uint32_t state[8];
+    uint64_t size; /* bytes so far */
+    unsigned char block[64];
+};
+enum { SHA256_TEXT = 65 };
+void rapt__sha256_begin(struct sha256 *hash);
+void rapt__sha256_add(struct sha256 *hash, const void *bytes, size_t size);
+/* Writes the hash in hexadecimal, lower case. */
+void rapt__sha256_end(struct sha256 *hash, char text[SHA256_TEXT]);
+
 /* ---- hash.c: FNV-1a, 32 bits ---- */
 uint32_t rapt__hash(const void *bytes, size_t size);
 /* Mixes the address of a table into the hash, so that nobody can craft a file whose names all fall

@@ -52,13 +52,13 @@ rapt_status rapt__inflated_check(const struct disk_source *source, uint64_t size
 /* Maximum number of bytes of input and of output per call of zlib. */
 enum { AT_ONCE = 16384, INFLATED_MAX = 1 << 30 };
 
-static void *zlib_allocate(void *user, unsigned items, unsigned size)
+void *rapt__zlib_allocate(void *user, unsigned items, unsigned size)
 {
     size_t bytes;
     return rapt__times(items, size, &bytes) ? rapt__sized_alloc(user, bytes) : Z_NULL;
 }
 
-static void zlib_release(void *user, void *memory)
+void rapt__zlib_release(void *user, void *memory)
 {
     rapt__sized_free(user, memory);
 }
@@ -137,7 +137,7 @@ static rapt_status inflate_all(struct deflated *d, int window, const char **wron
                                rapt_message *why)
 {
     rapt_allocator own = rapt__allocator(d->allocator);
-    z_stream stream = {.zalloc = zlib_allocate, .zfree = zlib_release, .opaque = &own};
+    z_stream stream = {.zalloc = rapt__zlib_allocate, .zfree = rapt__zlib_release, .opaque = &own};
     if (inflateInit2(&stream, window) != Z_OK) return no_inflate_memory(d, why);
     rapt_status status = feed(&stream, d, wrong, why);
     inflateEnd(&stream);

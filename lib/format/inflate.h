@@ -1,4 +1,5 @@
-/* inflate.h - shared by inflate.c and zstd.c, which inflate compressed files of models. */
+/* inflate.h - shared by inflate.c and zstd.c, which inflate compressed files of models, and by
+   deflate.c, which compresses them. */
 #ifndef RAPT_LIB_FORMAT_INFLATE_H
 #define RAPT_LIB_FORMAT_INFLATE_H
 
@@ -8,6 +9,10 @@
    is stored in front of the memory. rapt__sized_alloc returns NULL if there is no memory left. */
 void *rapt__sized_alloc(const rapt_allocator *allocator, size_t bytes);
 void rapt__sized_free(const rapt_allocator *allocator, void *memory); /* NULL is allowed */
+
+/* Allocate and free memory for zlib, whose `opaque` is an allocator. Defined with zlib only. */
+void *rapt__zlib_allocate(void *user, unsigned items, unsigned size);
+void rapt__zlib_release(void *user, void *memory);
 
 /* Returns how many bytes a file may inflate to: four times its size plus 4 MB. */
 uint64_t rapt__inflated_max(const struct disk_source *source);

@@ -14,7 +14,7 @@ struct export_tensor {
     char name[IMPORT_NAME];
 };
 
-enum { EXPORT_FILES = 8, EXPORT_NAME = 64 };
+enum { EXPORT_FILES = 12, EXPORT_NAME = 64 };
 struct export_plan { /* names of the files that an export writes */
     int count;
     char names[EXPORT_FILES][EXPORT_NAME];

@@ -50,6 +50,8 @@ void rapt__export_check_firefox(const struct exporting *e)
     if (c->norm_type != RAPT_NORM_TYPE_LAYER) rapt__export_refuse(e, "norm_type", "layer");
     if (!c->decoder_recurrence) rapt__export_refuse(e, "decoder_recurrence", "ssru");
     check_shortlist(e);
+    if (s->gzip && !rapt__gzip_writes())
+        rapt__export_refuse(e, "gzip", "0, since rapt was built without zlib");
     if (s->check_only) return;
     if (rapt__scales_named(e->model, "none", &scale, &alpha, NULL) || !(alpha > 0))
         rapt__export_refuse(e, "alphas", "in its metadata: calibrate the model");
@@ -64,6 +66,20 @@ static rapt_status check_pieces(const struct exporting *e, const rapt_tokenizer 
 }
 
 /* ---- the files ---- */
+
+/* Returns the name of the architecture with these sizes in Mozilla's registry, or NULL. */
+static const char *architecture_of(const rapt_config *c)
+{
+    static const struct {
+        const char *name;
+        int width, hidden, decoder_layers;
+    } all[] = {{"tiny", 256, 1536, 2}, {"base", 512, 2048, 2}, {"base-memory", 384, 1536, 4}};
+    for (size_t n = 0; n < sizeof all / sizeof *all; n++)
+        if (c->width == all[n].width && c->ffn_width == all[n].hidden && c->heads == 8 &&
+            c->encoder_layers == 6 && c->decoder_layers == all[n].decoder_layers)
+            return all[n].name;
+    return NULL;
+}
 
 struct firefox_names {
     char model[NAME], both[NAME], source[NAME], target[NAME], shortlist[NAME];
@@ -148,19 +164,28 @@ static rapt_status compose_settings(const struct exporting *e, struct composer *
     return RAPT_OK;
 }
 
-/* Finds the size in bytes of the model's file, which has been written. */
-static rapt_status find_size(const struct exporting *e, const char *name, uint64_t *size)
+/* Finds the size in bytes of the model's file, which has been written, and its SHA-256. */
+static rapt_status measure_model(const struct exporting *e, const char *name, uint64_t *size,
+                                 char hash[SHA256_TEXT])
 {
     struct disk_source file;
+    struct sha256 h;
     char path[2 * IMPORT_PATH];
-    *size = 0;
+    unsigned char bytes[4096];
+    *size = 0, hash[0] = 0;
     if (e->plan) return RAPT_OK;
     rapt__export_path(e, name, path);
     rapt_status status = rapt__disk_open(&file, path, e->why);
     if (status) return status;
-    *size = file.size;
+    rapt__sha256_begin(&h);
+    for (; *size < file.size && !status; *size = h.size) {
+        const size_t count = (size_t)rapt__min_size((size_t)(file.size - *size), sizeof bytes);
+        status = rapt__disk_read(&file, *size, bytes, count, e->why);
+        if (!status) rapt__sha256_add(&h, bytes, count);
+    }
+    rapt__sha256_end(&h, hash);
     rapt__disk_close(&file);
-    return RAPT_OK;
+    return status;
 }
 
 static rapt_status write_metadata(const struct exporting *e, const struct firefox_names *n)
@@ -168,11 +193,16 @@ static rapt_status write_metadata(const struct exporting *e, const struct firefo
     struct composer c = {.allocator = e->model->allocator};
     size_t parameters = 0;
     uint64_t size;
-    rapt_status status = find_size(e, n->model, &size);
+    char hash[SHA256_TEXT];
+    const char *architecture = architecture_of(e->config);
+    rapt_status status = measure_model(e, n->model, &size, hash);
     if (status) return status;
     for (int i = 0; i < e->model->layout.count; i++)
         parameters += rapt__parameter_count(&e->model->layout.parameters[i]);
-    rapt__compose(&c, "{\n  \"byteSize\": %llu,\n  \"modelConfig\": ", (unsigned long long)size);
+    rapt__compose(&c, "{\n");
+    if (architecture) rapt__compose(&c, "  \"architecture\": \"%s\",\n", architecture);
+    rapt__compose(&c, "  \"byteSize\": %llu,\n  \"hash\": \"%s\",\n  \"modelConfig\": ",
+                  (unsigned long long)size, hash);
     status = compose_settings(e, &c);
     rapt__compose(&c,
                   ",\n  \"modelStatistics\": {\n    \"parameters\": %zu\n  },\n"
@@ -180,6 +210,32 @@ static rapt_status write_metadata(const struct exporting *e, const struct firefo
                   parameters, e->settings->source_language, e->settings->target_language);
     if (!status) return rapt__compose_write(e, &c, "metadata.json");
     rapt__free(&c.allocator, c.text, c.capacity);
+    return status;
+}
+
+/* Replaces a file with its compressed form. */
+static rapt_status compress_file(const struct exporting *e, const char *name)
+{
+    char from[2 * IMPORT_PATH], to[2 * IMPORT_PATH];
+    char packed[NAME + 4];
+    snprintf(packed, sizeof packed, "%s.gz", name);
+    if (rapt__export_plans(e, packed)) return RAPT_OK;
+    rapt__export_path(e, name, from);
+    rapt__export_path(e, packed, to);
+    rapt_status status = rapt__gzip_write(from, to, &e->model->allocator, e->why);
+    if (!status) remove(from);
+    return status;
+}
+
+static rapt_status compress_all(const struct exporting *e, const struct firefox_names *n)
+{
+    const bool one = e->source == e->target;
+    const char *const all[] = {n->model, one ? n->both : n->source, one ? NULL : n->target,
+                               e->settings->shortlist ? n->shortlist : NULL};
+    rapt_status status = RAPT_OK;
+    if (!e->settings->gzip) return RAPT_OK;
+    for (size_t i = 0; i < sizeof all / sizeof *all && !status; i++)
+        if (all[i]) status = compress_file(e, all[i]);
     return status;
 }
 
@@ -196,5 +252,6 @@ rapt_status rapt__export_firefox(struct exporting *e)
     status = rapt__marian_export(e, MARIAN_INTGEMM8_BERGAMOT, &names);
     if (!status) status = write_shortlist(e, n.shortlist);
     if (!status) status = write_decoding(e, &n);
-    return status ? status : write_metadata(e, &n);
+    if (!status) status = write_metadata(e, &n);
+    return status ? status : compress_all(e, &n);
 }

@@ -34,6 +34,7 @@ enum export_format {
 struct export_settings {
     const char *source_language, *target_language; /* codes, for Mozilla's names; may be NULL */
     const rapt_shortlist *shortlist;               /* written by EXPORT_FIREFOX; may be NULL */
+    bool gzip;                                     /* EXPORT_FIREFOX compresses its files */
     bool check_only;                               /* nothing is written; the folder may be NULL */
 };
 /* Writes a model and its tokenizers to an existing folder. Returns RAPT_BAD_ARGUMENT if the other

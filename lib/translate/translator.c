@@ -264,12 +264,10 @@ rapt_status rapt_model_export_with(const rapt_model *model, rapt_export format, 
     if (status) return status;
     if (!model || (!folder && !own.check_only))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "folder" : "model");
-    if (own.reserved)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "reserved is %d, not 0", own.reserved);
     if ((unsigned)format >= sizeof formats / sizeof *formats)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "format is %d, not a rapt_export", (int)format);
     const struct export_settings settings = {own.source_language, own.target_language,
-                                             own.shortlist, own.check_only != 0};
+                                             own.shortlist, own.gzip != 0, own.check_only != 0};
     return rapt__export(model, formats[format], folder, &settings, why);
 }
 

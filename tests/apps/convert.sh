@@ -77,6 +77,22 @@ check "without a word about its settings" [ ! -s err ]
 code 0 "$program" convert --model firefox --to firefox $languages --out again
 check "it can be written again" cmp -s again/model.ende.intgemm.alphas.bin firefox/model.ende.intgemm.alphas.bin
 rm -r again
+check "the hash of the model" grep -q "\"hash\": \"$(sha256sum <firefox/model.ende.intgemm.alphas.bin | cut -d' ' -f1)\"" firefox/metadata.json
+if "$program" convert --model firefox --to firefox $languages --shortlist student.lex --gzip --out packed 2>err; then
+    check "compressed names" [ "$(ls packed | tr '\n' ' ')" = "config.yml lex.50.50.ende.s2t.bin.gz metadata.json model.ende.intgemm.alphas.bin.gz vocab.ende.spm.gz " ]
+    for file in lex.50.50.ende.s2t.bin model.ende.intgemm.alphas.bin vocab.ende.spm; do
+        gzip -dc <packed/$file.gz >unpacked
+        check "gzip reads $file.gz" cmp -s unpacked firefox/$file
+    done
+    check "the same metadata" cmp -s packed/metadata.json firefox/metadata.json
+    code 0 "$program" translate --lines --model packed --threads 1 source >got
+    check "opened compressed" cmp -s wanted got
+    rm -r packed unpacked
+else
+    says "gzip must be 0, since rapt was built without zlib"
+fi
+code 2 "$program" convert --model student --to ct2 --gzip --out nothing
+says "--gzip is only for --to firefox"
 code 1 "$program" convert --model student --to firefox $languages --out nothing
 says "Firefox cannot hold this model: alphas must be in its metadata: calibrate the model"
 echo >blank

@@ -100,17 +100,18 @@ static void check_metadata(const char *folder, const rapt_model *model)
 {
     static struct bytes b, file;
     json_error_t error;
-    const char *source, *target, *cell, *depth;
+    const char *source, *target, *cell, *depth, *hash;
     int bytes, parameters, width, list[2];
     size_t wanted = 0;
     read_file(folder, "metadata.json", &b);
     read_file(folder, "model.ende.intgemm.alphas.bin", &file);
     json_t *json = json_loadb((const char *)b.data, b.size, 0, &error);
     if (!json) fail_msg("%s: %s", error.text, (const char *)b.data);
-    if (json_unpack_ex(json, &error, 0, "{s:s, s:s, s:i, s:{s:i}, s:{s:s, s:i, s:[i, i], s:s}}",
+    if (json_unpack_ex(json, &error, 0,
+                       "{s:s, s:s, s:i, s:s, s:{s:i}, s:{s:s, s:i, s:[i, i], s:s}}",
                        "sourceLanguage", &source, "targetLanguage", &target, "byteSize", &bytes,
-                       "modelStatistics", "parameters", &parameters, "modelConfig", "dec-cell",
-                       &cell, "dim-emb", &width, "dim-vocabs", &list[0], &list[1],
+                       "hash", &hash, "modelStatistics", "parameters", &parameters, "modelConfig",
+                       "dec-cell", &cell, "dim-emb", &width, "dim-vocabs", &list[0], &list[1],
                        "transformer-guided-alignment-layer", &depth))
         fail_msg("%s", error.text);
     assert_string_equal(source, "en");
@@ -118,6 +119,8 @@ static void check_metadata(const char *folder, const rapt_model *model)
     assert_string_equal(cell, "ssru");
     assert_string_equal(depth, "last");
     assert_int_equal(bytes, file.size);
+    assert_int_equal(strspn(hash, "0123456789abcdef"), 64);
+    assert_null(json_object_get(json, "architecture")); /* none of Mozilla's sizes */
     for (int i = 0; i < rapt_model_tensors(model); i++) wanted += small_size(model, i);
     assert_int_equal(parameters, wanted);
     assert_int_equal(width, rapt_model_config(model)->width);
@@ -219,9 +222,6 @@ static void test_refused(void **state)
     assert_int_equal(rmdir(folder), 0);
     assert_int_equal(rapt_model_export_with(model, RAPT_EXPORT_FIREFOX, NULL, &options, NULL),
                      RAPT_OK);
-    options.reserved = 3;
-    refused(model, &options, "reserved is 3, not 0");
-    options.reserved = 0;
     refused(model, NULL,
             "source_language must be a code such as en; target_language must be a code "
             "such as de; alphas must be");

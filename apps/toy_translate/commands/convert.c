@@ -14,7 +14,7 @@ struct conversion {
     const char *calibration, *shortlist; /* files; NULL: not given */
     const char *source_language, *target_language;
     int threads;
-    bool force;
+    bool force, gzip;
     rapt_model *model;
     rapt_shortlist *list;
 };
@@ -26,7 +26,8 @@ static int export_as(const struct conversion *job, bool check_only)
                                          .source_language = job->source_language,
                                          .target_language = job->target_language,
                                          .shortlist = job->list,
-                                         .check_only = check_only};
+                                         .check_only = check_only,
+                                         .gzip = job->gzip};
     rapt_status status =
         rapt_model_export_with(job->model, export_format(job->to), job->out, &options, &why);
     return status == RAPT_OK ? EXIT_OK : failed("%s", why.text);
@@ -139,6 +140,7 @@ static int check_options(const struct conversion *job)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].value != NULL && !firefox)
             return usage_error("convert: --%s is only for --to firefox", all[i].name);
+    if (job->gzip && !firefox) return usage_error("convert: --gzip is only for --to firefox");
     if (job->calibration != NULL && !firefox && strcmp(job->to, "bergamot") != 0)
         return usage_error("convert: --calibrate is only for --to firefox and --to bergamot");
     if (!firefox) return EXIT_OK;
@@ -174,6 +176,7 @@ int command_convert(int argc, char **argv)
         {"source-lang", OPTION_TEXT, &job.source_language, "L", "for firefox: code of the source language, such as en, for the names of files", 0, 0, 0},
         {"target-lang", OPTION_TEXT, &job.target_language, "L", "for firefox: code of the target language", 0, 0, 0},
         {"shortlist", OPTION_INPUT, &job.shortlist, "FILE", "for firefox: a lexical shortlist to put into the folder", 0, 0, 0},
+        {"gzip", OPTION_FLAG, &job.gzip, "", "for firefox: compress model, vocabularies and shortlist, as Mozilla publishes them", 0, 0, 0},
         threads_row(&job.threads),
     };
     /* clang-format on */
