@@ -106,14 +106,12 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
                        pytorch_model.bin (any version of PyTorch), possibly in shards.
                        T5, mT5, ByT5 and MADLAD-400: config.json, weights, spiece.model (not
                        ByT5), and tokenizer_config.json if it exists. NLLB-200, M2M-100,
-                       mBART-25 and mBART-50: config.json, weights, sentencepiece.bpe.model, vocab.json
-                       (M2M-100 only), tokenizer_config.json if it exists. BART: config.json,
-                       weights, vocab.json, merges.txt, tokenizer_config.json if it exists. BERT
-                       and DistilBERT, with or without a classifier: config.json, weights,
-                       vocab.txt, and the files that sentence-transformers adds (modules.json,
-                       1_Pooling/config.json, sentence_bert_config.json). If the vocabularies of
-                       T5, mBART, BART, BERT or DistilBERT are missing, tokenizer.json is
-                       read instead
+                       mBART-25 and mBART-50: config.json, weights, sentencepiece.bpe.model,
+   vocab.json (M2M-100 only), tokenizer_config.json if it exists. BART: config.json, weights,
+   vocab.json, merges.txt, tokenizer_config.json if it exists. BERT and DistilBERT, with or without
+   a classifier: config.json, weights, vocab.txt, and the files that sentence-transformers adds
+   (modules.json, 1_Pooling/config.json, sentence_bert_config.json). If the vocabularies of T5,
+   mBART, BART, BERT or DistilBERT are missing, tokenizer.json is read instead
 
    Settings for decoding, in decoder.yml, generation_config.json or config.json, become metadata:
    "rapt.beams", "rapt.length_penalty", "rapt.max_length", "rapt.min_length",
@@ -260,6 +258,21 @@ RAPT_API const rapt_tokenizer *rapt_translator_source(const rapt_translator *tra
 /* Returns the tokenizer of targets, which may be the same as the tokenizer of sources. Its owner is
    the same as for rapt_translator_source. Returns NULL for NULL. */
 RAPT_API const rapt_tokenizer *rapt_translator_target(const rapt_translator *translator);
+
+/* Special tokens that a translator puts around the tokens of a text. A source is SOURCE_FIRST, the
+   text, SOURCE_END, SOURCE_LAST. The decoder's first input is TARGET_BEGIN; a target is
+   TARGET_FIRST, the text, TARGET_END. */
+typedef enum rapt_frame {
+    RAPT_FRAME_SOURCE_FIRST, /* the language of the source, or a begin token */
+    RAPT_FRAME_SOURCE_END,
+    RAPT_FRAME_SOURCE_LAST, /* the language, in models that put it there */
+    RAPT_FRAME_TARGET_BEGIN,
+    RAPT_FRAME_TARGET_FIRST, /* the language of the target, or another forced token */
+    RAPT_FRAME_TARGET_END
+} rapt_frame;
+/* Returns one of these tokens; -1 if there is none, or if translator is NULL. Training needs the
+   same tokens as translation. */
+RAPT_API int32_t rapt_translator_frame(const rapt_translator *translator, rapt_frame which);
 
 /* Restricts the targets of all later calls to the tokens that the shortlist has for their source,
    as rapt_generate_options.shortlist does. Each sentence of a batch has its own list. The shortlist

@@ -80,6 +80,16 @@ size_t rapt__source_frame(const rapt_translator *t, int32_t *ids, size_t count)
     return count;
 }
 
+int32_t rapt_translator_frame(const rapt_translator *t, rapt_frame which)
+{
+    if (!t) return -1;
+    const int32_t tokens[] = {
+        [RAPT_FRAME_SOURCE_FIRST] = t->source_first, [RAPT_FRAME_SOURCE_END] = t->source_end,
+        [RAPT_FRAME_SOURCE_LAST] = source_last(t),   [RAPT_FRAME_TARGET_BEGIN] = t->begin,
+        [RAPT_FRAME_TARGET_FIRST] = t->target_first, [RAPT_FRAME_TARGET_END] = t->end};
+    return (unsigned)which < sizeof tokens / sizeof *tokens ? tokens[which] : -1;
+}
+
 rapt_status rapt__languages_given(const rapt_translator *t, rapt_message *why)
 {
     const bool both = t->source_language >= 0 && t->target_language >= 0;

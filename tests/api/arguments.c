@@ -168,6 +168,7 @@ static void test_translator(void **state)
     assert_null(rapt_translator_model(NULL));
     assert_null(rapt_translator_source(NULL));
     assert_null(rapt_translator_target(NULL));
+    assert_int_equal(rapt_translator_frame(NULL, RAPT_FRAME_TARGET_END), -1);
     assert_true(translator == NULL && size == 7);
     rapt_translator_free(NULL);
 }

@@ -188,6 +188,7 @@ static const struct call {
     {"rapt_translator_model", false, 1, 0, translator_model},
     {"rapt_translator_source", false, 1, 0, translator_source},
     {"rapt_translator_target", false, 1, 0, translator_target},
+    {"rapt_translator_frame", false, 1, 0, translator_frame},
     {"rapt_translator_set_shortlist", true, 2, 1u << 1, translator_set_shortlist},
     {"rapt_translator_load_shortlist", true, 2, 0, translator_load_shortlist},
     {"rapt_target_begin", false, 2, 0, target_begin},

@@ -263,6 +263,12 @@ static rapt_status translator_target(struct world *w, int null, rapt_message *wh
     return found(rapt_translator_target(arg(null, 0, w->translator)) != NULL);
 }
 
+static rapt_status translator_frame(struct world *w, int null, rapt_message *why)
+{
+    (void)why;
+    return found(rapt_translator_frame(arg(null, 0, w->translator), RAPT_FRAME_TARGET_BEGIN) >= 0);
+}
+
 static rapt_status translate(struct world *w, int null, rapt_message *why)
 {
     return rapt_translate(arg(null, 0, w->translator), arg(null, 1, "the cat"),

@@ -105,6 +105,7 @@ refused() { # TEXT OPTION...
 refused "--lora needs --from" --lora 4
 refused "--freeze needs --from" --freeze "encoder.*"
 refused "--lora-alpha needs --lora" --from base --lora-alpha 2
+refused "--source-lang needs --from" --source-lang en
 refused "--width cannot be combined with --from" --from base --width 32
 refused "--for cannot be combined with --from" --from base --for marian
 refused "--preset cannot be combined with --from" --from base --preset base
@@ -121,10 +122,7 @@ failing "--freeze layers.*: no parameter has such a name" --from base --freeze "
 failing "all 33 parameters are frozen" --from base --freeze "*"
 failing "lora_rank is 64; it must be from 1 to 16, the smaller side of encoder.layers.0.self_attn.qkv.weight" --from base --lora 64
 failing "all.tsv" --from all.tsv
-LC_ALL=C sed 's/"toy_translate.words"/"rapt.source_begin"  /' base >begins
-failing "begin with a begin token (rapt.source_begin)" --from begins
-LC_ALL=C sed 's/"toy_translate.words"/"rapt.first_token"   /' base >forced
-failing "begin with a fixed token (rapt.first_token)" --from forced
+failing "source_language is en, but the model has no tokens of languages" --from base --source-lang en
 
 # ---- a model of CTranslate2, whose sources have no end token ----
 names=${RAPT_DATA:-missing}/models/ct2-aren

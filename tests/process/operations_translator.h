@@ -37,6 +37,8 @@ static rapt_status do_translator_create(struct scene *s, uint64_t *h, rapt_messa
     }
     int vocab = rapt_tokenizer_vocab(rapt_translator_target(translator));
     add(h, &vocab, sizeof vocab);
+    int32_t end = rapt_translator_frame(translator, RAPT_FRAME_TARGET_END);
+    add(h, &end, sizeof end);
     int32_t begin = rapt_target_begin(model, s->tokenizer);
     add(h, &begin, sizeof begin);
     rapt_translator_free(translator);

@@ -265,9 +265,16 @@ static int find_pairs(struct job *job)
 
 static int find_examples(struct job *job)
 {
+    const struct vocabulary *v = &job->vocabulary;
+    const struct frames frames = {
+        .source = {.after = {rapt_tokenizer_special(v->source, RAPT_TOKEN_END)}, .after_count = 1},
+        .target = {.before = {rapt_target_begin(job->model, v->target)},
+                   .after = {rapt_tokenizer_special(v->target, RAPT_TOKEN_END)},
+                   .before_count = 1,
+                   .after_count = 1}};
     job->examples =
-        (struct examples){.vocabulary = &job->vocabulary,
-                          .begin = rapt_target_begin(job->model, job->vocabulary.target),
+        (struct examples){.vocabulary = v,
+                          .frames = frames,
                           .max_tokens = (size_t)rapt_model_config(job->model)->positions,
                           .max_ids = HELD_TOKENS,
                           .threads = threads_used(job->threads)};

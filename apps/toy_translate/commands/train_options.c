@@ -117,6 +117,8 @@ static int add_tuning(struct training *t, struct option_row *rows, int count)
         {"freeze", OPTION_TEXT, &r->freeze, "PATTERN[,PATTERN]", "keep the parameters with these names, such as encoder.* or *embedding*", 0, 0, 0},
         {"lora", OPTION_INTEGER, &r->lora, "RANK", "train only adapters of this rank for the matrices of layers (LoRA)", 1, 65536, 0},
         {"lora-alpha", OPTION_REAL, &r->lora_alpha, "X", "adapters count X / RANK times [RANK]", 0, 1e6, 0},
+        source_language_row(&r->source_language),
+        target_language_row(&r->target_language),
     };
     /* clang-format on */
     return append_rows(rows, count, tuning, sizeof tuning);

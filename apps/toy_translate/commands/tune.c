@@ -27,10 +27,15 @@ static bool is_of_new(const char *name)
 
 int tuning_check(const struct recipe *recipe, const struct command *command)
 {
-    static const char *const own[] = {"freeze", "lora", "lora-alpha"};
+    static const char *const own[] = {"freeze", "lora", "lora-alpha", "source-lang", "target-lang"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (!recipe->tuned && option_given(command, own[i]))
             return usage_error("train: --%s needs --from, a model to start from", own[i]);
+    const char *const languages[] = {recipe->source_language, recipe->target_language};
+    for (int i = 0; i < 2; i++) /* checkpoints separate options by blanks */
+        if (languages[i] != NULL && strpbrk(languages[i], " \t\n") != NULL)
+            return usage_error("train: --%s %s: give the code of a language whose name has a blank",
+                               own[3 + i], languages[i]);
     if (option_given(command, "lora-alpha") && recipe->lora == 0)
         return usage_error("train: --lora-alpha needs --lora");
     for (int i = 0; recipe->tuned && i < command->count; i++) {
@@ -68,6 +73,8 @@ static int score_one(const char *path, const struct recipe *recipe, const struct
     search.model = path;
     search.threads = recipe->threads;
     if (recipe->quantize_aware > 0) search.precision = "int8";
+    search.source_language = recipe->source_language;
+    search.target_language = recipe->target_language;
     *score = (struct score){.tokens = RAPT_BLEU_TOKENS_13A};
     const char *unspaced = score_tokenizer(pairs);
     if (unspaced != NULL)

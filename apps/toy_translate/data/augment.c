@@ -95,12 +95,15 @@ static bool decode_side(struct noisy_pair *pair, int side, const rapt_tokenizer 
 static int decode(struct examples *examples, size_t index, struct noisy_pair *pair, bool *known)
 {
     struct augmented *a = examples->augmented;
+    const struct frame *source = &examples->frames.source, *target = &examples->frames.target;
     size_t counts[2];
     int code = examples_get_clean(examples, index, a->ids[0], a->ids[1]);
     examples_clean_counts(examples, index, counts);
     *known = code == EXIT_OK &&
-             decode_side(pair, 0, examples->vocabulary->source, a->ids[0], counts[0] - 1) &&
-             decode_side(pair, 1, examples->vocabulary->target, a->ids[1] + 1, counts[1] - 2);
+             decode_side(pair, 0, examples->vocabulary->source, a->ids[0] + source->before_count,
+                         counts[0] - frame_count(source)) &&
+             decode_side(pair, 1, examples->vocabulary->target, a->ids[1] + target->before_count,
+                         counts[1] - frame_count(target));
     return code;
 }
 

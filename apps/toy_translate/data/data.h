@@ -232,12 +232,24 @@ void noisy_free(struct noisy_pair *pair);
 size_t noise_pairs(struct pairs *noisy, const struct pairs *pairs, const struct noise *noise,
                    uint64_t seed);
 
+/* ---- encode.c: special tokens around the tokens of a text ---- */
+struct frame {
+    int32_t before[2], after[2];
+    size_t before_count, after_count;
+};
+struct frames {
+    struct frame source, target; /* the first of target.before is the decoder's first input */
+};
+/* Finds the tokens that a translator adds. Languages: NULL unless the model needs them. */
+int frames_find(struct frames *frames, const rapt_model *model, const struct vocabulary *vocabulary,
+                const char *source_language, const char *target_language);
+size_t frame_count(const struct frame *frame);
+
 /* ---- examples.c and index.c: pairs as tokens ---- */
 struct examples {
     /* Set before examples_make: */
     const struct vocabulary *vocabulary;
-    int32_t begin;             /* the token that targets begin with */
-    bool no_source_end;        /* sources have no end token */
+    struct frames frames;
     size_t max_tokens;         /* pairs with a longer side are skipped, with a message */
     size_t max_ids;            /* token ids to hold in memory */
     int threads;               /* that make the index; 0: one */

@@ -75,8 +75,9 @@ static void make_pair(const struct job *job, struct worker *w, bool keep)
     if (keep) add_ids(&w->made.ids, &w->pair.source);
     if (keep) add_ids(&w->made.ids, &w->pair.target);
     if (job->seen != NULL)
-        seen_add(&w->seen, examples->vocabulary->source, w->pair.source.ids,
-                 (int)w->pair.source.count - !examples->no_source_end);
+        seen_add(&w->seen, examples->vocabulary->source,
+                 w->pair.source.ids + examples->frames.source.before_count,
+                 (int)(w->pair.source.count - frame_count(&examples->frames.source)));
 }
 
 /* Fails if the pairs of the segment have changed since the files were surveyed: their hash

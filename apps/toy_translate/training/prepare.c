@@ -156,20 +156,26 @@ static int plan_examples(struct learner *learner, const struct data *data)
 {
     const struct recipe *recipe = learner->recipe;
     size_t max_ids = 0;
-    int32_t begin = rapt_target_begin(learner->model, learner->vocabulary.target);
-    if (begin < 0) return failed("--decoder-start: the vocabulary has no such token");
-    if (recipe->guided != NULL && rapt_model_config(learner->model)->no_source_end)
+    struct frames frames;
+    if (rapt_target_begin(learner->model, learner->vocabulary.target) < 0)
+        return failed("--decoder-start: the vocabulary has no such token");
+    int code = frames_find(&frames, learner->model, &learner->vocabulary, recipe->source_language,
+                           recipe->target_language);
+    if (code != EXIT_OK) return code;
+    if (recipe->guided != NULL && frames.source.after_count == 0)
         return failed("--guided-alignment: sources of this model have no end token, to which words "
                       "without a counterpart are aligned");
-    int code = memory_plan(learner, data, &max_ids);
-    learner->train =
-        (struct examples){.vocabulary = &learner->vocabulary,
-                          .begin = begin,
-                          .no_source_end = rapt_model_config(learner->model)->no_source_end,
-                          .max_tokens = max_tokens(learner),
-                          .max_ids = max_ids - max_ids / 8,
-                          .threads = recipe->threads,
-                          .ranks = learner->exchange.ranks};
+    if (recipe->guided != NULL &&
+        (frame_count(&frames.source) != 1 || frames.target.before_count != 1))
+        return failed("--guided-alignment: not supported for models with tokens of languages or "
+                      "begin tokens in sources");
+    code = memory_plan(learner, data, &max_ids);
+    learner->train = (struct examples){.vocabulary = &learner->vocabulary,
+                                       .frames = frames,
+                                       .max_tokens = max_tokens(learner),
+                                       .max_ids = max_ids - max_ids / 8,
+                                       .threads = recipe->threads,
+                                       .ranks = learner->exchange.ranks};
     learner->valid = learner->train;
     learner->valid.max_ids = max_ids / 8;
     return code;

@@ -38,17 +38,22 @@ static char *translate_sample(const struct learner *learner, rapt_session *sessi
                               const int32_t *ids, int count, int limit)
 {
     const struct vocabulary *v = &learner->vocabulary;
+    const struct frame *source_frame = &learner->valid.frames.source,
+                       *target_frame = &learner->valid.frames.target;
+    const rapt_tokens first = {
+        .batch = 1, .ids = target_frame->before + 1, .starts = (const int[]){0, 1}};
     int starts[2] = {0, count}, length = 0;
     int32_t *target = xcalloc((size_t)limit, sizeof *target);
     rapt_tokens source = {.batch = 1, .ids = ids, .starts = starts};
     rapt_generate_options options;
     rapt_generate_outputs outputs = {.size = sizeof outputs, .ids = target, .counts = &length};
     char *from = NULL, *to = NULL, *text = NULL;
-    rapt_generate_options_default(&options, sizeof options,
-                                  rapt_target_begin(learner->model, v->target),
-                                  rapt_tokenizer_special(v->target, RAPT_TOKEN_END));
+    rapt_generate_options_default(&options, sizeof options, target_frame->before[0],
+                                  target_frame->after[0]);
+    if (target_frame->before_count > 1) options.prefix = &first;
     if (rapt_generate(session, &source, &options, &outputs, NULL) == RAPT_OK && length >= 0) {
-        from = decode_text(v->source, ids, count - !learner->valid.no_source_end);
+        from = decode_text(v->source, ids + source_frame->before_count,
+                           count - (int)frame_count(source_frame));
         to = decode_text(v->target, target, length);
     }
     if (from != NULL && to != NULL) text = xasprintf("%s -> %s", from, to);

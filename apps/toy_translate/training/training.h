@@ -50,8 +50,10 @@ char *hard_text(const struct hard *hard); /* as variant_text */
 
 /* ---- learn.c: the training loop of train and demo ---- */
 struct recipe {
-    bool tuned;         /* continue from another model, also in a run that is resumed */
-    const char *from;   /* that model; NULL: none, or the path is unknown in a resumed run */
+    bool tuned;       /* continue from another model, also in a run that is resumed */
+    const char *from; /* that model; NULL: none, or the path is unknown in a resumed run */
+    /* Languages, for models that translate between many; NULL: none. */
+    const char *source_language, *target_language;
     const char *freeze; /* patterns of the names of parameters, separated by commas, or NULL */
     int lora;           /* rank of adapters; 0: none */
     double lora_alpha;  /* 0: the rank */

@@ -19,14 +19,6 @@ static int check_model(const char *path, const rapt_model *model)
             "--from %s: the model has %s; train needs a translator, which has both halves", path,
             kinds[c->kind]);
     if (c->source_width > 0) return failed("--from %s: the model reads vectors, not text", path);
-    if (rapt_model_metadata(model, "rapt.source_begin") != NULL)
-        return failed("--from %s: sources of this model begin with a begin token "
-                      "(rapt.source_begin), which train does not add",
-                      path);
-    if (rapt_model_metadata(model, "rapt.first_token") != NULL)
-        return failed("--from %s: translations of this model begin with a fixed token "
-                      "(rapt.first_token), which train does not add",
-                      path);
     return EXIT_OK;
 }
 
@@ -37,11 +29,15 @@ static int receive_none(void *user, const rapt_text_score *score)
     return 0;
 }
 
-/* Fails if the model cannot translate without the names of languages. Scoring no sentence finds
-   this out. */
-static int check_languages(const char *path, const rapt_model *model)
+/* Fails if the model does not have the languages, or cannot translate without the names of
+   languages that are missing. Scoring no sentence finds this out. */
+static int check_languages(const struct recipe *recipe, const rapt_model *model)
 {
-    const rapt_translator_options options = {.size = sizeof options, .batch = 1};
+    const char *path = recipe->from;
+    const rapt_translator_options options = {.size = sizeof options,
+                                             .batch = 1,
+                                             .source_language = recipe->source_language,
+                                             .target_language = recipe->target_language};
     rapt_translator *translator = NULL;
     rapt_message why = {""};
     rapt_status status =
@@ -75,7 +71,7 @@ int tune_open(struct learner *learner)
         return failed("--from %s", why.text);
     int code = check_model(path, learner->model);
     if (code == EXIT_OK) code = vocabulary_load(&learner->vocabulary, learner->model);
-    if (code == EXIT_OK) code = check_languages(path, learner->model);
+    if (code == EXIT_OK) code = check_languages(learner->recipe, learner->model);
     return code == EXIT_OK ? widen(learner->recipe, learner->model) : code;
 }
 
@@ -156,12 +152,22 @@ struct tuned tune_count(const struct learner *learner)
     return sum;
 }
 
+static char *language_text(const char *name, const char *language)
+{
+    return language != NULL ? xasprintf(" %s %s", name, language) : xasprintf("%s", "");
+}
+
 char *tune_text(const struct recipe *recipe)
 {
     const bool freezes = recipe->freeze != NULL;
     char lora[80] = "";
     if (recipe->lora > 0)
         snprintf(lora, sizeof lora, " lora %d lora-alpha %.9g", recipe->lora, recipe->lora_alpha);
-    return xasprintf("tuned 1%s%s%s", freezes ? " freeze " : "", freezes ? recipe->freeze : "",
-                     lora);
+    char *source = language_text("source-lang", recipe->source_language),
+         *target = language_text("target-lang", recipe->target_language),
+         *text = xasprintf("tuned 1%s%s%s%s%s", freezes ? " freeze " : "",
+                           freezes ? recipe->freeze : "", lora, source, target);
+    free(source);
+    free(target);
+    return text;
 }
