@@ -32,15 +32,20 @@ static bool read_threads(struct bench *b, const char *text)
     return text[-1] == 0;
 }
 
-/* Whether the program can measure a model of the user; only one can. */
-static bool takes_model(const struct bench *b)
+static bool is_translate(const struct bench *b)
 {
     return strcmp(b->program, "perf_translate") == 0;
 }
 
+/* Whether the program can measure a model of the user. */
+static bool takes_model(const struct bench *b)
+{
+    return is_translate(b) || strcmp(b->program, "perf_load") == 0;
+}
+
 static bool takes_precision(const struct bench *b)
 {
-    return strcmp(b->program, "perf_gemm") == 0 || takes_model(b);
+    return strcmp(b->program, "perf_gemm") == 0 || is_translate(b);
 }
 
 static bool read_precision(struct bench *b, const char *text)
@@ -68,9 +73,9 @@ static int help(const struct bench *b, const char *purpose, const char *names)
                ? "  --model PATH    measure this model instead of one with random weights\n"
                : "",
            !takes_precision(b) ? ""
-           : takes_model(b) ? "  --precision P   of the weights: f32, int8, bf16 or f16 [f32, or "
-                              "that of --model]\n"
-                            : "  --precision P   of the weights: f32, int8, bf16 or f16 [f32]\n");
+           : is_translate(b) ? "  --precision P   of the weights: f32, int8, bf16 or f16 [f32, or "
+                               "that of --model]\n"
+                             : "  --precision P   of the weights: f32, int8, bf16 or f16 [f32]\n");
     return 0;
 }
 
@@ -115,7 +120,8 @@ static int read_options(struct bench *b, int argc, char **argv, const char *purp
         if (code == 'o') b->only = optarg;
         if (code == 'm') b->model = optarg;
         if (code == 'm' && !takes_model(b)) {
-            fprintf(stderr, "%s: --model is an option of perf_translate only\n", b->program);
+            fprintf(stderr, "%s: --model is an option of perf_load and perf_translate only\n",
+                    b->program);
             return refuse(b);
         }
         if (code == 'p' && (!takes_precision(b) || !read_precision(b, optarg))) {

@@ -1,14 +1,17 @@
 /* load.c - benchmark of opening a model file of 240 MB: plain, which is read and rearranged in
    memory; packed, which is mapped; and packed but read. The file is in the cache of the system, as
    it is after the first time. A base model with random weights and no tokenizer is written to
-   TMPDIR, or /tmp, and removed. */
+   TMPDIR, or /tmp, and removed. With --model, opening a folder of Hugging Face is compared with
+   reading its model.safetensors into new memory, by turns. */
 #define _GNU_SOURCE /* mkstemp */
 #include "bench.h"
 
-#include <rapt/transformer.h>
+#include <rapt/translator.h>
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LOADS = 10, VOCAB = 32000, CHECKED = 100 };
@@ -66,6 +69,69 @@ static void measure_load(struct bench *b, const rapt_model *model, const char *p
                .more = json_pack("{s:f}", "gbytes_per_second", bytes * 1e-9 / time.fastest)});
 }
 
+/* ---- a folder of Hugging Face ---- */
+
+/* Reads a file into new memory, and stores its size. */
+static double read_once(const char *path, size_t *size)
+{
+    struct stat about;
+    double start = bench_now();
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || fstat(file, &about) != 0)
+        bench_fail("--model: the folder has no model.safetensors");
+    *size = (size_t)about.st_size;
+    char *bytes = malloc(*size);
+    if (bytes == NULL) bench_fail("no memory for the file");
+    for (size_t at = 0; at < *size;) {
+        ssize_t count = read(file, bytes + at, *size - at);
+        if (count <= 0) bench_fail("the file cannot be read");
+        at += (size_t)count;
+    }
+    double seconds = bench_now() - start;
+    close(file);
+    free(bytes);
+    return seconds;
+}
+
+static double import_once(const char *folder)
+{
+    rapt_message why = {""};
+    rapt_model *model;
+    double start = bench_now();
+    check_load(rapt_model_import(&model, folder, NULL, &why), &why);
+    double seconds = bench_now() - start;
+    rapt_model_free(model);
+    return seconds;
+}
+
+/* Measures both by turns, so that what else the machine does affects both. */
+static void measure_folder(struct bench *b)
+{
+    static const char *const names[] = {"read", "open"};
+    double seconds[2][LOADS];
+    char file[4096];
+    size_t size = 0;
+    const int count = b->check ? 1 : LOADS;
+    snprintf(file, sizeof file, "%s/model.safetensors", b->model);
+    read_once(file, &size); /* into the system's cache */
+    for (int i = 0; i < count; i++) {
+        seconds[0][i] = read_once(file, &size);
+        seconds[1][i] = import_once(b->model);
+    }
+    const struct timing read = bench_summary(seconds[0], count);
+    for (int n = 0; n < 2; n++) {
+        const struct timing time = bench_summary(seconds[n], count);
+        bench_line(
+            b, &(struct result){.name = names[n],
+                                .shape = json_pack("{s:i}", "file_mb", (int)((double)size * 1e-6)),
+                                .threads = 1,
+                                .time = time,
+                                .more = json_pack("{s:f, s:f}", "gbytes_per_second",
+                                                  (double)size * 1e-9 / time.fastest,
+                                                  "times_reading", time.fastest / read.fastest)});
+    }
+}
+
 static char model_file[4096];
 
 /* Also runs if the benchmark fails. */
@@ -80,6 +146,10 @@ int main(int argc, char **argv)
     int code = bench_begin(&b, argc, argv, "Measures opening a model file of 240 MB.",
                            "load, plain, packed, packed_read");
     if (code != BENCH_GO_ON) return code;
+    if (b.model) {
+        measure_folder(&b);
+        return bench_end(&b);
+    }
     const char *folder = getenv("TMPDIR");
     snprintf(model_file, sizeof model_file, "%s/rapt-perf-XXXXXX", folder ? folder : "/tmp");
     int file = mkstemp(model_file);

@@ -162,8 +162,19 @@ class Trial:
         if len(table) != 2 or "ratio" not in table[0] or not table[1].startswith("generate"):
             self.fail(f"perf_scaling --crowded: {table}")
 
+    def load(self):
+        """A folder of Hugging Face is opened and its file read."""
+        script = pathlib.Path(__file__).parents[2] / "perf/random_encoder.py"
+        with tempfile.TemporaryDirectory() as place:
+            self.run("load", "--check", "--model", place, code=1)
+            subprocess.run([sys.executable, "-B", script, place, "minilm"], check=True)
+            lines = [json.loads(line) for line in self.run("load", "--check", "--json", "--model", place)]
+            if [line["name"] for line in lines] != ["read", "open"] or any(line["shape"]["file_mb"] != 90 for line in lines):
+                self.fail(f"perf_load --model: {lines}")
+
     def models(self):
         """Runs perf_translate with a small model made by toy_translate, plain and packed."""
+        self.load()
         self.run("gemm", "--check", "--model", "x", code=2)
         with tempfile.TemporaryDirectory() as place:
             self.run("translate", "--check", "--model", f"{place}/missing", code=1)
