@@ -223,7 +223,11 @@ static int end(void **state)
 static struct examples examples_of(const struct fixture *f, size_t max_ids)
 {
     struct examples examples = {.vocabulary = &f->vocabulary,
-                                .begin = 1,
+                                .frames = {.source = {.after = {RAPT_TOKEN_END}, .after_count = 1},
+                                           .target = {.before = {RAPT_TOKEN_BEGIN},
+                                                      .before_count = 1,
+                                                      .after = {RAPT_TOKEN_END},
+                                                      .after_count = 1}},
                                 .max_tokens = LONGEST,
                                 .max_ids = max_ids,
                                 .threads = 2};
