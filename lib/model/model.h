@@ -489,10 +489,8 @@ rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, floa
 #define BEGIN_KEY     "rapt.source_begin"
 #define TOKENS_KEY    "rapt.max_tokens"
 #define NORMALIZE_KEY "rapt.normalize"
-/* Keys in the metadata of a translator between many languages. LANGUAGE_LAST_KEY means that the
-   language token of a source follows the end token instead of preceding the first token.
-   LANGUAGE_START_KEY means that the language token of a target is the first input of the decoder
-   instead of the first output. */
+/* Keys in the metadata of a translator between many languages: a source's language follows its end
+   instead of preceding it; a target's is the decoder's first input, not its first output. */
 #define LANGUAGE_LAST_KEY  "rapt.source_language_last"
 #define LANGUAGE_START_KEY "rapt.language_starts"
 /* Does the same as rapt_model_scales for a name that is not a parameter and has one row. */

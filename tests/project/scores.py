@@ -12,6 +12,7 @@ ALLOWED = {  # file: reason
     "include/rapt/attention.h": "the enumerators",
     "lib/attention/learned.def": "which of them reads an array",
     "lib/import/hf_t5.c": "T5 does not scale its scores",
+    "lib/import/ct2_attention.c": "likewise, in CTranslate2's format",
 }
 
 
