@@ -16,8 +16,8 @@ extern "C" {
 
    A text is encoded as the sequence of its tokens. RAPT_TOKEN_END follows them unless
    config.no_source_end is set, and RAPT_TOKEN_BEGIN precedes them if the metadata key
-   "rapt.source_begin" is "1". The maximum number of tokens is given by the metadata key
-   "rapt.max_tokens", or else by the model's positions; longer texts are cut. */
+   "rapt.source_begin" is "1". A text is truncated to the number of tokens in the metadata key
+   "rapt.max_tokens", and to the number of positions of the model. */
 typedef struct rapt_encoder rapt_encoder;
 
 /* Whether an embedding is divided by its L2 norm. */
@@ -33,9 +33,9 @@ typedef struct rapt_encoder_options { /* size-first, see base.h */
     rapt_pooling pooling;     /* how embeddings are pooled; 0 means the pooling of the
                                  configuration, or MEAN if it has none */
     rapt_normalize normalize; /* whether embeddings are normalized */
-    int max_tokens;   /* maximum number of tokens per text, including special tokens; 0 means the
-                         model's maximum */
-    int batch;        /* texts per batch; 0 means 32 */
+    int max_tokens;   /* maximum number of tokens per text, including special tokens; 0, or more
+                         than the model's maximum, means that maximum */
+    int batch;        /* texts per batch, at most 65536; 0 means 32 */
     int batch_tokens; /* tokens per batch; 0 means 2048 */
     int threads;      /* maximum number of threads, see base.h */
     rapt_precision precision; /* precision of the model that rapt_encoder_load opens */
@@ -44,9 +44,9 @@ typedef struct rapt_encoder_options { /* size-first, see base.h */
 /* Loads an encoder from a model file or an imported folder (rapt_model_import). options may be NULL
    for the defaults. The caller must free *encoder.
 
-   Returns RAPT_NO_FILE if the model cannot be read, and RAPT_BAD_FILE if it is damaged, has no
-   tokenizer or has no encoder. Returns RAPT_BAD_ARGUMENT if an option is out of range, and
-   RAPT_NO_MEMORY if an allocation fails. */
+   Returns RAPT_NO_FILE if the model cannot be read. Returns RAPT_BAD_FILE if it is damaged or has
+   no tokenizer or encoder, or if max_tokens leaves no room between the special tokens. Returns
+   RAPT_BAD_ARGUMENT if an option is out of range, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_encoder_load(rapt_encoder **encoder, const char *path,
                                        const rapt_encoder_options *options,
                                        const rapt_allocator *allocator, rapt_message *why);
@@ -73,7 +73,7 @@ RAPT_API const rapt_model *rapt_encoder_model(const rapt_encoder *encoder);
 RAPT_API const rapt_tokenizer *rapt_encoder_tokenizer(const rapt_encoder *encoder);
 
 /* Embeds texts [count] into vectors [count][config.width]. The vector of a text does not depend on
-   the other texts. A text with no tokens at all, not even special tokens, gets the vector 0.
+   the other texts. The vector of a text without any tokens, even special ones, is 0.
 
    Returns RAPT_BAD_ARGUMENT if a text is NULL or cannot be tokenized, and RAPT_NO_MEMORY if an
    allocation fails. After an error, vectors may hold the vectors of some earlier texts. */
@@ -81,12 +81,13 @@ RAPT_API rapt_status rapt_encoder_embed(rapt_encoder *encoder, const rapt_text *
                                         float *vectors, rapt_message *why);
 
 /* Computes logits [count][config.target_vocab] of texts [count]. If seconds is not NULL, computes
-   the logits of pairs: text i and seconds[i]. A pair is encoded as one sequence. Another
-   RAPT_TOKEN_END follows the second text. If the model has token types, the second text and this
-   end token have type 1. If a pair is too long, the longer text is cut first.
+   the logits of pairs: text i and seconds[i]. A pair is encoded as one sequence. The second text is
+   followed by another RAPT_TOKEN_END. If the model has token types, the second text and this end
+   token have type 1. If a pair is too long, the longer text is truncated, and once both are equally
+   long, both are.
 
-   Returns RAPT_BAD_ARGUMENT if the model does not give one result per text. Other errors are the
-   same as for rapt_encoder_embed. */
+   Returns RAPT_BAD_ARGUMENT if the model has no output matrix or no pooling, so that it does not
+   compute one row of logits per text. Other errors are the same as for rapt_encoder_embed. */
 RAPT_API rapt_status rapt_encoder_classify(rapt_encoder *encoder, const rapt_text *texts,
                                            const rapt_text *seconds, size_t count, float *logits,
                                            rapt_message *why);

@@ -1,27 +1,28 @@
-/* linear_attention.h - attention whose memory is a matrix, on plain arrays, forward and backward.
+/* linear_attention.h - linear attention and the delta rule on plain arrays, forward and backward.
 
    Instead of comparing a query with every key, each head keeps a state S with one row per element
-   of a key, and the time of a call is linear in the number of rows. Row t of a sequence does
+   of a key, and the time of a call is linear in the number of rows. Row t of a sequence computes
 
        S = a[t] S                                     if log_decay is given: a = exp(log_decay)
        u = v[t]                                       if beta is NULL
        u = b[t] (v[t] - S' k[t])                      if beta is given (the delta rule): b = beta
        S = S + k[t] u',    out[t] = scale S' q[t]
 
-   These are linear attention (Katharopoulos et al. 2020, arXiv 2006.16236) and, with gates,
-   retention (Sun et al. 2023), DeltaNet (Schlag et al. 2021) and Gated DeltaNet (Yang et al. 2024,
-   arXiv 2412.06464), whose state is the transpose of S. They are the update rules "linear",
-   "gated", "delta" and "gated_delta" of LinearAttention in ONNX.
+   This is linear attention (Katharopoulos et al. 2020, arXiv 2006.16236) and, with gates, retention
+   (Sun et al. 2023), DeltaNet (Schlag et al. 2021) and Gated DeltaNet (Yang et al. 2024, arXiv
+   2412.06464), whose papers write the state as the transpose of S. They are the update rules
+   "linear", "gated", "delta" and "gated_delta" of LinearAttention in ONNX.
 
-   Row t always sees the rows up to t of its sequence. forward and backward compute chunks of 64
-   rows by matrix products, as in Yang et al. 2024, "Parallelizing Linear Transformers with the
-   Delta Rule over Sequence Length" (arXiv 2406.06484). Decays are only multiplied, never divided,
-   so they may be arbitrarily small. step computes row by row, for decoding; it agrees with forward
-   up to rounding errors.
+   The attention is always causal: row t sees only rows 0 to t of its sequence. forward and backward
+   compute chunks of 64 rows by matrix products, as in Yang et al. 2024, "Parallelizing Linear
+   Transformers with the Delta Rule over Sequence Length" (arXiv 2406.06484). Decays are only
+   multiplied, never divided, so they may be arbitrarily small. step computes row by row, for
+   decoding; it agrees with forward up to rounding errors.
 
    If an element is infinite or NaN (other than -infinity in log_decay), the results of its sequence
-   and key head are meaningless; all others are not affected. With the delta rule, the state remains
-   bounded if beta |k|^2 is between 0 and 2; most models normalize keys to length 1.
+   and key head are meaningless; all others are not affected. With the delta rule, a row does not
+   amplify the earlier state if beta |k|^2 is between 0 and 2; most models normalize keys to length
+   1.
 
    The functions are thread-safe and allocate nothing, like those of attention.h. Results have the
    same bits for every number of threads, batch and instruction set. */
@@ -78,7 +79,7 @@ typedef struct rapt_linear_attention { /* size-first, see base.h */
 } rapt_linear_attention;
 
 /* States are [batch][key_heads][key_width][value_width], contiguous. If `normalized` is set, each
-   row has one more float at its end, which sums the keys instead of keys times values. */
+   row has one more float at its end, the sum of the keys without the factor of the values. */
 
 /* Fills in *a for arrays [batch][heads][rows][width] and gates [batch][heads][rows]. size is sizeof
    *a. Any field may be changed afterwards, together with the strides that depend on it. Returns
@@ -123,10 +124,11 @@ typedef struct rapt_linear_attention_gradients { /* size-first, see base.h */
 } rapt_linear_attention_gradients;
 
 /* Adds gradients to the arrays in d. q, k and v are the inputs of rapt_linear_attention_forward,
-   whose results are computed again. dout [batch][heads][rows][value_width] is the gradient of out
-   and has its layout. dfinal_state is the gradient of final_state; NULL means 0.
-
-   Errors are the same as for rapt_linear_attention_forward. */
+   whose results are recomputed. dout [batch][heads][rows][value_width] is the gradient of out and
+   has its layout. dfinal_state is the gradient of final_state; NULL means 0. Errors are the same as
+   for rapt_linear_attention_forward. Also returns RAPT_BAD_ARGUMENT if a gradient is requested for
+   an array that the problem does not have, or for one whose rows share memory because a stride is
+   0. */
 RAPT_API rapt_status rapt_linear_attention_backward(const rapt_linear_attention *a, const float *q,
                                                     const float *k, const float *v,
                                                     const float *dout, const float *dfinal_state,

@@ -14,7 +14,7 @@ extern "C" {
 /* Schedules of the learning rate. It rises linearly from 0 to `rate` during the warm-up, and then
    follows one of these rules: */
 typedef enum rapt_schedule {
-    RAPT_SCHEDULE_INVERSE_SQRT, /* rate * sqrt(warmup / step) */
+    RAPT_SCHEDULE_INVERSE_SQRT, /* rate * sqrt(warmup / step), where a warmup of 0 counts as 1 */
     RAPT_SCHEDULE_LINEAR,       /* falls linearly to 0 at step `steps`; if steps <= warmup, it is 0
                                    after the warm-up */
     RAPT_SCHEDULE_CONSTANT      /* stays at `rate` */
@@ -56,10 +56,10 @@ typedef enum rapt_baseline {
 /* How a parameter is trained. */
 typedef enum rapt_tuning {
     RAPT_TUNING_FULL,   /* every element is trained */
-    RAPT_TUNING_FROZEN, /* the parameter keeps its bits */
+    RAPT_TUNING_FROZEN, /* the parameter does not change */
     RAPT_TUNING_LORA    /* the matrix W is W0 + s B A. W0 is frozen, and A and B are trained. Only
-                           for matrices: parameters of several rows, except tables of positions and
-                           token types and what scores and localities learn */
+                           matrices can have it, but not the tables of positions and token types or
+                           the learned arrays of attention */
 } rapt_tuning;
 
 /* Options of a trainer. Start from rapt_train_options_default. */
@@ -96,11 +96,11 @@ typedef struct rapt_train_options { /* size-first, see base.h */
        follows Williams 1992. All but reward_decay come from Xu et al. 2015, section 4.1. */
     rapt_baseline baseline; /* baseline that is subtracted from rewards */
     float expected_share;   /* fraction of sequences that attend to expected values, as with
-                               RAPT_NORMALIZER_SOFTMAX */
-    float reward_scale;     /* factor of rewards and baselines; 0 means 1 */
-    float reward_decay;     /* in the reward of a decoder's row, the loss n rows later counts with
-                               weight (1 - reward_decay)^n. If above 0, the gradient is biased: the
-                               effects of a row on later rows count less */
+                               RAPT_NORMALIZER_SOFTMAX; 0 to 1 */
+    float reward_scale;     /* factor of rewards and baselines, up to 1e6; 0 means 1 */
+    float reward_decay;     /* in the reward of a decoder's row, the loss n rows later has the
+                               weight (1 - reward_decay)^n; 0 to 1. Values above 0 bias the
+                               gradient, since the effects of a row on later rows count less */
     float reward_entropy;   /* reward per nat of entropy of the weights from which a row draws its
                                key, -1e6 to 1e6; a negative value penalizes entropy */
     /* The next two apply to RAPT_NORMALIZER_ARGMAX, and are either both 0 or both above 0. In step
@@ -110,8 +110,8 @@ typedef struct rapt_train_options { /* size-first, see base.h */
     float anneal;     /* factor of x reached after anneal_steps steps, 1 to 1e6 */
     int anneal_steps; /* number of steps with a softmax */
     /* Weight of the guided alignment loss, 0 to 1e6; see rapt_train_align (Chen et al. 2016, as in
-       Marian). If above 0, config.alignment_layer must be set, alignment_heads must be 0 or 1, and
-       cross-attention must use softmax. */
+       Marian). If above 0, config.alignment_layer must be set, alignment_heads must be 0 or 1,
+       differential must be 0, and cross-attention must use softmax. */
     float guided_alignment;
     /* 1: trains the model for RAPT_PRECISION_INT8 (Jacob et al. 2018, section 3). Losses are those
        of the model in 8 bits, bit for bit. In gradients the rounding of weights and activations
@@ -166,13 +166,13 @@ typedef struct rapt_report { /* size-first, see base.h */
 typedef struct rapt_trainer rapt_trainer;
 
 /* The largest batch of a call. The begin and end of each target count as target tokens, whether or
-   not the library adds them. A decoder-only model does not need source_tokens. An encoder-only
-   model does not need target_tokens, since it has at most one label per source token. */
+   not the library adds them. source_tokens may be 0 for a decoder-only model. target_tokens may be
+   0 for an encoder-only model, which has at most one label per source token. */
 typedef struct rapt_train_limits { /* size-first, see base.h */
     size_t size;
     int batch;         /* sequences, 1 or more */
-    int source_tokens; /* total of all sequences, 1 or more */
-    int target_tokens; /* total of all sequences, 2 or more */
+    int source_tokens; /* total of all sequences, 1 or more if the model reads a source */
+    int target_tokens; /* total of all sequences, 2 or more if the model has a decoder */
     int threads;       /* maximum number of threads, see base.h */
     int shards; /* shards per step of rapt_train_shard: a power of two, at most 1024. Memory is
                    reserved for log2(shards) more gradients. 0 means that rapt_train_shard cannot be
@@ -183,8 +183,9 @@ typedef struct rapt_train_limits { /* size-first, see base.h */
 /* Returns the number of bytes that rapt_trainer_create allocates with default options, or 0 if an
    argument is invalid or the number overflows. */
 RAPT_API size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_limits *limits);
-/* Does the same for any options: a frozen parameter needs no moments, and one with
-   RAPT_TUNING_LORA needs a copy of W0 instead. If options is NULL, they are the defaults. */
+/* Does the same for any options: a frozen parameter needs no moments, and one with RAPT_TUNING_LORA
+   needs a copy of W0 and the moments of A and B instead. If options is NULL, they are the
+   defaults. */
 RAPT_API size_t rapt_trainer_bytes_with(const rapt_model *model, const rapt_train_options *options,
                                         const rapt_train_limits *limits);
 /* Creates a trainer, which the caller must free. The model is not copied and must outlive it;
@@ -297,7 +298,7 @@ typedef struct rapt_shard { /* size-first, see base.h */
     size_t size;
     int shard; /* number of the shard */
     int reserved;
-    double loss;       /* as in rapt_report; if infinite or NaN, the whole step is dropped */
+    double loss;       /* as in rapt_report; if infinite or NaN, the whole step is skipped */
     double likelihood; /* as in rapt_report */
     long long tokens;  /* as in rapt_report */
     long long correct; /* as in rapt_report */
@@ -354,8 +355,9 @@ RAPT_API rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int c
    contains the records of all shards in order, including those that other machines computed. Unless
    this trainer computed all shards, the sum of their gradients must be in the block that
    rapt_trainer_gradients returns after the last rapt_train_shard. Errors are the same as for
-   rapt_train_step. Also returns RAPT_NOT_FINITE if the loss of a shard was infinite or NaN; the
-   step is then dropped. */
+   rapt_train_step. Also returns RAPT_BAD_ARGUMENT if records does not contain all shards in order,
+   and RAPT_NOT_FINITE if the loss of a shard was infinite or NaN; in the latter case the step is
+   skipped. */
 RAPT_API rapt_status rapt_train_shards_step(rapt_trainer *trainer, const rapt_shard *records,
                                             rapt_report *report, rapt_message *why);
 /* Discards the shards computed since the last step. Computing them again gives the same bits. After

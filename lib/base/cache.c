@@ -1,6 +1,6 @@
 /* cache.c - reads the sizes and associativity of the caches from the system once, and determines
-   whether rows of memory collide in their sets. Packing and prefetching depend on these values, but
-   results never do. */
+   whether rows of an array compete for the same cache sets. Packing and prefetching depend on these
+   values, but results never do. */
 #include "base/base.h"
 
 #include <stdatomic.h>
@@ -14,7 +14,8 @@ struct caches { /* eight bytes, so that atomic access needs no lock */
     bool third_is_far;       /* all cores of a die share the L3 cache */
 };
 
-/* Assumed if the system reports nothing: 32 KB with 8 ways, and 1 MB with 16 ways. */
+/* Assumed if the system reports nothing: an L1 data cache of 32 KB with 8 ways and an L2 cache of 1
+   MB with 16 ways. */
 static const struct caches usual = {{8, 16}, {12, 16}, false};
 
 #ifdef _SC_LEVEL2_CACHE_ASSOC
@@ -66,8 +67,8 @@ static struct caches the_caches(void)
 
 /* Returns how much of a cache level a column of `rows` rows takes up, in bytes. If the distance
    between rows is a multiple of a large power of two, the rows map to only a few sets. Each row
-   then counts as if it also took up the sets that no row maps to. If the result exceeds the size of
-   the cache, a set would need more ways than it has. */
+   therefore counts as `step` bytes, which include the lines between the rows that no row uses. If
+   the result exceeds the size of the cache, a set would need more ways than it has. */
 static size_t filled(struct caches c, enum cache_level level, ptrdiff_t stride, int rows)
 {
     enum { LINE = 64 };
@@ -92,9 +93,9 @@ bool rapt__third_level_far(void)
     return the_caches().third_is_far;
 }
 
-/* On AMD each core has a share of several megabytes of an L3 cache that is close to it, which is
-   assumed to be SHARE times the size of its L2 cache. An L3 cache that is shared by a whole die, as
-   in Intel's servers, does not count. */
+/* Unless all cores of a die share the L3 cache, as on Intel's servers, a core's share of it is near
+   the core and holds several megabytes. It is assumed to be SHARE times the size of the L2
+   cache. */
 size_t rapt__near_size(void)
 {
     enum { SHARE = 8 }; /* as a multiple of the L2 cache */

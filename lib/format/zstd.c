@@ -1,5 +1,4 @@
-/* zstd.c - decompresses files that zstd has compressed (RFC 8878), with libzstd and the caller's
-   allocator. */
+/* zstd.c - decompresses zstd files (RFC 8878) with libzstd and the caller's allocator. */
 #include "inflate.h"
 
 #include <string.h>
@@ -17,8 +16,8 @@ bool rapt__is_zstd(const unsigned char first[4])
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* A file that is being decompressed. Frames need not declare their size, so the memory for the
-   result grows with it. */
+/* A file that is being decompressed. Frames need not declare their size, so the buffer for the
+   result grows as needed. */
 struct decompression {
     const struct disk_source *source;
     const rapt_allocator *allocator;
@@ -98,7 +97,7 @@ static rapt_status feed(ZSTD_DCtx *context, struct decompression *d, const unsig
 }
 
 /* Limits the window of frames to the maximum size of the result, rounded up to a power of two, but
-   to at least 8 MB, the window of the highest usual level, and at most 128 MB. */
+   not below 8 MB or above 128 MB. Level 19, the highest one without --ultra, uses 8 MB. */
 static void limit_window(ZSTD_DCtx *context, const struct disk_source *source)
 {
     int bits = 23;

@@ -83,9 +83,9 @@ static struct query_block block_of(const struct backward_pair *p, int i)
 }
 
 /* Returns true if attend_dkv needs delta. Sigmoids have no delta. If a block has all keys,
-   attend_dkv itself sums delta from p and dp. This is more accurate than out.dout, which rounds
-   differently from dp: if one key has nearly all the weight, its dp - delta is a small difference
-   of two sums. */
+   attend_dkv itself sums delta from p and dp. This is more accurate than out . dout: if one key has
+   nearly all the weight, its dp - delta is a small difference of two sums, and both must have been
+   rounded in the same way. */
 static bool reads_delta(const struct backward_pair *p)
 {
     return p->b.existing > ATTEND_BLOCK && p->f->c->kind != ATTEND_SIGMOID;

@@ -1,6 +1,7 @@
 /* forward_heads.c - flash forward of a pair (a sequence and a key head) with few queries and few
-   keys, one query head at a time, on plain rows (kernel/flash_head.c). If rows of values are not
-   whole vectors, they are padded and the outputs are copied. */
+   keys, one query head at a time, on plain rows (kernel/flash_head.c). If the width of values is
+   not a multiple of 16, the kernel reads padded copies of them and writes padded outputs, which are
+   copied back. */
 #include "attention/flash/forward.h"
 
 #include <string.h>

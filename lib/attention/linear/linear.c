@@ -1,5 +1,5 @@
-/* linear.c - the public functions of rapt/linear_attention.h: they convert the caller's structs,
-   check the arguments, and compute with a team of threads. Also the forward pass. */
+/* linear.c - the public functions of rapt/linear_attention.h, which convert the caller's structs,
+   check the arguments and run a team of threads, and the forward pass. */
 #include "attention/linear/linear.h"
 
 #include <limits.h>
@@ -66,7 +66,8 @@ static rapt_status check_linear_options(const rapt_linear_attention *a, rapt_mes
     return RAPT_OK;
 }
 
-/* The number of batch strides and of row strides within the arrays. */
+/* Return the number of sequences, and of rows per sequence, as the strides see them: with starts,
+   all rows form a single sequence. */
 static int batches(const rapt_linear_attention *a)
 {
     return a->starts ? 1 : a->batch;
@@ -124,8 +125,8 @@ static bool states_fit(const struct linear_problem *l)
            rapt__times(n, (size_t)l->key_heads, &n);
 }
 
-/* Returns the bytes of workspace for forward, step and, if wanted, backward, or 0 if the size or
-   that of all states overflows size_t. */
+/* Returns the bytes of workspace for forward, step and, if `backward` is true, backward. Returns 0
+   if this number or the size of all states in bytes overflows size_t. */
 static size_t count_workspace(const rapt_linear_attention *a, bool backward)
 {
     const struct linear_problem l = rapt__linear(a);
@@ -145,7 +146,9 @@ static rapt_status check_linear(const rapt_linear_attention *a, rapt_message *wh
     if (s == RAPT_OK) s = check_linear_options(a, why);
     if (s == RAPT_OK) s = check_linear_extents(a, why);
     if (s == RAPT_OK && !count_workspace(a, true))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the problem does not fit into memory");
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "the problem is too large: the number of bytes of its workspace or states overflows");
     return s;
 }
 
@@ -173,8 +176,8 @@ static rapt_status missing_linear(const char *array, rapt_message *why)
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", array);
 }
 
-/* Checks the arrays of a call. `last` is out or dout, which has this name. Arrays without rows may
-   be NULL. */
+/* Checks the arrays of a call. `last` is out or dout, and `name` is its name. Arrays without rows
+   may be NULL. */
 static rapt_status check_linear_arrays(const struct linear_call *c, const float *last,
                                        const char *name, rapt_message *why)
 {
@@ -192,7 +195,7 @@ static rapt_status check_linear_arrays(const struct linear_call *c, const float 
 
 /* ---- forward ---- */
 
-/* Writes the rows of out of a query head. */
+/* Writes the rows of `out` that belong to a query head. */
 static void store_out(const struct linear_problem *l, const struct linear_item *item, int first,
                       const struct chunk *c, float *out)
 {

@@ -1,6 +1,6 @@
-/* projection.c - multiplies rows by the weights of a score. Each element is a chain of fused
-   multiply-adds in the order of the inner index, so the bits of a row do not depend on other
-   rows. */
+/* projection.c - multiplies rows by the weights of a score. Each element of the result is a chain
+   of fused multiply-adds in the order of the inner index, so the bits of a row do not depend on
+   other rows. */
 #include "attention/score/score.h"
 
 enum {
@@ -73,8 +73,7 @@ void rapt__project_backward(const struct projection *p, const float *panels,
     rapt__kernels()->gemm(&gemm);
 }
 
-/* Adds the products of some rows of dy and x to LANES rows of dweight, starting at row `first` of a
-   head. */
+/* Adds dy' x of a block of rows to LANES rows of dweight, starting at row `first` of a head. */
 static void add_outputs(const struct projection *p, const struct score_block *b, int first)
 {
     float columns[LANES][ROWS];

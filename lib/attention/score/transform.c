@@ -1,5 +1,5 @@
-/* transform.c - turns q and k into the q' and k' of projected.h: they are projected by the score
-   and rotated by rotary positions, or used in place if neither applies. Backward turns the
+/* transform.c - turns q and k into the q' and k' of projected.h: the score projects them, rotary
+   positions rotate them, and if neither applies they are used in place. Backward turns the
    gradients of q' and k' into the gradients of q, k and the learned arrays. */
 #include "attention/score/score.h"
 
