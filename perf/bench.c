@@ -169,7 +169,10 @@ void bench_show_header(struct bench *b)
 int bench_end(const struct bench *b)
 {
     if (b->cut_short)
-        fprintf(stderr, "%s: time limit of --quick, the rest is skipped\n", b->program);
+        fprintf(
+            stderr,
+            "%s: the time limit of --quick is reached; the remaining measurements are skipped\n",
+            b->program);
     if (b->lines > 0 || b->cut_short) return 0;
     fprintf(stderr, "%s: nothing matches --only '%s'\n", b->program, b->only ? b->only : "");
     return refuse(b);

@@ -53,10 +53,11 @@ int bench_begin(struct bench *b, int argc, char **argv, const char *purpose, con
 void bench_show_header(struct bench *b);
 /* Returns the exit status: 2 if --only matched nothing. */
 int bench_end(const struct bench *b);
-/* Whether --only and the time limit of --quick allow this measurement, under either name. */
+/* Returns true if --only allows this measurement, under either name, and the time limit of --quick
+   has not been reached. */
 bool bench_wants(struct bench *b, const char *name, const char *other);
 void bench_line(struct bench *b, const struct result *r);
-/* A duration for human readers: "88.4 ns", "1.75 us", "176 ms", "2.1 s". */
+/* A duration in a form that people read: "88.4 ns", "1.75 us", "176 ms", "2.1 s". */
 struct duration {
     char text[16];
 };

@@ -98,7 +98,8 @@ json_t *bench_environment(void)
                      "variables", variables, "load", load);
 }
 
-/* An OpenBLAS older than the processor falls back to the kernels of the oldest one it knows. */
+/* Warns if OpenBLAS is older than the processor. It then uses the kernels of the oldest processor
+   that it knows, Prescott. */
 static void warn_of_openblas(void)
 {
     char openblas[128];
@@ -115,12 +116,12 @@ void bench_warn(void)
 {
     warn_of_openblas();
     for (char **at = environ; at && *at; at++)
-        if (distorts(*at)) fprintf(stderr, "warning: %s is set and may distort\n", *at);
+        if (distorts(*at)) fprintf(stderr, "warning: %s is set and may distort the results\n", *at);
     double average[1];
     if (getloadavg(average, 1) == 1 && average[0] > 0.5)
         fprintf(
             stderr,
-            "warning: other programs are running (load %.2f): all figures may be too low, and of "
-            "peak too, since the peak is that of the best moment\n",
+            "warning: other programs are running (load %.2f): all figures may be too low. So may "
+            "fractions of the peak, which is measured at the best moment\n",
             average[0]);
 }

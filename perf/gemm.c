@@ -139,8 +139,8 @@ static void measure_gemm(struct bench *b, struct job *j)
                                    .more = more});
 }
 
-/* Whether the backend computes this product: the library keeps small products, those with few rows
-   among them, from OpenBLAS. */
+/* Returns true if the backend computes this product. The library does not pass small products, such
+   as those with few rows, to OpenBLAS. */
 static bool serves(enum backend backend, const struct layer *l)
 {
     if (backend == BUILTIN || backend == BF16) return true;

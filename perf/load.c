@@ -134,7 +134,7 @@ static void measure_folder(struct bench *b)
 
 static char model_file[4096];
 
-/* Also runs if the benchmark fails. */
+/* Removes the file, even if the benchmark fails. */
 static void remove_file(void)
 {
     unlink(model_file);

@@ -27,7 +27,7 @@ void rank_job_create(struct rank_job *job, const struct ranks *world, const stru
                      int threads, const char *transport);
 void rank_job_free(struct rank_job *job);
 
-/* Ends the program unless the code is EXIT_OK: then a rank is lost. */
+/* Ends the program if the code is not EXIT_OK, which means that a rank is lost. */
 void rank_job_must(int code);
 void rank_job_meet(struct rank_job *job);
 /* Sends values[rank] of this rank to all and receives theirs. */
@@ -35,8 +35,8 @@ void rank_job_gather(struct rank_job *job, double values[RANKS]);
 /* Returns the longest time of the first `ranks` ranks, on all ranks. */
 double rank_job_longest(struct rank_job *job, int ranks, double seconds);
 
-/* Whether any number of ranks, with and without overlap, makes the same model in a step. Rank 0
-   decides for all. */
+/* Returns true if any number of ranks, with and without overlap, makes the same model in a step.
+   Rank 0 decides for all. */
 bool rank_job_same_bits(struct rank_job *job);
 /* Returns the seconds of a step of `ranks` ranks: those of the slowest. */
 double rank_job_step(struct rank_job *job, int ranks, bool waits);

@@ -1,7 +1,7 @@
 /* ranks.c - benchmark of a training step of several ranks, under mpirun: the time of 1, 2, ... of
    them, with gradients sent while the last shard is computed and with gradients that wait for it,
    sampled in turn; and the inputs for a simulation of more ranks (machines.c). Before anything is
-   timed, all of these must make the same model, bit for bit. */
+   timed, all variants must make the same model, bit for bit. */
 #define _POSIX_C_SOURCE 200809L
 #include "rank_job.h"
 

@@ -28,7 +28,8 @@ static void keep_to(const cpu_set_t *processors)
         bench_fail("cannot choose the processors of a process");
 }
 
-/* Finds the first two processors that this process may use, and the second of them by itself. */
+/* Finds the first two processors that this process may use. *second contains only the second of
+   them. */
 static void two_processors(cpu_set_t *two, cpu_set_t *second)
 {
     cpu_set_t all;

@@ -34,7 +34,8 @@ struct scene {
 };
 enum { BEGIN = 0, END = 1 };
 extern const char *const caption_words[WORDS];
-/* held_out: draws only pairs of objects that no training scene has; otherwise only other pairs. */
+/* Draws a scene. If held_out is true, its pair of objects is one that no training scene has;
+   otherwise it is another one. */
 void scene_draw(struct scene *scene, struct random *random, bool held_out);
 void scene_paint(const struct scene *scene, struct random *noise, float *patches); /* [25][PATCH] */
 int scene_object(const struct scene *scene, int x, int y); /* -1: background */
@@ -48,7 +49,8 @@ const char *scene_color(int color); /* "#D62728" */
                                           y += ffn(norm y),  logits = (norm y) W */
 enum { HEADS = 2 };
 struct captioner;
-/* normalizer: of cross-attention. Argmax is reached after `steps` steps, from softmax. */
+/* normalizer is that of cross-attention. With argmax, the model begins with a softmax, which
+   becomes an argmax within `steps` steps. */
 struct captioner *captioner_create(rapt_normalizer normalizer, int steps, int batch, uint64_t seed);
 void captioner_free(struct captioner *model);
 size_t captioner_parameters(const struct captioner *model);
@@ -97,14 +99,15 @@ struct caption_study {
 };
 /* Trains both models on the same scenes, each in a thread of its own, and measures them. */
 void caption_study_make(struct caption_study *study, const struct caption_setup *setup);
-/* True if every model of the study describes the example exactly and each color and shape word has
-   its largest weight on its object. */
+/* Returns true if every model of the study describes the example exactly and each color and shape
+   word has its largest weight on its object. */
 bool caption_is_clear(const struct caption_study *study, const struct caption_example *example);
 bool caption_is_hard(const struct caption_result *result);
-/* The claim. Soft: at least 80 % of the captions of held-out pairs are exact, and an object's
-   patches get at least twice the weight of uniform attention, both at its color word and at its
-   shape word. Hard: 70 %, twice the weight in the mean of both words, and attention to one patch
-   per head. */
+/* Returns true if the claim holds. With soft attention, at least 80 % of the captions of held-out
+   pairs must be exact, and an object's patches must get at least twice the weight of uniform
+   attention, both at its color word and at its shape word. With hard attention, 70 % must be exact,
+   the mean weight at both words must be twice that of uniform attention, and each head must attend
+   to one patch. */
 bool caption_claim(const struct caption_result *result);
 bool caption_claims(const struct caption_study *study); /* all claims */
 

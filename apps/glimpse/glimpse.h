@@ -160,7 +160,8 @@ void viewer_train(struct viewer *viewer);
 /* Runs a batch of held-out pictures; results stay in pictures and network. */
 void viewer_run(struct viewer *viewer, int batch);
 void viewer_test(struct viewer *viewer);
-bool viewer_found(const struct viewer *viewer, int picture); /* is the last glimpse at the digit? */
+bool viewer_found(const struct viewer *viewer, int picture); /* true if the last glimpse is at the
+                                                                digit */
 int viewer_prediction(const struct viewer *viewer, int picture, int glimpse); /* a digit */
 
 /* ---- whole.c: a network without attention, with one hidden layer over all pixels ---- */

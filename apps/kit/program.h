@@ -113,7 +113,8 @@ struct option_row *option_of_letter(const struct command *command, int letter); 
 char option_letter(const char *name); /* 'm' for "model", or 0 */
 bool option_given(const struct command *command, const char *name);
 struct option_row threads_row(int *threads);              /* --threads, which threads_used reads */
-bool choices_have(const char *choices, const char *text); /* is text one of "a|b|c"? */
+bool choices_have(const char *choices, const char *text); /* returns true if text is one of
+                                                             "a|b|c" */
 char *choices_text(const char *choices); /* turns "a|b|c" into "a, b, c"; the caller frees it */
 
 /* ---- help.c: text for people, at most HELP_COLUMNS columns ---- */
@@ -154,9 +155,11 @@ int file_new(const char *path);
 /* Replaces a regular file atomically. Writes into pipes, devices and standard output. */
 int file_write(const char *path, const char *bytes, size_t size);
 bool file_same(const char *a, const char *b); /* the same regular file, by device and inode */
-bool is_output(const char *path); /* is it the regular file that standard output goes to? */
-bool output_is_input(void);       /* are standard input and output the same file? */
-bool is_input(const char *path);  /* is it the regular file that standard input comes from? */
+bool is_output(const char *path); /* returns true if it is the regular file that standard output
+                                     goes to */
+bool output_is_input(void);       /* returns true if standard input and output are the same file */
+bool is_input(const char *path);  /* returns true if it is the regular file that standard input
+                                     comes from */
 /* Returns GO_ON or an exit code. No output may also be an input, and each must be writable. Only
    one option may read standard input. */
 int files_check(const struct command *command);

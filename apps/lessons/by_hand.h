@@ -34,7 +34,7 @@ struct variant {
 /* for (struct variant v = {0}; variant_is(v); v = variant_after(v)) visits all of them. */
 bool variant_is(struct variant variant);
 struct variant variant_after(struct variant variant);
-bool variant_is_hard(rapt_normalizer normalizer); /* does it select one key? */
+bool variant_is_hard(rapt_normalizer normalizer); /* returns true if it selects a single key */
 
 struct by_hand_result {
     rapt_attention problem;

@@ -64,7 +64,8 @@ static void put_alone(FILE *file, const struct node *node)
     put_row(file, &alone);
 }
 
-/* True for a name like log before an argument without parentheses, which would touch it. */
+/* Returns true for a name such as log before an argument without parentheses, which would touch
+   it. */
 static bool is_function(const struct node *node)
 {
     const struct node *space = node->next;

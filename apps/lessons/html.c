@@ -94,7 +94,7 @@ static bool is_part_of_name(char c)
     return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '^';
 }
 
-/* True if a letter with an index or exponent of one character is at `at`. */
+/* Returns true if a letter with an index or exponent of one character is at `at`. */
 static bool has_index(const char *text, const char *at)
 {
     return is_letter(at[0]) && (at == text || !is_part_of_name(at[-1])) &&

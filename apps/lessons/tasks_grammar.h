@@ -28,7 +28,7 @@ enum {
 extern const char *const grammar_words[WORDS];
 struct sentence {
     int count, word[MAX_WORDS]; /* the last word is STOP */
-    bool plural;                /* is the subject plural? */
+    bool plural;                /* true if the subject is plural */
     int subject, verb;          /* their positions */
     bool distracted; /* the noun before the verb has a different number from the subject */
     double nats;     /* negative log of its probability */

@@ -6,7 +6,7 @@ const char *const encoder_names[ENCODERS] = {"none", "once", "again"};
 const char *const reads_names[READINGS] = {"state", "past"};
 const char *const query_names[QUERIES] = {"before", "present"};
 
-/* True for scores that multiply query and key without a projection. */
+/* Returns true for scores that multiply query and key without a projection. */
 static bool needs_equal_widths(rapt_score score)
 {
     return score == RAPT_SCORE_DOT || score == RAPT_SCORE_SCALED_DOT || score == RAPT_SCORE_COSINE;

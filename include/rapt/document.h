@@ -164,9 +164,10 @@ typedef struct rapt_document_piece {
        translation needs one and the document has none; a blank between parts is removed where the
        translation needs none. */
     const char *text;
-    /* The translation of a sentence, whose own `text` may differ in white space and case. Its field
-       `sentence` counts the sentences of the document that are valid UTF-8, from 0. NULL for kept
-       pieces, for sentences that are not valid UTF-8, and if the engine gives none. */
+    /* The translation of a sentence; its `text` may differ from that of the piece in white space
+       and case. Its field `sentence` counts the sentences of the document that are valid UTF-8,
+       from 0. NULL for kept pieces, for sentences that are not valid UTF-8, and if the engine gives
+       none. */
     const rapt_translation *translation;
     int continued; /* 1 if the sentence was cut and this is not its first part */
     /* The bytes of the document that the piece was made from; the same as source, unless the format
@@ -224,8 +225,8 @@ typedef struct rapt_document_engine { /* size-first, see base.h */
    is used for the first time in the process.
 
    Returns RAPT_BAD_ARGUMENT if an option is out of range, RAPT_NO_MEMORY if an allocation fails,
-   and RAPT_BAD_FILE if ICU cannot read its data or the format does not allow the document. Pieces
-   that callback has received are then still correct. The callbacks must return. */
+   and RAPT_BAD_FILE if ICU cannot read its data or the document violates its format. Pieces that
+   callback has received are then still correct. The callbacks must return. */
 RAPT_API rapt_status rapt_document_translate(rapt_translator *translator, rapt_text document,
                                              const rapt_document_options *options,
                                              rapt_document_fn *callback, void *user,
@@ -238,7 +239,7 @@ RAPT_API rapt_status rapt_document_translate(rapt_translator *translator, rapt_t
 
    Returns RAPT_BAD_ARGUMENT if an option is out of range or engine->translate is NULL,
    RAPT_NO_MEMORY if an allocation fails, and RAPT_BAD_FILE if ICU cannot read its data or the
-   format does not allow the document. */
+   document violates its format. */
 RAPT_API rapt_status rapt_document_translate_with(
     const rapt_document_engine *engine, rapt_text document, const rapt_document_options *options,
     rapt_document_fn *callback, void *user, const rapt_allocator *allocator, rapt_message *why);

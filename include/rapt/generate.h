@@ -82,12 +82,12 @@ enum {
 };
 enum { RAPT_TERMS_MAX = 64 }; /* maximum number of terms of a source */
 
-/* Terms that targets must contain. Each is met by any one of its phrases, which are sequences of
+/* Terms that targets must contain. A term is met by any one of its phrases, which are sequences of
    tokens. A phrase occurs where its tokens are, unless a word continues across its beginning or
    end: from a token with RAPT_WORD_OPEN to one with RAPT_WORD_INSIDE. Occurrences are counted from
-   left to right. At each place, the longest phrase of a term that is not yet met counts, of several
-   that of the first term, and the next place is after it. Occurrences therefore do not overlap, and
-   a source has a term as often as its target must contain one of the phrases. */
+   left to right. At each place, the longest phrase of a term that is not yet met counts; if several
+   terms have it, it counts for the first of them. The next place is after the phrase, so
+   occurrences do not overlap. To require a phrase several times, list its term several times. */
 typedef struct rapt_terms { /* size-first, see base.h */
     size_t size;
     const int *sources; /* [B + 1] terms sources[b] to sources[b + 1] - 1 are those of source b, at
@@ -137,8 +137,8 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     rapt_stop_fn *stop;             /* ends the call early */
     void *user;                     /* passed to these three functions */
     rapt_search_rules search_rules; /* rules of the search */
-    int scored_prefix;              /* number of first tokens of the prefix that count in the length
-                                       in length_penalty with any rules */
+    int scored_prefix;              /* number of tokens at the beginning of the prefix that the
+                                       length in length_penalty includes, whatever the rules */
     /* If not NULL, limits each target to the end and the tokens that the shortlist has for its
        source. Probabilities are normalized over these tokens. The call then allocates a copy of the
        rows of the output matrix that its sources need, and computes no other logits unless `logits`
@@ -149,12 +149,12 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
        of the terms they contain, so `beams` should exceed the number of these tokens. The terms
        have to fit into the length limit, to which max_ratio adds their tokens. Logits are
        normalized as if there were no terms. Hypotheses that lack terms come after all others, and
-       they end only at a limit. A source with terms is searched by the rules of RAPT, whatever
-       search_rules says about survivors and the end of a search, and it is finished when nbest
-       hypotheses with all terms score at least as high as the best live one for which the end has
-       not been the likeliest token before it had its terms. no_repeat_ngram allows tokens of terms
-       that are missing. A source without terms is not affected. Cannot be combined with
-       temperature. */
+       they end only at a limit. For a source with terms, the rules of RAPT decide which hypotheses
+       survive, whatever search_rules says. Its search stops when nbest hypotheses with all terms
+       score at least as high as the best live one. Live hypotheses in which the end was once the
+       most likely token, although terms were missing, are left out of this comparison.
+       no_repeat_ngram allows tokens of terms that are missing. A source without terms is not
+       affected. Cannot be combined with temperature. */
     const rapt_terms *terms;
 } rapt_generate_options;
 /* Sets *options, which has `size` bytes, to greedy search with the given begin and end: 1 beam, 1

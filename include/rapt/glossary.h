@@ -13,13 +13,14 @@ extern "C" {
 
    Both may have several forms, such as singular and plural: any form of the source is looked for,
    and any form of the target will do. A form occurs at the boundaries of words, except in scripts
-   that are written without spaces. Where several occur, the longest counts, and the next is looked
-   for after it; of forms that are equal but for their case, that of the first entry counts.
+   that are written without spaces. If several forms occur at the same place, the longest counts,
+   and the next one is looked for after it. If forms differ only in case, that of the first entry
+   counts.
 
-   By default, a form is also found with a capital first letter and in capitals. Its target may then
-   begin with a capital, too, and so may that of the first word of a sentence; it may be in capitals
-   if the source is. An entry with the rule "exact" is found, and required, exactly as it is
-   written. One with the rule "nocase" is found in any case.
+   By default, a form is also found with a capital first letter and in capitals. The target may then
+   begin with a capital, too, as it may at the beginning of a sentence. If the source is in
+   capitals, the target may be, too. An entry with the rule "exact" is found, and required, exactly
+   as it is written. One with the rule "nocase" is found in any case.
 
    An entry whose target is the same as its source makes the translation keep it, as a
    do-not-translate list of a document does (rapt_document_options). The list keeps its texts

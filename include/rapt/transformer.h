@@ -100,7 +100,8 @@ RAPT_API rapt_status rapt_model_load_with(rapt_model **model, const char *path,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
 
-/* Reads all parameters. Returns RAPT_NOT_FINITE if one is infinite or NaN; *why names it. */
+/* Checks all parameters, which reads them. Returns RAPT_NOT_FINITE if one is infinite or NaN; *why
+   names it. */
 RAPT_API rapt_status rapt_model_check(const rapt_model *model, rapt_message *why);
 
 /* Loads a model as rapt_model_load_with does, from a file in memory: bytes [size], which are

@@ -64,9 +64,9 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     int max_length;              /* maximum number of target tokens, counting the end; 0 means that
                                     only max_length_factor and the model's positions limit it */
     /* Above 0, translations are sampled at this temperature instead of searched for. beams is not
-       read, and nbest translations are drawn, from the best to the worst score. Translation n of a
-       text depends only on the text, the seed, n and the text's number (see rapt_translate_call).
-       Cannot be combined with a shortlist. */
+       read. nbest translations are drawn and sorted from the best to the worst score. Translation n
+       of a text depends only on the text, the seed, n and the text's number (see
+       rapt_translate_call). Cannot be combined with a shortlist. */
     float temperature;
     int top_k;     /* as in rapt_generate_options */
     float top_p;   /* as in rapt_generate_options */
@@ -316,8 +316,8 @@ enum {
                                min_length */
     RAPT_FAULT_EMPTY = 4,   /* the translation has no tokens */
     RAPT_FAULT_REMAINS = 8, /* the second search did not find a better translation */
-    RAPT_FAULT_LOST = 16    /* the translation has an opaque part of its text less often than the
-                               text; only if rapt_translate_call.copy is set */
+    RAPT_FAULT_LOST = 16    /* an opaque part occurs less often in the translation than in its text;
+                               only if rapt_translate_call.copy is set */
 };
 
 /* A translation. Its pointers are valid during the callback. Later versions may append fields. */
@@ -422,7 +422,8 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
                                final; if translations are sampled, nbest must be 1 */
     rapt_logits_fn *logits; /* changes logits before a token is chosen */
     rapt_stop_fn *stop;     /* ends the call early */
-    uint64_t first; /* number of texts[0] for sampling, as if it were a part of a longer call */
+    uint64_t first; /* number that texts[0] has in sampling, so that a call can continue an earlier
+                       one */
     /* If nonzero, a sentence whose best translation has a fault is translated again under a
        constraint that excludes the fault: no sequence of 4 tokens occurs twice, the length limit
        for short sources applies, or there is at least one token (see also copy). The new

@@ -373,6 +373,8 @@ rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
     if (s == RAPT_OK) s = check_rotary_scaling(a, why);
     if (s == RAPT_OK) s = check_out(a, why);
     if (s == RAPT_OK && rapt__attention_workspace(a, rapt__team_size(a->threads)) == 0)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the problem does not fit into memory");
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "the problem is too large: the number of bytes of its workspace overflows");
     return s;
 }

@@ -97,9 +97,9 @@ static rapt_status lay_out_learned(const rapt_attention *a, rapt_attention_param
         size_t floats;
         if (s.rows > INT_MAX || !rapt__times((size_t)s.rows, (size_t)s.columns, &floats) ||
             floats > PTRDIFF_MAX / sizeof(float) / 2 - l->floats - LANES)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s of %lld rows does not fit into memory",
-                              rapt_attention_parameter_name((rapt_attention_parameter)i),
-                              (long long)s.rows);
+            return rapt__fail(
+                why, RAPT_BAD_ARGUMENT, "%s has %lld rows, so the size of the block overflows",
+                rapt_attention_parameter_name((rapt_attention_parameter)i), (long long)s.rows);
         l->rows[i] = (int)s.rows, l->columns[i] = (int)s.columns;
         l->offset[i] = l->floats;
         l->floats += rapt__round_up_size(floats, LANES);

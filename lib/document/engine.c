@@ -34,7 +34,7 @@ static rapt_status translate_sentences(void *user, const rapt_text *sentences, s
     return rapt_translate_many_with(e->translator, sentences, count, &call, pass_on, &to, why);
 }
 
-/* Returns the first bytes of text, as many as `max` tokens of at most 16 bytes have, without
+/* Returns the longest beginning of text that `max` tokens of at most 16 bytes could have, without
    cutting a character. */
 static rapt_text head_of(rapt_text text, size_t max)
 {

@@ -109,7 +109,8 @@ rapt_status rapt__marks_add(struct mark_list *list, const struct mark *mark);
 struct protection; /* document.h */
 struct guarding {
     const struct protection *protection;
-    const struct text_block *block; /* the block of the text; NULL: it is part of the document */
+    const struct text_block *block; /* the block of the text; NULL if the text is part of the
+                                       document */
     size_t base;                    /* place of the text in the block or document */
 };
 /* Adds guards for the protected text of a sentence, whose other marks begin at index `first`. */

@@ -113,8 +113,8 @@ static size_t beside_guard(struct sentence_splitter *s, rapt_text text, size_t c
     return (guard.begin > begin ? guard.begin : guard.end) - begin;
 }
 
-/* Returns the size of the first part of text. The loop is needed because a part by itself may have
-   more tokens than as the beginning of a longer text. */
+/* Returns the size of the first part of text. The loop is needed because a part may have more
+   tokens by itself than at the beginning of a longer text. */
 static size_t part_size(struct sentence_splitter *s, rapt_text text)
 {
     size_t size = text.size;

@@ -154,7 +154,7 @@ static int measure(struct search *s, const struct term_list *l, int source, int 
     return kept;
 }
 
-/* Divides the beam among banks 0 to l->tokens, which lack as many tokens. */
+/* Divides the beam among banks 0 to l->tokens. The candidates of bank b lack b tokens. */
 static void divide(const struct search *s, const struct term_list *l, int count)
 {
     const struct term_memory *t = &s->session->terms;
@@ -175,8 +175,8 @@ static void divide(const struct search *s, const struct term_list *l, int count)
     }
 }
 
-/* Keeps the best candidates of each bank. As without terms, an end has a place if it is among the
-   first ones of its bank, and does not take it from other candidates. */
+/* Keeps the best candidates of each bank. As in a search without terms, an end survives if it is
+   among the first candidates of its bank, but takes no place from the others. */
 static int keep_best(const struct search *s, int count)
 {
     const struct term_memory *t = &s->session->terms;
@@ -192,7 +192,7 @@ static int keep_best(const struct search *s, int count)
     return kept;
 }
 
-/* Notes for which survivors the end was refused although it was the likeliest token. */
+/* Records for which survivors the end was refused although it was the most likely token. */
 static void note_refusals(struct search *s, int source, int row, int count)
 {
     const struct search_memory *m = s->m;

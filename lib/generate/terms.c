@@ -1,7 +1,7 @@
 /* terms.c - the terms that a sequence contains and the tokens that lead to the others, by the
    definition in rapt_terms. A scan goes from left to right and takes the longest phrase at each
-   place. Its decisions are final, whatever tokens follow, where the longest phrase and its right
-   neighbor would fit. */
+   place. The decision at a place is final once the sequence has as many tokens after it as the
+   longest phrase and one more: later tokens cannot change it. */
 #include "generate/terms.h"
 
 #include <string.h>

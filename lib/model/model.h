@@ -161,7 +161,7 @@ struct block_file {
     const char *prefix; /* prefix of the tensors' names: "", "adam.m.", ... */
     float *block;
     enum value_range range;      /* the values that loading accepts; saving does not check them */
-    const struct layout *layout; /* of the block; NULL: the model's */
+    const struct layout *layout; /* of the block; NULL means that of the model */
 };
 struct block_output { /* either the file at path, or a writer */
     const char *path;

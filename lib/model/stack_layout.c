@@ -98,7 +98,7 @@ static void learning_layout(struct sublayer *u, const rapt_config *c, enum part 
     }
 }
 
-/* What a sublayer is for: to translate with caches, for results only, or for a backward pass. */
+/* The purpose of a sublayer: translation with caches, results only, or a backward pass. */
 enum use { USE_CACHED, USE_FORWARD, USE_LEARNING };
 
 static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part part, enum use use,

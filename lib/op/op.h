@@ -19,7 +19,8 @@ struct exec_context {
     struct team *team;
     const struct kernels *kernels;
     float *pack; /* [PACK_FLOATS] packed operands of matrix products, shared by the team */
-    const struct products *products; /* how products are computed; NULL: by the built-in kernels */
+    const struct products *products; /* how products are computed; NULL means by the built-in
+                                        kernels */
     const struct observer *observer; /* sees the inputs of layers; NULL if there is none */
 };
 enum { PACK_FLOATS = 1 << 19 };

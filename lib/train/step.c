@@ -14,7 +14,7 @@ struct step_work {
 
 /* Bounds the magnitudes of parameters and moments after a step, given their bounds before it and
    `largest`, a bound on the magnitude of a gradient: |m'| <= beta1 |m| + (1 - beta1) |g|, and the
-   step is at most rate |m'| / epsilon. Of adapters, no bound is known. The result is infinite
+   step is at most rate |m'| / epsilon. For adapters no bound is known. The result is infinite
    unless it proves that every result and intermediate result is finite. The factor `rounded` and
    the limit `far`, which is well below the largest float, allow for rounding. |g| <= 1e18 keeps its
    square, and therefore the second moment, finite. */

@@ -44,7 +44,8 @@ struct tuning {
     size_t moment_floats;  /* in m, and in v */
     struct trained_range *ranges; /* [range_count] the same parameters in the block */
     int range_count;
-    /* Of the matrices that have adapters: W0 in `frozen`; A, and B transposed, in `adapters`. */
+    /* The matrices that have adapters: `frozen` holds W0, and `adapters` holds A and the transpose
+       of B. */
     struct layout base, a, b;
     int *adapted;                        /* [base.count] indices of these matrices in the model */
     size_t floats;                       /* of all A and B */
@@ -55,7 +56,7 @@ struct tuning {
     int rank, side;                      /* side: the longest of these matrices */
     float scale;                         /* s; 0 if there are no adapters */
 };
-/* What one pass of Adam changes. */
+/* The arrays that one pass of Adam updates. */
 struct trained_part {
     float *p, *g, *m, *v; /* [floats] */
     size_t floats;

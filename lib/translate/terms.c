@@ -88,9 +88,8 @@ rapt_status rapt__batch_terms(struct window *w, const struct sentence *s)
 
 /* ---- the translator ---- */
 
-/* Returns true if a byte, of which the rest of the character is missing, is within a word: the rest
-   of a character, or the first byte of one from U+00C0 to U+07FF, most of which are
-   letters. */
+/* Returns true if a single byte of a character counts as part of a word: a continuation byte, or
+   the first byte of a character from U+00C0 to U+07FF, most of which are letters. */
 static bool is_part_of_word(unsigned char byte)
 {
     return rapt__utf8_continues(byte) || (byte >= 0xC3 && byte <= 0xDF);

@@ -201,7 +201,7 @@ def main():
     if options.svg and rows:
         draw(options.svg, rows, about)
     if options.cut_short:
-        print("time limit of --quick, the rest is skipped", file=sys.stderr)
+        print("the time limit of --quick is reached; the remaining measurements are skipped", file=sys.stderr)
     if not rows:
         print("nothing was compared", file=sys.stderr)
     return 0 if all(row["equal"] for row in rows) else 1

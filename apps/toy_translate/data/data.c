@@ -94,8 +94,9 @@ static int hold_out(struct data *data, size_t max)
 {
     const struct part *train = &data->train;
     if (train->count < 2)
-        return failed("%s: one pair is not enough for training and validation",
-                      train->inputs->side[0].name);
+        return failed(
+            "%s: one pair is not enough: add pairs, or give validation pairs with --valid",
+            train->inputs->side[0].name);
     size_t count = train->count / 100;
     if (count > max) count = max;
     split_choose(data, count > 0 ? count : 1);

@@ -54,7 +54,8 @@ struct learner {
     struct progress progress;
     struct history history;
     double start;   /* when this run began */
-    double clock;   /* elapsed time that all ranks agreed on before the step; < 0: read the clock */
+    double clock;   /* elapsed time that all ranks agreed on before the step; a negative value means
+                       to read the clock */
     double before;  /* seconds of earlier runs */
     double written; /* when the checkpoint was last written */
     double validation_seconds; /* duration of the last validation */

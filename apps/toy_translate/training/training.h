@@ -30,7 +30,8 @@ enum variant_part { VARIANT_MODEL, VARIANT_ATTENTION };
 int variant_rows(struct variant *variant, enum variant_part part,
                  struct option_row rows[VARIANT_ROWS]);
 void variant_apply(const struct variant *variant, rapt_config *config);
-bool is_variant(const char *option); /* is "self-radius" one of these options? */
+bool is_variant(const char *option); /* returns true if a name such as "self-radius" is one of these
+                                        options */
 /* Returns the options that --resume must repeat. The caller frees them. */
 char *variant_text(const rapt_config *config);
 json_t *variant_describe(const rapt_config *config); /* NULL: out of memory */

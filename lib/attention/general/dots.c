@@ -4,8 +4,8 @@
 
 enum { CHAIN = 32 }; /* elements per chain */
 
-/* The products to[i][s] = (factor a[i]).key s for all rows i and for keys [first, end), which fill
-   whole panels. */
+/* Describes the products to[i][s] = (factor a[i]).key s for all rows i and for keys [first, end),
+   which fill whole panels. */
 struct dots {
     const float *a, *panels; /* panels: [keys / 16][width][16] */
     ptrdiff_t a_row, to_row;

@@ -155,7 +155,7 @@ static void from_next_state(const struct linear_problem *l, const float *state,
     memset(b->pairs, 0, sizeof *b->pairs * CHUNK_ROWS * CHUNK_ROWS);
 }
 
-/* dweights = x u' up to the diagonal. */
+/* Computes dweights = x u' up to the diagonal. */
 static void times_u(const struct linear_problem *l, const float *x, struct backward_memory *b)
 {
     rapt__multiply_scores(l, b->chunk.rows, l->values, x, l->value_ld, b->u_panels, b->dweights);
@@ -237,7 +237,7 @@ static void solve_transposed(const struct linear_problem *l, struct backward_mem
     }
 }
 
-/* The delta rule: du, the gradient of u, becomes that of x. */
+/* Turns du from the gradient of u into that of x, as the delta rule requires. */
 static void delta_backward(const struct linear_problem *l, const struct linear_item *item,
                            float *dbeta, int first, struct backward_memory *b)
 {

@@ -10,7 +10,8 @@
        out = s exp(G) Q S + P U            P = s D Q K' up to the diagonal
        S becomes exp(G[last]) S + (exp(G[last] - G) K)' U
 
-   All exponents are differences that decays make negative, and no decay is divided by another. */
+   No exponent is above 0, because each is a sum of logarithms of decays, and no decay is divided by
+   another. */
 #ifndef RAPT_LIB_ATTENTION_LINEAR_H
 #define RAPT_LIB_ATTENTION_LINEAR_H
 
@@ -53,7 +54,7 @@ static inline ptrdiff_t rapt__linear_at(const rapt_stride *s, const struct linea
 {
     return item->batch * s->batch + item->head * s->head + (item->first + row) * s->row;
 }
-/* Returns the number of floats of a state, and where that of an item begins. */
+/* Return the number of floats of a state, and the offset of the state of an item. */
 size_t rapt__linear_state_size(const struct linear_problem *l);
 static inline size_t rapt__linear_state_at(const struct linear_problem *l,
                                            const struct linear_item *item)
@@ -61,7 +62,7 @@ static inline size_t rapt__linear_state_at(const struct linear_problem *l,
     return ((size_t)item->sequence * (size_t)l->key_heads + (size_t)item->head) *
            rapt__linear_state_size(l);
 }
-/* Replaces a row by its features. */
+/* Replaces a row with its features. */
 void rapt__linear_features(const struct linear_problem *l, float *x, int n);
 
 /* Copies the rows of a chunk, or those of a state, and pads them with 0 to `to_ld` floats. */
