@@ -26,7 +26,7 @@ struct extra {
     const char *name;
     float cap;
     bool bias, slopes, table, allowed;
-    int group; /* query heads that share keys and values; 0: none */
+    int group; /* query heads that share keys and values; 0 means none */
     int width; /* 0: WIDTH; at most WIDTH */
     bool rotary;
     rapt_rotary_scaling scaling;

@@ -20,7 +20,7 @@ struct bench {
     rapt_precision precision; /* --precision; RAPT_PRECISION_STORED if it was not given */
     bool quick, json;         /* --quick, --json */
     bool check;               /* --check: one call on tiny shapes; the figures are meaningless */
-    double enough;            /* seconds of samples per measurement; 0: the default */
+    double enough;            /* seconds of samples per measurement; 0 means the default */
     double start;             /* bench_now() at the start of the program */
     int lines;                /* number of results so far */
     bool cut_short;           /* --quick ran out of time */
@@ -41,7 +41,7 @@ struct result {
     struct timing time;
     double operations; /* floating-point operations of one call; a fused multiply-add counts as
                           two */
-    double peak;       /* peak of `operations` in 10^9 per second; 0: bench_peak(threads) */
+    double peak;       /* peak of `operations` in 10^9 per second; 0 means bench_peak(threads) */
     json_t *more;      /* an object with more keys, or NULL */
 };
 

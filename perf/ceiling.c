@@ -51,10 +51,11 @@ static const struct int8_loop *const int8_loops[] = {
 };
 
 struct trial {
-    const struct loop *loop;      /* NULL: runs */
-    const struct int8_loop *int8; /* this one */
+    const struct loop *loop;      /* the loop to run; NULL if int8 is */
+    const struct int8_loop *int8; /* the loop of bytes to run */
     long rounds;
-    const float *data; /* NULL: runs fma; else reads `count` floats, divided among the threads */
+    const float *data; /* NULL means to run fma; otherwise reads `count` floats, divided among the
+                          threads */
     size_t count;
     int size;                /* size of the team */
     double seconds;          /* the fastest sample */

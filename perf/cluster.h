@@ -15,11 +15,11 @@ struct cluster {
     double latency, message, bandwidth;
     double copying; /* 0 .. 1: the part of a transfer that takes the processor, so that nothing can
                        be computed meanwhile */
-    int cores;      /* cores of the one machine that all ranks share; 0: each has a machine of its
-                       own */
+    int cores;      /* cores of the one machine that all ranks share; 0 means that each has a
+                       machine of its own */
     int together;   /* on that machine: up to how many concurrent ranks the following are known */
     double shard_of[CLUSTER_SHARED], step_of[CLUSTER_SHARED]; /* [n - 1] while n ranks compute */
-    double bandwidth_of[CLUSTER_SHARED]; /* [n - 1] while n ranks send to all; 0: not known */
+    double bandwidth_of[CLUSTER_SHARED]; /* [n - 1] while n ranks send to all; 0 if not known */
 };
 
 enum cluster_term {

@@ -29,7 +29,7 @@ struct prediction {
 /* Lines of perf_ranks. */
 struct source {
     const char *path;  /* "-" for standard input */
-    const char *model; /* read only lines of this model; NULL: all */
+    const char *model; /* read only lines of this model; NULL means all */
     double copying;    /* as in struct cluster, for the measured ranks; negative: all of a
                           transfer */
     bool json;

@@ -11,7 +11,7 @@ const char *const rank_input_names[INPUTS] = {
 
 struct finals {
     size_t floats; /* floats that became final last */
-    double first;  /* time when the first became final; 0: none yet */
+    double first;  /* time when the first became final; 0 if none is */
 };
 
 static void note_final(void *user, const rapt_subtree *tree, size_t from, size_t until)

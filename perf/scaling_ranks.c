@@ -18,7 +18,7 @@ static const struct {
 } transports[] = {{"shared memory", "--mca pml ob1 --mca btl ^tcp"},
                   {"TCP", "--mca pml ob1 --mca btl self,tcp --mca btl_tcp_if_include lo"}};
 
-/* Times of one model by one transport; 0: not measured; [1]: without overlap. */
+/* Times of one model by one transport; 0 if not measured; [1]: without overlap. */
 struct steps {
     double seconds[SCALING_RANKS + 1][2];
     char model[32];

@@ -22,7 +22,7 @@
 struct shape {
     const char *label;
     int beam, batch;
-    float temperature; /* 0: greedy, or beam search */
+    float temperature; /* 0 means greedy, or beam search */
 };
 
 static const struct shape shapes[] = {
@@ -36,7 +36,7 @@ struct subject {
     rapt_translator *translator;
     const rapt_model *model;
     rapt_config c;
-    int32_t begin, end, source_end; /* source_end -1: none */
+    int32_t begin, end, source_end; /* source_end -1 means none */
 };
 
 struct job {

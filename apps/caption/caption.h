@@ -30,7 +30,7 @@ struct scene {
     int above;                /* the first object is above the second; otherwise left of it */
     int words[MAX_WORDS];     /* including the end, then 0 */
     int count;                /* words before the end */
-    int named[MAX_WORDS];     /* the object whose color or shape the word names; -1: none */
+    int named[MAX_WORDS];     /* the object whose color or shape the word names; -1 means none */
 };
 enum { BEGIN = 0, END = 1 };
 extern const char *const caption_words[WORDS];
@@ -38,7 +38,7 @@ extern const char *const caption_words[WORDS];
    otherwise it is another one. */
 void scene_draw(struct scene *scene, struct random *random, bool held_out);
 void scene_paint(const struct scene *scene, struct random *noise, float *patches); /* [25][PATCH] */
-int scene_object(const struct scene *scene, int x, int y); /* -1: background */
+int scene_object(const struct scene *scene, int x, int y); /* -1 means background */
 bool scene_covers(const struct scene *scene, int object,
                   int patch);       /* covers at least a tenth of the patch */
 const char *scene_color(int color); /* "#D62728" */
@@ -67,7 +67,7 @@ void captioner_describe(struct captioner *model, const float *patches, int count
 struct caption_setup {
     rapt_normalizer normalizer; /* of hard attention; softmax: no hard model */
     int steps, batch, tests;
-    int threads; /* 0: one per processor */
+    int threads; /* 0 means one per processor */
     uint64_t seed;
     bool quiet;
 };
@@ -92,7 +92,7 @@ struct caption_example {
 };
 enum { EXAMPLES = 3, CANDIDATES = 64 };
 struct caption_study {
-    int kinds; /* 1: only soft attention */
+    int kinds; /* 1 means only soft attention */
     struct caption_result results[KINDS];
     struct caption_example examples[CANDIDATES]; /* the first EXAMPLES are those of the figure */
     double seconds;
@@ -118,7 +118,7 @@ void caption_print(const struct caption_study *study);
 void caption_print_json(const struct caption_study *study);
 enum { CAPTION_SIZE = SIZE * 3, CAPTION_GAP = 14, CAPTION_HEAD = 34 };
 /* Draws the picture with sides of that many pixels. weights [PATCHES]: the opacity of each patch,
-   relative to the largest weight; NULL: opaque. */
+   relative to the largest weight; NULL means opaque. */
 void caption_draw_scene(struct svg *svg, const struct scene *scene, double x, double y,
                         double pixel, const float *weights);
 /* Draws a copy for each word, CAPTION_SIZE wide and shaded by its weights, with the word above it,

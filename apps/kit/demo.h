@@ -7,7 +7,7 @@
 
 struct demo_options {
     bool quick, json;
-    int threads; /* 0: as threads_used decides */
+    int threads; /* 0 means as many as threads_used chooses */
     uint64_t seed;
     const char *svg; /* a file, or NULL */
 };

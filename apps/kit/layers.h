@@ -29,7 +29,7 @@ void params_free(struct params *params);
    full. */
 float *params_take(struct params *params, size_t count, float **gradient);
 /* One step of Adam (Kingma and Ba 2015, algorithm 1; beta 0.9 and 0.98, epsilon 1e-9). The gradient
-   is multiplied by `scale`, then clipped to the norm `max_norm` (0: not clipped), and cleared
+   is multiplied by `scale`, then clipped to the norm `max_norm` (0 means no clipping), and cleared
    afterwards. Returns the norm before clipping. */
 double params_step(struct params *params, float rate, float scale, float max_norm);
 /* Returns the factor of the learning rate at step / steps: linear warm-up from `start` with this

@@ -108,8 +108,8 @@ void command_visit(int (*run)(int argc, char **argv), const char *name, command_
                    void *user);
 
 /* ---- table.c: the table of a command's options ---- */
-struct option_row *option_find(const struct command *command, const char *name); /* NULL: none */
-struct option_row *option_of_letter(const struct command *command, int letter);  /* NULL: none */
+struct option_row *option_find(const struct command *command, const char *name); /* or NULL */
+struct option_row *option_of_letter(const struct command *command, int letter);  /* or NULL */
 char option_letter(const char *name); /* 'm' for "model", or 0 */
 bool option_given(const struct command *command, const char *name);
 struct option_row threads_row(int *threads);              /* --threads, which threads_used reads */
@@ -177,7 +177,7 @@ struct spool {
     int output; /* duplicate of standard output */
 };
 int spool_begin(struct spool *spool);
-int spool_end(struct spool *spool, const char *path); /* NULL: discard */
+int spool_end(struct spool *spool, const char *path); /* NULL means to discard it */
 /* Writes all of a temporary file to the file at `path`, which it replaces atomically. */
 int spool_save(FILE *file, const char *path);
 

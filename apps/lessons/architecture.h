@@ -34,7 +34,8 @@ struct block_numbers {
 };
 struct architecture {
     const char *file, *title, *formula, *description; /* name of the file: "simple" */
-    const char *note;                                 /* what the numbers are; NULL: as usual */
+    const char *note;                                 /* what the numbers are; NULL means the
+                                                         usual */
     enum encoding encoding;
     unsigned added; /* PART_*: what is new in the lesson; all else is faint */
     bool given;     /* the weights are given, so that nothing asks for them */

@@ -6,7 +6,7 @@
 #include "small.h"
 #include <stdbool.h>
 
-struct chase { /* a sentence as indices of words; -1: no such word */
+struct chase { /* a sentence as indices of words; -1 if there is no such word */
     int subject, verb, object, where;
     bool negated, today;
 };

@@ -10,7 +10,7 @@ struct node {
     const char *text; /* [size], of the first five kinds */
     size_t size;
     struct node *parts[2];    /* contents; both are used by fractions and columns */
-    struct node *sub, *super; /* NULL: none */
+    struct node *sub, *super; /* NULL means none */
     struct node *next;
 };
 /* The text must live as long as the tree. */

@@ -11,7 +11,8 @@
 
 struct learner_setup {
     rapt_config config;
-    int steps, batch; /* training steps (0: the caller sets each rate), sequences per step */
+    int steps, batch; /* training steps (0 means that the caller sets each rate), sequences per
+                         step */
     int source_rows, target_ids; /* limits of one sequence; target_ids includes begin and end */
     float rate; /* peak; the rate grows from 0 over a tenth of the steps and then falls to 0, both
                    linearly */
@@ -53,7 +54,7 @@ const float *learner_classify(struct learner *learner); /* returns the logits */
 struct learner_search {
     int begin, end;
     const rapt_tokens *prefix; /* or NULL */
-    float temperature;         /* 0: greedy */
+    float temperature;         /* 0 means greedy */
     uint64_t seed;             /* of draws */
 };
 /* out [sequences][target_ids], counts [sequences]. alignments may be NULL; otherwise the batch has
@@ -65,7 +66,7 @@ void learner_generate(struct learner *learner, int begin, int end, const rapt_to
                       int32_t *out, int *counts, float *alignments);
 /* Returns the logits after each id of the batch's targets, including the last one. */
 const float *learner_decode(struct learner *learner);
-/* Reads weights after learner_decode or learner_classify. layer or head -1: the mean. */
+/* Reads weights after learner_decode or learner_classify. layer or head -1 means the mean. */
 void learner_weights(struct learner *learner, rapt_weights which, int layer, int head,
                      float *weights);
 /* Appends a claim about what the model learned. The same measure of a model with the same initial

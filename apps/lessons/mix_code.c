@@ -113,7 +113,7 @@ static double coder_learn(struct coder *c, struct random *random, float rate)
 }
 
 /* Returns the root mean square distance from the nearest picture of a disk, divided by that of the
-   disk from black. 0: it is such a picture; 1: as far from one as black. */
+   disk from black. 0 means that it is such a picture, and 1 that it is as far from one as black. */
 static double distance_from_pictures(const float *pixels)
 {
     enum { TRIES = 29 };

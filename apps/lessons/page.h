@@ -24,7 +24,7 @@ struct block {
     char **row_names;       /* map: [rows] */
     char **column_names;    /* map: [columns] */
     float *weights;         /* map: [rows][columns] */
-    int lit;                /* map: the row that matters, counted from 1; 0: all do */
+    int lit;                /* map: the row that matters, counted from 1; 0 if all do */
     enum map_slider slider; /* map: what a reader can divide the scores by */
     double *sizes;          /* map with BY_SIZE: [rows], n */
     char *model;            /* map: JSON of the model that made it, or NULL */

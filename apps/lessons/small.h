@@ -32,10 +32,10 @@ void small_translate(struct learner *learner, const struct ids_pair *pairs, int 
 /* Draws `count` pairs; returns the share that is translated exactly. */
 double small_exact(struct learner *learner, int count, small_draw_fn *draw, const void *user,
                    struct random random);
-/* Attention weights of a layer and head (-1: the mean) for a given target. Encoder: [source +
+/* Attention weights of a layer and head (-1 means the mean) for a given target. Encoder: [source +
    end][source + end]; decoder: [begin + target][begin + target]; cross: [begin + target][source +
-   end]. The row of a decoder's token is that of the step that reads it and predicts the next one.
-   */
+   end]. The row of a decoder's token is that of the step that reads it and predicts the next
+   one. */
 void small_weights(struct learner *learner, const struct ids_pair *pair, rapt_weights which,
                    int layer, int head, float *weights);
 

@@ -16,7 +16,7 @@ struct study_plan { /* how a model was made, and what is known of it */
     bool recurrent;
     struct recurrent_config config;        /* if recurrent */
     struct transformer_config transformer; /* if not */
-    int untrained;                         /* index of its twin; 0: not made yet */
+    int untrained;                         /* index of its twin; 0 if not made yet */
     bool twin;                             /* it is one, and stays untrained */
     int measured;                          /* number of qualities that are known */
     struct study_quality known[STUDY_KNOWN];

@@ -33,7 +33,7 @@ static const char *const shapes[SHAPES] = {"######...##...##...######", "..#....
 
 struct scene {
     int patch[2], color[2], shape[2]; /* of the objects, in the order of the caption */
-    int count, word[MAX], of[MAX];    /* of: the object that a word describes; -1: none */
+    int count, word[MAX], of[MAX];    /* of: the object that a word describes; -1 means none */
     float pixels[PATCHES][VALUES];
 };
 struct caption {

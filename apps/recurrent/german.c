@@ -60,7 +60,7 @@ static void german_translate(const struct language *language, struct sentence *s
 
 /* Positions of the English words of a phrase. */
 struct positions {
-    int article, adjective, noun; /* -1: no such word */
+    int article, adjective, noun; /* -1 if there is no such word */
 };
 
 static struct positions say_phrase(const struct language *language, struct sentence *sentence,

@@ -18,8 +18,8 @@ struct vocabulary {
 struct words {
     int count, tokens[MAX_TARGET];
 };
-/* The source words of a target word: `sure`, which it translates (-1: no single one), and the range
-   first .. last of all words that it depends on. */
+/* The source words of a target word: `sure`, which it translates (-1 if there is no single one),
+   and the range first .. last of all words that it depends on. */
 struct link {
     int sure, first, last;
 };
@@ -42,7 +42,7 @@ void vocabulary_add(struct vocabulary *vocabulary, const char *phrase);
 void words_append(const struct vocabulary *vocabulary, struct words *words, const char *phrase);
 
 /* ---- french.c: agreement, reordering and phrases ---- */
-struct clause { /* rows of the tables in french.c; -1: none */
+struct clause { /* rows of the tables in french.c; -1 means none */
     int link, subject, subject_adjective, verb, negated, object, object_adjective;
 };
 void french_create(struct language *language);
@@ -50,7 +50,7 @@ void french_append(const struct language *language, struct sentence *sentence,
                    const struct clause *clause); /* appends one */
 
 /* ---- german.c: negation and the place of the verb ---- */
-struct german_phrase { /* rows of the tables in german.c; adjective -1: none */
+struct german_phrase { /* rows of the tables in german.c; adjective -1 means none */
     int the, adjective, noun;
 };
 struct german_clause {
@@ -173,7 +173,7 @@ void recurrent_influence(struct recurrent *model, const struct sentence *sentenc
 /* READS_PAST: the weights of each word and the end (rows) on the states so far (columns: the
    initial state and the one after each word): [words + 1][words + 1], 0 above the diagonal. */
 void recurrent_past(struct recurrent *model, const struct sentence *sentence, float *weights);
-struct seen { /* attention of each word of a translation and of its end; NULL: not wanted */
+struct seen { /* attention of each word of a translation and of its end; NULL if not wanted */
     float *weights, *scores; /* [count][MAX_TARGET][source words + 1]; scores: before the
                                 normalizer, only with softmax */
 };
@@ -185,10 +185,10 @@ void recurrent_translate(struct recurrent *model, const struct sentence *sentenc
 struct transformer_config {
     int width, layers, words, batch;
     uint64_t seed;
-    rapt_position position;      /* 0: sinusoids */
-    rapt_rotary rotary;          /* 0: none; these two are as in rapt_config */
-    rapt_relative_bias relative; /* 0: none */
-    float window;                /* radius of self-attention (local-m); 0: global */
+    rapt_position position;      /* 0 means sinusoids */
+    rapt_rotary rotary;          /* 0 means none; these two are as in rapt_config */
+    rapt_relative_bias relative; /* 0 means none */
+    float window;                /* radius of self-attention (local-m); 0 means global */
     rapt_score cross;            /* score of cross-attention */
     bool probed;                 /* transformer_influence will be called */
 };

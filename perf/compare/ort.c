@@ -77,7 +77,7 @@ static OrtValue *tensor(float *data, const int64_t *size, int dimensions)
     return value;
 }
 
-/* Binds an array, which remains the caller's; name NULL: the output. */
+/* Binds an array, which remains the caller's; name NULL means the output. */
 EXPORT void ort_bind(struct work *w, const char *name, float *data, const int64_t *size,
                      int dimensions);
 void ort_bind(struct work *w, const char *name, float *data, const int64_t *size, int dimensions)

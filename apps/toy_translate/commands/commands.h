@@ -58,7 +58,7 @@ void words_fold(const struct words *source, const struct words *target, const fl
 /* ---- unseen.c: words that training did not see ---- */
 struct unseen {
     const rapt_translator *translator;
-    const char *list; /* of seen.c, or NULL: words are guessed */
+    const char *list; /* of seen.c; NULL means that words are guessed */
     char *updated;    /* the list, if an earlier version made it */
     char **words;     /* [count], all different */
     size_t count, more;
@@ -104,10 +104,11 @@ struct search {
     const char *model;
     int beam, nbest, batch_tokens, threads, min_length, max_length, no_repeat_ngram, top_k;
     double length_penalty;
-    double temperature, top_p; /* 0: search, and sample from all tokens */
+    double temperature, top_p; /* 0 means to search, and sample from all tokens */
     uint64_t seed;
-    double max_length_factor;                              /* 0: that of the model or its project */
-    const char *like, *preprocess, *shortlist, *precision; /* NULL: not given */
+    double max_length_factor;                              /* 0 means that of the model or its
+                                                              project */
+    const char *like, *preprocess, *shortlist, *precision; /* NULL if not given */
     const char *source_language, *target_language;         /* likewise */
 };
 enum { SEARCH_ROWS = 16 };
@@ -120,8 +121,8 @@ void search_report(const struct search *search, const rapt_translator *translato
 
 /* ---- encoding.c: texts that an encoder turns into vectors or scores ---- */
 struct encoding {
-    const char *model, *pooling, *normalize, *precision, *output, *query; /* NULL: not given */
-    int max_tokens, batch_tokens, threads, top; /* 0: as the model says; all */
+    const char *model, *pooling, *normalize, *precision, *output, *query; /* NULL if not given */
+    int max_tokens, batch_tokens, threads, top; /* 0 means as the model says; all */
     bool json, npy;
     rapt_encoder *encoder;
     size_t width; /* numbers of a vector */
@@ -152,7 +153,7 @@ struct score {
     long long sums[SCORE_COUNTS]; /* over sentences */
     long long *counts;            /* [sentences][SCORE_COUNTS] */
     long long target_tokens;
-    double seconds; /* 0: nothing was translated */
+    double seconds; /* 0 if nothing was translated */
     struct raw raw; /* the sources that were translated */
 };
 double score_bleu(const long long *sums); /* cased; sums: [SCORE_COUNTS] */
@@ -188,10 +189,11 @@ void noise_free(struct noise_scores *scores);
 
 /* ---- attention.c ---- */
 struct attention_choice {
-    const char *sentence, *target; /* target: a given translation; NULL: the model's own */
-    const char *model;             /* its path, for messages; NULL: one of this program's own */
+    const char *sentence, *target; /* target: a given translation; NULL means the model's own */
+    const char *model;             /* its path, for messages; NULL means one of this program's
+                                      own */
     rapt_weights which;            /* RAPT_WEIGHTS_ENCODER is 0 */
-    int layer, head;               /* from 0, or -1: the mean over all */
+    int layer, head;               /* from 0; -1 means the mean over all */
     int heads;                     /* the mean over this many heads from `head` on; 0: 1 */
     bool quiet;                    /* no message about unseen words */
 };

@@ -11,7 +11,7 @@
 
 struct conversion {
     const char *path, *out, *to, *precision;
-    const char *calibration, *shortlist; /* files; NULL: not given */
+    const char *calibration, *shortlist; /* files; NULL if not given */
     const char *source_language, *target_language;
     int threads;
     bool force, gzip;

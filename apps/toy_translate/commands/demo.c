@@ -56,7 +56,7 @@ struct demo {
     struct pairs heldout;
     rapt_translator *translator;
     struct score score;
-    int lock;                 /* of training/lock.c; -1: none */
+    int lock;                 /* of training/lock.c; -1 means none */
     long long steps;          /* that were made */
     char *folder, *temporary; /* folder and path of the model unless it is kept */
     double start;

@@ -21,7 +21,7 @@ static const char examples_text[] =
     "  toy_translate shortlist -m m.safetensors --data train.tsv --output lex.bin\n"
     "  toy_translate translate -m m.safetensors --shortlist lex.bin input.txt";
 
-struct cell { /* of a hash table with linear probing; weight 0: free */
+struct cell { /* of a hash table with linear probing; a weight of 0 means that the slot is free */
     int32_t source, target;
     double weight;
 };

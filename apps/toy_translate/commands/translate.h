@@ -37,14 +37,14 @@ struct job {
     const char *glossary_file;    /* NULL if none */
     rapt_glossary *glossary;
     size_t terms, terms_met; /* of the glossary, in all translations */
-    int max_length;          /* 0: not given */
+    int max_length;          /* 0 if not given */
     const char *model;
     struct prefixes prefixes;
     struct quality quality;
     struct raw raw;
     int nbest;                      /* translations of a sentence that are printed */
     const char *name, *placeholder; /* of the input; for lines without a translation */
-    const char *output;             /* NULL: standard output */
+    const char *output;             /* NULL means standard output */
     bool complete;                  /* all lines have been answered */
     size_t first;                   /* the number of the window's first sentence, from 0 */
     bool wrong;                     /* a line could not be translated */

@@ -116,7 +116,7 @@ struct tense {
     bool deniable;
 };
 struct clause_rule {
-    unsigned frames, times; /* 0: the default */
+    unsigned frames, times; /* 0 means the default */
     int adverb, front, denied;
     bool known, unfilled;
     const struct word *subject, *object; /* question words, or NULL */
@@ -164,7 +164,7 @@ struct clause {
 uint64_t corpus_random(uint64_t *state);
 
 /* Derives a sentence. Returns false at a dead end, if the length is wrong, or if the English
-   sentence is not `wanted` (NULL: any). */
+   sentence is not `wanted` (NULL means any). */
 bool corpus_sentence(const corpus_grammar *grammar, uint64_t *state, const char *wanted,
                      char source[CORPUS_TEXT], char target[CORPUS_TEXT]);
 

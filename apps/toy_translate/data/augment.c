@@ -10,7 +10,7 @@
 struct augmented {
     struct noise noise;
     uint64_t seed;
-    int epoch;                           /* 0: none has begun, and no example is noisy */
+    int epoch;                           /* 0 if none has begun, and no example is noisy */
     const struct alignments *alignments; /* or NULL */
     uint32_t *counts[2];                 /* [examples] tokens of the examples without noise */
     int32_t *ids[2];                     /* [max_tokens] the tokens of one example */

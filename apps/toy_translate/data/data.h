@@ -132,7 +132,7 @@ struct data {
     bool separate;         /* valid has files of its own */
     uint64_t hash;         /* of all pairs of both */
     struct pairs *sample;  /* evenly spaced training pairs, or NULL */
-    size_t sample_spacing; /* 1: the sample is all of them */
+    size_t sample_spacing; /* 1 means that the sample is all of them */
 };
 enum { SAMPLE_BYTES = 1 << 26 }; /* a sample is at most this and one pair */
 /* Reads the files once. Without files of its own, valid takes pairs of train (split.c): one in a
@@ -172,7 +172,7 @@ void vocabulary_free(struct vocabulary *vocabulary);
 /* ---- seen.c: the source words of the training pairs ---- */
 #define WORDS_KEY "toy_translate.words" /* in a model's metadata */
 struct seen {
-    char **slots; /* [capacity] a power of two; NULL: free */
+    char **slots; /* [capacity] a power of two; NULL if free */
     size_t capacity, count, bytes;
     char *text; /* [text_capacity] the sentence last added */
     size_t text_capacity;
@@ -223,7 +223,7 @@ char *noisy_reserve(struct noisy_pair *pair, int side, size_t more);
 /* Appends a pair, with a blank between the sentences in scripts that need one. */
 void noisy_append(struct noisy_pair *pair, rapt_text source, rapt_text target);
 /* Adds the kinds of noise, except NOISE_CONCAT, which noisy_append makes. words: the numbers, from
-   0, of a source word and of its translation, which tags enclose; NULL: they enclose the
+   0, of a source word and of its translation, which tags enclose; NULL means that they enclose the
    sentence */
 void noise_add(struct noisy_pair *pair, unsigned kinds, const size_t words[2],
                struct random *random);
@@ -252,8 +252,9 @@ struct examples {
     struct frames frames;
     size_t max_tokens;         /* pairs with a longer side are skipped, with a message */
     size_t max_ids;            /* token ids to hold in memory */
-    int threads;               /* that make the index; 0: one */
-    const struct ranks *ranks; /* that each make a part of the index; NULL: only this process */
+    int threads;               /* that make the index; 0 means one */
+    const struct ranks *ranks; /* that each make a part of the index; NULL means only this
+                                  process */
     /* The index: */
     size_t count;
     uint64_t *where[2];        /* [count] offsets in the files; where[0] of a held one: in ids */
@@ -264,7 +265,7 @@ struct examples {
     size_t ids_count, ids_capacity;
     struct pair_reader reader;   /* reads the other examples */
     size_t own;                  /* pairs that this rank tokenized for the index */
-    struct augmented *augmented; /* NULL: the examples are as they are in the files */
+    struct augmented *augmented; /* NULL means that the examples are as they are in the files */
 };
 /* All ranks call this together. Fails if the pairs have changed since the part was surveyed. seen:
    NULL, or gets the source words (on rank 0, those of all ranks) */
@@ -336,7 +337,8 @@ void alignments_free(struct alignments *alignments);
    examples, or NULL; they must remain valid. */
 void examples_augment(struct examples *examples, const struct noise *noise, uint64_t seed,
                       const struct alignments *alignments);
-/* Begins an epoch, from 1: sets the lengths of the examples. Does nothing without noise. */
+/* Begins an epoch, counted from 1, and sets the lengths of the examples. Does nothing without
+   noise. */
 int examples_epoch(struct examples *examples, int epoch);
 /* Returns true if an example gets noise in this epoch. */
 bool examples_noisy(const struct examples *examples, size_t index);

@@ -8,7 +8,8 @@
 /* ---- encode.c ---- */
 struct ids {
     int32_t *ids;
-    size_t *ends; /* where each token ends in the text, without begin and end; NULL: many pairs */
+    size_t *ends; /* where each token ends in the text, without begin and end; NULL means many
+                     pairs */
     size_t count, capacity;
 };
 struct encoded { /* {0} before the first use */
@@ -44,7 +45,7 @@ struct share { /* what a rank has made of its segments */
     uint64_t count;        /* pairs */
     uint64_t ids, max_ids; /* token ids held, and the most that may be */
     struct skipped_pairs skipped;
-    uint64_t words; /* bytes of the list of seen words; 0: too many */
+    uint64_t words; /* bytes of the list of seen words; 0 if there are too many */
 };
 /* Joins the indices of all ranks: on return, examples and *share are those of all ranks, in order,
    and `seen`, if not NULL, has the words of all on rank 0. Returns the code of a rank that

@@ -30,7 +30,7 @@ struct progress {
 /* ---- memory.c: the bytes that a run will need ---- */
 struct memory {
     size_t model, gradients, optimizer, activations, averages, index, batches, messages;
-    size_t available; /* 0: unknown */
+    size_t available; /* 0 if unknown */
 };
 struct learner;
 /* Fails if a run needs more than --memory-limit, and warns if the machine has less. *max_ids: how
@@ -48,7 +48,7 @@ struct learner {
     struct batches batches, valid_batches;
     rapt_model *model;
     rapt_trainer *trainer;
-    uint8_t *tuning; /* how each parameter is trained; NULL: in full */
+    uint8_t *tuning; /* how each parameter is trained; NULL means in full */
     struct average average;
     struct state state;
     struct progress progress;
@@ -110,7 +110,7 @@ int step_make(struct learner *learner, rapt_status *status, rapt_report *report,
 /* ---- rate.c ---- */
 double share_done(const struct learner *learner);  /* 0 .. 1; 0 if the run is unlimited */
 bool quantized_now(const struct learner *learner); /* with --quantize-aware only */
-double time_left(const struct learner *learner);   /* seconds; -1: unknown */
+double time_left(const struct learner *learner);   /* seconds; -1 if unknown */
 double rate_now(const struct learner *learner);
 
 /* ---- state.c ---- */

@@ -15,7 +15,7 @@
 #define TRAINING_KEY "toy_translate.training"
 
 /* ---- variant.c: options for the fields of a model's configuration ---- */
-struct variant_value { /* of an option; 0: not given */
+struct variant_value { /* of an option; 0 if not given */
     const char *word;
     int integer;
     double real;
@@ -34,7 +34,7 @@ bool is_variant(const char *option); /* returns true if a name such as "self-rad
                                         options */
 /* Returns the options that --resume must repeat. The caller frees them. */
 char *variant_text(const rapt_config *config);
-json_t *variant_describe(const rapt_config *config); /* NULL: out of memory */
+json_t *variant_describe(const rapt_config *config); /* NULL if out of memory */
 
 /* ---- hard.c: options for training hard attention ---- */
 struct hard {
@@ -52,19 +52,19 @@ char *hard_text(const struct hard *hard); /* as variant_text */
 /* ---- learn.c: the training loop of train and demo ---- */
 struct recipe {
     bool tuned;       /* continue from another model, also in a run that is resumed */
-    const char *from; /* that model; NULL: none, or the path is unknown in a resumed run */
-    /* Languages, for models that translate between many; NULL: none. */
+    const char *from; /* that model; NULL means none, or the path is unknown in a resumed run */
+    /* Languages, for models that translate between many; NULL means none. */
     const char *source_language, *target_language;
     const char *freeze; /* patterns of the names of parameters, separated by commas, or NULL */
-    int lora;           /* rank of adapters; 0: none */
-    double lora_alpha;  /* 0: the rank */
+    int lora;           /* rank of adapters; 0 means none */
+    double lora_alpha;  /* 0 means the rank */
     const char *preset; /* "tiny", "small" or "base" */
-    int layers, width, heads, ffn_width; /* 0: the preset's */
+    int layers, width, heads, ffn_width; /* 0 means the preset's */
     struct variant variant;
     int vocab;                        /* tokens */
-    const char *sentencepiece;        /* a file with the vocabulary; NULL: learn it */
-    const char *sentencepiece_target; /* a file for the target side; NULL: the same */
-    const char *project;              /* must be able to hold the model; NULL: none */
+    const char *sentencepiece;        /* a file with the vocabulary; NULL means to learn it */
+    const char *sentencepiece_target; /* a file for the target side; NULL means the same */
+    const char *project;              /* must be able to hold the model; NULL means none */
     bool exact_vocab;                 /* fail if the data support fewer tokens */
     bool separate;                    /* one vocabulary per side */
     double dropout, smoothing, rate;
@@ -72,22 +72,22 @@ struct recipe {
     struct noise noise;   /* that training pairs get */
     const char *guided;   /* a file with word alignments of the training pairs, or NULL */
     double guided_weight; /* of their loss */
-    int guided_layer;     /* of the decoder, from 1; 0: the last */
+    int guided_layer;     /* of the decoder, from 1; 0 means the last */
     int warmup;
     const char *schedule;            /* "inverse-sqrt", "linear" or "constant" */
-    int batch_tokens, epochs, steps; /* 0: unlimited */
-    double minutes;                  /* 0: unlimited */
+    int batch_tokens, epochs, steps; /* 0 means unlimited */
+    double minutes;                  /* 0 means unlimited */
     int average, patience;
-    int valid_steps; /* validate every valid_steps steps too; 0: only after each epoch */
-    double enough;   /* stop when the validation loss is below this a second time; 0: never */
+    int valid_steps; /* validate every valid_steps steps too; 0 means only after each epoch */
+    double enough;   /* stop when the validation loss is below this a second time; 0 means never */
     uint64_t seed;
-    int shards;            /* per step; 0: compute the batch as a whole */
-    struct ranks *ranks;   /* that train together; NULL: only this process */
-    const char *products;  /* "builtin", "openblas" or "auto"; NULL: the library's default */
-    const char *precision; /* of products, "f32" or "bf16"; NULL: f32 */
+    int shards;            /* per step; 0 means to compute the batch as a whole */
+    struct ranks *ranks;   /* that train together; NULL means only this process */
+    const char *products;  /* "builtin", "openblas" or "auto"; NULL means the library's default */
+    const char *precision; /* of products, "f32" or "bf16"; NULL means f32 */
     double quantize_aware; /* share of the run, at its end, that computes in 8 bits */
     int threads;
-    double memory_limit; /* MB; 0: unlimited */
+    double memory_limit; /* MB; 0 means unlimited */
     const char *out;
     const char *command; /* metadata of the checkpoint under COMMAND_KEY, or NULL */
     bool resume, checkpoint, keep_checkpoint, curve, json, force;
