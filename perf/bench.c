@@ -37,7 +37,7 @@ static bool is_translate(const struct bench *b)
     return strcmp(b->program, "perf_translate") == 0;
 }
 
-/* Whether the program can measure a model of the user. */
+/* Returns true if the program can measure a model that the user gives. */
 static bool takes_model(const struct bench *b)
 {
     return is_translate(b) || strcmp(b->program, "perf_load") == 0;

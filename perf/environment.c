@@ -106,10 +106,10 @@ static void warn_of_openblas(void)
     const char *core = rapt_isa_used() == RAPT_ISA_AVX512 ? "SkylakeX" : "Haswell";
     describe_openblas(openblas, sizeof openblas);
     if (strstr(openblas, "core Prescott") && rapt_isa_used() != RAPT_ISA_SCALAR)
-        fprintf(
-            stderr,
-            "warning: OpenBLAS does not know this processor and is slow: OPENBLAS_CORETYPE=%s\n",
-            core);
+        fprintf(stderr,
+                "warning: OpenBLAS does not know this processor and is slow; set "
+                "OPENBLAS_CORETYPE=%s\n",
+                core);
 }
 
 void bench_warn(void)

@@ -116,8 +116,8 @@ static int read_lines(struct prediction *p, const struct source *from, FILE *fil
     }
     free(text);
     if (is_usable(&p->here)) return EXIT_OK;
-    return failed("%s: no good line rank_inputs%s%s", from->path, from->model != NULL ? " of " : "",
-                  from->model != NULL ? from->model : "");
+    return failed("%s: no valid line of rank_inputs%s%s", from->path,
+                  from->model != NULL ? " of " : "", from->model != NULL ? from->model : "");
 }
 
 int machines_read(struct prediction *p, const struct source *from)

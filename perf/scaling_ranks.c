@@ -87,7 +87,7 @@ static bool run(const struct bench *b, const char *folder, int ranks, int transp
 int scaling_ranks(struct bench *b, const char *folder, int ranks)
 {
     if (!with_mpi) {
-        fprintf(stderr, "%s: --ranks: built without MPI\n", b->program);
+        fprintf(stderr, "%s: --ranks needs a build with MPI\n", b->program);
         return EXIT_FAILED;
     }
     b->header = "model   \ttransport     \tranks\t    median\t without overlap\t   ratio\tspeed-up"

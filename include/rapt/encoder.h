@@ -86,8 +86,9 @@ RAPT_API rapt_status rapt_encoder_embed(rapt_encoder *encoder, const rapt_text *
    token have type 1. If a pair is too long, the longer text is truncated, and once both are equally
    long, both are.
 
-   Returns RAPT_BAD_ARGUMENT if the model has no output matrix or no pooling, so that it does not
-   compute one row of logits per text. Other errors are the same as for rapt_encoder_embed. */
+   Returns RAPT_BAD_ARGUMENT if the model does not compute one row of logits per text, because it
+   has a decoder, no output matrix or no pooling. Other errors are the same as for
+   rapt_encoder_embed. */
 RAPT_API rapt_status rapt_encoder_classify(rapt_encoder *encoder, const rapt_text *texts,
                                            const rapt_text *seconds, size_t count, float *logits,
                                            rapt_message *why);

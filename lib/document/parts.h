@@ -38,7 +38,7 @@ struct document {
     struct buffer held;     /* texts of the window's sentences, without line breaks and markup */
     struct mark_list marks; /* marks of the window's sentences */
     struct buffer clean;    /* one translation: first without line breaks, then with its marks */
-    struct elsewhere entry; /* the entry that is being written, if it is given */
+    struct elsewhere entry; /* the entry that is being written, if entry.given is set */
     size_t copied;          /* end of the part of entry.original that has been written */
     struct opaque *opaque;  /* receives the guards of the window's sentences; may be NULL */
 };

@@ -123,7 +123,7 @@ static rapt_status decompress(struct decompression *d, rapt_message *why)
     }
     ZSTD_freeDCtx(context);
     if (!status && d->frame_left > 0)
-        return rapt__fail(why, RAPT_BAD_FILE, "%s: the zstd file is cut off",
+        return rapt__fail(why, RAPT_BAD_FILE, "%s: the zstd file is truncated",
                           d->source->label.text);
     return status;
 }

@@ -356,9 +356,10 @@ rapt_status rapt_encoder_classify(rapt_encoder *e, const rapt_text *texts, const
                                    : "logits");
     const rapt_config *c = &e->model->config;
     if (c->kind != RAPT_KIND_ENCODER_ONLY || !c->pooling || !c->target_vocab)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the model does not give one answer per text: %s",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "the model does not compute one row of logits per text: %s",
                           c->kind != RAPT_KIND_ENCODER_ONLY ? "it has a decoder"
-                          : c->target_vocab                 ? "it gives one per token"
+                          : c->target_vocab                 ? "it computes one per token"
                                                             : "it has no output matrix");
     const struct wanted w = {true, logits, (size_t)c->target_vocab};
     rapt_status status = rapt__texts_check("texts", texts, count, why);

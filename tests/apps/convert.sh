@@ -160,9 +160,9 @@ says 'tokens: 3 of 3 tokens are not in its vocabulary, so the translation is arb
 says 'such as "▁The ▁house", which spm_encode gives; or copy its SentencePiece models into the folder'
 printf 'red old new\tneu alt\n' >pairs.raw
 code 0 "$program" evaluate --model tokens --data pairs.raw >got
-says 'tokens: 3 of 3 tokens are not in its vocabulary, so the scores mean nothing'
+says 'tokens: 3 of 3 tokens are not in its vocabulary, so the scores are meaningless'
 code 0 "$program" score --model tokens --data pairs.raw >got
-says 'tokens: 2 of 2 tokens are not in its vocabulary, so the scores mean nothing'
+says 'tokens: 2 of 2 tokens are not in its vocabulary, so the scores are meaningless'
 echo "▁red ▁old ▁new" >raw
 printf '▁red ▁old ▁new\t▁neu ▁alt\n' >pairs.raw
 code 0 "$program" translate --lines --model tokens raw >got

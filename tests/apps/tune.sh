@@ -61,7 +61,7 @@ for how in "" "--freeze encoder.*,*embedding*" "--lora 4 --lora-alpha 8" "--lora
     code 0 "$program" train $options $how --threads 2 --force --out parts --steps 11
     mv base hidden # a resumed run does not need the opened model
     code 0 "$program" train --resume --out parts --steps 30 --threads 1
-    says "the model before is missing"
+    says "the original model is missing"
     mv hidden base
     check "$how: the same model after an interruption" cmp whole parts
     check "$how: the same checkpoint" cmp whole.checkpoint parts.checkpoint

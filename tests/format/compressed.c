@@ -200,7 +200,7 @@ static void test_damaged_zstd(void **state)
     refuse_sizes(*state, &zstd);
     put_frame(&b, text, sizeof text, sizeof text);
     for (size_t cut = 4; cut < b.size; cut++)
-        refuse_file(*state, &(struct bytes){b.data, cut}, "the zstd file is cut off");
+        refuse_file(*state, &(struct bytes){b.data, cut}, "the zstd file is truncated");
     put_bytes(&b, "more", 4);
     refuse_file(*state, &b, "the zstd file is damaged");
     b.size = 0;

@@ -97,8 +97,8 @@ static int check_out(const char *path, const char *out)
     char *inside = xasprintf("%s/%s", out, slash != NULL ? slash + 1 : path);
     int code = EXIT_OK;
     if (strcmp(out, "-") == 0)
-        code = usage_error("convert: --out -: a model cannot be written to standard output; give a "
-                           "name, or ./- for one that is called so");
+        code = usage_error("convert: --out -: a model cannot be written to standard output; give "
+                           "its name, or ./- for a file of that name");
     else if (same_path(path, out) || same_path(path, inside))
         code = usage_error("convert: --out %s is the same file as --model %s", out, path);
     free(inside);

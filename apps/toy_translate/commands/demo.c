@@ -38,7 +38,7 @@ static const char purpose[] =
     "translates held-out sentences, and prints the cross-attention weights of one of them. This "
     "takes about a minute on two cores. Training ends when the validation loss has been below "
     "--enough twice, or after --steps steps; the clock has no influence, so the result is the same "
-    "on every machine. Progress shows perplexities per target token: ppl that of the training "
+    "on every machine. Progress shows perplexities per target token: ppl is that of the training "
     "pairs, smoothed over the last steps, and valid that of 100 validation pairs.\n\n"
     "--json prints {\"exact\", \"heldout\", \"train_pairs\", \"steps\", \"seconds\", \"threads\"}, "
     "where exact is the percentage of held-out sentences whose translation equals that of the "

@@ -140,7 +140,7 @@ static void report_faults(const struct job *job)
 {
     if (job->mended == 0) return;
     print_message("%s: %zu of %zu translations repeated themselves or had a wrong length, and were "
-                  "searched for again; %zu of them still do",
+                  "searched for again; %zu of them still have that fault",
                   job->name, job->mended, (size_t)job->first, job->faulty);
 }
 

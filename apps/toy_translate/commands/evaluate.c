@@ -230,7 +230,7 @@ static int score_model(struct evaluation *e, const char *model, const char *outp
     if (code == EXIT_OK) code = score_pairs(score, translator, &e->pairs, file);
     if (code == EXIT_OK)
         raw_report(&score->raw, rapt_translator_source(translator), model,
-                   "the scores mean nothing");
+                   "the scores are meaningless");
     bool whole = file == NULL || !ferror(file);
     if (file != NULL) whole = fclose(file) == 0 && whole;
     if (code == EXIT_OK && !whole) code = failed("%s: out of memory", output);

@@ -114,7 +114,7 @@ static int score_files(struct job *job, const struct search *search, struct pair
         code = failed("%s", why.text);
     if (code == EXIT_OK)
         raw_report(&job->raw, rapt_translator_target(job->translator), search->model,
-                   "the scores mean nothing");
+                   "the scores are meaningless");
     if (code == EXIT_OK) skip_to(job, pairs->lines + 1);
     if (code == EXIT_OK) code = finish_output();
     if (code == EXIT_OK && job->tokens > 0)

@@ -116,7 +116,7 @@ static int add_tuning(struct training *t, struct option_row *rows, int count)
         {"from", OPTION_INPUT, &r->from, "MODEL", "continue from this model: a file of toy_translate, or a model of another project", 0, 0, 0},
         {"freeze", OPTION_TEXT, &r->freeze, "PATTERN[,PATTERN]", "keep the parameters with these names, such as encoder.* or *embedding*", 0, 0, 0},
         {"lora", OPTION_INTEGER, &r->lora, "RANK", "train only adapters of this rank for the matrices of layers (LoRA)", 1, 65536, 0},
-        {"lora-alpha", OPTION_REAL, &r->lora_alpha, "X", "adapters count X / RANK times [RANK]", 0, 1e6, 0},
+        {"lora-alpha", OPTION_REAL, &r->lora_alpha, "X", "multiply adapters by X / RANK [RANK]", 0, 1e6, 0},
         source_language_row(&r->source_language),
         target_language_row(&r->target_language),
     };
@@ -145,7 +145,7 @@ static int add_training(struct training *t, struct option_row *rows, int count)
         {"guided-alignment-weight", OPTION_REAL, &r->guided_weight, "X", "weight of the alignment loss", 0, 1e6, 0},
         {"guided-alignment-layer", OPTION_INTEGER, &r->guided_layer, "N", "decoder layer whose first head is trained on alignments, from 1 [the last]", 1, 64, 0},
         {"augment", OPTION_TEXT, &t->augment, "KINDS",
-         "give shares of the training pairs noise, other ones in each epoch: caps, title, typos, tags, no-end-punctuation, concat or all, with or without a rate, such as caps=.1,typos", 0, 0, 0},
+         "add noise to shares of the training pairs, to different pairs in each epoch: caps, title, typos, tags, no-end-punctuation, concat or all, with or without a rate, such as caps=.1,typos", 0, 0, 0},
         {"batch-tokens", OPTION_INTEGER, &r->batch_tokens, "N", "maximum tokens per batch on either side; the default is reduced for small data", 16, 1 << 24, 0},
         {"shards", OPTION_INTEGER, &r->shards, "N", "compute a step in N parts, a power of two; takes less memory, and gives the same bits on any number of machines [8 under mpirun]", 1, 1024, 0},
         {"average", OPTION_INTEGER, &r->average, "N", "also validate the mean parameters of the last N epochs; 1: off", 1, 1000, 0},

@@ -108,7 +108,7 @@ static void report_scores(const struct recipe *recipe, const struct score *befor
                      after->sentences, how, score_bleu(before->sums), score_bleu(after->sums),
                      score_chrf(before->sums), score_chrf(after->sums));
     else
-        print_report("%zu validation pairs%s: BLEU %.1f, chrF %.1f; the model before is missing",
+        print_report("%zu validation pairs%s: BLEU %.1f, chrF %.1f; the original model is missing",
                      after->sentences, how, score_bleu(after->sums), score_chrf(after->sums));
 }
 
