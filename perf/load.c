@@ -2,7 +2,7 @@
    memory; packed, which is mapped; and packed but read. The file is in the cache of the system, as
    it is after the first time. A base model with random weights and no tokenizer is written to
    TMPDIR, or /tmp, and removed. With --model, opening a folder of Hugging Face is compared with
-   reading its model.safetensors into new memory, by turns. */
+   reading its model.safetensors into new memory; the two alternate. */
 #define _GNU_SOURCE /* mkstemp */
 #include "bench.h"
 
@@ -104,7 +104,7 @@ static double import_once(const char *folder)
     return seconds;
 }
 
-/* Measures both by turns, so that what else the machine does affects both. */
+/* Measures both in turn, so that other activity on the machine affects both. */
 static void measure_folder(struct bench *b)
 {
     static const char *const names[] = {"read", "open"};

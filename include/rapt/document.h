@@ -69,10 +69,11 @@ typedef enum rapt_document_format {
    no such format. The name belongs to the library. Formats are numbered from 0 without gaps. */
 RAPT_API const char *rapt_document_format_name(int format);
 
-/* Which sentences a model reads in normal case, as it has seen few others. All letters but the
-   first become small ones, except the English word I; terms of a glossary are written as the
-   glossary does. The case of the sentence is then restored in the translation. Protected text and
-   elements that are kept do not change, and neither do sentences that would become too long.
+/* Selects sentences that the model reads in normal case, because it has seen few sentences in
+   capitals or in title case. All letters but the first become small ones, except the English word
+   I; terms of a glossary are written as the glossary does. The case of the sentence is then
+   restored in the translation. Protected text and elements that are kept do not change, and neither
+   do sentences that would become too long.
 
    A sentence, or a part of one that was cut, is in capitals if at least 9 of 10 letters are
    capitals and white space separates at least two words, one of which has 4 letters or more;

@@ -102,7 +102,8 @@ struct recasing {
     const rapt_glossary *glossary; /* its terms are written as in the glossary; may be NULL */
 };
 struct recasing rapt__recasing(const rapt_document_options *options);
-/* Returns the case of a sentence, as far as it is to be changed. Guards are not looked at. */
+/* Returns the case of a sentence if the sentence is to be written in normal case, otherwise
+   CASE_USUAL. Guards are ignored. */
 enum letter_case rapt__case_find(const struct recasing *how, rapt_text text,
                                  const struct mark *marks, size_t count);
 /* A sentence in normal case. */

@@ -41,7 +41,7 @@ rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_m
 rapt_status rapt__disk_open_inflated(struct disk_source *source, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
 void rapt__disk_close(struct disk_source *source);
-/* Writes a file compressed with gzip. The result does not depend on the time, but it does on the
+/* Writes a file compressed with gzip. The result does not depend on the time, but depends on the
    version of zlib. Returns RAPT_BAD_ARGUMENT if the library was built without zlib, in which case
    rapt__gzip_writes returns false. Defined in deflate.c. */
 rapt_status rapt__gzip_write(const char *from, const char *to, const rapt_allocator *allocator,

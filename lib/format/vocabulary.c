@@ -258,9 +258,9 @@ static rapt_status bad_token(const struct vocabulary_reading *r, const struct vo
                       rapt__shown(word->token).text, (unsigned long long)word->id, what);
 }
 
-/* Takes the token of *word, which is that of the word before it, away from the higher number.
-   Returns RAPT_BAD_FILE unless it is an extra id of T5: CTranslate2's converter gives the rows of a
-   T5's table that have no token the names of extra ids again. */
+/* Resolves a token that occurs twice, in *word and in the word before it: only the lower number
+   keeps it. Returns RAPT_BAD_FILE unless the token is an extra id of T5. CTranslate2's converter
+   uses the names of extra ids a second time, for rows of T5's table that have no token. */
 static rapt_status drop_repeated(const struct vocabulary_reading *r, struct vocabulary_word *word)
 {
     static const char extra[] = "<extra_id_";

@@ -85,8 +85,8 @@ static rapt_status check_package(struct import *i)
                *type = rapt__import_setting(&s, "type");
     if (prefix && strlen(prefix) >= sizeof i->first_token)
         status = rapt__import_bad(i,
-                                  "metadata.json: target_prefix is %.60s...; it must have less "
-                                  "than %d bytes",
+                                  "metadata.json: target_prefix is %.60s...; it must have "
+                                  "fewer than %d bytes",
                                   prefix, (int)sizeof i->first_token);
     else if (type && strcmp(type, "translate") != 0)
         status = rapt__import_bad(i, "metadata.json: type is %.60s, not translate", type);
@@ -102,12 +102,13 @@ static rapt_status enter_package(struct import *i)
         !rapt__import_has(i, "metadata.json"))
         return RAPT_OK;
     if (!rapt__import_has(i, "sentencepiece.model"))
-        return rapt__import_bad(i,
-                                "the package has no sentencepiece.model%s; other tokenizers of "
-                                "Argos are not supported",
-                                rapt__import_has(i, "bpe.model")
-                                    ? " but bpe.model, byte pairs of words that Moses tokenizes"
-                                    : "");
+        return rapt__import_bad(
+            i,
+            "the package has no sentencepiece.model%s; other tokenizers of "
+            "Argos are not supported",
+            rapt__import_has(i, "bpe.model")
+                ? " (it has bpe.model, byte pairs of words that Moses tokenizes)"
+                : "");
     rapt_status status = check_package(i);
     const size_t size = strlen(i->folder);
     if (!status && size + sizeof "model/" > sizeof i->folder)

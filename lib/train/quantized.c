@@ -1,5 +1,5 @@
 /* quantized.c - training for inference in 8 bits (Jacob et al. 2018, section 3). The forward pass
-   is that of the model in RAPT_PRECISION_INT8, so it has its bits: before each batch, the
+   is that of the model in RAPT_PRECISION_INT8 and gives the same bits: before each batch, the
    parameters are quantized into a second model. Rounding is treated as if it had the derivative 1
    (the straight-through estimator, Bengio et al. 2013). A product y = x^ W^' of rounded factors
    thus has the gradients

@@ -90,7 +90,7 @@ static void test_refused(void **state)
         package, "metadata.json",
         "{\"target_prefix\": \"0123456789012345678901234567890123456789012345678901234567890123"
         "\"}");
-    folder_refused(package, "it must have less than 64 bytes");
+    folder_refused(package, "it must have fewer than 64 bytes");
     folder_text(package, "metadata.json", "{\"type\": \"sbd\", \"target_prefix\": \"\"}");
     folder_refused(package, "type is sbd, not translate");
     folder_text(package, "metadata.json", "[");
@@ -99,7 +99,7 @@ static void test_refused(void **state)
     assert_int_equal(unlink(path), 0);
     folder_refused(package, "the package has no sentencepiece.model; other tokenizers");
     folder_text(package, "bpe.model", "#version: 0.2\n");
-    folder_refused(package, "the package has no sentencepiece.model but bpe.model");
+    folder_refused(package, "the package has no sentencepiece.model (it has bpe.model");
     snprintf(path, sizeof path, "%s/bpe.model", package);
     assert_int_equal(unlink(path), 0);
     folder_text(package, "x.argosmodel", "PK\003\004 and more of a zip file");

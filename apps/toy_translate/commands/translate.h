@@ -18,7 +18,7 @@ struct prefixes {
     rapt_text texts[WINDOW]; /* of the window */
 };
 
-/* What --quality writes: an object for each sentence. */
+/* The output of --quality, an object for each sentence. */
 struct quality {
     const char *name;     /* of the file, or NULL without --quality */
     FILE *file;           /* temporary; NULL if it is not open */
