@@ -25,8 +25,8 @@ typedef int rapt_token_fn(void *user, int source, int32_t id, float log_probabil
 /* May change logits [vocab], from which the next token of a hypothesis is chosen. source is the
    index of its source, and ids [count] are the tokens of the hypothesis so far, including the
    prefix. -INFINITY forbids a token. If a logit is NaN or +INFINITY, the source gets an arbitrary
-   sequence with a score of NaN, or no sequence. Suppressed tokens, min_length and no_repeat_ngram
-   are applied after the callback. */
+   sequence with a score of NaN, or no sequence. repetition_penalty, suppressed tokens, min_length
+   and no_repeat_ngram are applied after the callback. */
 typedef void rapt_logits_fn(void *user, int source, const int32_t *ids, int count, float *logits,
                             int vocab);
 
@@ -62,6 +62,14 @@ typedef int rapt_stop_fn(void *user);
    MARIAN and HF normalize probabilities over all tokens, before any are suppressed or forbidden.
    The other rules normalize over the remaining tokens. rapt_generate_outputs describes how ties are
    broken.
+
+   repetition_penalty changes logits before they are normalized, as in CTranslate2. HF differs in
+   two ways, as transformers does: in beam search the penalty changes log-probabilities, which then
+   no longer sum to 1, and `begin` counts as a token of the sequence.
+
+   coverage_penalty is that of CTranslate2. The other projects have none; with their rules, only the
+   scores of finished hypotheses contain it, so that HF compares them with live ones as if those
+   covered the whole source. CT2 does not stop early with it, even without length_penalty.
 
    Sources: marian-dev 1.12 (beam_search.cpp, history.h), transformers 4.50 to 5.24
    (generation/utils.py, early_stopping False; earlier versions compare with the best candidate of
@@ -156,6 +164,25 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
        no_repeat_ngram allows tokens of terms that are missing. A source without terms is not
        affected. Cannot be combined with temperature. */
     const rapt_terms *terms;
+    /* Penalty r for tokens that a sequence, including its prefix, already contains: their logits x
+       become x / r if x > 0, and otherwise x * r. Above 1 it discourages repetitions. 0 and 1 mean
+       no penalty. N. S. Keskar et al., CTRL (2019, arXiv 1909.05858) divide negative logits, too,
+       which would make their tokens likelier; this is what transformers and CTranslate2 compute.
+       See rapt_search_rules. */
+    float repetition_penalty;
+    /* Weight b, 0 or more, of a penalty for tokens of the source that a translation does not attend
+       to (Y. Wu et al., Google's Neural Machine Translation System, 2016, arXiv 1609.08144):
+
+           score = sum of log-probabilities / length^length_penalty + b * sum of log min(c, 1)
+
+       over all tokens of the source, where c is the attention that a token gets, as in
+       rapt_generate_outputs.alignments, summed over the tokens of the target, including its prefix
+       and its end. c is taken as at least FLT_MIN; CTranslate2 leaves out tokens with c = 0.
+       Requires limits.alignments. */
+    float coverage_penalty;
+    /* If not NULL, sequences of one or more tokens that targets never contain: the last token is
+       forbidden after the others. The tokens of a prefix count as others. */
+    const rapt_tokens *suppressed_sequences;
 } rapt_generate_options;
 /* Sets *options, which has `size` bytes, to greedy search with the given begin and end: 1 beam, 1
    sequence per source, and all other fields 0. */
@@ -213,8 +240,8 @@ RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *sou
    target b start at [target->starts[b] + b] and finish with its end; if end is -1, they start at
    [target->starts[b]]. sums receives [batch] totals. Either array may be NULL. Each value is the
    token's logit minus the log of the sum of the exponentials of all logits, as rapt_decode gives
-   them. rapt_generate reports the same value if no token is suppressed or forbidden. The bits are
-   the same in any batch and for any limits.
+   them. rapt_generate reports the same value if no token is suppressed, forbidden or penalized. The
+   bits are the same in any batch and for any limits.
 
    A target including its end may be as long as rapt_generate allows max_length to be. After this
    call, rapt_encode must be called before rapt_decode.

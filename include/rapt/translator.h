@@ -79,13 +79,22 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
        sentences are not affected. The glossary is not copied. It must be valid during every call
        that uses it. Cannot be combined with temperature. */
     const rapt_glossary *glossary;
+    float repetition_penalty; /* as in rapt_generate_options */
+    float coverage_penalty;   /* as in rapt_generate_options */
+    /* [suppressed_text_count] words and phrases that translations never contain, each with 1 to 255
+       bytes of UTF-8. Each stands for the sequences of tokens as which it is written after a blank,
+       after punctuation and at the beginning of a text, in this case of letters, and also as the
+       beginning of a longer word. A model that is kept from them may spell a word in another way.
+       The texts are not copied. They must be valid during every call that uses them. */
+    const rapt_text *suppressed_texts;
+    size_t suppressed_text_count; /* length of suppressed_texts */
 } rapt_translator_options;
 
 /* Sets *options, which has `size` bytes, to the settings with which the model's original project
-   would decode. beams, length_penalty, min_length and no_repeat_ngram come from the metadata
-   keys "rapt.beams", "rapt.length_penalty", "rapt.min_length" and "rapt.no_repeat_ngram", under
-   which rapt_model_import stores the settings of a folder. All other options become 0. If model is
-   NULL, all options become 0. */
+   would decode. beams, length_penalty, min_length, no_repeat_ngram and repetition_penalty come from
+   the metadata keys "rapt.beams", "rapt.length_penalty", "rapt.min_length", "rapt.no_repeat_ngram"
+   and "rapt.repetition_penalty", under which rapt_model_import stores the settings of a folder. All
+   other options become 0. If model is NULL, all options become 0. */
 RAPT_API void rapt_translator_options_default(rapt_translator_options *options, size_t size,
                                               const rapt_model *model);
 
@@ -115,9 +124,9 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
 
    Settings for decoding, in decoder.yml, generation_config.json or config.json, become metadata:
    "rapt.beams", "rapt.length_penalty", "rapt.max_length", "rapt.min_length",
-   "rapt.no_repeat_ngram", "rapt.max_length_factor", "rapt.suppressed", and "rapt.first_token", with
-   which every translation begins. "rapt.ignored_settings" lists the settings that would change
-   translations but are not supported.
+   "rapt.no_repeat_ngram", "rapt.repetition_penalty", "rapt.max_length_factor", "rapt.suppressed",
+   and "rapt.first_token", with which every translation begins. "rapt.ignored_settings" lists the
+   settings that would change translations but are not supported.
 
    If a file of CTranslate2, Marian or Firefox stores the matrices of its layers as 8-bit integers,
    the model has RAPT_PRECISION_INT8 and the same integers. In RAPT_PRECISION_F32, which

@@ -9,6 +9,8 @@
 #include "generate/search.h"
 #include "generate/session.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 struct readout {
@@ -203,19 +205,43 @@ void rapt__record_parents(struct search *s, int source)
            s->m->parents + first, (size_t)s->stride * sizeof *s->record->parents);
 }
 
-void rapt__record_trace(const struct search *s, int slot, int count, bool ended, float *alignment)
+/* Returns the row of a slot at a position. */
+static const float *row_at(const struct search *s, int slot, int position)
 {
     const rapt_session *session = s->session;
-    const struct alignment_record *record = s->record;
-    int source = slot / s->stride;
-    size_t keys = (size_t)session->source_length[slot], targets = (size_t)session->targets;
-    size_t first = (size_t)s->stride * (size_t)session->source_starts[source];
+    const size_t first = (size_t)s->stride * (size_t)session->source_starts[slot / s->stride];
+    return s->record->rows + (size_t)position * position_floats(session) + first +
+           (size_t)(slot % s->stride) * (size_t)session->source_length[slot];
+}
+
+/* Returns the slot that a slot continued when it got the token before a position. */
+static int parent_of(const struct search *s, int slot, int position)
+{
+    return s->record->parents[(size_t)position * (size_t)s->session->targets + (size_t)slot];
+}
+
+void rapt__record_trace(const struct search *s, int slot, int count, bool ended, float *alignment)
+{
+    size_t keys = (size_t)s->session->source_length[slot];
     if (!ended) memset(alignment + (size_t)count * keys, 0, keys * sizeof *alignment);
     for (int step = count; step >= 0; step--) {
-        const float *row = record->rows + (size_t)step * position_floats(session) + first +
-                           (size_t)(slot % s->stride) * keys;
         if (ended || step < count)
-            memcpy(alignment + (size_t)step * keys, row, keys * sizeof *alignment);
-        if (step > 0) slot = record->parents[(size_t)step * targets + (size_t)slot];
+            memcpy(alignment + (size_t)step * keys, row_at(s, slot, step),
+                   keys * sizeof *alignment);
+        if (step > 0) slot = parent_of(s, slot, step);
     }
+}
+
+double rapt__record_coverage(const struct search *s, int slot, int count, bool ended)
+{
+    double sum = 0;
+    for (int key = 0; key < s->session->source_length[slot]; key++) {
+        double covered = 0;
+        for (int step = count, at = slot; step >= 0; step--) {
+            if (ended || step < count) covered += (double)row_at(s, at, step)[key];
+            if (step > 0) at = parent_of(s, at, step);
+        }
+        if (!(covered >= 1)) sum += rapt__log(fmax(covered, (double)FLT_MIN));
+    }
+    return sum;
 }

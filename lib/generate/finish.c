@@ -11,6 +11,13 @@ static double score_of(const struct search *s, double sum, int n)
     return sum / rapt__pow(n, (double)s->options->length_penalty);
 }
 
+/* Returns what coverage_penalty adds to the score of a hypothesis that finishes in slot `own`. */
+static double coverage_of(const struct search *s, int own, int count, bool ended)
+{
+    const double weight = (double)s->options->coverage_penalty;
+    return weight > 0 ? weight * rapt__record_coverage(s, own, count, ended) : 0;
+}
+
 /* Returns the length to which length_penalty applies. Except with CTranslate2's rules, it excludes
    all of the prefix but its first options->scored_prefix tokens. */
 static int scored(const struct search *s, int source, int count)
@@ -74,7 +81,8 @@ void rapt__search_finish(struct search *s, int source, int slot, const struct ca
     struct search_memory *m = s->m;
     int count = m->count[source], own = source * s->stride + slot;
     double score =
-        score_of(s, end ? end->sum : m->sums[own], scored(s, source, count + (end != NULL)));
+        score_of(s, end ? end->sum : m->sums[own], scored(s, source, count + (end != NULL))) +
+        coverage_of(s, own, count, end != NULL);
     const int terms = rapt__terms_met(s, source, m->live + (size_t)own * (size_t)s->length, count);
     int at = slot_for(s, source, score, terms);
     m->ended_count[source]++;
@@ -90,8 +98,9 @@ void rapt__search_finish(struct search *s, int source, int slot, const struct ca
     m->done_terms[at] = terms;
 }
 
-/* Returns true if `beams` finished hypotheses are kept and the best live one does not score better
-   than the worst of them. `next` is sorted, so its first slot is the best. */
+/* Returns true if `beams` finished hypotheses are kept and the best live one, without its
+   coverage_penalty, does not score better than the worst of them. `next` is sorted, so its first
+   slot is the best. */
 static bool none_better(const struct search *s, int source, int live)
 {
     const struct search_memory *m = s->m;
@@ -124,7 +133,7 @@ bool rapt__search_ended(const struct search *s, int source, int live)
     if (s->search_rules == RAPT_SEARCH_RULES_HF) return none_better(s, source, live);
     if (s->search_rules == RAPT_SEARCH_RULES_RAPT) return m->done_count[source] == s->beams;
     if (m->count[source] + 1 >= m->limit[source]) return false; /* live ones will be truncated */
-    if (s->options->length_penalty == 0)
+    if (s->options->length_penalty == 0 && s->options->coverage_penalty == 0)
         return m->top_ended[source] && m->ended_count[source] >= s->nbest;
     return m->ended_count[source] >= s->beams;
 }

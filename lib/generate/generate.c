@@ -72,7 +72,14 @@ static void give_prefix(struct search *s, const rapt_tokens *prefix, int source)
     if (s->logs) memset(m->live_log + row, 0, sizeof(float) * (size_t)count);
     for (int t = 1; s->record && t <= count; t++)
         s->record->parents[(size_t)t * targets + (size_t)slot] = slot;
-    if (count >= m->limit[source]) rapt__search_truncate(s, source);
+}
+
+/* Truncates the hypotheses of sources whose prefix has reached the limit. */
+static void end_prefixes(struct search *s)
+{
+    const struct search_memory *m = s->m;
+    for (int b = 0; b < s->session->sources; b++)
+        if (m->count[b] >= m->limit[b]) rapt__search_truncate(s, b);
 }
 
 /* Decodes the begin token and the prefix of every source, except the last of these tokens, which is
@@ -84,11 +91,13 @@ static rapt_status feed_prefix(struct search *s, const rapt_tokens *prefix, rapt
     for (int b = 0; b < prefix->batch; b++) give_prefix(s, prefix, b);
     for (;;) {
         const rapt_tokens rows = rapt__feed_next(s->session, &feed);
-        if (rows.starts[rows.batch] == 0) return RAPT_OK;
+        if (rows.starts[rows.batch] == 0) break;
         rapt_status status = rapt__decode(s->session, &rows, &none, why);
         if (status) return status;
         if (s->record) rapt__record_rows(s);
     }
+    end_prefixes(s);
+    return RAPT_OK;
 }
 
 /* Returns the inputs of a step: one row for each live hypothesis, and no row for the other
@@ -230,7 +239,7 @@ static rapt_status search_sources(rapt_session *session, const rapt_generate_opt
     s.picks.listed = listed;
     if (o->terms) s.picks.terms = &session->terms;
     rapt__constrain(&s);
-    if (out->alignments) s.record = &session->record;
+    if (out->alignments || o->coverage_penalty > 0) s.record = &session->record;
     if (o->prefix) status = feed_prefix(&s, o->prefix, why);
     if (!status) status = search_run(&s, why);
     if (status) return status;

@@ -127,6 +127,8 @@ struct section { /* logits of consecutive columns of a row */
 };
 /* Sets the logit of a token to -infinity if the token is in the section. */
 void rapt__section_forbid(const struct section *section, int32_t token);
+/* Returns the logit of a token, or NULL if the token is not in the section. */
+float *rapt__section_logit(const struct section *section, int32_t token);
 struct picks {             /* what to pick, and the result */
     int max;               /* maximum number of tokens per row */
     int *counts;           /* [rows] number of tokens found; fewer than max if others are
@@ -145,7 +147,10 @@ struct picks {             /* what to pick, and the result */
     bool sum_all; /* suppressed and forbidden tokens are included in log_sums */
     /* Calls rapt__section_forbid for the tokens that are forbidden in this row. May be NULL. */
     void (*forbid)(const void *rules, int row, const struct section *section);
-    const void *rules;
+    /* Changes the logits of a section before tokens are forbidden. May be NULL. */
+    void (*penalize)(const void *rules, int row, const struct section *section);
+    const void *rules; /* argument of both */
+    bool sum_first;    /* the whole row is summed before `penalize` is called; needs sum_all */
     const struct listed_rows *listed; /* the tokens that each source may use; NULL means all */
     const int *row_slot; /* if listed: [rows] the source of row r is row_slot[r] / stride */
     int stride;

@@ -56,7 +56,9 @@ static rapt_status check_numbers(const rapt_generate_options *o, int vocab, rapt
     } floats[] = {{"max_ratio", o->max_ratio, 0, INFINITY},
                   {"temperature", o->temperature, 0, FLT_MAX},
                   {"top_p", o->top_p, 0, 1},
-                  {"length_penalty", o->length_penalty, -FLT_MAX, FLT_MAX}};
+                  {"length_penalty", o->length_penalty, -FLT_MAX, FLT_MAX},
+                  {"repetition_penalty", o->repetition_penalty, 0, FLT_MAX},
+                  {"coverage_penalty", o->coverage_penalty, 0, FLT_MAX}};
     rapt_status status = RAPT_OK;
     for (size_t i = 0; !status && i < sizeof ints / sizeof *ints; i++)
         status = rapt__int_check(ints[i].name, ints[i].value, ints[i].min, ints[i].max, why);
@@ -105,6 +107,31 @@ static rapt_status check_terms(const rapt_session *s, const rapt_generate_option
     return rapt__terms_check(o->terms, &s->model->config, o->end, sources, why);
 }
 
+/* Checks suppressed tokens and sequences. */
+static rapt_status check_suppressed(const rapt_session *s, const rapt_generate_options *o,
+                                    rapt_message *why)
+{
+    const int vocab = s->model->config.target_vocab;
+    const rapt_tokens *sequences = o->suppressed_sequences;
+    for (int i = 0; i < o->suppressed_count; i++)
+        if (!o->suppressed || o->suppressed[i] < 0 || o->suppressed[i] >= vocab)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "suppressed[%d] is %d; the vocabulary has %d tokens", i,
+                              o->suppressed ? (int)o->suppressed[i] : -1, vocab);
+    if (!sequences) return RAPT_OK;
+    const struct token_limits limits = {.what = "suppressed_sequences",
+                                        .vocab = vocab,
+                                        .batch = INT32_MAX,
+                                        .tokens = INT32_MAX,
+                                        .length = INT32_MAX};
+    rapt_status status = rapt__tokens_check(sequences, &limits, why);
+    for (int i = 0; !status && i < sequences->batch; i++)
+        if (sequences->starts[i + 1] == sequences->starts[i])
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "suppressed_sequences: sequence %d is empty",
+                              i);
+    return status;
+}
+
 rapt_status rapt__generate_check(const rapt_session *s, const rapt_generate_options *o, int sources,
                                  rapt_message *why)
 {
@@ -121,10 +148,10 @@ rapt_status rapt__generate_check(const rapt_session *s, const rapt_generate_opti
     status = check_shortlist(s, o, why);
     if (!status) status = check_terms(s, o, sources, why);
     if (status) return status;
-    for (int i = 0; i < o->suppressed_count; i++)
-        if (!o->suppressed || o->suppressed[i] < 0 || o->suppressed[i] >= vocab)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "suppressed[%d] is %d; the vocabulary has %d tokens", i,
-                              o->suppressed ? (int)o->suppressed[i] : -1, vocab);
+    status = check_suppressed(s, o, why);
+    if (status) return status;
+    if (o->coverage_penalty > 0 && !s->record.rows)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "coverage_penalty needs a session with limits.alignments");
     return check_prefix(s, o, sources, why);
 }

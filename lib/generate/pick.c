@@ -35,10 +35,34 @@ static int column_of(const struct section *s, int32_t token)
     return low < s->first + s->columns && s->tokens[low] == token ? low : -1;
 }
 
-void rapt__section_forbid(const struct section *s, int32_t token)
+float *rapt__section_logit(const struct section *s, int32_t token)
 {
     int column = column_of(s, token);
-    if (column >= s->first) s->logits[column - s->first] = -INFINITY;
+    return column >= s->first ? &s->logits[column - s->first] : NULL;
+}
+
+void rapt__section_forbid(const struct section *s, int32_t token)
+{
+    float *logit = rapt__section_logit(s, token);
+    if (logit) *logit = -INFINITY;
+}
+
+/* Returns where the sum of a section is stored. */
+static float *sum_at(const struct picks *p, int row, const struct section *s)
+{
+    return &p->section_sums[(size_t)row * (size_t)p->sections + (size_t)(s->first / SECTION)];
+}
+
+/* Stores the logits of tokens that the caller wants to know, whether they are picked or not. */
+static void read_wanted(struct picks *p, int row, const struct section *s)
+{
+    const struct term_memory *terms = p->terms;
+    const float *wanted = p->wanted ? rapt__section_logit(s, p->wanted[row]) : NULL;
+    if (wanted) p->wanted_logits[row] = *wanted;
+    for (int i = terms ? terms->starts[row] : 0; terms && i < terms->starts[row + 1]; i++) {
+        const float *logit = rapt__section_logit(s, terms->tokens[i]);
+        if (logit) terms->logits[i] = *logit;
+    }
 }
 
 /* Picks from one section of a row, and merges the result with the candidates from earlier
@@ -46,17 +70,12 @@ void rapt__section_forbid(const struct section *s, int32_t token)
 static void pick_section(const struct kernels *k, struct picks *p, int row, const struct section *s)
 {
     size_t own = (size_t)row * (size_t)p->max;
-    float *sum = &p->section_sums[(size_t)row * (size_t)p->sections + (size_t)(s->first / SECTION)];
-    if (p->sum_all) *sum = k->log_sum_row(s->logits, s->columns);
+    float *sum = sum_at(p, row, s);
+    if (p->penalize) p->penalize(p->rules, row, s);
+    if (p->sum_all && !p->sum_first) *sum = k->log_sum_row(s->logits, s->columns);
     for (int i = 0; i < p->suppressed_count; i++) rapt__section_forbid(s, p->suppressed[i]);
     if (p->forbid) p->forbid(p->rules, row, s);
-    int wanted = p->wanted ? column_of(s, p->wanted[row]) : -1;
-    if (wanted >= s->first) p->wanted_logits[row] = s->logits[wanted - s->first];
-    for (int i = p->terms ? p->terms->starts[row] : 0; p->terms && i < p->terms->starts[row + 1];
-         i++) {
-        const int column = column_of(s, p->terms->tokens[i]);
-        if (column >= s->first) p->terms->logits[i] = s->logits[column - s->first];
-    }
+    read_wanted(p, row, s);
     if (!p->sum_all) *sum = k->log_sum_row(s->logits, s->columns);
     if (p->max == 0) return;
     if (s->first == 0) p->counts[row] = 0;
@@ -66,12 +85,15 @@ static void pick_section(const struct kernels *k, struct picks *p, int row, cons
 
 /* Picks from columns [first, first + columns) of a row, section by section. `logits` holds the
    logits of these columns; `all` is the number of columns of the whole row. Picking from the last
-   columns also computes the log sum of the row. */
+   columns also computes the log sum of the row. If p->sum_first, these have to be all columns. */
 static void pick_row(const struct kernels *k, struct picks *p, int row, int first, int columns,
                      int all, const int32_t *tokens, float *logits)
 {
     int sections = rapt__pick_sections(all);
     float *sums = p->section_sums + (size_t)row * (size_t)p->sections;
+    for (int n = 0; p->sum_first && n < columns; n += SECTION)
+        sums[n / SECTION] = k->log_sum_row(logits + n, rapt__min(columns - n, SECTION));
+    if (p->sum_first) p->log_sums[row] = k->log_sum_row(sums, sections);
     for (int n = 0; n < columns; n += SECTION) {
         const struct section s = {first + n, rapt__min(columns - n, SECTION), tokens, logits + n};
         pick_section(k, p, row, &s);
@@ -116,7 +138,7 @@ void rapt__pick(const struct exec_context *c, const struct linear *output, const
     if (p->listed) output = &p->listed->output;
     int vocab = output->out, at_once = AT_HAND / SECTION / rows * SECTION;
     if (at_once < SECTION) at_once = SECTION;
-    if (at_once > vocab || p->keep || p->listed) at_once = vocab;
+    if (at_once > vocab || p->keep || p->listed || p->sum_first) at_once = vocab;
     for (int first = 0, columns; first < vocab; first += columns) {
         columns = rapt__min(vocab - first, at_once);
         const struct linear part = rapt__linear_part(output, first, columns);

@@ -15,7 +15,7 @@ struct search {
     int length;                            /* capacity of a hypothesis in tokens */
     int max_length;                        /* row length of the caller's ids in tokens */
     bool logs;                             /* the log-probabilities of tokens are wanted */
-    const struct alignment_record *record; /* NULL if alignments are not wanted */
+    const struct alignment_record *record; /* NULL if alignments are not needed */
 };
 
 /* ---- alignment.c ---- */
@@ -28,6 +28,9 @@ void rapt__record_parents(struct search *s, int source);
 /* Writes the [count + 1] rows of the hypothesis that finished in `slot` with `count` tokens. The
    last row belongs to its end; it is 0 unless `ended`. */
 void rapt__record_trace(const struct search *s, int slot, int count, bool ended, float *alignment);
+/* Returns the sum of log min(c, 1) over the tokens of a source, where c is the sum of a column of
+   these rows. */
+double rapt__record_coverage(const struct search *s, int slot, int count, bool ended);
 
 /* ---- beam.c ---- */
 /* Performs one step for a source: ranks the picks of its live hypotheses, whose rows start at
@@ -56,8 +59,9 @@ bool rapt__search_ended(const struct search *s, int source, int live);
 rapt_status rapt__generate_check(const rapt_session *session, const rapt_generate_options *o,
                                  int sources, rapt_message *why);
 
-/* ---- constrain.c: tokens that the options forbid, given the tokens of a hypothesis ---- */
-/* Makes s->picks enforce min_length and no_repeat_ngram. */
+/* ---- constrain.c: tokens that the options forbid or penalize, given those of a hypothesis ---- */
+/* Makes s->picks enforce min_length, no_repeat_ngram, suppressed_sequences and
+   repetition_penalty. */
 void rapt__constrain(struct search *s);
 
 /* ---- announce.c ---- */

@@ -470,7 +470,7 @@ rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, floa
 /* Key of the metadata for the maximum number of target tokens per source token, from the settings
    of an imported model. */
 #define LENGTH_KEY "rapt.max_length_factor"
-/* Keys for other settings of an imported model. The first four are defaults of a translator (see
+/* Keys for other settings of an imported model. The first five are defaults of a translator (see
    rapt_translator_options_default). LIMIT_KEY is the maximum number of target tokens, including the
    end. SUPPRESSED_KEY lists tokens that are never produced, separated by spaces. FIRST_KEY is the
    first token of every translation, unless the caller names a target language. IGNORED_KEY lists,
@@ -479,6 +479,7 @@ rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, floa
 #define PENALTY_KEY    "rapt.length_penalty"
 #define LEAST_KEY      "rapt.min_length"
 #define NGRAM_KEY      "rapt.no_repeat_ngram"
+#define REPETITION_KEY "rapt.repetition_penalty"
 #define LIMIT_KEY      "rapt.max_length"
 #define SUPPRESSED_KEY "rapt.suppressed"
 #define FIRST_KEY      "rapt.first_token"

@@ -20,6 +20,7 @@ void rapt__call_release(rapt_translator *t, struct call_memory *m)
     rapt__free(&t->allocator, m->spans, m->spans_size);
     rapt__terms_free(&m->terms, &t->allocator);
     rapt__terms_free(&m->batch_terms, &t->allocator);
+    rapt__terms_free(&m->suppressed, &t->allocator);
     *m = (struct call_memory){.outer = m->outer, .size = m->size};
 }
 

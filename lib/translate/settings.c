@@ -54,6 +54,7 @@ void rapt_translator_options_default(rapt_translator_options *options, size_t si
         read_number(model, PENALTY_KEY, -100, 100, &own.length_penalty);
         rapt__read_count(model, LEAST_KEY, 1 << 24, &own.min_length);
         rapt__read_count(model, NGRAM_KEY, 1 << 24, &own.no_repeat_ngram);
+        read_number(model, REPETITION_KEY, 1e-6f, 1e6f, &own.repetition_penalty);
     }
     rapt__struct_default(options, size, &own, sizeof own);
 }

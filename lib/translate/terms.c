@@ -1,5 +1,6 @@
-/* terms.c - finds the terms of a glossary in sentences, and makes phrases of their targets:
-   sequences of tokens for each form, as it is written within a sentence. */
+/* terms.c - finds the terms of a glossary in sentences, and makes phrases of their targets, and of
+   texts that are never produced: sequences of tokens for each form, as it is written within a
+   sentence. */
 #include "translate/translate.h"
 
 #include <string.h>
@@ -288,24 +289,53 @@ static rapt_status add_copies(const struct window *w, const struct phrase_maker 
     return status;
 }
 
+/* Allocates the arrays of a phrase_maker. */
+static rapt_status open_maker(struct phrase_maker *m, const rapt_translator *t,
+                              struct term_store *store)
+{
+    *m = (struct phrase_maker){
+        .t = t, .store = store, .capacity = rapt_tokenizer_bound(t->target, FORM_BYTES)};
+    m->ids = rapt__alloc(&t->allocator, m->capacity * sizeof *m->ids);
+    m->ends = rapt__alloc(&t->allocator, m->capacity * sizeof *m->ends);
+    return m->ids && m->ends ? RAPT_OK : RAPT_NO_MEMORY;
+}
+
+static void close_maker(const struct phrase_maker *m)
+{
+    rapt__free(&m->t->allocator, m->ids, m->capacity * sizeof *m->ids);
+    rapt__free(&m->t->allocator, m->ends, m->capacity * sizeof *m->ends);
+}
+
+rapt_status rapt__window_suppress(struct window *w)
+{
+    const rapt_translator_options *o = &w->job->options;
+    struct phrase_maker m;
+    if (o->suppressed_text_count == 0) return RAPT_OK;
+    rapt_status status = open_maker(&m, w->t, &w->memory.suppressed);
+    for (size_t i = 0; i < o->suppressed_text_count && !status; i++) {
+        status = begin_term(m.store, &w->t->allocator);
+        if (!status) status = add_places(&m, o->suppressed_texts[i]);
+        if (!status) end_term(m.store);
+    }
+    close_maker(&m);
+    return status;
+}
+
 /* Replaces the terms of a sentence by those of the glossary and, if `copies`, its opaque parts. */
 static rapt_status set_terms(struct window *w, struct sentence *s, bool copies, rapt_message *why)
 {
     rapt_translator *t = w->t;
     rapt_status status = make_ready(t, why);
     if (status) return status;
-    struct phrase_maker m = {
-        .t = t, .store = &w->memory.terms, .capacity = rapt_tokenizer_bound(t->target, FORM_BYTES)};
-    m.ids = rapt__alloc(&t->allocator, m.capacity * sizeof *m.ids);
-    m.ends = rapt__alloc(&t->allocator, m.capacity * sizeof *m.ends);
+    struct phrase_maker m;
+    status = open_maker(&m, t, &w->memory.terms);
     s->term = m.store->count;
     s->terms = s->term_tokens = 0;
-    status = m.ids && m.ends ? add_terms(w, &m, s) : RAPT_NO_MEMORY;
+    if (!status) status = add_terms(w, &m, s);
     if (!status && copies) status = add_copies(w, &m, s);
     s->term_count = m.store->count - s->term;
     for (int i = s->term; i < m.store->count; i++) s->term_tokens += shortest_phrase(m.store, i);
-    rapt__free(&t->allocator, m.ids, m.capacity * sizeof *m.ids);
-    rapt__free(&t->allocator, m.ends, m.capacity * sizeof *m.ends);
+    close_maker(&m);
     return status;
 }
 

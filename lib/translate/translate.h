@@ -75,6 +75,8 @@ void rapt__terms_free(struct term_store *store, const rapt_allocator *allocator)
 rapt_status rapt__window_terms(struct window *w, struct sentence *s, rapt_message *why);
 /* Does the same, and makes terms of the opaque parts of the text. */
 rapt_status rapt__window_copies(struct window *w, struct sentence *s, rapt_message *why);
+/* Makes phrases of options.suppressed_texts. */
+rapt_status rapt__window_suppress(struct window *w);
 /* Appends the terms of sentence *s to those of the batch. */
 rapt_status rapt__batch_terms(struct window *w, const struct sentence *s);
 
@@ -89,6 +91,7 @@ struct call_memory {
     void *spans; /* [spans_size] spans and word weights of one translation; grows as needed */
     size_t spans_size;
     struct term_store terms, batch_terms; /* of all sentences of a window, and of a batch */
+    struct term_store suppressed;         /* phrases of options.suppressed_texts */
 };
 /* Allocates `size` bytes that begin with an empty call_memory. Returns NULL if there is no
    memory. */

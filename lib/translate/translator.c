@@ -16,6 +16,28 @@ static void fill_in(rapt_translator_options *o)
     if (!o->batch_tokens) o->batch_tokens = 2048;
 }
 
+/* Checks the texts that translations never contain. */
+static rapt_status check_texts(const rapt_translator_options *o, rapt_message *why)
+{
+    if (o->suppressed_text_count > 0 && !o->suppressed_texts)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "suppressed_text_count is %zu, but suppressed_texts is NULL",
+                          o->suppressed_text_count);
+    rapt_status status =
+        rapt__texts_check("suppressed_texts", o->suppressed_texts, o->suppressed_text_count, why);
+    for (size_t i = 0; i < o->suppressed_text_count && !status; i++) {
+        const rapt_text *text = &o->suppressed_texts[i];
+        if (text->size == 0 || text->size > GLOSSARY_FORM)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "suppressed_texts[%zu] has %zu bytes, not 1 to %d", i, text->size,
+                              (int)GLOSSARY_FORM);
+        if (rapt_utf8_valid(*text) < text->size)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT, "suppressed_texts[%zu] is not valid UTF-8",
+                              i);
+    }
+    return status;
+}
+
 static rapt_status check_options(const rapt_translator_options *o, rapt_message *why)
 {
     const struct {
@@ -44,12 +66,15 @@ static rapt_status check_options(const rapt_translator_options *o, rapt_message 
         float value, max;
     } floats[] = {{"max_length_factor", o->max_length_factor, FLT_MAX},
                   {"temperature", o->temperature, FLT_MAX},
+                  {"repetition_penalty", o->repetition_penalty, FLT_MAX},
+                  {"coverage_penalty", o->coverage_penalty, FLT_MAX},
                   {"top_p", o->top_p, 1}};
     for (size_t i = 0; !status && i < sizeof floats / sizeof *floats; i++)
         status = rapt__float_check(floats[i].name, floats[i].value, 0, (double)floats[i].max, why);
     if (status) return status;
-    return rapt__float_check("length_penalty", o->length_penalty, -(double)FLT_MAX, (double)FLT_MAX,
-                             why);
+    status = rapt__float_check("length_penalty", o->length_penalty, -(double)FLT_MAX,
+                               (double)FLT_MAX, why);
+    return status ? status : check_texts(o, why);
 }
 
 /* Copies the caller's options, which may be NULL, fills in defaults and checks them. */

@@ -115,9 +115,10 @@ static struct sizes sizes_of(const struct window *w)
         z.prefix = rapt__max_size(z.prefix, given);
         z.source = rapt__max_size(z.source, tokens);
         z.target = rapt__max_size(z.target, sentences * nbest * length);
-        if (!w->job->call.alignments) continue;
+        if (!w->job->call.alignments && w->job->options.coverage_penalty <= 0) continue;
         for (int i = at; i < at + n; i++) size_copies(w, w->order[i], &z);
-        z.alignment = rapt__max_size(z.alignment, nbest * tokens * (length + 1));
+        if (w->job->call.alignments)
+            z.alignment = rapt__max_size(z.alignment, nbest * tokens * (length + 1));
         z.record = rapt__max_size(z.record, length * beams * tokens);
         z.parents = rapt__max_size(z.parents, (length + 1) * sentences * beams);
     }
@@ -348,6 +349,9 @@ static rapt_status search_all(struct window *w, int first, int n, int longest,
                               .terms = store->terms,
                               .phrases = &phrases,
                               .words = t->words};
+    const struct term_store *texts = &w->memory.suppressed;
+    const rapt_tokens suppressed = {
+        .batch = texts->phrases, .ids = texts->ids, .starts = texts->starts};
     const struct target_limit rule = rapt__window_rule(w);
     const rapt_tokens given = {.batch = n, .ids = b->given, .starts = b->given_starts};
     rapt_generate_options o = {
@@ -372,6 +376,9 @@ static rapt_status search_all(struct window *w, int first, int n, int longest,
             more->no_repeat_ngram > 0 ? more->no_repeat_ngram : options->no_repeat_ngram,
         .suppressed = t->suppressed,
         .suppressed_count = t->suppressed_count,
+        .suppressed_sequences = texts->phrases > 0 ? &suppressed : NULL,
+        .repetition_penalty = options->repetition_penalty,
+        .coverage_penalty = options->coverage_penalty,
         .prefix = w->prefixes || named ? &given : NULL,
         .scored_prefix = named,
         .token = call->token ? on_token : NULL,
@@ -475,6 +482,8 @@ rapt_status rapt__window_translate(struct window *w, const struct translate_job 
     w->count = (int)rapt__min_size(count - before, WINDOW);
     rapt_status status = rapt__window_take_texts(w);
     if (status) return rapt__fail(why, status, "no memory for the tokens of %d texts", w->count);
+    status = rapt__window_suppress(w);
+    if (status) return rapt__fail(why, status, "no memory for suppressed texts");
     rapt_message reason = {"no memory for their tokens"};
     status = tokenize_all(w, &end, &reason);
     if (status) return rapt__fail(why, status, "texts from [%zu] on: %.300s", before, reason.text);

@@ -437,7 +437,7 @@ static rapt_status generate_options_default(struct world *w, int null, rapt_mess
 static rapt_status generate(struct world *w, int null, rapt_message *why)
 {
     rapt_generate_options options = w->generate_options;
-    options.prefix = &w->prefix;
+    options.prefix = &w->prefix, options.suppressed_sequences = &w->suppressed;
     return rapt_generate(arg(null, 0, w->session), arg(null, 1, &w->tokens), arg(null, 2, &options),
                          arg(null, 3, &w->outputs), why);
 }

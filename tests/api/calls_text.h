@@ -211,7 +211,9 @@ static rapt_status chrf_score(struct world *w, int null, rapt_message *why)
 
 static rapt_status translator_load(struct world *w, int null, rapt_message *why)
 {
-    const rapt_translator_options options = {.size = sizeof options};
+    const rapt_translator_options options = {.size = sizeof options,
+                                             .suppressed_texts = w->prefixes,
+                                             .suppressed_text_count = COUNT(w->prefixes)};
     rapt_translator *made = NULL;
     rapt_status status =
         rapt_translator_load(arg(null, 0, &made), arg(null, 1, w->path[0]), arg(null, 2, &options),
@@ -297,7 +299,9 @@ static rapt_status translate_many_with(struct world *w, int null, rapt_message *
 
 static rapt_status translator_create(struct world *w, int null, rapt_message *why)
 {
-    const rapt_translator_options options = {.size = sizeof options};
+    const rapt_translator_options options = {.size = sizeof options,
+                                             .suppressed_texts = w->prefixes,
+                                             .suppressed_text_count = COUNT(w->prefixes)};
     rapt_translator *made = NULL;
     rapt_status status = rapt_translator_create(
         arg(null, 0, &made), arg(null, 1, w->model), arg(null, 2, w->tokenizer),

@@ -23,7 +23,7 @@ struct world {
     rapt_generate_outputs outputs;
     rapt_report report;
     rapt_metadata notes[2];
-    rapt_tokens tokens, target, prefix;
+    rapt_tokens tokens, target, prefix, suppressed;
     rapt_text texts[COUNT(small_lines)], targets[COUNT(small_lines)], prefixes[COUNT(small_lines)];
     rapt_text names[3], pieces[3];
     rapt_alignment alignment;
@@ -99,7 +99,7 @@ static inline void world_arrays(struct world *w)
     w->notes[0] = (rapt_metadata){"note", "kept"};
     w->notes[1] = (rapt_metadata){"other", "kept"};
     w->tokens = (rapt_tokens){.batch = 2, .ids = world_ids, .starts = world_starts};
-    w->target = w->prefix = w->tokens;
+    w->target = w->prefix = w->suppressed = w->tokens;
     for (int i = 0; i < COUNT(w->texts); i++) {
         w->texts[i] = (rapt_text){small_lines[i], strlen(small_lines[i])};
         w->targets[i] = w->prefixes[i] = w->texts[i];

@@ -139,6 +139,9 @@ static void test_refusals(void **state)
     REFUSE(min_length, -1);
     REFUSE(no_repeat_ngram, -1);
     REFUSE(length_penalty, NAN);
+    REFUSE(repetition_penalty, -1);
+    REFUSE(coverage_penalty, INFINITY);
+    REFUSE(suppressed_text_count, 1);
 #undef REFUSE
     rapt_tokenizer_free(tokenizer);
 }

@@ -126,6 +126,15 @@ translate 2 text "--quality text"
 says "translate: --quality text is the same file as the input"
 translate 2 text "--quality out"
 says "translate: --output and --quality are the same file"
+# Words are never produced, whether they begin the text or not.
+printf 'A dog runs. The cat sleeps.\n' >text
+printf 'Hund\n\n  Die \r\n' >avoided
+translate 0 text "--suppress avoided"
+check "--suppress" [ "$(grep -c -e Hund -e Die out)" = 0 ]
+head -c 256 /dev/zero | tr '\0' a >avoided
+translate 1 text "--suppress avoided"
+says "suppressed_texts[0] has 256 bytes, not 1 to 255"
+translate 0 text "--repetition-penalty 1.1 --coverage-penalty 0.2"
 
 # Lines of a paragraph are joined, and long sentences cut.
 printf 'A dog\n  runs. The\ncat sleeps.\n\n* Where is\n  Tom?\n' >text

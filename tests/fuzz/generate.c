@@ -22,7 +22,8 @@ struct subject {
     rapt_generate_options options;
     int32_t suppressed[3];
     bool has_prefix;
-    struct small_batch prefix;
+    struct small_batch prefix, sequences;
+    bool has_sequences;
     bool has_terms;
     int term_sources[MODEL_BATCH + 1], terms[TERMS + 1], phrase_starts[PHRASES + 1];
     int32_t phrase_ids[2 * PHRASES];
@@ -53,6 +54,10 @@ static void take_options(struct feed *in, struct subject *s)
     if (s->has_prefix) take_batch(in, &s->prefix, vocab, s->batch, 0, 0);
     if (take_flag(in)) o->min_length = take_below(in, LENGTH + 2) - (wrong ? 1 : 0);
     if (take_flag(in)) o->no_repeat_ngram = take_below(in, 5) - (wrong ? 1 : 0);
+    if (take_flag(in)) o->repetition_penalty = values[take_below(in, wrong ? 10 : 4)];
+    if (take_flag(in)) o->coverage_penalty = values[take_below(in, wrong ? 10 : 4)];
+    s->has_sequences = take_flag(in);
+    if (s->has_sequences) take_batch(in, &s->sequences, vocab, 2, !wrong, 0);
     s->nbest = o->nbest ? o->nbest : 1;
     s->length = o->max_length ? o->max_length : LENGTH;
 }
@@ -111,7 +116,8 @@ static rapt_status run(const struct subject *s, const rapt_tokens *source, int s
                                 .beams = BEAMS,
                                 .source_tokens = MODEL_BATCH * MODEL_POSITIONS,
                                 .target_length = LENGTH,
-                                .threads = threads};
+                                .threads = threads,
+                                .alignments = 1};
     rapt_session *session = NULL;
     rapt_message why = {""};
     const rapt_generate_outputs out = {.size = sizeof out,
@@ -127,6 +133,7 @@ static rapt_status run(const struct subject *s, const rapt_tokens *source, int s
     options.sequence += (uint64_t)sequence;
     if (s->has_prefix && source->batch < s->batch) prefix = small_one(&prefix, sequence, starts);
     if (s->has_prefix) options.prefix = &prefix;
+    if (s->has_sequences) options.suppressed_sequences = &s->sequences.tokens;
     for (int i = 0; i < MODEL_BATCH * BEAMS * LENGTH; i++) r->ids[i] = NOTHING;
     for (int i = 0; i < MODEL_BATCH * BEAMS; i++) r->counts[i] = NOTHING, r->scores[i] = NOTHING;
     require(rapt_session_create(&session, s->model, &limits, NULL, &why) == RAPT_OK, why.text);
@@ -144,6 +151,18 @@ static void check_repeats(const int32_t *ids, int t, int n)
                 "no n-gram twice");
 }
 
+/* Checks that no suppressed sequence ends at index t. */
+static void check_sequences(const struct subject *s, const int32_t *ids, int t)
+{
+    const rapt_tokens *all = &s->sequences.tokens;
+    for (int i = 0; s->has_sequences && i < all->batch; i++) {
+        const int n = all->starts[i + 1] - all->starts[i], first = t + 1 - n;
+        require(first < 0 ||
+                    memcmp(ids + first, all->ids + all->starts[i], (size_t)n * sizeof *ids) != 0,
+                "no suppressed sequence");
+    }
+}
+
 static void check_sequence(const struct subject *s, const struct result *r, int i)
 {
     const int32_t *ids = r->ids + i * s->length;
@@ -157,6 +176,7 @@ static void check_sequence(const struct subject *s, const struct result *r, int 
         require(ids[t] != s->options.end, "no end inside");
         for (int k = 0; k < s->options.suppressed_count; k++)
             require(ids[t] != s->suppressed[k], "no suppressed token");
+        check_sequences(s, ids, t);
         if (!s->has_terms) check_repeats(ids, t, s->options.no_repeat_ngram);
     }
     require(count < 0 || count >= given, "no less than its prefix");

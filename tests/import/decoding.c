@@ -18,9 +18,14 @@ static const char *const files[] = {
     "generation_config.json", "tokenizer_config.json", "model.bin",  "vocab.spm",  "decoder.yml"};
 
 /* In the order of `expected` below; NULL: the metadata lack the key. */
-static const char *const keys[] = {
-    "rapt.beams",           "rapt.length_penalty", "rapt.max_length",      "rapt.min_length",
-    "rapt.no_repeat_ngram", "rapt.suppressed",     "rapt.ignored_settings"};
+static const char *const keys[] = {"rapt.beams",
+                                   "rapt.length_penalty",
+                                   "rapt.max_length",
+                                   "rapt.min_length",
+                                   "rapt.no_repeat_ngram",
+                                   "rapt.suppressed",
+                                   "rapt.ignored_settings",
+                                   "rapt.repetition_penalty"};
 
 struct expectation {
     const char *settings, *expected[COUNT(keys)];
@@ -60,7 +65,7 @@ static void test_hf(void **state)
         {"{\"num_beams\": 4, \"early_stopping\": false, \"forced_eos_token_id\": 0, "
          "\"min_length\": 0,"
          " \"renormalize_logits\": true, \"repetition_penalty\": 1.0, \"top_k\": 50}",
-         {"4", "1"}},
+         {"4", "1", NULL, NULL, NULL, NULL, NULL, "1"}},
         {"{\"max_length\": 512, \"max_new_tokens\": 7, \"min_length\": 3, "
          "\"no_repeat_ngram_size\": 2}",
          {"1", "1", "7", "2", "2"}},
@@ -79,7 +84,8 @@ static void test_hf(void **state)
          " \"forced_eos_token_id\": 3, \"num_beams\": 1025, \"length_penalty\": \"a\\u0001b\"}",
          {"1", "1", NULL, NULL, NULL, NULL,
           "num_beams 1025, length_penalty a?b, early_stopping true, do_sample true,"
-          " repetition_penalty 1.2, forced_eos_token_id 3"}},
+          " forced_eos_token_id 3",
+          "1.2"}},
         {"{\"num_beams\": -3, \"no_repeat_ngram_size\": 2.5}",
          {"1", "1", NULL, NULL, NULL, NULL, "num_beams -3, no_repeat_ngram_size 2.5"}},
     };

@@ -3,6 +3,7 @@
    generation/utils.py; marian-dev 1.12, beam_search.cpp and history.h. */
 #include "beam.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -32,16 +33,49 @@ static double log_sum(const double *x, int count)
     return max + log(sum);
 }
 
+/* Returns whether a hypothesis contains a token: with HF also as the decoder's first input. */
+static bool contains(const struct beam_problem *p, const struct beam_hypothesis *h, int32_t token)
+{
+    for (int i = 0; i < h->count; i++)
+        if (h->ids[i] == token) return true;
+    return p->search_rules == RAPT_SEARCH_RULES_HF && token == p->begin;
+}
+
+/* Divides positive values of tokens that a hypothesis contains, and multiplies negative ones. */
+static void penalize(const struct beam_problem *p, const struct beam_hypothesis *h, double *values)
+{
+    for (int32_t i = 0; p->repetition > 0 && i < p->vocab; i++)
+        if (contains(p, h, i))
+            values[i] = values[i] < 0 ? values[i] * p->repetition : values[i] / p->repetition;
+}
+
+/* Returns whether a hypothesis followed by a token ends with a sequence. */
+static bool completes(const struct beam_hypothesis *h, int32_t token, const struct beam_sequence *s)
+{
+    if (s->count - 1 > h->count || s->ids[s->count - 1] != token) return false;
+    for (int i = 0; i < s->count - 1; i++)
+        if (h->ids[h->count - (s->count - 1) + i] != s->ids[i]) return false;
+    return true;
+}
+
 /* Computes the log-probabilities of the token after a hypothesis. Forbidden tokens are removed
-   before the softmax or after it. */
+   before the softmax or after it. Repetitions are penalized before it, and in transformers' beam
+   search after it. */
 static void next(const struct beam_problem *p, const struct beam_hypothesis *h, double *log_p)
 {
     double logits[BEAM_VOCAB], all;
     bool after =
         p->search_rules == RAPT_SEARCH_RULES_MARIAN || p->search_rules == RAPT_SEARCH_RULES_HF;
+    bool late = p->search_rules == RAPT_SEARCH_RULES_HF && p->beams > 1;
     p->logits(p->user, h->ids, h->count, logits);
+    if (!late) penalize(p, h, logits);
     all = log_sum(logits, p->vocab);
+    for (int i = 0; late && i < p->vocab; i++) logits[i] -= all;
+    if (late) penalize(p, h, logits), all = 0;
     if (p->banned >= 0) logits[p->banned] = -INFINITY;
+    for (int i = 0; i < p->suppressed_count; i++)
+        for (int32_t token = 0; token < p->vocab; token++)
+            if (completes(h, token, &p->suppressed[i])) logits[token] = -INFINITY;
     if (h->count < p->min_length) logits[p->end] = -INFINITY;
     if (!after) all = log_sum(logits, p->vocab);
     for (int i = 0; i < p->vocab; i++) log_p[i] = logits[i] - all;
@@ -74,10 +108,25 @@ static void score(const struct beam_problem *p, struct beam_hypothesis *h)
     h->score = h->sum / pow(n > 1 ? n : 1, p->penalty);
 }
 
+/* Returns the sum of log min(c, 1) over the source, where c is the attention of all tokens and of
+   the end. */
+static double coverage(const struct beam_problem *p, const struct beam_hypothesis *h)
+{
+    double all[BEAM_KEYS] = {0}, weights[BEAM_KEYS], sum = 0;
+    for (int i = 0; i < h->count + h->ended; i++) {
+        p->attention(p->user, h->ids, i, weights);
+        for (int k = 0; k < p->keys; k++) all[k] += weights[k];
+    }
+    for (int k = 0; k < p->keys; k++) sum += log(fmin(fmax(all[k], (double)FLT_MIN), 1));
+    return sum;
+}
+
 static void add(const struct beam_problem *p, struct list *done, const struct beam_hypothesis *h)
 {
-    done->items[done->count] = *h;
-    score(p, &done->items[done->count++]);
+    struct beam_hypothesis *own = &done->items[done->count++];
+    *own = *h;
+    score(p, own);
+    if (p->coverage > 0) own->score += p->coverage * coverage(p, own);
 }
 
 /* The first 2 * beams are candidates. Those of the first half that have ended are finished, in the
@@ -105,8 +154,8 @@ static void search_ct2(const struct beam_problem *p, struct list *live, struct l
             }
             if (h && !hopeless && !(h->sum <= -1e9)) next_live.items[next_live.count++] = *h;
         }
-        bool enough =
-            p->penalty == 0 ? top_ended && done->count >= p->nbest : done->count >= p->beams;
+        bool enough = p->penalty == 0 && p->coverage == 0 ? top_ended && done->count >= p->nbest
+                                                          : done->count >= p->beams;
         if (enough || last) return;
         sort(&next_live, false);
         *live = next_live;

@@ -7,7 +7,12 @@
 #include <rapt/generate.h>
 #include <stdbool.h>
 
-enum { BEAM_LENGTH = 16, BEAM_VOCAB = 12, BEAM_MAX = 6 };
+enum { BEAM_LENGTH = 16, BEAM_VOCAB = 12, BEAM_MAX = 6, BEAM_KEYS = 8 };
+
+struct beam_sequence {
+    int32_t ids[3];
+    int count;
+};
 
 struct beam_problem {
     rapt_search_rules search_rules;
@@ -16,7 +21,15 @@ struct beam_problem {
     int min_length; /* no end before this many tokens */
     double penalty;
     int32_t end;
-    int32_t banned; /* a suppressed token; -1: none */
+    int32_t banned;                         /* a suppressed token; -1: none */
+    const struct beam_sequence *suppressed; /* [suppressed_count] */
+    int suppressed_count;
+    int32_t begin;     /* first input of the decoder */
+    double repetition; /* penalty; 0: none */
+    double coverage;   /* weight of the penalty; 0: none */
+    int keys;          /* tokens of the source */
+    /* computes the attention of the token after ids[count] to the source, [keys] */
+    void (*attention)(const void *user, const int32_t *ids, int count, double *weights);
     const int32_t *prefix;
     int prefix_count;
     /* computes the logits of the token after ids[count] */

@@ -90,6 +90,8 @@ static void test_defaults(void **state)
         {"rapt.min_length", "4", {.min_length = 4}},
         {"rapt.min_length", "-4", {.min_length = 0}},
         {"rapt.no_repeat_ngram", "2", {.no_repeat_ngram = 2}},
+        {"rapt.repetition_penalty", "1.25", {.repetition_penalty = 1.25f}},
+        {"rapt.repetition_penalty", "-1", {.repetition_penalty = 0}},
         {"rapt.max_length", "2", {.beams = 0}},
     };
     const float bias[VOCAB] = {0};

@@ -72,11 +72,14 @@ static void test_options(void **state)
 {
     (void)state;
     static const rapt_translator_options made = {.size = sizeof made, .beams = 4, .batch = 7};
+    static const rapt_text avoided[] = {{"the", 3}, {"cat", 3}};
     static const rapt_translator_options ways[] = {
         {.size = sizeof *ways, .beams = 1},
         {.size = sizeof *ways, .beams = 3, .nbest = 2, .length_penalty = 1},
         {.size = sizeof *ways, .nbest = 4, .min_length = 9},
         {.size = sizeof *ways, .beams = 2, .no_repeat_ngram = 1},
+        {.size = sizeof *ways, .repetition_penalty = 1.5f, .coverage_penalty = 0.5f},
+        {.size = sizeof *ways, .suppressed_texts = avoided, .suppressed_text_count = 2},
         {.size = sizeof *ways, .max_length_factor = 1.5f}};
     rapt_text texts[TEXTS];
     rapt_translator *t = make(&made);
@@ -96,6 +99,58 @@ static void test_options(void **state)
     translate(t, texts, TEXTS, NULL, &heard), translate(fresh, texts, TEXTS, NULL, &others);
     assert_memory_equal(heard.ones, others.ones, sizeof heard.ones);
     rapt_translator_free(fresh);
+    rapt_translator_free(t);
+}
+
+/* Encodes a text and returns whether `one` contains its tokens. */
+static bool has_tokens(const rapt_translator *t, const struct one *one, rapt_text text)
+{
+    int32_t ids[TOKENS];
+    size_t count = 0;
+    assert_int_equal(
+        rapt_tokenizer_encode(rapt_translator_target(t), text, ids, NULL, TOKENS, &count, NULL),
+        RAPT_OK);
+    for (int i = 0; i + (int)count <= one->count; i++)
+        if (memcmp(one->ids + i, ids, sizeof *ids * count) == 0) return true;
+    return false;
+}
+
+/* Returns the text of two tokens of a translation that is encoded as these tokens, in bytes [64],
+   or an empty text. */
+static rapt_text two_tokens(const rapt_translator *t, const struct one *one, char *bytes)
+{
+    for (int i = 0; i + 2 <= one->count; i++) {
+        size_t size = 0;
+        rapt_tokenizer_decode(rapt_translator_target(t), one->ids + i, 2, bytes, 64, &size, NULL);
+        const rapt_text text = {bytes, size};
+        if (size > 0 && size < 64 && rapt_utf8_valid(text) == size && has_tokens(t, one, text))
+            return text;
+    }
+    return (rapt_text){NULL, 0};
+}
+
+/* A translation does not contain a text that it would contain otherwise. */
+static void test_suppressed(void **state)
+{
+    (void)state;
+    static const rapt_translator_options made = {.size = sizeof made, .beams = 3};
+    rapt_text texts[TEXTS];
+    rapt_translator *t = make(&made);
+    int tried = 0;
+    small_texts(texts, TEXTS);
+    translate(t, texts, TEXTS, NULL, &heard);
+    for (int i = 0; i < TEXTS; i++) {
+        char bytes[64];
+        const rapt_text text = two_tokens(t, &heard.ones[i], bytes);
+        const rapt_translator_options o = {
+            .size = sizeof o, .suppressed_texts = &text, .suppressed_text_count = 1};
+        const rapt_translate_call call = {.size = sizeof call, .options = &o};
+        if (text.size == 0) continue;
+        translate(t, &texts[i], 1, &call, &others);
+        assert_false(has_tokens(t, &others.ones[0], text));
+        tried++;
+    }
+    assert_true(tried > 5);
     rapt_translator_free(t);
 }
 
@@ -326,10 +381,10 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_options),  cmocka_unit_test(test_prefixes),
-        cmocka_unit_test(test_tokens),   cmocka_unit_test(test_logits),
-        cmocka_unit_test(test_stop),     cmocka_unit_test(test_stop_of_beams),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_options),       cmocka_unit_test(test_suppressed),
+        cmocka_unit_test(test_prefixes),      cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_logits),        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_stop_of_beams), cmocka_unit_test(test_refusals),
     };
     heard.stop_at_step = others.stop_at_step = -1;
     return cmocka_run_group_tests(tests, NULL, NULL);

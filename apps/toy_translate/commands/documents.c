@@ -2,7 +2,6 @@
    writes everything else as it is. Plain text is read in blocks of lines, so that memory does not
    grow with the input, and other formats as a whole. */
 #include "translate.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum { BLOCK = 1 << 20 }; /* bytes */
@@ -13,14 +12,6 @@ struct block {
     size_t line;    /* number of the line of the next piece, from 1 */
     size_t written; /* bytes of its translation so far */
 };
-
-static size_t count_lines(rapt_text text)
-{
-    size_t count = 0;
-    const char *at = text.bytes, *end = at + text.size;
-    while (at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) at++, count++;
-    return count;
-}
 
 static void report_piece(const struct block *block, const rapt_document_piece *piece)
 {
@@ -98,43 +89,6 @@ static rapt_text next_block(struct job *job, rapt_document_format format)
     return lines_block(&job->lines, BLOCK, job->unwrap);
 }
 
-/* ---- what is not translated ---- */
-
-struct phrases {
-    char *bytes;
-    rapt_text *list; /* [count] */
-    size_t count;
-};
-
-static void free_phrases(struct phrases *phrases)
-{
-    free(phrases->bytes);
-    free(phrases->list);
-}
-
-/* Reads phrases, one a line. Blanks around them and empty lines do not count. */
-static int read_phrases(const char *path, struct phrases *phrases)
-{
-    static const char layout[] = " \t\r";
-    size_t size = 0;
-    if (!path) return EXIT_OK;
-    int code = file_read(path, &phrases->bytes, &size);
-    if (code == EXIT_OK) code = text_check(path, phrases->bytes, size);
-    if (code != EXIT_OK) return code;
-    phrases->list =
-        xcalloc(count_lines((rapt_text){phrases->bytes, size}) + 1, sizeof *phrases->list);
-    for (size_t at = 0, end; at < size; at = end + 1) {
-        const char *line = phrases->bytes + at;
-        const char *next = memchr(line, '\n', size - at);
-        size_t begin = at, last = end = next ? (size_t)(next - phrases->bytes) : size;
-        while (begin < last && strchr(layout, phrases->bytes[begin])) begin++;
-        while (last > begin && strchr(layout, phrases->bytes[last - 1])) last--;
-        if (last == begin) continue;
-        phrases->list[phrases->count++] = (rapt_text){phrases->bytes + begin, last - begin};
-    }
-    return EXIT_OK;
-}
-
 /* Reports how many translations had faults. */
 static void report_faults(const struct job *job)
 {
@@ -165,7 +119,7 @@ int translate_documents(struct job *job)
                                      .recase = recase_named(job->recase),
                                      .glossary = job->glossary};
     struct block block = {.job = job, .line = 1};
-    int code = read_phrases(job->do_not_translate, &phrases);
+    int code = phrases_read(&phrases, job->do_not_translate);
     options.protected_patterns = phrases.list, options.protected_pattern_count = phrases.count;
     while (code == EXIT_OK && (block.text = next_block(job, options.format)).size > 0) {
         if (!job->lines.begun) code = text_check(job->name, block.text.bytes, block.text.size);
@@ -173,6 +127,6 @@ int translate_documents(struct job *job)
         if (job->dialog) unseen_report(&job->unseen);
     }
     if (code == EXIT_OK) report_faults(job);
-    free_phrases(&phrases);
+    phrases_free(&phrases);
     return code;
 }

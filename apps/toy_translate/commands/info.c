@@ -109,10 +109,10 @@ static void print_files(const struct files *files)
 /* ---- decoding ---- */
 
 /* Settings for decoding in the metadata, from those of an imported model's folder. */
-static const char *const decoding[] = {"beams",      "length_penalty",  "max_length",
-                                       "min_length", "no_repeat_ngram", "first_token",
-                                       "suppressed", "ignored_settings"};
-enum { DECODING_NUMBERS = 6, DECODING = sizeof decoding / sizeof *decoding };
+static const char *const decoding[] = {"beams",       "length_penalty",  "max_length",
+                                       "min_length",  "no_repeat_ngram", "repetition_penalty",
+                                       "first_token", "suppressed",      "ignored_settings"};
+enum { DECODING_NUMBERS = 7, DECODING = sizeof decoding / sizeof *decoding };
 
 static const char *decoding_of(const rapt_model *model, int n)
 {

@@ -24,6 +24,7 @@ const struct search search_default = {.beam = 0,
                                       .nbest = 1,
                                       .batch_tokens = 2048,
                                       .length_penalty = -1,
+                                      .repetition_penalty = -1,
                                       .min_length = -1,
                                       .no_repeat_ngram = -1};
 
@@ -71,6 +72,10 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
          "generate at most N tokens, counting the end; 0: limited by --max-length-factor", 0, 1 << 24, 0},
         {"no-repeat-ngram", OPTION_INTEGER, &search->no_repeat_ngram, "N",
          "never repeat N tokens in a translation; 0: allow it [that of the model's settings, or 0]", 0, 1 << 24, 0},
+        {"repetition-penalty", OPTION_REAL, &search->repetition_penalty, "R",
+         "above 1: make tokens that a translation already contains less likely; 0 or 1: no penalty [that of the model's settings, or 0]", 0, 1e6, 0},
+        {"coverage-penalty", OPTION_REAL, &search->coverage_penalty, "B",
+         "rank translations lower whose attention leaves out parts of the source, with weight B", 0, 1e6, 0},
         {"like", OPTION_CHOICE, &search->like, "rapt|marian|hf|ct2",
          "follow the search rules of this project [that of the model's format]", 0, 0, 0},
         {"max-length-factor", OPTION_REAL, &search->max_length_factor, "F",
@@ -116,6 +121,9 @@ static rapt_translator_options options_of(const struct search *search, const rap
     if (search->length_penalty >= 0) o.length_penalty = (float)search->length_penalty;
     if (search->min_length >= 0) o.min_length = search->min_length;
     if (search->no_repeat_ngram >= 0) o.no_repeat_ngram = search->no_repeat_ngram;
+    if (search->repetition_penalty >= 0) o.repetition_penalty = (float)search->repetition_penalty;
+    o.coverage_penalty = (float)search->coverage_penalty;
+    o.suppressed_texts = search->suppressed, o.suppressed_text_count = search->suppressed_count;
     o.max_length = search->max_length;
     o.temperature = (float)search->temperature, o.top_p = (float)search->top_p;
     o.top_k = search->top_k, o.seed = search->seed;

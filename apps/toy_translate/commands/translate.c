@@ -425,7 +425,7 @@ int command_translate(int argc, char **argv)
     list_formats(formats, sizeof formats);
     job->placeholder = "", job->format = "text", job->recase = "capitals";
     /* clang-format off */
-    struct option_row rows[SEARCH_ROWS + 26] = {
+    struct option_row rows[SEARCH_ROWS + 27] = {
         [SEARCH_ROWS] =
         {"Sampling", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"temperature", OPTION_REAL, &search.temperature, "T",
@@ -450,6 +450,8 @@ int command_translate(int argc, char **argv)
          "let translations contain these phrases: source, tab, target, and optionally tab, exact or nocase", 0, 0, 0},
         {"recase", OPTION_CHOICE, &job->recase, "capitals|titles|none",
          "sentences that are translated in normal case: those in capitals, also those in title case, or none", 0, 0, 0},
+        {"suppress", OPTION_INPUT, &job->suppress, "FILE",
+         "never produce these words and phrases, one a line, as the tokenizer spells them", 0, 0, 0},
         {"no-mending", OPTION_FLAG, &job->unmended, "", "keep translations that repeat themselves, are empty, or are too long for a short sentence", 0, 0, 0},
         {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"output", OPTION_OUTPUT, &job->output, "FILE", "write the translations to this file", 0, 0, 0},
@@ -478,6 +480,8 @@ int command_translate(int argc, char **argv)
         job->nbest = search.nbest, job->model = search.model;
         if (best_of > 0) search.nbest = best_of;
         code = open_glossary(job);
+        if (code == EXIT_OK) code = phrases_read(&job->suppressed, job->suppress);
+        search.suppressed = job->suppressed.list, search.suppressed_count = job->suppressed.count;
         if (code == EXIT_OK) code = prefixes_open(&job->prefixes);
         if (code == EXIT_OK) code = search_open(&search, command.name, &job->translator);
         if (code == EXIT_OK) search_report(&search, job->translator);
@@ -489,6 +493,7 @@ int command_translate(int argc, char **argv)
     rapt_glossary_free(job->glossary);
     unseen_free(&job->unseen);
     prefixes_close(&job->prefixes);
+    phrases_free(&job->suppressed);
     free(job);
     return code;
 }

@@ -26,6 +26,13 @@ struct quality {
     size_t read, written; /* bytes of the document, and of its translation, before the block */
 };
 
+/* A list of words and phrases. */
+struct phrases {
+    char *bytes;
+    rapt_text *list; /* [count] */
+    size_t count;
+};
+
 struct job {
     rapt_translator *translator;
     bool by_lines, scores, alignments, json, unwrap;
@@ -34,7 +41,9 @@ struct job {
     const char *recase;    /* capitals, titles or none */
     size_t mended, faulty; /* sentences translated again, and of those the ones with a fault left */
     const char *do_not_translate; /* a file, or NULL */
-    const char *glossary_file;    /* NULL if none */
+    const char *suppress;         /* likewise */
+    struct phrases suppressed;
+    const char *glossary_file; /* NULL if none */
     rapt_glossary *glossary;
     size_t terms, terms_met; /* of the glossary, in all translations */
     int max_length;          /* 0 if not given */
@@ -84,6 +93,13 @@ int quality_open(struct quality *quality);
 /* Writes the file, if the document is complete. */
 int quality_close(struct quality *quality, bool complete);
 void quality_add(struct quality *quality, const rapt_document_piece *piece);
+
+/* ---- phrases.c ---- */
+size_t count_lines(rapt_text text);
+/* Reads phrases, one a line. Blanks around them and empty lines do not count. Does nothing if path
+   is NULL. */
+int phrases_read(struct phrases *phrases, const char *path);
+void phrases_free(struct phrases *phrases);
 
 /* ---- documents.c ---- */
 int translate_documents(struct job *job);
