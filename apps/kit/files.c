@@ -2,6 +2,7 @@
    that would overwrite an input is refused. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
+#include "kit/unpack.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <rapt/file.h>
@@ -79,11 +80,26 @@ static int write_stream(const char *path, const char *bytes, size_t size)
     return wrong == 0 ? EXIT_OK : failed("%s: %s", path, strerror(wrong));
 }
 
-int file_write(const char *path, const char *bytes, size_t size)
+static int write_plain(const char *path, const char *bytes, size_t size)
 {
     rapt_message why = {""};
     if (is_stream(path)) return write_stream(path, bytes, size);
     return rapt_file_write(path, bytes, size, &why) == RAPT_OK ? EXIT_OK : failed("%s", why.text);
+}
+
+int file_write(const char *path, const char *bytes, size_t size)
+{
+    const struct packing *packing = packing_of(path);
+    size_t packed_size = 0;
+    if (packing == NULL) return write_plain(path, bytes, size);
+    if (packing->pack == NULL)
+        return failed("%s: this program was built without %s; choose a name without %s", path,
+                      packing->name, packing->suffix);
+    char *packed = packing->pack(bytes, size, &packed_size);
+    if (packed == NULL) return failed("%s: out of memory", path);
+    int code = write_plain(path, packed, packed_size);
+    free(packed);
+    return code;
 }
 
 int file_open(const char *path)
@@ -99,18 +115,21 @@ int file_read(const char *path, char **bytes, size_t *size)
     size_t capacity = 0;
     ssize_t got = 1;
     int file = file_open(path), wrong = 0;
+    struct unpack source;
     *bytes = NULL;
     *size = 0;
     if (file < 0) return failed("%s: %s", path, strerror(errno));
+    unpack_open(&source, file);
     while (got > 0 || (got < 0 && errno == EINTR)) {
         if (*size == capacity) *bytes = xreallocarray(*bytes, capacity = capacity * 2 + 65536, 1);
-        got = read(file, *bytes + *size, capacity - *size);
+        got = unpack_read(&source, *bytes + *size, capacity - *size);
         if (got > 0) *size += (size_t)got;
     }
     if (got < 0) wrong = errno;
+    unpack_close(&source);
     close(file);
     if (wrong == EISDIR) return failed("%s: this is a folder, not a file", path);
-    return wrong ? failed("%s: %s", path, strerror(wrong)) : EXIT_OK;
+    return wrong ? failed("%s: %s", path, unpack_error(&source, wrong)) : EXIT_OK;
 }
 
 static const char *input_path(const struct option_row *row)

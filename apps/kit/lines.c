@@ -18,11 +18,13 @@ static const double LONGEST = 0.2; /* s that a window may take */
 
 void lines_open(struct lines *lines, int file)
 {
-    *lines = (struct lines){.file = file};
+    *lines = (struct lines){.error = 0};
+    unpack_open(&lines->source, file);
 }
 
 void lines_close(struct lines *lines)
 {
+    unpack_close(&lines->source);
     free(lines->bytes);
     free(lines->ends);
 }
@@ -30,8 +32,9 @@ void lines_close(struct lines *lines)
 /* Returns true if there are bytes, or the end of the input, within some milliseconds. */
 static bool input_comes(const struct lines *lines, int milliseconds)
 {
-    struct pollfd wait = {.fd = lines->file, .events = POLLIN};
+    struct pollfd wait = {.fd = lines->source.file, .events = POLLIN};
     int result;
+    if (unpack_ready(&lines->source)) return true;
     do result = poll(&wait, 1, milliseconds);
     while (result < 0 && errno == EINTR);
     return result != 0;
@@ -58,7 +61,7 @@ static bool read_more(struct lines *lines)
         lines->bytes = xreallocarray(lines->bytes, lines->capacity, 1);
     }
     ssize_t got;
-    do got = read(lines->file, lines->bytes + lines->size, AT_ONCE);
+    do got = unpack_read(&lines->source, lines->bytes + lines->size, AT_ONCE);
     while (got < 0 && (errno == EINTR ||
                        ((errno == EAGAIN || errno == EWOULDBLOCK) && input_comes(lines, -1))));
     if (got < 0) lines->error = errno;

@@ -1,13 +1,15 @@
 /* lines.h - reads lines from a file descriptor, in windows or blocks that end where the input
-   pauses. */
+   pauses. Compressed text is decompressed. */
 #ifndef KIT_LINES_H
 #define KIT_LINES_H
 
+#include "kit/unpack.h"
 #include <rapt/text.h>
 #include <stdbool.h>
 
 struct lines {
-    int file, error;   /* error: errno of the failed read, or 0 */
+    struct unpack source;
+    int error;         /* errno of the failed read, or 0; unpack_error says what it means */
     bool ended, begun; /* begun: a window has been returned */
     char *bytes;       /* [size] from the window's first line on */
     size_t size, capacity;

@@ -148,11 +148,13 @@ int print_version(void);
 #define STANDARD_OUTPUT "/dev/stdout"
 /* Opens a file for reading. Returns -1 and sets errno on failure. */
 int file_open(const char *path);
-/* Reads a whole file. The caller frees *bytes, also after a failure. */
+/* Reads a whole file, and decompresses it if it is compressed. The caller frees *bytes, also after
+   a failure. */
 int file_read(const char *path, char **bytes, size_t *size);
 /* Fails if a regular file exists there, which only --force replaces. */
 int file_new(const char *path);
-/* Replaces a regular file atomically. Writes into pipes, devices and standard output. */
+/* Replaces a regular file atomically. Writes into pipes, devices and standard output. Compresses
+   what goes to a name that ends in .gz or .zst. */
 int file_write(const char *path, const char *bytes, size_t size);
 bool file_same(const char *a, const char *b); /* the same regular file, by device and inode */
 bool is_output(const char *path); /* returns true if it is the regular file that standard output

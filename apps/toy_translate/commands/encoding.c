@@ -77,7 +77,7 @@ int texts_read(struct texts *texts, const char *path)
     const int error = lines.error;
     lines_close(&lines);
     if (path != NULL) close(file);
-    return error == 0 ? code : failed("%s: %s", name, strerror(error));
+    return error == 0 ? code : failed("%s: %s", name, unpack_error(&lines.source, error));
 }
 
 void texts_free(struct texts *texts)

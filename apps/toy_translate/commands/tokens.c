@@ -136,7 +136,8 @@ static int each_line(struct tokens *t, bool back)
     }
     lines_close(&t->lines);
     if (t->lines.error != 0)
-        return failed("cannot read standard input: %s", strerror(t->lines.error));
+        return failed("cannot read standard input: %s",
+                      unpack_error(&t->lines.source, t->lines.error));
     return code == EXIT_OK && t->wrong ? EXIT_FAILED : code;
 }
 

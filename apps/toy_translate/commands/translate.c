@@ -280,9 +280,9 @@ static void begin_progress(struct job *job, int input)
 void show_progress(const struct job *job, const char *what)
 {
     char left[TIME_TEXT] = "";
-    double seconds = now() - job->start;
+    double seconds = now() - job->start, all = job->all * unpack_ratio(&job->lines.source);
     if (!job->progress) return;
-    if (job->all > job->bytes) time_text(seconds * (job->all - job->bytes) / job->bytes, left);
+    if (all > job->bytes) time_text(seconds * (all - job->bytes) / job->bytes, left);
     print_progress("%zu %s, %.0f per second%s%s%s", job->first, what, (double)job->first / seconds,
                    *left ? ", " : "", left, *left ? " left" : "");
 }
@@ -315,7 +315,8 @@ static int translate_from(struct job *job, int input)
     unseen_report(&job->unseen);
     report_terms(job);
     if (job->lines.error != 0)
-        return failed("cannot read %s: %s", job->name, strerror(job->lines.error));
+        return failed("cannot read %s: %s", job->name,
+                      unpack_error(&job->lines.source, job->lines.error));
     job->complete = code == EXIT_OK;
     return code == EXIT_OK && job->wrong ? EXIT_FAILED : code;
 }

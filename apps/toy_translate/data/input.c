@@ -1,8 +1,9 @@
 /* input.c - reads the bytes of a file at any offset. A regular file stays open and is read as
-   needed, even after its name is gone. What can be read only once, such as a pipe, is held in
-   memory. */
+   needed, even after its name is gone. What can be read only once, such as a pipe, and what is
+   compressed, is held in memory. */
 #define _POSIX_C_SOURCE 200809L
 #include "data.h"
+#include "kit/unpack.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,11 +14,17 @@
 int input_open(struct input *input, const char *path)
 {
     struct stat about;
+    char first[4];
     *input = (struct input){.name = path, .file = -1};
     if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
         return file_read(path, &input->held, &input->size);
     input->file = file_open(path);
-    return input->file >= 0 ? EXIT_OK : failed("%s: %s", path, strerror(errno));
+    if (input->file < 0) return failed("%s: %s", path, strerror(errno));
+    const ssize_t got = pread(input->file, first, sizeof first, 0);
+    if (got <= 0 || !is_packed(first, (size_t)got)) return EXIT_OK;
+    close(input->file);
+    input->file = -1;
+    return file_read(path, &input->held, &input->size);
 }
 
 struct input input_over(const char *name, char *bytes, size_t size)

@@ -1,0 +1,167 @@
+/* unpack.c - reads files that may be compressed. The first bytes tell how. A file may consist of
+   several members, as cat and pigz make them. */
+#define _POSIX_C_SOURCE 200809L
+#include "kit/unpack.h"
+#include "kit/program.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { AT_ONCE = 1 << 16, MAGIC = 4, RATIO = 100, MORE = 1 << 24 };
+
+static const struct magic {
+    const char *bytes; /* '?' stands for 0x50 to 0x5F */
+    size_t size;
+    const struct packing *packing;
+} magics[] = {
+    {"\x1F\x8B", 2, &packing_gzip},
+    {"\x28\xB5\x2F\xFD", 4, &packing_zstd},
+    {"?\x2A\x4D\x18", 4, &packing_zstd}, /* a frame to skip, with which files of pzstd begin */
+};
+
+const struct packing *packing_of(const char *name)
+{
+    static const struct packing *const all[] = {&packing_gzip, &packing_zstd};
+    const size_t size = strlen(name);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const size_t end = strlen(all[i]->suffix);
+        if (size > end && strcmp(name + size - end, all[i]->suffix) == 0) return all[i];
+    }
+    return NULL;
+}
+
+/* Returns the way in which a file that begins with these bytes is compressed, or NULL. *unknown is
+   set if that depends on further bytes. */
+static const struct packing *recognize(const unsigned char *bytes, size_t size, bool *unknown)
+{
+    *unknown = false;
+    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
+        const struct magic *m = &magics[i];
+        size_t same = 0;
+        while (same < size && same < m->size &&
+               (m->bytes[same] == '?' ? bytes[same] >> 4 == 5
+                                      : bytes[same] == (unsigned char)m->bytes[same]))
+            same++;
+        if (m->packing->open != NULL && same == m->size) return m->packing;
+        *unknown = *unknown || (m->packing->open != NULL && same == size);
+    }
+    return NULL;
+}
+
+bool is_packed(const char *bytes, size_t size)
+{
+    bool unknown;
+    return recognize((const unsigned char *)bytes, size, &unknown) != NULL;
+}
+
+void unpack_open(struct unpack *unpack, int file)
+{
+    *unpack = (struct unpack){.file = file};
+}
+
+void unpack_close(struct unpack *unpack)
+{
+    if (unpack->state != NULL) unpack->packing->close(unpack->state);
+    free(unpack->in);
+    unpack->state = unpack->in = NULL;
+}
+
+/* Reads after the bytes that are there. */
+static ssize_t read_in(struct unpack *u)
+{
+    if (u->in == NULL) u->in = xreallocarray(NULL, AT_ONCE, 1);
+    const ssize_t got = read(u->file, u->in + u->size, AT_ONCE - u->size);
+    if (got > 0) u->size += (size_t)got, u->read += (uint64_t)got;
+    return got;
+}
+
+/* Reads until it is clear whether the file is compressed. */
+static int begin(struct unpack *u)
+{
+    bool unknown = true;
+    while (!u->begun) {
+        const ssize_t got = read_in(u);
+        if (got < 0) return -1;
+        u->packing = recognize(u->in, u->size, &unknown);
+        u->begun = got == 0 || u->packing != NULL || !unknown;
+    }
+    if (u->packing == NULL) return 0;
+    u->state = u->packing->open();
+    if (u->state == NULL) exit(failed("out of memory"));
+    return 0;
+}
+
+static ssize_t refuse(struct unpack *u, const char *wrong)
+{
+    u->wrong = wrong;
+    errno = EIO;
+    return -1;
+}
+
+/* Copies bytes that were read to recognize the file, or reads. */
+static ssize_t read_plain(struct unpack *u, void *bytes, size_t size)
+{
+    size_t left = u->size - u->at;
+    if (left == 0) {
+        const ssize_t got = read(u->file, bytes, size);
+        if (got > 0) u->read += (uint64_t)got, u->made = u->read;
+        return got;
+    }
+    if (left > size) left = size;
+    memcpy(bytes, u->in + u->at, left);
+    u->at += left, u->made += left;
+    return (ssize_t)left;
+}
+
+/* Decodes bytes that have been read. Returns the number of bytes made, or -1. */
+static ssize_t decode(struct unpack *u, void *bytes, size_t size)
+{
+    struct span_in in = {u->in + u->at, u->size - u->at};
+    struct span_out out = {bytes, size};
+    enum unpacked now = UNPACKED_WITHIN;
+    while (out.size > 0 && (in.size > 0 || u->full)) {
+        const size_t before = in.size + out.size;
+        now = u->packing->decode(u->state, &in, &out);
+        if (now == UNPACKED_WRONG) return refuse(u, "its compressed data is damaged");
+        if (in.size + out.size == before) break;
+        u->within = now != UNPACKED_END;
+    }
+    u->full = out.size == 0;
+    u->at = u->size - in.size;
+    u->made += size - out.size;
+    if (u->made > RATIO * u->read + MORE)
+        return refuse(u, "it inflates to more than 100 times its size; if you trust the file, "
+                         "decompress it first");
+    return (ssize_t)(size - out.size);
+}
+
+ssize_t unpack_read(struct unpack *u, void *bytes, size_t size)
+{
+    if (u->wrong != NULL) return refuse(u, u->wrong);
+    if (!u->begun && begin(u) < 0) return -1;
+    if (u->packing == NULL) return read_plain(u, bytes, size);
+    for (;;) {
+        const ssize_t made = decode(u, bytes, size);
+        if (made != 0) return made;
+        u->at = u->size = 0;
+        const ssize_t got = read_in(u);
+        if (got == 0 && u->within) return refuse(u, "its compressed data is cut off");
+        if (got <= 0) return got;
+    }
+}
+
+bool unpack_ready(const struct unpack *u)
+{
+    return u->at < u->size || u->full;
+}
+
+const char *unpack_error(const struct unpack *u, int error)
+{
+    return u->wrong != NULL ? u->wrong : strerror(error);
+}
+
+double unpack_ratio(const struct unpack *u)
+{
+    return u->packing != NULL && u->read > 0 ? (double)u->made / (double)u->read : 1;
+}
