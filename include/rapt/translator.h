@@ -453,6 +453,9 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     int copy;
     int log_probabilities; /* if nonzero, fill in `log_probabilities` and the fields that depend on
                               it */
+    /* [count] if not NULL, `alignments` applies only to texts whose byte is not 0, and the others
+       cost no time for it */
+    const unsigned char *aligned;
 } rapt_translate_call;
 
 /* Translates like rapt_translate_many, but with the settings in call, which may be NULL. The

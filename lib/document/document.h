@@ -158,8 +158,11 @@ rapt_status rapt__splitter_next(struct sentence_splitter *splitter, struct passa
                                 bool *found, rapt_message *why);
 
 /* ---- guards.c ---- */
-/* The parts of sentences that must not change, as rapt_translate_call.opaque. */
+/* The parts of sentences that must not change, as rapt_translate_call.opaque, and which sentences
+   have marks. */
 struct opaque {
+    unsigned char *marked; /* [texts] */
+    size_t marked_capacity;
     rapt_span *spans;
     size_t *starts; /* [texts + 1] */
     size_t count, texts, span_capacity, start_capacity;
@@ -176,7 +179,7 @@ struct translator_engine {
     rapt_translator *translator;
     int alignments, mend;
     const rapt_glossary *glossary;
-    struct opaque opaque; /* guards of the sentences that are translated next */
+    struct opaque opaque; /* of the sentences that are translated next */
     uint64_t first;       /* number of the next sentence */
     rapt_status failure;  /* of the last question about spelling; RAPT_OK if there was none */
     int32_t *ids;         /* [capacity] */
@@ -190,7 +193,7 @@ void rapt__engine_close(struct translator_engine *e);
 
 /* ---- document.c ---- */
 /* Implements rapt_document_translate_with. If `rules` is true, ICU is not used. If opaque is not
-   NULL, it receives the guards of the sentences before each call of engine->translate. */
+   NULL, it describes the sentences of each call of engine->translate. */
 rapt_status rapt__document_translate(const rapt_document_engine *engine, rapt_text document,
                                      const rapt_document_options *options, bool rules,
                                      struct opaque *opaque, rapt_document_fn *callback, void *user,

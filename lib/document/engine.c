@@ -21,7 +21,8 @@ static rapt_status translate_sentences(void *user, const rapt_text *sentences, s
     struct translator_engine *e = user;
     struct relay to = {take, taker};
     const rapt_translate_call call = {.size = sizeof call,
-                                      .alignments = e->alignments,
+                                      .alignments = 1,
+                                      .aligned = e->alignments ? NULL : e->opaque.marked,
                                       .log_probabilities = e->options.log_probabilities,
                                       .first = e->first,
                                       .mend = e->mend,
@@ -45,13 +46,23 @@ static rapt_text head_of(rapt_text text, size_t max)
     return (rapt_text){text.bytes, size};
 }
 
+/* Returns true if it is clear, without tokenizing it, that a text has at most `max` tokens. */
+static bool is_short(const rapt_translator *t, rapt_text text, size_t max)
+{
+    enum { BYTES_LONGEST = 4 };
+    if (text.size > BYTES_LONGEST * max) return false;
+    if (t->options.preprocess != RAPT_PREPROCESS_NONE)
+        return rapt_tokenizer_bound(t->source, text.size) <= max;
+    return rapt__tokenizer_most(t->source, text) <= max;
+}
+
 /* Implements rapt_fit_fn. max is at most e->capacity. */
 static size_t fit_tokens(void *user, rapt_text text, size_t max)
 {
     const struct translator_engine *e = user;
     const rapt_text head = head_of(text, max);
     size_t count = 0;
-    if (rapt_tokenizer_bound(e->translator->source, text.size) <= max) return text.size;
+    if (is_short(e->translator, text, max)) return text.size;
     rapt_status status =
         rapt__text_encode(e->translator, e->translator->source, head, e->ids, e->ends, max, &count);
     if (!status) return head.size;
@@ -91,10 +102,8 @@ rapt_status rapt__engine_open(struct translator_engine *e, rapt_translator *tran
     rapt_document_options *own = &e->options;
     rapt_status status = read_options(translator, options, own, why);
     if (status) return status;
-    /* Tags, protected text and capitals of titles are placed by the alignment. */
-    e->alignments = own->alignments || own->format != RAPT_DOCUMENT_FORMAT_TEXT ||
-                    !own->unprotected || own->protected_pattern_count > 0 ||
-                    own->recase == RAPT_DOCUMENT_RECASE_TITLES;
+    /* Capitals of titles are placed by the alignment. */
+    e->alignments = own->alignments || own->recase == RAPT_DOCUMENT_RECASE_TITLES;
     e->mend = !own->unmended;
     e->glossary = own->glossary;
     if (!own->glossary) own->glossary = translator->options.glossary;

@@ -208,6 +208,12 @@ rapt_status rapt__opaque_add(struct opaque *o, const struct mark *marks, size_t 
         if (!grown) return RAPT_NO_MEMORY;
         o->starts = grown;
     }
+    if (o->texts == o->marked_capacity) {
+        void *grown = rapt__grown(allocator, o->marked, &o->marked_capacity, sizeof *o->marked);
+        if (!grown) return RAPT_NO_MEMORY;
+        o->marked = grown;
+    }
+    o->marked[o->texts] = count > 0;
     for (size_t i = 0; i < count; i++) {
         if (marks[i].kind != MARK_GUARD) continue;
         if (o->count == o->span_capacity) {
@@ -224,6 +230,7 @@ rapt_status rapt__opaque_add(struct opaque *o, const struct mark *marks, size_t 
 
 void rapt__opaque_free(struct opaque *o, const rapt_allocator *allocator)
 {
+    rapt__free(allocator, o->marked, o->marked_capacity * sizeof *o->marked);
     rapt__free(allocator, o->spans, o->span_capacity * sizeof *o->spans);
     rapt__free(allocator, o->starts, o->start_capacity * sizeof *o->starts);
 }

@@ -40,7 +40,7 @@ struct document {
     struct buffer clean;    /* one translation: first without line breaks, then with its marks */
     struct elsewhere entry; /* the entry that is being written, if entry.given is set */
     size_t copied;          /* end of the part of entry.original that has been written */
-    struct opaque *opaque;  /* receives the guards of the window's sentences; may be NULL */
+    struct opaque *opaque;  /* describes the window's sentences; may be NULL */
 };
 
 /* ---- parts.c ---- */

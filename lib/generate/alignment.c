@@ -22,6 +22,7 @@ struct readout {
     size_t position; /* if 0, rows are written back to back; otherwise it is the number of floats
                         per position of a record, and rows are written by position and slot */
     float *weights;  /* result */
+    const unsigned char *wanted; /* [sources] other sources are skipped; NULL means none */
 };
 
 /* Writes the weights of row `row`, which belongs to target i, averaged over the wanted layers and
@@ -56,7 +57,8 @@ static void work_on_rows(struct team *team, void *argument)
     int mine = rapt__team_take(team), n = 0;
     for (int i = 0; i < s->targets; i++) {
         int keys = r->keys[i], first = s->target_starts[i], end = s->target_starts[i + 1];
-        for (int row = first; row < end; row++, n++) {
+        const bool wanted = !r->wanted || r->wanted[s->source_of[i]];
+        for (int row = first; wanted && row < end; row++, n++) {
             if (n != mine) continue;
             size_t at = r->position ? (size_t)(s->past[i] + row - first) * r->position
                                     : (size_t)(row - first) * (size_t)keys;
@@ -193,7 +195,8 @@ void rapt__record_rows(struct search *s)
                         .head = layer ? GUIDED_HEAD : -1,
                         .heads = rapt__config_int(c, CONFIG_alignment_heads),
                         .position = position_floats(session),
-                        .weights = s->record->rows};
+                        .weights = s->record->rows,
+                        .wanted = s->record->wanted};
     if (session->target_rows && r.position)
         rapt__team_run(session->limits.threads, work_on_rows, &r);
 }

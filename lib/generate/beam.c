@@ -244,7 +244,7 @@ static void output_one(const struct search *s, int source, int from, size_t to,
     if (out->log_probabilities)
         memcpy(out->log_probabilities + row, m->done_log + own,
                sizeof(float) * (size_t)(count + m->done_ended[from]));
-    if (!out->alignments) return;
+    if (!out->alignments || (s->record->wanted && !s->record->wanted[source])) return;
     const int *starts = s->session->source_starts;
     size_t keys = (size_t)(starts[source + 1] - starts[source]), first = (size_t)starts[source];
     size_t rank = to % (size_t)s->nbest, tokens = (size_t)s->nbest * first + rank * keys;

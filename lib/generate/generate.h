@@ -67,6 +67,8 @@ struct alignment_record {
     float *rows;  /* [positions][beams * source tokens]: at each position, for every slot, one row
                      over the tokens of its source; NULL if nothing is recorded */
     int *parents; /* [positions + 1][targets] the slot that each slot continues */
+    const unsigned char *wanted; /* [sources] only the rows of sources whose byte is not 0 are
+                                    recorded; NULL means all */
 };
 /* Lays out a record with memory for the given numbers of floats in rows and of ints in parents. */
 void rapt__record_layout(struct alignment_record *record, size_t floats, size_t parents,

@@ -19,8 +19,8 @@ struct search {
 };
 
 /* ---- alignment.c ---- */
-/* Records the cross-attention of the last rapt__decode. Must be called before hypotheses change
-   slots. */
+/* Records the cross-attention of the last rapt__decode for the wanted sources. Must be called
+   before hypotheses change slots. */
 void rapt__record_rows(struct search *s);
 /* Records which slot each slot of a source continues. `count` must already include the new
    tokens. */

@@ -246,6 +246,12 @@ size_t rapt_tokenizer_bound(const rapt_tokenizer *tokenizer, size_t bytes)
     return rapt__spm_bound(tokenizer->spm, bytes);
 }
 
+size_t rapt__tokenizer_most(const rapt_tokenizer *t, rapt_text text)
+{
+    if (t->list || !t->spm) return rapt_tokenizer_bound(t, text.size);
+    return rapt__spm_normalizer_most(&t->spm->normalizer, text, t->spm->byte_fallback);
+}
+
 /* ---- encoding and decoding ---- */
 
 rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt_text text, int32_t *ids,

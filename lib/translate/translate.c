@@ -34,7 +34,7 @@ static bool found(const struct window *w, const struct sentence *s, int rank, ra
     out->terms = s->terms;
     out->terms_met = w->met[at];
     fill_logs(w, s, out);
-    if (w->job->call.alignments)
+    if (s->aligned)
         out->alignment = w->alignments_out + s->alignment + (size_t)rank * (limit + 1) * keys;
     return true;
 }

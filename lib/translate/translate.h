@@ -159,6 +159,7 @@ struct sentence {
     int count;            /* number of source tokens, including the end; 0 if the sentence has no
                              tokens, -1 if the sentence or its prefix is too long */
     bool begun;           /* its search has begun */
+    bool aligned;         /* its alignment is wanted */
     int faults;           /* RAPT_FAULT_...; 0 unless call.mend is set */
     int terms;            /* number of terms of the glossary that its text contains */
     int term, term_count; /* those that can be searched for: the first of them in memory.terms, and
@@ -210,6 +211,8 @@ struct window {
         int size;          /* number of sentences */
         uint64_t *numbers; /* numbers of the sentences, for sampling */
         float *scores, *alignments, *logs;
+        unsigned char *aligned; /* the alignment of the sentence is wanted */
+        bool any_aligned;
         struct alignment_record record;
     } batch;
 };

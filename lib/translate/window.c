@@ -35,7 +35,7 @@ static void sentence_after(const struct window *w, const struct sentence *s, str
     *next = (struct sentence){.number = s->number + 1, .start = s->start + count};
     next->prefix = s->prefix + (size_t)s->prefix_count;
     next->out = s->out + nbest * (size_t)s->limit;
-    size_t columns = w->job->call.alignments ? rapt__alignment_columns(w->t, s) : 0;
+    size_t columns = s->aligned ? rapt__alignment_columns(w->t, s) : 0;
     next->alignment = s->alignment + nbest * columns * ((size_t)s->limit + 1);
 }
 
@@ -47,6 +47,8 @@ static rapt_status tokenize_all(struct window *w, struct sentence *end, rapt_mes
     for (int i = 0; i < w->count; i++) {
         struct sentence *s = &w->sentences[i];
         *s = *end;
+        s->aligned = w->job->call.alignments != 0 &&
+                     (!w->job->call.aligned || w->job->call.aligned[w->before + (size_t)i]);
         rapt_status status = rapt__window_tokenize(w, i, s, why);
         if (status) return status;
         w->order[i] = s;
@@ -108,17 +110,18 @@ static struct sizes sizes_of(const struct window *w)
     for (int at = 0, n; at < w->count && (n = batch_from(w, at)) > 0; at += n) {
         const size_t beams = (size_t)session_of(w, w->order[at])->limits.beams;
         size_t length = (size_t)w->order[at]->limit, sentences = (size_t)n, tokens = 0, given = 0;
+        bool aligned = false;
         for (int i = at; i < at + n; i++) {
             tokens += (size_t)w->order[i]->count;
             given += (size_t)w->order[i]->prefix_count;
+            aligned = aligned || w->order[i]->aligned;
         }
         z.prefix = rapt__max_size(z.prefix, given);
         z.source = rapt__max_size(z.source, tokens);
         z.target = rapt__max_size(z.target, sentences * nbest * length);
-        if (!w->job->call.alignments && w->job->options.coverage_penalty <= 0) continue;
+        if (!aligned && w->job->options.coverage_penalty <= 0) continue;
         for (int i = at; i < at + n; i++) size_copies(w, w->order[i], &z);
-        if (w->job->call.alignments)
-            z.alignment = rapt__max_size(z.alignment, nbest * tokens * (length + 1));
+        if (aligned) z.alignment = rapt__max_size(z.alignment, nbest * tokens * (length + 1));
         z.record = rapt__max_size(z.record, length * beams * tokens);
         z.parents = rapt__max_size(z.parents, (length + 1) * sentences * beams);
     }
@@ -150,6 +153,7 @@ static void lay_out_results(struct window *w, const struct sentence *end, const 
     b->met = rapt__arena_take(arena, batch * nbest, sizeof(int));
     b->term_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
     b->scores = rapt__arena_floats(arena, batch * nbest, 1);
+    b->aligned = rapt__arena_take(arena, batch, sizeof *b->aligned);
     b->alignments = rapt__arena_floats(arena, z->alignment, 1);
     b->logs = rapt__arena_floats(arena, z->target, logs);
     rapt__record_layout(&b->record, z->record, z->parents, arena);
@@ -236,8 +240,7 @@ static void keep_results(struct window *w, const struct sentence *s, int i, int 
         if (w->job->call.log_probabilities)
             memcpy(w->logs + s->out + rank * limit, b->logs + from * (size_t)longest,
                    (count + (b->ended[from] != 0)) * sizeof *w->logs);
-        if (w->job->call.alignments)
-            keep_alignment(w, s, alignment_of(w, s, i, of, longest), rank, count + 1);
+        if (s->aligned) keep_alignment(w, s, alignment_of(w, s, i, of, longest), rank, count + 1);
     }
 }
 
@@ -282,6 +285,7 @@ static rapt_status fill_batch(struct window *w, int first, int n)
     struct term_store *terms = &w->memory.batch_terms;
     rapt_status status = RAPT_OK;
     b->starts[0] = b->given_starts[0] = b->term_starts[0] = 0;
+    b->any_aligned = false;
     terms->count = terms->phrases = terms->tokens = 0;
     for (int i = 0; i < n && !status; i++) {
         struct sentence *s = w->order[first + i];
@@ -292,6 +296,8 @@ static rapt_status fill_batch(struct window *w, int first, int n)
                    sizeof *b->given * (size_t)s->prefix_count);
         b->given_starts[i + 1] = b->given_starts[i] + s->prefix_count;
         b->numbers[i] = w->job->call.first + w->before + (uint64_t)s->number;
+        b->aligned[i] = s->aligned;
+        b->any_aligned = b->any_aligned || s->aligned;
         s->begun = true;
         status = rapt__batch_terms(w, s);
         b->term_starts[i + 1] = terms->count;
@@ -315,7 +321,7 @@ static rapt_status search_batch(struct window *w, int number, rapt_generate_opti
                                  .scores = b->scores + first,
                                  .ended = b->ended + first,
                                  .terms = b->met + first};
-    if (w->job->call.alignments)
+    if (b->any_aligned)
         out.alignments =
             b->alignments + (size_t)number * (size_t)b->starts[b->size] * (longest + 1);
     if (w->job->call.log_probabilities) out.log_probabilities = b->logs + first * longest;
@@ -323,6 +329,7 @@ static rapt_status search_batch(struct window *w, int number, rapt_generate_opti
     if (w->stopped) return RAPT_OK;
     if (o->temperature > 0) o->seed = rapt__mix(w->job->options.seed, (uint64_t)number);
     session->record = b->record;
+    if (o->coverage_penalty <= 0) session->record.wanted = b->aligned;
     rapt_status status = rapt_generate(session, &source, o, &out, why);
     session->record = (struct alignment_record){0};
     return status;

@@ -5,6 +5,7 @@
 
 #include "help.h"
 #include "temporary.h"
+#include "text/text.h"
 
 #include <unistd.h>
 
@@ -102,6 +103,7 @@ static inline void comparison_ids(const rapt_tokenizer *t, rapt_text text, char 
     size_t *ends = malloc(bound * sizeof *ends);
     assert_true(ids && ends);
     assert_int_equal(rapt_tokenizer_encode(t, text, ids, ends, bound, &count, NULL), RAPT_OK);
+    assert_true(count <= rapt__tokenizer_most(t, text) && rapt__tokenizer_most(t, text) <= bound);
     if (*capacity < 8 * count + 1) {
         *capacity = 16 * count + 64;
         *out = realloc(*out, *capacity);

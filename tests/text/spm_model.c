@@ -2,6 +2,7 @@
    a reason and leave nothing allocated. Unusual but valid models are loaded. */
 #include "spm_models.h"
 #include "temporary.h"
+#include "text/text.h"
 
 #define TAIL(text) text, sizeof text - 1
 
@@ -245,6 +246,7 @@ static void use(rapt_tokenizer *t, uint64_t *seed)
     assert_true(ids && ends);
     assert_int_equal(
         rapt_tokenizer_encode(t, (rapt_text){text, size}, ids, ends, bound, &count, NULL), RAPT_OK);
+    assert_true(count <= rapt__tokenizer_most(t, (rapt_text){text, size}));
     for (size_t i = 0; i < count; i++)
         assert_true(ends[i] <= size && ids[i] >= 0 && ids[i] < rapt_tokenizer_vocab(t));
     rapt_tokenizer_decode(t, ids, count, out, sizeof out, &written, NULL);

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE /* getline */
 #include "../skips.h"
 #include "help.h"
+#include "text/text.h"
 
 #include <unistd.h>
 
@@ -44,6 +45,8 @@ static uint32_t hash_line(uint32_t hash, const rapt_tokenizer *t, rapt_text line
     char number[16];
     assert_non_null(found);
     assert_int_equal(rapt_tokenizer_encode(t, line, found, NULL, bound, &count, NULL), RAPT_OK);
+    assert_true(count <= rapt__tokenizer_most(t, line));
+    assert_true(rapt__tokenizer_most(t, line) <= bound);
     for (size_t i = 0; i < count; i++) {
         snprintf(number, sizeof number, i > 0 ? " %d" : "%d", (int)found[i]);
         hash = hashed(hash, number);

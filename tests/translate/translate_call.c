@@ -102,6 +102,54 @@ static void test_options(void **state)
     rapt_translator_free(t);
 }
 
+struct aligned { /* by sentence */
+    bool is;
+    float sums[2]; /* of the alignment by tokens, weighted by place, and by words */
+};
+
+static int keep_sums(void *user, const rapt_translation *t)
+{
+    struct aligned *a = (struct aligned *)user + t->sentence;
+    const int all = (t->target_count + 1) * (t->source_count + 1);
+    *a = (struct aligned){.is = t->alignment != NULL};
+    for (int i = 0; a->is && i < all; i++) a->sums[0] += (float)(i % 7 + 1) * t->alignment[i];
+    for (int i = 0; a->is && i < t->source_word_count * t->target_word_count; i++)
+        a->sums[1] += (float)(i % 5 + 1) * t->word_alignment[i];
+    assert_true(a->is == (t->source_spans != NULL));
+    return 0;
+}
+
+/* Some sentences of a batch are aligned, with the bits of a call that aligns all of them. */
+static void test_aligned(void **state)
+{
+    (void)state;
+    static const rapt_translator_options made = {.size = sizeof made, .beams = 3, .threads = 2};
+    static const float penalties[] = {0, 0.5f};
+    rapt_text texts[TEXTS];
+    unsigned char wanted[TEXTS];
+    rapt_translator *t = make(&made);
+    small_texts(texts, TEXTS);
+    for (int i = 0; i < TEXTS; i++) wanted[i] = i % 3 == 1;
+    for (int p = 0; p < 2; p++) {
+        struct aligned all[TEXTS] = {{0}}, some[TEXTS] = {{0}};
+        const rapt_translator_options o = {.size = sizeof o, .coverage_penalty = penalties[p]};
+        rapt_translate_call call = {.size = sizeof call, .alignments = 1, .options = &o};
+        int count = 0;
+        assert_int_equal(rapt_translate_many_with(t, texts, TEXTS, &call, keep_sums, all, NULL),
+                         RAPT_OK);
+        call.aligned = wanted;
+        assert_int_equal(rapt_translate_many_with(t, texts, TEXTS, &call, keep_sums, some, NULL),
+                         RAPT_OK);
+        for (int i = 0; i < TEXTS; i++) {
+            assert_true(some[i].is == (all[i].is && wanted[i]));
+            if (some[i].is) assert_memory_equal(some[i].sums, all[i].sums, sizeof all[i].sums);
+            count += some[i].is && some[i].sums[1] > 0;
+        }
+        assert_true(count > 5);
+    }
+    rapt_translator_free(t);
+}
+
 /* Encodes a text and returns whether `one` contains its tokens. */
 static bool has_tokens(const rapt_translator *t, const struct one *one, rapt_text text)
 {
@@ -381,10 +429,11 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_options),       cmocka_unit_test(test_suppressed),
-        cmocka_unit_test(test_prefixes),      cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_logits),        cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_stop_of_beams), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_options),  cmocka_unit_test(test_suppressed),
+        cmocka_unit_test(test_aligned),  cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_tokens),   cmocka_unit_test(test_logits),
+        cmocka_unit_test(test_stop),     cmocka_unit_test(test_stop_of_beams),
+        cmocka_unit_test(test_refusals),
     };
     heard.stop_at_step = others.stop_at_step = -1;
     return cmocka_run_group_tests(tests, NULL, NULL);

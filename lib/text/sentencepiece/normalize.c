@@ -125,6 +125,22 @@ static size_t plain_run(const struct spm_normalizer *n, rapt_text text)
     return size > 0 && (unsigned char)text.bytes[size] >= 0x80 ? size - 1 : size;
 }
 
+size_t rapt__spm_normalizer_most(const struct spm_normalizer *n, rapt_text text, bool bytes)
+{
+    const size_t space = bytes ? SPM_SPACE_SIZE : 1;
+    size_t most = space; /* of dummy_prefix */
+    for (size_t at = 0, consumed; at < text.size; at += consumed) {
+        const rapt_text rest = behind(text, at);
+        consumed = plain_run(n, rest);
+        most += consumed;
+        if (consumed > 0) continue;
+        const rapt_text part = prefix(n, rest, &consumed);
+        for (size_t i = 0; i < part.size; i++)
+            most += part.bytes[i] == ' ' ? space : bytes || !rapt__utf8_continues(part.bytes[i]);
+    }
+    return most;
+}
+
 /* Appends the normalized form of a prefix. */
 static rapt_status add_normalized(const struct spm_normalizer *n, struct spm_normalized *out,
                                   rapt_text part, size_t origin, bool origins)

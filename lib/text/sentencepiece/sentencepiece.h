@@ -99,6 +99,11 @@ rapt_status rapt__spm_normalizer_create(struct spm_normalizer *normalizer,
    is false. */
 size_t rapt__spm_normalizer_spread(const struct spm_normalizer *normalizer, bool bytes);
 
+/* Returns a number of bytes, or of characters if `bytes` is false, that the normalized form of a
+   text does not exceed. */
+size_t rapt__spm_normalizer_most(const struct spm_normalizer *normalizer, rapt_text text,
+                                 bool bytes);
+
 struct spm_normalized {
     char *bytes;      /* [capacity], of which size are used */
     uint32_t *origin; /* [capacity], of which size + 1 are used: the offset in the text from which
