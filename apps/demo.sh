@@ -5,6 +5,7 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/apps/packages.sh"
 
+want libedit-dev
 prepare toy_translate
 case ${1-} in
 '' | -*) set -- demo "$@" ;;

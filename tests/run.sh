@@ -6,7 +6,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/apps/packages.sh"
 
 # Packages in addition to build_packages. The plain run needs few and reports what it skips; --all installs the rest.
-light="libcmocka-dev libopenblas-openmp-dev locales python3/python3" # locales: the files that localedef reads
+light="libcmocka-dev libopenblas-openmp-dev libedit-dev locales python3/python3" # locales: the files that localedef reads
 rules="g++/g++ pkgconf/pkg-config binutils/objdump clang-format-14/clang-format-14 qemu-user/qemu-aarch64"
 judges="sentencepiece/spm_encode lintian/lintian libxml2-utils/xmllint zsh/zsh fish/fish"
 analyzers="valgrind/valgrind cppcheck/cppcheck clang-14/clang-14 clang-tidy-14/clang-tidy-14"
@@ -24,7 +24,7 @@ clang="libcmocka-dev clang-14/clang-14 libomp-14-dev libclang-rt-14-dev"
 full="-DRAPT_TESTS=ON -DRAPT_APPS=ON -DRAPT_PERF=ON -DRAPT_WERROR=ON"
 slow="-DRAPT_TESTS=ON -DRAPT_APPS=ON -DRAPT_PERF=OFF -DRAPT_WERROR=ON -DCMAKE_BUILD_TYPE=Debug"
 by_clang="$slow -DRAPT_OPENBLAS=OFF -DCMAKE_C_COMPILER=clang-14"
-alone="-DRAPT_OPENMP=OFF -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_ZLIB=OFF -DRAPT_ZSTD=OFF -DRAPT_ICU=OFF" # MemorySanitizer does not see what uninstrumented libraries initialize
+alone="-DRAPT_OPENMP=OFF -DRAPT_SLEEF=OFF -DRAPT_UTF8PROC=OFF -DRAPT_ZLIB=OFF -DRAPT_ZSTD=OFF -DRAPT_ICU=OFF -DRAPT_LIBEDIT=OFF" # MemorySanitizer does not see what uninstrumented libraries initialize
 
 modes() { # mode | folder | packages | options of CMake | of ctest | what runs
     cat <<END

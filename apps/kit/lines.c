@@ -20,11 +20,13 @@ void lines_open(struct lines *lines, int file)
 {
     *lines = (struct lines){.error = 0};
     unpack_open(&lines->source, file);
+    lines->editor = editor_open(file);
 }
 
 void lines_close(struct lines *lines)
 {
     unpack_close(&lines->source);
+    editor_close(lines->editor);
     free(lines->bytes);
     free(lines->ends);
 }
@@ -34,6 +36,7 @@ static bool input_comes(const struct lines *lines, int milliseconds)
 {
     struct pollfd wait = {.fd = lines->source.file, .events = POLLIN};
     int result;
+    if (lines->editor != NULL) return false; /* a line is answered before the next one */
     if (unpack_ready(&lines->source)) return true;
     do result = poll(&wait, 1, milliseconds);
     while (result < 0 && errno == EINTR);
@@ -53,9 +56,25 @@ static void note_ends(struct lines *lines, size_t from)
     }
 }
 
+/* Appends a line that a person types. Returns false at the end. */
+static bool ask_more(struct lines *lines)
+{
+    size_t size;
+    const char *line = editor_line(lines->editor, &size);
+    if (line == NULL) return false;
+    if (lines->capacity - lines->size < size) {
+        lines->capacity = lines->capacity * 2 + size;
+        lines->bytes = xreallocarray(lines->bytes, lines->capacity, 1);
+    }
+    memcpy(lines->bytes + lines->size, line, size);
+    lines->size += size;
+    return true;
+}
+
 /* Reads once. Returns false at the end. Waits here if the descriptor is non-blocking. */
 static bool read_more(struct lines *lines)
 {
+    if (lines->editor != NULL) return ask_more(lines);
     if (lines->capacity - lines->size < AT_ONCE) {
         lines->capacity = lines->capacity * 2 + AT_ONCE;
         lines->bytes = xreallocarray(lines->bytes, lines->capacity, 1);

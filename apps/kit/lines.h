@@ -1,17 +1,19 @@
 /* lines.h - reads lines from a file descriptor, in windows or blocks that end where the input
-   pauses. Compressed text is decompressed. */
+   pauses. Compressed text is decompressed, and lines that a person types can be edited. */
 #ifndef KIT_LINES_H
 #define KIT_LINES_H
 
+#include "kit/editor.h"
 #include "kit/unpack.h"
 #include <rapt/text.h>
 #include <stdbool.h>
 
 struct lines {
     struct unpack source;
-    int error;         /* errno of the failed read, or 0; unpack_error says what it means */
-    bool ended, begun; /* begun: a window has been returned */
-    char *bytes;       /* [size] from the window's first line on */
+    struct editor *editor; /* NULL unless a person types */
+    int error;             /* errno of the failed read, or 0; unpack_error says what it means */
+    bool ended, begun;     /* begun: a window has been returned */
+    char *bytes;           /* [size] from the window's first line on */
     size_t size, capacity;
     size_t *ends; /* [whole] offsets after the line feeds */
     size_t whole, ends_capacity, taken;
