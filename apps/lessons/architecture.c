@@ -61,7 +61,7 @@ static const struct architecture step_plans[DRAWN_STEPS] = {
                     .given = true,
                     .attends = true},
     [STEP_LEARNED] = {.title = "Learned weights: the gradient of the loss goes back",
-                      .formula = "−log p(y_t) ,  c_t = ∑_s softmax_s(q_t ⋅ k_s) h_s",
+                      .formula = "−log p(y_t) ,  c_t = ∑_s α_{ts} W_v h_s",
                       .description = in_words,
                       .note = "numbers: the weights that training has found",
                       .encoding = ENCODED_AT_ONCE,

@@ -204,7 +204,10 @@ static void show_weights(struct page *page, struct learner *small)
     struct chase_pair pair;
     page_step(page, "The weights that it found");
     chase_make(&tom, &pair);
-    page_formula(page, SHORT, "α_{ij} = softmax_j(frac{W_q d_i · W_k h_j}{sqrt{d}})");
+    page_formula(page, SHORT, "α_{ij} = softmax_j(frac{W_q d_i · W_k h_j}{sqrt{n}})");
+    page_paragraph(page, SHORT,
+                   "Here n is the number of elements of W_q d_i. Lesson 8 explains the projections "
+                   "W_q, W_k and W_v, and lesson 9 the root.");
     show_pair(page, SHORT, "Learned weights: Tom chase Jerry", small, &pair.ids, weights);
     page_table(page, SHORT, "Weight of the word that a word translates", "word\tlecture\tlearned");
     for (int i = 0; i < N; i++)

@@ -9,18 +9,23 @@
 static const char *const ways[PASSES] = {"at each step", "at the first step", "initial state",
                                          "through a network"};
 
-static void tell(struct page *page)
+static void tell(struct page *page, int hidden)
 {
     page_step(page, "A sentence becomes one vector");
     page_paragraph(page, SHORT,
                    "In prototype 1 a recurrent network (here a GRU) reads the English words one "
                    "after another. What it passes on is a function of its states, the vector c. It "
                    "is all that a second network knows about them while it writes the German "
-                   "words. The simplest choice is the last state, f_c = h_T.");
+                   "words. The simplest choice is the last state, f_c = h_T. "
+                   "A state has %d numbers, however long the sentence is.",
+                   hidden);
     page_formula(page, SHORT, "h_s = f(h_{s-1}, x_s)");
     page_formula(page, SHORT, "c = f_c(h_1, …, h_T) = h_T");
     page_formula(page, SHORT, "d_t = g(d_{t-1}, y_{t-1}, c)");
-    page_formula(page, SHORT, "y_t = softmax(W d_t)");
+    page_formula(page, SHORT, "y_t = softmax(W d_t + U c)");
+    page_paragraph(page, SHORT,
+                   "This decoder reads c at each step, for its state and for its output. There are "
+                   "other ways, which the next step compares.");
     page_paragraph(page, SHORT,
                    "One vector would do if we knew beforehand which parts of the sentence matter. "
                    "But sooner or later each part is needed, and the encoder has to describe all "
@@ -230,7 +235,7 @@ int lesson_one_vector(struct page *page, const struct lesson_options *options)
     study_create(&study, options, 8, 2400);
     study_sentence(&study, &sentence, &study_clause);
     study.training.rate = 4e-3F;
-    tell(page);
+    tell(page, study.config.hidden);
     compare_ways(page, &study, options, &sentence);
     show_influence(page, &study, &sentence);
     study_free(&study);

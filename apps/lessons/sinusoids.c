@@ -49,14 +49,14 @@ void draw_sinusoids(struct page *page)
         "Therefore each position adds sines and cosines of its own to the vector of its word. The "
         "product of two such codes depends only on the distance between the positions. Rotary "
         "positions bring this distance directly into the scores.");
-    page_formula(page, MORE, "p_{t,2i} = sin(frac{t}{10000^{2i/d}})");
-    page_formula(page, MORE, "p_{t,2i+1} = cos(frac{t}{10000^{2i/d}})");
+    page_formula(page, MORE, "p_{t,2i} = sin(frac{t}{10000^{2i/w}})");
+    page_formula(page, MORE, "p_{t,2i+1} = cos(frac{t}{10000^{2i/w}})");
     page_map(
         page, MORE,
         "Sinusoids, shown as (1 + p)/2: 0 %, the color of the page, is −1, 50 % is 0 and 100 % "
         "is 1; rows are positions, columns the 32 elements of a vector",
         POSITIONS, WIDTH, names, names + POSITIONS, waves);
-    page_formula(page, MORE, "p_t · p_s = ∑_i cos(frac{t − s}{10000^{2i/d}})");
+    page_formula(page, MORE, "p_t · p_s = ∑_i cos(frac{t − s}{10000^{2i/w}})");
     page_chart(page, MORE, "Product of the codes of two positions", "distance", "product");
     page_curve(page, "p(0) · p(distance)", POSITIONS, xs, ys);
     page_claim(page, "largest change of a product if both positions move by 100", differ, AT_MOST,
