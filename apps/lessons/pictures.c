@@ -164,7 +164,7 @@ static void show_baseline(struct page *page, uint64_t seed)
         page, SHORT,
         "Does such an estimate find the gradient? A network without any picture chooses between "
         "two "
-        "places by softmax, with the probabilities %.2f and %.2f. The rewards of the places are "
+        "places by softmax, with the probabilities %.3f and %.3f. The rewards of the places are "
         "%.1f "
         "and %.1f, so that the gradient of the expected reward in the query can be computed. For "
         "its first element it is as below, where the first elements of the two keys are %.1f and "
