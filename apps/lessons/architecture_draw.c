@@ -126,7 +126,7 @@ static void draw_states(struct svg *svg, const struct architecture *a)
     }
     svg_arrow(svg, context_x + 20, ROW_CONTEXT, first - BOX / 2.0, ROW_CONTEXT, chart_colors[1],
               2.5);
-    svg_text(svg, (context_x + first) / 2 + 16, ROW_CONTEXT - 34, 12, SVG_MIDDLE, chart_colors[1],
+    svg_text(svg, (context_x + first) / 2 + 16, ROW_CONTEXT - 26, 12, SVG_MIDDLE, chart_colors[1],
              "c is the first state");
 }
 

@@ -24,8 +24,9 @@ static void tell(struct page *page, int hidden)
     page_formula(page, SHORT, "d_t = g(d_{t-1}, y_{t-1}, c)");
     page_formula(page, SHORT, "y_t = softmax(W d_t + U c)");
     page_paragraph(page, SHORT,
-                   "This decoder reads c at each step, for its state and for its output. There are "
-                   "other ways, which the next step compares.");
+                   "This decoder reads c at each step, for its state and for its output, of which "
+                   "the pictures show the first. There are other ways, which the next step "
+                   "compares.");
     page_paragraph(page, SHORT,
                    "One vector would do if we knew beforehand which parts of the sentence matter. "
                    "But sooner or later each part is needed, and the encoder has to describe all "
