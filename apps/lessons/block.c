@@ -200,8 +200,8 @@ static void show_training(struct page *page)
         "not only the right word: it gets 0.9 of the probability and all others share 0.1 (label "
         "smoothing), so that the model does not become too sure of itself. Dropout sets to 0, at "
         "random, a tenth of the numbers that a sublayer adds. To translate, a beam keeps the few "
-        "likeliest "
-        "beginnings instead of one, and BLEU compares the result with a person's translation: how "
+        "likeliest beginnings instead of one (greedy search), and BLEU compares the result with a "
+        "person's translation: how "
         "many of its sequences of one to four words occur there. toy_translate does all of this.",
         WARMUP);
     page_formula(page, SHORT, "η(s) = w^{-1/2} min(s^{-1/2}, s ⋅ 4000^{-3/2})");

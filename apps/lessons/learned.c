@@ -89,7 +89,8 @@ static void show_loss(struct page *page, const double *losses, int steps)
     page_paragraph(
         page, SHORT,
         "The model gives each Chinese word a probability, given the English sentence and the "
-        "Chinese words before it. The loss is the mean of −log p of the right words "
+        "right Chinese words before it, whatever it would write itself (teacher forcing). The loss "
+        "is the mean of −log p of the right words "
         "(cross-entropy): 0 if the model is always sure and right, and log %d = %.2f if it guesses "
         "among all words.",
         chase_vocabulary(), log(chase_vocabulary()));

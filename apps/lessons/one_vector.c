@@ -12,13 +12,14 @@ static const char *const ways[PASSES] = {"at each step", "at the first step", "i
 static void tell(struct page *page, int hidden)
 {
     page_step(page, "A sentence becomes one vector");
-    page_paragraph(page, SHORT,
-                   "In prototype 1 a recurrent network (here a GRU) reads the English words one "
-                   "after another. What it passes on is a function of its states, the vector c. It "
-                   "is all that a second network knows about them while it writes the German "
-                   "words. The simplest choice is the last state, f_c = h_T. "
-                   "A state has %d numbers, however long the sentence is.",
-                   hidden);
+    page_paragraph(
+        page, SHORT,
+        "In prototype 1 a recurrent network (RNN, here a GRU) reads the English words one "
+        "after another. What it passes on is a function of its states, the vector c. It "
+        "is all that a second network knows about them while it writes the German "
+        "words. The simplest choice is the last state, f_c = h_T. "
+        "A state has %d numbers, however long the sentence is.",
+        hidden);
     page_formula(page, SHORT, "h_s = f(h_{s-1}, x_s)");
     page_formula(page, SHORT, "c = f_c(h_1, …, h_T) = h_T");
     page_formula(page, SHORT, "d_t = g(d_{t-1}, y_{t-1}, c)");
@@ -32,7 +33,7 @@ static void tell(struct page *page, int hidden)
                    "But sooner or later each part is needed, and the encoder has to describe all "
                    "of it.");
     page_table(page, MORE, "Notation of the lessons", "symbol\tmeaning");
-    page_row(page, "x₁ … x_T\tvectors of the words that are read");
+    page_row(page, "x₁ … x_T\tembeddings: learned vectors of the words that are read");
     page_row(page, "h₁ … h_T\ttheir encodings: states of the encoder");
     page_row(page, "c (or C)\tcontext: what is passed on, once or once per step");
     page_row(page, "d₀, d₁ …\tstates of the decoder");
