@@ -215,7 +215,7 @@ static int glimpse(struct page *page, const struct lesson_options *options,
         page, MORE,
         "The choice itself has no gradient, but the expected reward has one (REINFORCE). The "
         "baseline b, which is the reward that the network expects, reduces the variance.");
-    struct glimpses *g = glimpses_make(options, options->quick ? 300 : 500);
+    struct glimpses *g = glimpses_make(options, options->quick ? 400 : 500);
     struct glimpses *none = glimpses_make(options, 0);
     show_baseline(page, options->seed);
     for (int i = 0; i < VIEWERS; i++) viewer_run(&g->viewers[i], 0);
