@@ -1,15 +1,15 @@
 /* attention_kinds.c - benchmark of all kinds of attention, forward and backward: each score with
    global locality and softmax; then with scaled dot products each locality, each normalizer, each
-   change of the scores (soft cap, biases, a boolean mask, rotary positions), shared keys, norms of
-   queries and keys, gates of outputs and differences of two attentions; for one long sequence and
-   for many short ones. Norms and gates are functions of op, and the product that computes the gates
-   is left out.
+   change of the scores (soft cap, biases, masks, rotary positions, forget gates), shared keys,
+   norms of queries and keys, gates of outputs and differences of two attentions; for one long
+   sequence and for many short ones. Norms and gates are functions of op, and the product that
+   computes the gates is left out.
 
    Operations are those of scaled dot products, 4 and 10 B H T S K if keys and values are K wide, so
-   that rates can be compared; other work of a score does not count. Differences have twice as many
-   heads, with keys half as wide as the values, which are stored twice. For additive scores, of_tanh
-   is the time of their tanh calls by themselves over the measured time. It exceeds 1 if loads and
-   stores between the calls are saved. */
+   that rates can be compared, and half of that if causal; other work of a score does not count.
+   Differences have twice as many heads, with keys half as wide as the values, which are stored
+   twice. For additive scores, of_tanh is the time of their tanh calls by themselves over the
+   measured time. It exceeds 1 if loads and stores between the calls are saved. */
 #include "bench.h"
 #include "kernel/kernel.h"
 #include "op/op.h"
@@ -33,6 +33,7 @@ struct extra {
     bool norm; /* of queries and keys, before attention */
     int gates; /* per head and row, which multiply the outputs */
     bool differential;
+    bool causal, forget;
 };
 static const struct extra extras[] = {
     {.name = "none"},
@@ -51,7 +52,10 @@ static const struct extra extras[] = {
     {.name = "norms of q and k", .norm = true},
     {.name = "gate per head", .gates = 1},
     {.name = "gates per element", .gates = WIDTH},
-    {.name = "differential", .differential = true}};
+    {.name = "differential", .differential = true},
+    {.name = "causal", .causal = true},
+    {.name = "causal slopes", .causal = true, .slopes = true},
+    {.name = "forget gates", .causal = true, .forget = true}};
 enum { EXTRAS = sizeof extras / sizeof *extras, BUCKETS = 32, DISTANCE = 128 };
 
 struct kind {
@@ -225,6 +229,10 @@ static void add_extra(struct kind_job *j, const struct extra *e, float *bias, fl
     if (e->table) j->a.relative.table = few, j->d.table = dfew;
     for (ptrdiff_t i = 0; i < rows * keys; i++) j->allowed[i] = i % 8 != 0;
     if (e->allowed) j->a.mask.allowed = j->allowed, j->a.mask.allowed_stride.row = keys;
+    j->a.mask.causal = e->causal;
+    for (ptrdiff_t i = 0; i < j->a.batch * keys * j->a.heads && e->forget; i++) bias[i] = -0.01f;
+    if (e->forget) j->a.log_forget = bias, j->d.log_forget = dbias;
+    j->a.log_forget_stride = (rapt_stride){keys * j->a.heads, keys, 1};
     j->a.relative.buckets = BUCKETS, j->a.relative.distance = DISTANCE;
     if (e->rotary) j->a.relative.rotary = RAPT_ROTARY_HALVES;
     j->a.relative.rotary_scaling = e->scaling;
@@ -235,7 +243,7 @@ static void report(struct bench *b, const struct kind *kind, const struct kind_j
                    bool backward, struct timing time, double tanh_seconds)
 {
     const rapt_attention *a = &j->a;
-    double cells = (double)a->batch * a->heads * a->queries * a->keys;
+    double cells = (double)a->batch * a->heads * a->queries * a->keys / (a->mask.causal ? 2 : 1);
     double forward = a->key_width + a->value_width, both = 3 * a->key_width + 2 * a->value_width;
     json_t *more =
         json_pack("{s:s, s:s, s:s, s:s}", "score", rapt_score_name(kind->score), "locality",
@@ -243,14 +251,15 @@ static void report(struct bench *b, const struct kind *kind, const struct kind_j
                   rapt_normalizer_name(kind->normalizer), "extra", extras[kind->extra].name);
     if (tanh_seconds > 0)
         json_object_set_new(more, "of_tanh", json_real(tanh_seconds / time.fastest));
-    bench_line(b, &(struct result){.name = backward ? "attention_backward" : "attention_forward",
-                                   .shape = json_pack("{s:i, s:i, s:i, s:i, s:i, s:b}", "B",
-                                                      a->batch, "H", a->heads, "T", a->queries, "S",
-                                                      a->keys, "K", a->value_width, "causal", 0),
-                                   .threads = a->threads,
-                                   .time = time,
-                                   .operations = 2 * cells * (backward ? both : forward),
-                                   .more = more});
+    bench_line(b,
+               &(struct result){.name = backward ? "attention_backward" : "attention_forward",
+                                .shape = json_pack("{s:i, s:i, s:i, s:i, s:i, s:b}", "B", a->batch,
+                                                   "H", a->heads, "T", a->queries, "S", a->keys,
+                                                   "K", a->value_width, "causal", a->mask.causal),
+                                .threads = a->threads,
+                                .time = time,
+                                .operations = 2 * cells * (backward ? both : forward),
+                                .more = more});
 }
 
 static void measure_kind(struct bench *b, const struct kind *kind, int threads)

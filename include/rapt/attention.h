@@ -10,7 +10,8 @@
    In every mask, nonzero means attend. A query without a visible key is fully masked: it gets
    output 0, weights 0 and a log-sum-exp of -infinity, and no gradient flows through it. A key can
    be hidden by a causal mask, a window, the locality, key counts, a boolean mask or a bias of
-   -infinity. A hidden key never affects a result, so it and its value may be NaN.
+   -infinity. A hidden key never affects a result, so it and its value may be NaN. Only its forget
+   gate, if there are gates, counts like those of other keys.
 
    Scores are computed in float. A scaled dot product beyond 3.4e38 is infinite. Unless a cap is
    set, a score of +infinity makes all results of its query NaN, and -infinity hides the key. To
@@ -112,10 +113,10 @@ typedef struct rapt_stride {
     ptrdiff_t row;   /* from one row to the next */
 } rapt_stride;
 
-/* The positions of queries among the keys. Causal masks, windows, local-m, slopes, tables and
-   rotary embeddings require them. There is no default, because the two alignments differ unless
-   there are as many queries as keys. When decoding with a cache, there are fewer queries than
-   keys. */
+/* The positions of queries among the keys. Causal masks, windows, local-m, slopes, tables, rotary
+   embeddings and forget gates require them. There is no default, because the two alignments differ
+   unless there are as many queries as keys. When decoding with a cache, there are fewer queries
+   than keys. */
 typedef enum rapt_causal_alignment {
     RAPT_CAUSAL_ALIGNMENT_NONE,       /* queries have no positions */
     RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, /* query t has position t */
@@ -286,6 +287,15 @@ typedef struct rapt_attention { /* size-first, see base.h */
        p, the expected value of a draw, its gradient is that of SOFTMAX (Xu et al. 2015, section
        4.1), and chosen is set to -1. NULL means all 0. */
     const uint8_t *expected;
+    /* Forgetting attention (Lin et al. 2025): the sum of log_forget over the keys after s, up to
+       the query's position, is added to the score of key s. There is one element for each sequence,
+       query head and key, also for keys that are hidden; elements of padding are not read. It is
+       the logarithm of a gate between 0 and 1 and must be finite. Requires mask.causal. The sums
+       are exact to 2^-24 of their size and 2^-48 of the sum over all keys up to the query. NULL
+       means no gates */
+    const float *log_forget;
+    rapt_stride log_forget_stride; /* strides of log_forget and of its gradient, whose rows have one
+                                      element; rows are those of k, and heads are query heads */
 } rapt_attention;
 
 /* Fills in *a for scaled dot products, softmax and no mask, with arrays
@@ -427,6 +437,7 @@ typedef struct rapt_gradients { /* size-first, see base.h */
     float *parameters[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* indexed by rapt_attention_parameter;
                                                              nothing is added for arrays that
                                                              are not read */
+    float *log_forget;                                    /* gradient of log_forget */
 } rapt_gradients;
 
 /* Adds gradients to the arrays in d. q, k and v are the inputs of rapt_attention_forward; out and

@@ -104,6 +104,8 @@ static rapt_status check_repeats(const struct call *c, rapt_message *why)
     if (c->d.q && rapt__rows_repeat(&a->q, batch_q, a->heads, queries)) array = "q";
     if (c->d.k && rapt__rows_repeat(&a->k, batch_k, key_heads, keys)) array = "k";
     if (c->d.v && rapt__rows_repeat(&a->v, batch_k, key_heads, keys)) array = "v";
+    if (c->d.log_forget && rapt__rows_repeat(&a->log_forget_stride, batch_k, a->heads, keys))
+        array = "log_forget";
     if (!array) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
                       "gradients.%s: a stride of %s is 0, so rows would share one gradient", array,
@@ -125,6 +127,7 @@ static rapt_status check_wanted_gradients(const struct call *c, rapt_message *wh
     if (d->bias && !a->mask.bias) array = "bias";
     if (d->slopes && !a->relative.slopes) array = "slopes";
     if (d->table && !a->relative.table) array = "table";
+    if (d->log_forget && !a->log_forget) array = "log_forget";
     if (!array) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
                       "gradient of %s: the problem does not have this array", array);

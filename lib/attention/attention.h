@@ -136,6 +136,9 @@ struct cache {
     float *keys;               /* per slot and key head [panels][key width][16] */
     float *values;             /* per slot and key head [panels * 16][padded value width] */
     unsigned char *non_finite; /* per slot and key head [panels]: 1 if a value is infinite or NaN */
+    int forget_heads;          /* number of query heads with forget gates; 0 means no gates */
+    float *forget;    /* per slot and query head [panels][2][16]: sums of log f, as in struct
+                         attend_row */
     uint64_t *stamps; /* [panels] panels with the same stamp have the same content; 0 means empty */
     uint64_t clock;   /* last stamp that was given out */
     int *copies;      /* [panels][3] copies to make when reordering: the slot to copy from, the
@@ -143,10 +146,11 @@ struct cache {
     int copy_count;   /* number of copies */
 };
 /* Lays out a cache of `panels` panels per key head for all sequences together; a panel holds 16
-   keys of one sequence. Once the arena has memory, rapt__cache_start initializes the cache or
-   empties it. Sequence i then has room for capacity[i] keys. */
+   keys of one sequence. forget_heads is the number of query heads if they have forget gates, else
+   0. Once the arena has memory, rapt__cache_start initializes the cache or empties it. Sequence i
+   then has room for capacity[i] keys. */
 void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int key_heads,
-                        int key_width, int value_width, struct arena *arena);
+                        int key_width, int value_width, int forget_heads, struct arena *arena);
 void rapt__cache_start(struct cache *cache, const int *capacity);
 
 /* Appends rows starts[i] .. starts[i+1]-1 to sequence i. Row r of key head g is at k + r*k_row +
@@ -154,6 +158,10 @@ void rapt__cache_start(struct cache *cache, const int *capacity);
    them. */
 void rapt__cache_append(struct team *team, struct cache *cache, const int *starts, const float *k,
                         ptrdiff_t k_row, const float *v, ptrdiff_t v_row);
+/* Appends the logarithms of the forget gates of the rows that rapt__cache_append has just appended,
+   [rows][forget_heads]. */
+void rapt__cache_forget(struct team *team, struct cache *cache, const int *starts,
+                        const float *log_forget);
 /* Reorders the cache: the new sequence i is the old sequence parents[i], which must have the same
    capacity in panels of 16. Neither sequences with a single child nor panels that two sequences
    have in common are copied. */

@@ -104,6 +104,8 @@ static rapt_status check_extents(const rapt_attention *a, rapt_message *why)
         {"k", &a->k, key_batch, G, S, a->key_width, sizeof(float)},
         {"v", &a->v, key_batch, G, S, V, sizeof(float)},
         {"out", &a->out, query_batch, H, T, V, sizeof(float)},
+        {"log_forget_stride", &a->log_forget_stride, a->log_forget ? key_batch : 0, H, S, 1,
+         sizeof(float)},
         {"mask.allowed_stride", &m->allowed_stride, m->allowed ? B : 0, H, a->queries, a->keys, 1},
         {"mask.bias_stride", &m->bias_stride, m->bias ? B : 0, H, a->queries, a->keys,
          sizeof(float)},
@@ -299,6 +301,12 @@ static rapt_status check_rotary_scaling(const rapt_attention *a, rapt_message *w
     return RAPT_OK;
 }
 
+static rapt_status check_forget(const rapt_attention *a, rapt_message *why)
+{
+    if (!a->log_forget || a->mask.causal) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "mask.causal is 0, but log_forget needs it");
+}
+
 static const float LOG2_E = 1.44269504f; /* because kernels multiply scores by scale * log2(e) */
 
 static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
@@ -371,6 +379,7 @@ rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
     if (s == RAPT_OK) s = check_relative(a, why);
     if (s == RAPT_OK) s = check_rotary(a, why);
     if (s == RAPT_OK) s = check_rotary_scaling(a, why);
+    if (s == RAPT_OK) s = check_forget(a, why);
     if (s == RAPT_OK) s = check_out(a, why);
     if (s == RAPT_OK && rapt__attention_workspace(a, rapt__team_size(a->threads)) == 0)
         return rapt__fail(

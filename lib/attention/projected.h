@@ -27,6 +27,8 @@ struct projected {
     const float *relative; /* [H][relative_row]: element s - position + relative_zero is added to
                               x[t][s]; NULL if none */
     int relative_row, relative_zero;
+    const float *forget; /* [H][rapt__forget_panels][2][16]: sums of log f (kernel/flash.h); NULL if
+                            none */
     const float *centers; /* [H][query rows], for local-p; otherwise NULL */
     int *chosen; /* [H][query rows], written by forward, read by backward and weights; NULL unless
                     the normalizer is hard */
@@ -40,6 +42,9 @@ struct projected {
    the array that it belongs to. */
 struct projected_gradients {
     float *q, *k, *v, *bias, *vector, *relative, *centers, *filters, *feature_weight, *numbers;
+    float *forget_rows, *forget_keys; /* [H][query rows] and [H][key rows] sums of the gradients of
+                                         scores, over keys and over queries, for the gradient of log
+                                         f; both or neither */
 };
 
 /* The sizes of a problem that determine its workspace, or their maxima over several problems. */
@@ -76,5 +81,27 @@ float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b);
 /* ---- mask.c ---- */
 /* Returns the relative bias of query t of head h. Element s belongs to key s. */
 const float *rapt__relative_row(const struct projected *c, const struct sequence *b, int h, int t);
+
+/* ---- row_biases.c ---- */
+/* Sets `relative` and `forget` of query t of head h, and C of the query. */
+void rapt__bias_row(const struct projected *c, const struct sequence *b, int h, int t,
+                    struct attend_row *row);
+/* Returns true if anything is added to scores after they have been scaled. */
+bool rapt__biased(const struct projected *c);
+
+/* ---- forget.c: sums C of the logarithms of forget gates ---- */
+/* Returns the number of panels of all sequences, and the index of the first panel of a sequence. */
+size_t rapt__forget_panels(size_t batch, size_t key_rows);
+size_t rapt__forget_panel(const struct sequence *b);
+/* Returns C of key l in the panels of its head and sequence. */
+static inline const float *rapt__forget_at(const float *panels, int l)
+{
+    return panels + (ptrdiff_t)(l / LANES) * FORGET_PANEL + l % LANES;
+}
+/* Sets C of a query at `position` from the panels in row->forget, which hold `keys` keys. */
+void rapt__forget_query(int64_t position, int keys, struct attend_row *row);
+/* Sets C of key l, whose gate is log_forget, from C of the key before. The first key of a panel
+   also clears the others, which kernels read. */
+void rapt__forget_append(float *panels, int l, float log_forget);
 
 #endif

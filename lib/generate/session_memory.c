@@ -71,7 +71,8 @@ static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool
         struct cache cache;
         struct attention_history one;
         rapt__cache_layout(state->caches ? &state->caches[i] : &cache, sequences, panels,
-                           spec.key_heads, rapt__score_width(&spec), spec.value_width, arena);
+                           spec.key_heads, rapt__score_width(&spec), spec.value_width,
+                           spec.log_forget ? spec.heads : 0, arena);
         if (recurrent)
             rapt__history_layout(state->history ? &state->history[i] : &one, slots, spec.heads,
                                  history, arena);

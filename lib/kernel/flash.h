@@ -61,15 +61,20 @@ struct attend_row {
     int low, high;          /* keys low .. high - 1 are visible, unless hidden by `allowed` */
     const uint8_t *allowed; /* [key] 0 hides the key; NULL if no key is hidden */
     const float *bias,
-        *relative;            /* [key] their sum is added to the scaled and capped score; NULL means
-                                 0 */
-    float *dbias, *drelative; /* [key] arrays to which the gradients are added; NULL if not
-                                 wanted */
-    float *dnumber; /* with ATTEND_SIGMOID, 1 float to which the gradient of `number` is added; NULL
-                       if not wanted */
+        *relative;       /* [key] their sum is added to the scaled and capped score; NULL means
+                            0 */
+    const float *forget; /* [panels][2][16] C of each key, as high + low: the sum of log f over all
+                            keys up to it. C of the query minus C of the key is added to the scaled
+                            and capped score; NULL means 0 */
+    float forget_high, forget_low;      /* C of the query */
+    float *dbias, *drelative, *dforget; /* [key] arrays to which ds is added; NULL if not wanted */
+    float *dsum; /* 1 float to which the sum of ds over the keys is added; NULL if not wanted */
     uint64_t drop_key, drop_row; /* key and row as in struct dropout; columns are keys */
     float number;                /* b, the number that the head has learned; 0 if it learns none */
 };
+
+/* Number of floats in a panel of attend_row.forget. */
+enum { FORGET_PANEL = 2 * LANES };
 
 /* The softmax statistics of a query: m, the maximum of its scores q.k (after cap and bias, if any),
    and l, the sum of e^(x - m) over its keys, with x and m scaled. A sink counts as one of the keys,
@@ -118,7 +123,7 @@ struct attend_keys {
 struct attend {
     const struct attend_keys *keys;
     const struct attend_row *row; /* either all rows have a bias or none; the same applies to
-                                     relative */
+                                     relative and forget */
     int rows;                     /* 1 .. ATTEND_ROWS */
     enum attend_kind kind;
     float scale;         /* scale of scores; not 0 */

@@ -109,11 +109,19 @@ static void attend_weights(const struct attend_block *b, const struct attend_wei
     }
 }
 
-/* Adds ds of the existing keys to dbias. */
-static void add_bias(float *dbias, int keys, vf ds)
+static void add_bias(float *dbias, int n, vf ds)
+{
+    vf_store_n(dbias, vf_add(vf_load_n(dbias, n, 0), ds), n);
+}
+
+/* Adds ds of sixteen keys starting at `key`, of which the first `keys` exist, to the gradients of
+   what was added to their scores. */
+static inline void add_biases(const struct attend_row *row, int key, int keys, vf ds)
 {
     int n = rapt__min(keys, LANES);
-    vf_store_n(dbias, vf_add(vf_load_n(dbias, n, 0), ds), n);
+    if (row->dbias) add_bias(row->dbias + key, n, ds);
+    if (row->drelative) add_bias(row->drelative + key, n, ds);
+    if (row->dforget) add_bias(row->dforget + key, n, ds);
 }
 
 /* Multiplies the dp of one row by the factors of dropout, which it writes to factor[0 ...]. */
@@ -167,18 +175,19 @@ score_gradient(const struct attend_block *b, const struct attend_weights *from,
                const float *slopes, float *w, float *ds)
 {
     const struct attend_row *row = b->row + s->row + r;
-    float factor[ATTEND_BLOCK], *dbias = row->dbias, *drelative = row->drelative;
+    float factor[ATTEND_BLOCK];
     if (d->drop_below) drop_row(row, d, s->key, s->panels, ds, factor);
     float center = d->delta ? d->delta[s->row + r] : delta_of(s->panels, 0, w, ds);
     vf origin = vf_splat(center), scaled = vf_splat(from->scale), delta = vf_zero();
+    vf sum = vf_zero();
     if (!d->delta) delta = delta_left(from, row, s->row + r, s->panels, center, w, ds);
     for (int p = 0; p < s->panels; p++) {
         int key = s->key + p * LANES;
         vf weight = vf_load(w + p * LANES), dp = vf_load(ds + p * LANES);
         vf g = vf_mul(weight, vf_sub(vf_sub(dp, origin), delta));
         g = vf_select(vf_equal(weight, vf_zero()), vf_zero(), g);
-        if (dbias) add_bias(dbias + key, b->key + b->keys - key, g);
-        if (drelative) add_bias(drelative + key, b->key + b->keys - key, g);
+        if (row->dsum) sum = vf_add(sum, g);
+        add_biases(row, key, b->key + b->keys - key, g);
         if (capped) {
             g = vf_mul(g, vf_load(slopes + p * LANES));
             g = vf_select(vf_equal(weight, vf_zero()), vf_zero(), g);
@@ -186,6 +195,7 @@ score_gradient(const struct attend_block *b, const struct attend_weights *from,
         vf_store(ds + p * LANES, vf_mul(g, scaled));
         if (d->drop_below) vf_store(w + p * LANES, vf_mul(weight, vf_load(factor + p * LANES)));
     }
+    if (row->dsum) *row->dsum += vf_sum(sum);
 }
 
 /* Does the same for sigmoids p, where ds = p (1 - p) dp. */
@@ -198,18 +208,17 @@ static void sigmoid_gradient(const struct attend_block *b, const struct attend_w
     vf scaled = vf_splat(from->scale), sum = vf_zero();
     if (d->drop_below) drop_row(row, d, s->key, s->panels, ds, factor);
     for (int p = 0; p < s->panels; p++) {
-        int key = s->key + p * LANES, left = b->key + b->keys - key;
+        int key = s->key + p * LANES;
         vf weight = vf_load(w + p * LANES), slope = vf_fnma(weight, weight, weight);
         vm none = vf_equal(weight, vf_zero());
         vf g = vf_select(none, vf_zero(), vf_mul(slope, vf_load(ds + p * LANES)));
         sum = vf_add(sum, g);
-        if (row->dbias) add_bias(row->dbias + key, left, g);
-        if (row->drelative) add_bias(row->drelative + key, left, g);
+        add_biases(row, key, b->key + b->keys - key, g);
         if (slopes) g = vf_select(none, vf_zero(), vf_mul(g, vf_load(slopes + p * LANES)));
         vf_store(ds + p * LANES, vf_mul(g, scaled));
         if (d->drop_below) vf_store(w + p * LANES, vf_mul(weight, vf_load(factor + p * LANES)));
     }
-    if (row->dnumber) *row->dnumber += vf_sum(sum);
+    if (row->dsum) *row->dsum += vf_sum(sum);
 }
 
 static void score_gradients(const struct attend_block *b, const struct attend_weights *from,

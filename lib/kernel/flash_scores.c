@@ -122,7 +122,7 @@ static const float *moved(const float *x, ptrdiff_t n)
 /* Returns true if biases are added to the scores of a call, which are scaled before that. */
 static bool biased(const struct attend_row *row)
 {
-    return row->bias || row->relative;
+    return row->bias || row->relative || row->forget;
 }
 
 /* Returns the values to add to the scores of n keys: bias + relative, or -infinity for keys that
@@ -142,6 +142,16 @@ static inline vf added_to_scores(const float *bias, const float *relative, const
     return sum;
 }
 
+/* Returns C of the query minus C of each of the sixteen keys starting at `key`, a multiple of 16.
+   The low parts hold the digits that would be lost if C were a single float. */
+static inline vf forgotten(const struct attend_row *row, int key)
+{
+    const float *panel = row->forget + (ptrdiff_t)key / LANES * FORGET_PANEL;
+    vf high = vf_sub(vf_splat(row->forget_high), vf_load(panel));
+    vf low = vf_sub(vf_splat(row->forget_low), vf_load(panel + LANES));
+    return vf_add(high, low);
+}
+
 /* Masks the scores s of the sixteen keys starting at `key`: scores of hidden keys become -infinity,
    and with a bias s becomes scale s + bias. *seen gets a bit for each visible key. */
 static vf apply_mask(const struct attend_row *row, int key, float scale, vf s, unsigned *seen)
@@ -154,6 +164,8 @@ static vf apply_mask(const struct attend_row *row, int key, float scale, vf s, u
     if ((biased(row) || row->allowed) && n > 0)
         added = added_to_scores(moved(row->bias, key), moved(row->relative, key),
                                 row->allowed ? row->allowed + key : NULL, n);
+    if (row->forget)
+        added = vf_select(vf_equal(added, min), min, vf_add(added, forgotten(row, key)));
     if (biased(row)) s = vf_fma(s, vf_splat(scale), added);
     vm hidden = vf_equal(added, min);
     *seen = vm_bits(visible) & ~vm_bits(hidden);

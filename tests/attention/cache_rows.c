@@ -16,6 +16,7 @@ struct scene {
     struct attention_history history;
     struct arena arena;
     float *packed, *keys, *values; /* keys, values: [ROWS][KEY_HEADS][width, VALUES] */
+    float *log_forget;             /* [ROWS][HEADS] */
     float *q, *hidden, *centers, *out, *lse, *statistics; /* of one call */
     int first, starts[2];
     void *workspace;
@@ -24,11 +25,12 @@ struct scene {
 static void lay_out(struct scene *s)
 {
     rapt__cache_layout(&s->cache, 1, rapt__ceil_div_size(ROWS, 16), KEY_HEADS, s->width, VALUES,
-                       &s->arena);
+                       s->spec.log_forget ? HEADS : 0, &s->arena);
     rapt__history_layout(&s->history, 1, HEADS, ROWS, &s->arena);
     s->packed = rapt__arena_floats(&s->arena, rapt__score_packed(&s->spec) + 1, 1);
     s->keys = rapt__arena_floats(&s->arena, ROWS * KEY_HEADS, (size_t)s->width);
     s->values = rapt__arena_floats(&s->arena, ROWS * KEY_HEADS, VALUES);
+    s->log_forget = rapt__arena_floats(&s->arena, ROWS, HEADS);
     s->q = rapt__arena_floats(&s->arena, ROWS * HEADS, (size_t)s->width);
     s->hidden = rapt__arena_floats(&s->arena, ROWS * HEADS, 8);
     s->centers = rapt__arena_floats(&s->arena, ROWS, HEADS);
@@ -59,9 +61,12 @@ static void append(struct team *team, void *argument)
         if (!rapt__score_changes(&s->spec, true))
             memcpy(s->keys + n * W, at(s->x.k, &a->k, g, t), WIDTH * sizeof(float));
     }
+    for (int n = 0; team->rank == 0 && a->log_forget && n < ROWS * HEADS; n++)
+        s->log_forget[n] = *at(a->log_forget, &a->log_forget_stride, n % HEADS, n / HEADS);
     rapt__team_barrier(team);
     rapt__cache_append(team, &s->cache, starts, s->keys, W * KEY_HEADS, s->values,
                        KEY_HEADS * VALUES);
+    if (a->log_forget) rapt__cache_forget(team, &s->cache, starts, s->log_forget);
 }
 
 static struct cached_queries queries_of(struct scene *s)
@@ -134,7 +139,7 @@ static void make_scene(struct scene *s, const struct choice *c)
 }
 
 static void one(rapt_score score, rapt_locality locality, rapt_normalizer normalizer, bool causal,
-                int piece)
+                bool forget, int piece)
 {
     const int capacity[] = {ROWS};
     const struct choice c = {.batch = 1,
@@ -145,7 +150,8 @@ static void one(rapt_score score, rapt_locality locality, rapt_normalizer normal
                              .key_width = WIDTH,
                              .value_width = VALUES,
                              .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
-                             .causal = causal,
+                             .causal = causal || forget,
+                             .forget = forget,
                              .score = score,
                              .locality = locality,
                              .radius = 5.5f,
@@ -182,7 +188,7 @@ static void every_combination(void **state)
             locality = n / RAPT_NORMALIZER_COUNT % RAPT_LOCALITY_COUNT;
         int score = n / RAPT_NORMALIZER_COUNT / RAPT_LOCALITY_COUNT;
         one((rapt_score)score, (rapt_locality)locality, (rapt_normalizer)normalizer, n % 2,
-            1 + n % 3 * 12);
+            n % 3 == 0, 1 + n / 3 % 3 * 12);
     }
 }
 

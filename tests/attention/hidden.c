@@ -156,6 +156,7 @@ static void rounding_does_not_reveal(void **state)
             .counts = true,
             .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
             .causal = n % 5 == 0,
+            .forget = n % 10 == 0,
             .allowed = n % 2 ? SHARED : SHARED | PER_ROW,
             .score = (rapt_score)(n / 4 / ROUNDING_MODES / RAPT_NORMALIZER_COUNT),
             .locality = n % 7 == 0 ? RAPT_LOCALITY_LOCAL_P : RAPT_LOCALITY_GLOBAL,
@@ -188,6 +189,8 @@ static void workspace_of_a_kind(void **state)
                                  .score = (rapt_score)draw_below(&r, RAPT_SCORE_COUNT),
                                  .locality = (rapt_locality)draw_below(&r, RAPT_LOCALITY_COUNT),
                                  .slopes = draw_below(&r, 2),
+                                 .causal = draw_below(&r, 2),
+                                 .forget = draw_below(&r, 2),
                                  .radius = 3,
                                  .learned = true};
         struct trial x = make_trial(&c, (uint64_t)i);

@@ -19,7 +19,7 @@ struct input { /* an array of the problem, the same in double, and its gradient 
     double step; /* of its difference quotients */
 };
 enum { INPUTS = 5 + LEARNED };
-static const double STEP = 1e-5;
+static const double STEP = 1e-6;
 
 struct judge {
     const struct trial *trial;

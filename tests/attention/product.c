@@ -16,7 +16,7 @@ static const struct kind {
     bool bidirectional;
     rapt_rotary rotary;
     int rotary_width;
-    bool large;
+    bool large, forget;
 } kinds[] = {
     {.name = "none"},
     {.name = "causal", .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, .causal = true},
@@ -59,6 +59,17 @@ static const struct kind {
      .rotary = RAPT_ROTARY_HALVES,
      .rotary_width = 4,
      .causal = true},
+    {.name = "forget gates",
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
+     .causal = true,
+     .forget = true},
+    {.name = "forget gates, lower-right",
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
+     .causal = true,
+     .counts = true,
+     .allowed = SHARED | PER_ROW,
+     .dropout = 0.2f,
+     .forget = true},
     {.name = "capped", .cap = 0.8f, .dropout = 0.25f},
     {.name = "scaled", .scale = -0.7f},
     {.name = "large", .large = true},
@@ -73,7 +84,8 @@ static const struct kind {
      .slopes = true,
      .buckets = 8,
      .distance = 16,
-     .large = true},
+     .large = true,
+     .forget = true},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -97,6 +109,7 @@ static void fill_from_kind(struct choice *c, const struct kind *k)
     c->allowed = k->allowed, c->bias = k->bias;
     c->scale = k->scale, c->cap = k->cap;
     c->dropout = is_hard(c->normalizer) ? 0 : k->dropout;
+    c->forget = k->forget;
     c->slopes = k->slopes, c->buckets = k->buckets, c->distance = k->distance;
     c->bidirectional = k->bidirectional;
     c->rotary = is_additive(c->score) ? RAPT_ROTARY_NONE : k->rotary;

@@ -16,38 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choice.h"
 #include "oracle/attention.h"
 #include "skips.h"
-
-enum { NONE = 0, PER_BATCH = 1, PER_HEAD = 2, PER_ROW = 4, SHARED = 8 }; /* of mask and bias */
-
-struct choice {
-    int batch, heads, key_heads, queries, keys, key_width, value_width;
-    bool ragged, counts;
-    rapt_causal_alignment causal_alignment;
-    bool causal, window;
-    int before, after;
-    int allowed, bias; /* dimensions that they have of their own; NONE: absent */
-    rapt_score score;
-    float scale, dropout;
-    float query_size; /* deviation of q; 0: 1 */
-    int query_width;  /* 0: key_width */
-    rapt_locality locality;
-    float radius;
-    rapt_normalizer normalizer;
-    float temperature, cap;
-    bool slopes, previous, rewards;
-    bool expected; /* for every other sequence; and entropy counts */
-    bool learned;  /* everything that any score or locality can learn */
-    int hidden;    /* 0: 5 */
-    int buckets, distance;
-    bool bidirectional;
-    rapt_rotary rotary;
-    int rotary_width;
-    rapt_rotary_scaling rotary_scaling;
-    float rotary_factor, rotary_magnitude;
-    int rotary_positions; /* 0: 40 */
-};
 
 /* The arrays of parameters: ROW(enumerator, heads, rows, columns), shapes as in
    rapt/attention.h. */
@@ -70,12 +41,18 @@ struct choice {
 struct learned {
     size_t in_problem, in_gradients, in_inputs;
 };
-enum { RELATIVE_LEARNED = 2, LEARNED = RELATIVE_LEARNED + RAPT_ATTENTION_PARAMETER_COUNT };
+enum {
+    FORGET = 2,
+    RELATIVE_LEARNED = 3,
+    LEARNED = RELATIVE_LEARNED + RAPT_ATTENTION_PARAMETER_COUNT
+};
 static const struct learned learned[LEARNED] = {
     {offsetof(rapt_attention, relative.slopes), offsetof(rapt_gradients, slopes),
      offsetof(struct oracle_inputs, slopes)},
     {offsetof(rapt_attention, relative.table), offsetof(rapt_gradients, table),
      offsetof(struct oracle_inputs, table)},
+    {offsetof(rapt_attention, log_forget), offsetof(rapt_gradients, log_forget),
+     offsetof(struct oracle_inputs, log_forget)},
 #define AT(i)                                                                                      \
     {                                                                                              \
         offsetof(rapt_attention, parameters.array[i]), offsetof(rapt_gradients, parameters[i]),    \
@@ -90,7 +67,7 @@ static const struct learned learned[LEARNED] = {
 
 static inline const char *learned_name(int i)
 {
-    if (i < RELATIVE_LEARNED) return i == 0 ? "slopes" : "table";
+    if (i < RELATIVE_LEARNED) return i == 0 ? "slopes" : i == FORGET ? "log_forget" : "table";
     return rapt_attention_parameter_name((rapt_attention_parameter)(i - RELATIVE_LEARNED));
 }
 
@@ -236,13 +213,34 @@ static inline void size_learned(size_t sizes[LEARNED], const struct choice *c,
     size_t hidden = (size_t)l->hidden, channels = (size_t)l->channels;
     size_t center_hidden = (size_t)l->center_hidden, positions = (size_t)l->positions;
     size_t filter_width = (size_t)l->filter_width, W = a->score == RAPT_SCORE_GENERAL ? K : hidden;
-    const size_t all[LEARNED] = {c->slopes ? H : 0, H * (size_t)c->buckets,
+    const size_t all[LEARNED] = {c->slopes ? H : 0, H * (size_t)c->buckets, 0,
 #define ROW(name, heads, rows, columns)                                                            \
     [RELATIVE_LEARNED + RAPT_ATTENTION_PARAMETER_##name] = (heads) * (rows) * (columns),
                                  PARAMETERS(ROW)
 #undef ROW
     };
     for (int i = 0; i < LEARNED; i++) sizes[i] = i < RELATIVE_LEARNED || c->learned ? all[i] : 0;
+}
+
+/* Lays out log f like an array of width 1. It is not positive, and NaN in padding. */
+static inline void make_forget(struct trial *x, const struct choice *c)
+{
+    rapt_attention *a = &x->a;
+    int keys = rows_of(x->key_starts, c->batch, c->keys);
+    if (!c->forget || !c->causal) return;
+    rapt_stride *s = &a->log_forget_stride;
+    *s = lay(&x->random, c->heads, c->ragged ? keys : c->keys, keys, 1, x->nlearned + FORGET);
+    float *all =
+        draw_floats(&x->random, x->nlearned[FORGET], c->forget_size > 0 ? c->forget_size : 0.3f);
+    for (size_t i = 0; i < x->nlearned[FORGET]; i++) all[i] = -fabsf(all[i]);
+    for (int b = 0; b < c->batch && x->counts; b++)
+        for (int h = 0; h < c->heads; h++)
+            for (int l = x->counts[b]; l < oracle_keys(a, b); l++)
+                all[(a->key_starts ? a->key_starts[b] * s->row : b * s->batch) + h * s->head +
+                    l * s->row] = NAN;
+    x->learned[FORGET] = all;
+    x->dlearned[FORGET] = zeros(x->nlearned[FORGET]);
+    a->log_forget = all;
 }
 
 static inline void make_learned(struct trial *x, const struct choice *c)
@@ -276,6 +274,7 @@ static inline void make_learned(struct trial *x, const struct choice *c)
         x->dlearned[i] = zeros(x->nlearned[i]);
         set_pointer(a, learned[i].in_problem, x->learned[i]);
     }
+    make_forget(x, c);
     if (is_hard(c->normalizer)) x->chosen = calloc(x->nlse + 1, sizeof(int));
     if (c->rewards) {
         x->reward = draw_floats(&x->random, x->nlse, 1);
@@ -466,28 +465,6 @@ static inline void assert_same_results(struct trial *x, const char *name, float 
     }
     free(first);
     rapt_isa_use(used);
-}
-
-static inline const char *choice_text(const struct choice *c)
-{
-    static char text[640];
-    const char *score = rapt_score_name(c->score);
-    int n = snprintf(
-        text, sizeof text,
-        "%s, locality %d, normalizer %d: batch %d heads %d/%d queries %d keys %d widths %d/%d "
-        "%d ragged %d counts %d alignment %d causal %d window %d:%d,%d allowed %d bias %d "
-        "scale %g dropout %g",
-        score ? score : "?", (int)c->locality, (int)c->normalizer, c->batch, c->heads, c->key_heads,
-        c->queries, c->keys, c->query_width, c->key_width, c->value_width, c->ragged, c->counts,
-        (int)c->causal_alignment, c->causal, c->window, c->before, c->after, c->allowed, c->bias,
-        (double)c->scale, (double)c->dropout);
-    snprintf(text + n, sizeof text - (size_t)n,
-             " radius %g temperature %g cap %g slopes %d buckets %d:%d%s rotary %d:%d previous %d "
-             "rewards %d",
-             (double)c->radius, (double)c->temperature, (double)c->cap, c->slopes, c->buckets,
-             c->distance, c->bidirectional ? " forward too" : "", (int)c->rotary, c->rotary_width,
-             c->previous, c->rewards);
-    return text;
 }
 
 #endif

@@ -39,6 +39,8 @@ static struct choice draw_choice(uint64_t seed)
                        .score = (rapt_score)draw_below(&r, RAPT_SCORE_COUNT),
                        .locality = (rapt_locality)draw_below(&r, RAPT_LOCALITY_COUNT),
                        .slopes = draw_below(&r, 2),
+                       .forget = draw_below(&r, 2),
+                       .causal = true,
                        .radius = 3,
                        .learned = true};
     return c;

@@ -94,6 +94,7 @@ static struct choice take_choice(struct feed *in)
     if (take_flag(in)) c.rotary_width = 2 * take_below(in, 10);
     if (take_flag(in)) c.rotary_scaling = (rapt_rotary_scaling)take_below(in, 4);
     if (take_flag(in)) c.rotary_factor = (float)take_below(in, 5);
+    c.forget = take_flag(in);
     return c;
 }
 

@@ -89,7 +89,7 @@ static double scores_of(const struct oracle_row *r, double *x)
             bias = r->in->bias[r->b * m->bias_stride.batch + r->h * m->bias_stride.head +
                                r->t * m->bias_stride.row + s];
         if (bias == -INFINITY) continue;
-        bias += oracle_relative(r, s);
+        bias += oracle_relative(r, s) + oracle_forgotten(r, s);
         x[s] = oracle_score(r, s, &size) + bias;
         worst = fmax(worst, size + 2 * fabs(bias));
     }

@@ -3,7 +3,8 @@
 
      attention.c            queries in order, masks, the objective
      attention_score.c      the score of a query and a key: one function for each rapt_score
-     attention_relative.c   what depends on distance: slopes, buckets, rotary embeddings
+     attention_relative.c   what depends on distance: slopes, buckets, rotary embeddings, and the
+                            keys between
      attention_locality.c   which keys a query sees, apart from masks
      attention_normalize.c  how scores become weights, and the random numbers
 
@@ -35,7 +36,7 @@ double oracle_keep(const rapt_attention *a, int b, int h, int t, int s);
 
 /* Inputs in double, in the layouts that a describes; pointers in a only tell which arrays exist. */
 struct oracle_inputs {
-    const double *q, *k, *v, *bias, *slopes, *table;
+    const double *q, *k, *v, *bias, *slopes, *table, *log_forget;
     const double *learned[RAPT_ATTENTION_PARAMETER_COUNT], *previous;
     const float *reward, *baseline; /* for sampled keys; NULL: 0 */
     double entropy;

@@ -28,7 +28,8 @@ double oracle_score(const struct oracle_row *r, int s, double *size);
 void oracle_norms(const struct oracle_row *r, const double *x, double *query, double *key);
 int oracle_query_width(const rapt_attention *a);
 
-double oracle_relative(const struct oracle_row *r, int s); /* slopes and buckets */
+double oracle_relative(const struct oracle_row *r, int s);  /* slopes and buckets */
+double oracle_forgotten(const struct oracle_row *r, int s); /* sum of log f over the keys between */
 int oracle_bucket(const rapt_relative *relative, int distance);
 void oracle_rotate(const rapt_attention *a, int position, double *x); /* rotary */
 

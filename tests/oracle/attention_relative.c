@@ -1,6 +1,6 @@
 /* attention_relative.c - what depends on the distance between a key and the position of a query:
    slopes (Press, Smith and Lewis 2022), buckets (Raffel et al. 2020), rotary embeddings (Su et al.
-   2021). */
+   2021); and forget gates (Lin et al. 2025). */
 #include "attention_axes.h"
 
 #include <math.h>
@@ -35,6 +35,23 @@ double oracle_relative(const struct oracle_row *r, int s)
     if (relative->table)
         sum += r->in->table[(ptrdiff_t)r->h * relative->buckets +
                             oracle_bucket(relative, s - r->position)];
+    return sum;
+}
+
+/* Lin et al. 2025, section 3: d[i][j] = sum of log f[l] over l = j + 1 .. i, for query i and key j.
+   A query may be after the last key. */
+double oracle_forgotten(const struct oracle_row *r, int s)
+{
+    const rapt_stride *stride = &r->a->log_forget_stride;
+    ptrdiff_t first = r->h * stride->head;
+    double sum = 0;
+    if (!r->in->log_forget) return 0;
+    if (r->a->key_starts)
+        first += r->a->key_starts[r->b] * stride->row;
+    else
+        first += r->b * stride->batch;
+    for (int l = s + 1; l <= r->position && l < r->existing; l++)
+        sum += r->in->log_forget[first + l * stride->row];
     return sum;
 }
 

@@ -32,6 +32,19 @@ struct attend_row rapt__cached_visible(const struct cache *c, const struct cache
     return row;
 }
 
+void rapt__cached_biases(const struct cache *c, const struct cached_queries *q, int i, int h, int r,
+                         struct attend_row *row)
+{
+    int64_t position = rapt__cached_position(c, q, i, r);
+    int sequence = rapt__cached_sequence(q, i);
+    if (q->relative)
+        row->relative =
+            q->relative + (ptrdiff_t)h * q->relative_row + (q->relative_zero - (ptrdiff_t)position);
+    if (!c->forget_heads) return;
+    row->forget = rapt__cache_forget_of(c, c->slot[sequence], h);
+    rapt__forget_query(position, c->counts[sequence], row);
+}
+
 /* Returns the index of the first query sequence after i that reads a different sequence of the
    cache. */
 static int group_end(const struct cached_queries *q, int i)
@@ -47,7 +60,7 @@ static struct attend_row cached_row_of(const struct cache_reader *x, int i, int 
     const struct cached_queries *q = x->q;
     struct attend_row row = rapt__cached_visible(x->cache, q, i, r);
     row.q = q->q + r * q->q_row + (ptrdiff_t)h * x->cache->key_width;
-    row.relative = rapt__cached_relative(x->cache, q, i, h, r);
+    rapt__cached_biases(x->cache, q, i, h, r, &row);
     row.number = rapt__number_of(x->projected, h);
     row.out = q->out + r * q->out_row + (ptrdiff_t)h * x->cache->value_width;
     ptrdiff_t at = (ptrdiff_t)h * q->starts[q->count] + r;

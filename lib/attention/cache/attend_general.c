@@ -65,8 +65,8 @@ struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *
                       .keys = keys,
                       .q = q->q + r * q->q_row + (ptrdiff_t)h * x->cache->key_width,
                       .visible = rapt__cached_visible(x->cache, q, i, r),
-                      .relative = rapt__cached_relative(x->cache, q, i, h, r),
                       .space = x->space};
+    rapt__cached_biases(x->cache, q, i, h, r, &row.visible);
     if (q->centers) row.center = q->centers + (ptrdiff_t)h * q->starts[q->count] + r;
     return row;
 }

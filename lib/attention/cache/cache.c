@@ -6,14 +6,15 @@
 #include <string.h>
 
 void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int key_heads,
-                        int key_width, int value_width, struct arena *arena)
+                        int key_width, int value_width, int forget_heads, struct arena *arena)
 {
     size_t vw = (size_t)rapt__padded(value_width), n = (size_t)sequences;
     size_t all = panels * (size_t)key_heads;
     *cache = (struct cache){.sequences = sequences,
                             .key_heads = key_heads,
                             .key_width = key_width,
-                            .value_width = value_width};
+                            .value_width = value_width,
+                            .forget_heads = forget_heads};
     cache->offsets = rapt__arena_take(arena, n + 1, sizeof(int));
     cache->slot = rapt__arena_take(arena, n, sizeof(int));
     cache->after = rapt__arena_take(arena, n, sizeof(int));
@@ -22,6 +23,7 @@ void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int k
     cache->keys = rapt__arena_floats(arena, all, (size_t)LANES * (size_t)key_width);
     cache->values = rapt__arena_floats(arena, all, LANES * vw);
     cache->non_finite = rapt__arena_take(arena, all, 1);
+    cache->forget = rapt__arena_floats(arena, panels * (size_t)forget_heads, FORGET_PANEL);
     cache->stamps = rapt__arena_take(arena, panels, sizeof *cache->stamps);
     cache->copies = rapt__arena_take(arena, panels, 3 * sizeof(int));
 }
@@ -79,6 +81,21 @@ void rapt__cache_append(struct team *team, struct cache *cache, const int *start
                 append_row(cache, kernels, i, g, cache->counts[i] + r - starts[i + 1],
                            k + r * k_row + (ptrdiff_t)g * cache->key_width,
                            v + r * v_row + (ptrdiff_t)g * cache->value_width);
+        }
+    rapt__team_barrier(team);
+}
+
+void rapt__cache_forget(struct team *team, struct cache *cache, const int *starts,
+                        const float *log_forget)
+{
+    size_t begin, end, heads = (size_t)cache->forget_heads;
+    while (rapt__team_part(team, (size_t)cache->sequences * heads, 1, &begin, &end))
+        for (size_t n = begin; n < end; n++) {
+            int i = (int)(n / heads), h = (int)(n % heads);
+            float *panels = rapt__cache_forget_of(cache, cache->slot[i], h);
+            for (int r = starts[i]; r < starts[i + 1]; r++)
+                rapt__forget_append(panels, cache->counts[i] + r - starts[i + 1],
+                                    log_forget[(size_t)r * heads + (size_t)h]);
         }
     rapt__team_barrier(team);
 }

@@ -15,6 +15,13 @@ static inline size_t rapt__cache_slot(const struct cache *c, int slot, int g)
     return first * (size_t)c->key_heads + (size_t)g * own;
 }
 
+/* Returns the sums of log f of query head h of a slot. */
+static inline float *rapt__cache_forget_of(const struct cache *c, int slot, int h)
+{
+    size_t first = (size_t)c->offsets[slot], own = (size_t)c->offsets[slot + 1] - first;
+    return c->forget + (first * (size_t)c->forget_heads + (size_t)h * own) * FORGET_PANEL;
+}
+
 /* Returns the first panel of a key head of a sequence. */
 static inline size_t rapt__cache_panel(const struct cache *c, int sequence, int g)
 {
@@ -43,15 +50,9 @@ struct attend_row rapt__cached_visible(const struct cache *c, const struct cache
 
 /* Returns the position of row r of query sequence i among the keys. */
 int64_t rapt__cached_position(const struct cache *c, const struct cached_queries *q, int i, int r);
-/* Returns the relative biases of that row in head h, or NULL if there are none. Element s is the
-   bias of key s. */
-static inline const float *
-rapt__cached_relative(const struct cache *c, const struct cached_queries *q, int i, int h, int r)
-{
-    if (!q->relative) return NULL;
-    ptrdiff_t zero = q->relative_zero - (ptrdiff_t)rapt__cached_position(c, q, i, r);
-    return q->relative + (ptrdiff_t)h * q->relative_row + zero;
-}
+/* Sets `relative` and `forget` of that row in head h, and C of the query. */
+void rapt__cached_biases(const struct cache *c, const struct cached_queries *q, int i, int h, int r,
+                         struct attend_row *row);
 
 /* ---- weights.c ---- */
 /* Lays out the workspace that rapt__cache_weights needs for a softmax of dot products. */

@@ -54,7 +54,8 @@ static void commit_slots(struct cache *c, const int *parents)
     c->slot = c->after, c->after = slot;
 }
 
-/* Copies the filled part of panel p of a key head from a slot to a sequence. */
+/* Copies the filled part of panel p of a key head from a slot to a sequence, and with the first key
+   head the sums of log f. */
 static void copy_panel(const struct cache *c, int from, int sequence, int p, int g)
 {
     size_t a = rapt__cache_slot(c, from, g) + (size_t)p;
@@ -65,6 +66,10 @@ static void copy_panel(const struct cache *c, int from, int sequence, int p, int
     memcpy(rapt__cache_values(c, b), rapt__cache_values(c, a),
            sizeof(float) * (size_t)rows * (size_t)rapt__padded(c->value_width));
     c->non_finite[b] = c->non_finite[a];
+    for (int h = 0; g == 0 && h < c->forget_heads; h++)
+        memcpy(rapt__cache_forget_of(c, c->slot[sequence], h) + (ptrdiff_t)p * FORGET_PANEL,
+               rapt__cache_forget_of(c, from, h) + (ptrdiff_t)p * FORGET_PANEL,
+               FORGET_PANEL * sizeof *c->forget);
 }
 
 void rapt__cache_reorder(struct team *team, struct cache *cache, const int *parents)

@@ -35,7 +35,7 @@ static void add_softmax(const struct projected *p, const struct cache *c,
     struct weights_space m;
     rapt__arena_parts(arena, 1, lay_out_softmax, &bounds, &m, NULL);
     struct attend_row visible = rapt__cached_visible(c, q, i, row);
-    visible.relative = rapt__cached_relative(c, q, i, h, row);
+    rapt__cached_biases(c, q, i, h, row, &visible);
     visible.number = rapt__number_of(p, h);
     struct attend_block block = {.row = &visible, .rows = 1, .key_width = c->key_width};
     struct attend_weights task = {.q_slots = m.q_slots,

@@ -212,7 +212,9 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
     float *relative = w.relative;
     rapt__workspace_begin(team);
     if (d->relative) f.relative = zeroed(team, relative, b.heads * (b.query_rows + b.key_rows));
-    if (d->numbers && w.numbers) f.numbers = zeroed(team, w.numbers, b.heads * b.query_rows);
+    f.row_sums = d->forget_rows;
+    if (d->numbers && w.numbers && !f.row_sums)
+        f.row_sums = zeroed(team, w.numbers, b.heads * b.query_rows);
     const struct pair_groups groups = pair_groups_of(&f);
     bool alone = team->size == 1 || f.relative || whole_groups(&f, &groups, team->size);
     bool pairs_alone = groups.sequences == c->a->batch && groups.heads == f.key_heads;

@@ -47,8 +47,8 @@ struct flash_backward {
     const struct projected_gradients *d;
     float *relative;             /* [H][query rows + key rows], gradients of the relative bias (see
                                     rapt__relative_sums); NULL if not wanted */
-    float *numbers;              /* [H][query rows] gradients of learned numbers, row by row, with
-                                    ATTEND_SIGMOID; NULL if not wanted */
+    float *row_sums;             /* [H][query rows] sums of ds of each row, for the biases of
+                                    sigmoids and for forget gates; NULL if not wanted */
     int key_heads, group;        /* group: number of query heads per key head */
     bool far;                    /* result of rapt__flash_rows_far */
     bool many;                   /* the team shares pairs with more than OWN_BLOCKS query blocks */
@@ -99,11 +99,14 @@ void rapt__flash_clear_keys(const struct flash_backward *f, int keys);
 void rapt__flash_add_keys(const struct backward_pair *p, int key, int keys);
 
 /* ---- numbers.c: gradients of the numbers that a normalizer learns ---- */
-/* Lays out the sums of all rows, [H][query rows]. Returns NULL unless blocks add to them. */
+/* Lays out the sums of all rows, [H][query rows]. Returns NULL unless the numbers need them. */
 float *rapt__flash_numbers_layout(struct arena *arena, const struct bounds *b);
 /* Returns the sums of the rows starting at `first`, or NULL if blocks do not add to them. */
-float *rapt__flash_number_sums(const struct flash_backward *f, const struct sequence *b, int h,
-                               int first);
+float *rapt__flash_row_sums(const struct flash_backward *f, const struct sequence *b, int h,
+                            int first);
+/* Returns the sums of ds of each key of head h, for forget gates, or NULL if they are not wanted.
+ */
+float *rapt__flash_forget_sums(const struct flash_backward *f, const struct sequence *b, int h);
 /* Adds the gradients to the caller's array, once all blocks are done. */
 void rapt__flash_add_numbers(struct team *team, const struct flash_backward *f);
 

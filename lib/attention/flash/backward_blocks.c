@@ -193,8 +193,8 @@ static bool visible_rows(const struct backward_pair *p, const struct query_block
         if (a->dropout > 0) row[r].drop_key = rapt__attention_drop_key(a, &p->b, q->head);
         row[r].dbias = rapt__flash_bias_gradients(f, row[r].bias);
         row[r].number = rapt__number_of(f->c, q->head);
-        if (f->c->relative)
-            row[r].relative = rapt__relative_row(f->c, &p->b, q->head, q->first + r);
+        rapt__bias_row(f->c, &p->b, q->head, q->first + r, row + r);
+        row[r].dforget = rapt__flash_forget_sums(f, &p->b, q->head);
         row[r].drelative = rapt__relative_sums_row(a, f->relative, &p->b, q->head, q->first + r);
         if (q->statistics[r * STATISTICS + 1] == 0) row[r].low = row[r].high = 0;
         any |= row[r].low < s->key + s->keys && row[r].high > s->key;
@@ -208,7 +208,7 @@ static void wait_until(const atomic_int *done, int key_blocks)
         rapt__team_backoff(i);
 }
 
-/* Computes p, ds, dk, dv, dbias and drelative of a block of the table. */
+/* Computes p, ds, dk, dv and the gradients of what was added to scores, of a block of the table. */
 static void add_dkv(const struct backward_pair *p, const struct attend_block *block,
                     const struct query_block *q, const struct key_block *s)
 {
@@ -240,11 +240,11 @@ static void backward_block(const struct backward_pair *p, int i, int j, const st
 {
     const struct flash_backward *f = p->f;
     struct attend_row row[ATTEND_ROWS];
-    float dnumbers[ATTEND_ROWS] = {0};
+    float sums[ATTEND_ROWS] = {0};
     struct query_block q = block_of(p, i);
     bool any = visible_rows(p, &q, s, row);
-    float *to = rapt__flash_number_sums(f, &p->b, q.head, q.first);
-    for (int r = 0; r < q.rows && to; r++) row[r].dnumber = dnumbers + r;
+    float *to = rapt__flash_row_sums(f, &p->b, q.head, q.first);
+    for (int r = 0; r < q.rows && to; r++) row[r].dsum = sums + r;
     const struct attend_block block = {.row = row,
                                        .rows = q.rows,
                                        .key = s->key,
@@ -256,7 +256,7 @@ static void backward_block(const struct backward_pair *p, int i, int j, const st
     if (any) add_dkv(p, &block, &q, s);
     wait_until(&q.state->done, j);
     if (any && f->d->q) f->kernels->attend_dq(&block, &dq);
-    for (int r = 0; r < q.rows && any && to; r++) to[r] += dnumbers[r];
+    for (int r = 0; r < q.rows && any && to; r++) to[r] += sums[r];
     atomic_store_explicit(&q.state->done, j + 1, memory_order_release);
 }
 

@@ -50,7 +50,7 @@ static void fill_rows(const struct flash_forward *f, const struct sequence *b, i
         if (f->statistics) row[r].statistics = f->statistics + at * STATISTICS;
         if (a->dropout > 0) row[r].drop_key = rapt__attention_drop_key(a, b, h);
         rapt__mask_row(a, b, h, t, row + r);
-        if (f->c->relative) row[r].relative = rapt__relative_row(f->c, b, h, t);
+        rapt__bias_row(f->c, b, h, t, row + r);
         row[r].number = rapt__number_of(f->c, h);
     }
 }

@@ -13,12 +13,18 @@ float *rapt__flash_numbers_layout(struct arena *arena, const struct bounds *b)
     return summed ? rapt__arena_floats(arena, b->heads, b->query_rows) : NULL;
 }
 
-float *rapt__flash_number_sums(const struct flash_backward *f, const struct sequence *b, int h,
-                               int first)
+float *rapt__flash_row_sums(const struct flash_backward *f, const struct sequence *b, int h,
+                            int first)
 {
     size_t rows = (size_t)rapt__query_rows(f->a);
-    if (!f->numbers) return NULL;
-    return f->numbers + (size_t)h * rows + (size_t)(b->query_first + first);
+    if (!f->row_sums) return NULL;
+    return f->row_sums + (size_t)h * rows + (size_t)(b->query_first + first);
+}
+
+float *rapt__flash_forget_sums(const struct flash_backward *f, const struct sequence *b, int h)
+{
+    if (!f->d->forget_keys) return NULL;
+    return f->d->forget_keys + (size_t)h * (size_t)rapt__key_rows(f->a) + (size_t)b->key_first;
 }
 
 /* Returns the gradient of a sink's logit, summed over the queries of a sequence. `scale` is the
@@ -43,14 +49,14 @@ static double sink_gradient(const struct flash_backward *f, const struct sequenc
 
 static double head_gradient(const struct flash_backward *f, int h)
 {
-    bool biased = f->a->mask.bias || f->c->relative;
-    float scale = rapt__statistics_scale(f->c->scale, f->a->cap, biased);
+    float scale = rapt__statistics_scale(f->c->scale, f->a->cap, rapt__biased(f->c));
     double sum = 0;
     for (int i = 0; i < f->a->batch; i++) {
         struct sequence b = rapt__sequence(f->a, i);
-        const float *rows = rapt__flash_number_sums(f, &b, h, 0);
-        for (int t = 0; t < b.queries && rows; t++) sum += (double)rows[t];
-        if (!rows) sum += sink_gradient(f, &b, h, scale);
+        const float *rows = rapt__flash_row_sums(f, &b, h, 0);
+        bool summed = f->c->kind == ATTEND_SIGMOID;
+        for (int t = 0; summed && t < b.queries; t++) sum += (double)rows[t];
+        if (!summed) sum += sink_gradient(f, &b, h, scale);
     }
     return sum;
 }

@@ -69,7 +69,7 @@ static void rebuild_rows(const struct flash_weights *w, int first, int rows,
     for (int r = 0; r < rows; r++) {
         rapt__mask_row(c->a, &w->b, w->head, first + r, row + r);
         row[r].number = rapt__number_of(c, w->head);
-        if (c->relative) row[r].relative = rapt__relative_row(c, &w->b, w->head, first + r);
+        rapt__bias_row(c, &w->b, w->head, first + r, row + r);
     }
     size_t keys = (size_t)w->b.keys;
     float *to = w->weights + (size_t)(first - w->first) * keys;

@@ -80,8 +80,7 @@ struct row {
     const struct row_keys *keys;
     const float *q;            /* [width] */
     const float *dots;         /* element s is q.k of key s; NULL if not computed yet */
-    struct attend_row visible; /* low, high, allowed, bias; local-p narrows it further */
-    const float *relative;     /* element s is added to the score of key s; NULL if none */
+    struct attend_row visible; /* low, high, allowed and biases; local-p narrows it further */
     const float *center;       /* center of local-p, else NULL */
     uint64_t number;           /* index of the query in its sequence, from which dropout and noise
                                   are drawn */

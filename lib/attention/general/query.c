@@ -72,7 +72,7 @@ struct row rapt__row(const struct projected *c, const struct sequence *b,
                     .chosen = -1};
     ptrdiff_t at = (ptrdiff_t)h * rapt__query_rows(c->a) + b->query_first + t;
     rapt__mask_row(c->a, b, h, t, &r.visible);
-    if (c->relative) r.relative = rapt__relative_row(c, b, h, t);
+    rapt__bias_row(c, b, h, t, &r.visible);
     if (c->centers) r.center = c->centers + at;
     return r;
 }
@@ -159,8 +159,14 @@ static void cap_scores(struct row *r)
     for (int s = r->first; s < r->end; s++) x[s] *= cap;
 }
 
-/* Adds bias and relative bias to x, and sets x to -infinity where a mask or the bias hides the
-   key. */
+/* Returns the sum of log f between key s and the query, as kernels compute it. */
+static float forgotten(const struct attend_row *row, int s)
+{
+    const float *key = rapt__forget_at(row->forget, s);
+    return (row->forget_high - key[0]) + (row->forget_low - key[LANES]);
+}
+
+/* Adds biases to x, and sets x to -infinity where a mask or the bias hides the key. */
 static void apply_mask(struct row *r)
 {
     const struct attend_row *visible = &r->visible;
@@ -169,8 +175,10 @@ static void apply_mask(struct row *r)
     for (int s = visible->high; s < r->end; s++) x[s] = -INFINITY;
     for (int s = visible->low; s < visible->high && visible->bias; s++)
         x[s] = visible->bias[s] == -INFINITY ? -INFINITY : x[s] + visible->bias[s];
-    for (int s = visible->low; s < visible->high && r->relative; s++)
-        x[s] = x[s] == -INFINITY ? x[s] : x[s] + r->relative[s];
+    for (int s = visible->low; s < visible->high && visible->relative; s++)
+        x[s] = x[s] == -INFINITY ? x[s] : x[s] + visible->relative[s];
+    for (int s = visible->low; s < visible->high && visible->forget; s++)
+        x[s] = x[s] == -INFINITY ? x[s] : x[s] + forgotten(visible, s);
     for (int s = visible->low; s < visible->high && visible->allowed; s++)
         if (!visible->allowed[s]) x[s] = -INFINITY;
 }

@@ -85,6 +85,20 @@ static void center_gradient(const struct backward_row *l)
     if (f->d->centers) f->d->centers[r->center - f->c->centers] += (float)(sum / (sigma * sigma));
 }
 
+/* Adds dx to the sums from which the gradients of forget gates are computed. */
+static void forget_gradients(const struct backward_row *l)
+{
+    const struct projected *c = l->p->f->c;
+    const struct projected_gradients *d = l->p->f->d;
+    const struct sequence *b = &l->p->b;
+    const struct row *r = l->r;
+    size_t rows = (size_t)rapt__query_rows(c->a), all = (size_t)rapt__key_rows(c->a),
+           head = (size_t)l->head;
+    float *row = d->forget_rows + head * rows + (size_t)(b->query_first + l->t);
+    float *keys = d->forget_keys + head * all + (size_t)b->key_first;
+    for (int s = r->visible.low; s < r->visible.high; s++) *row += l->dz[s], keys[s] += l->dz[s];
+}
+
 /* Adds dx to the gradients of the biases that were added to the scores. */
 static void bias_gradients(const struct backward_row *l)
 {
@@ -100,6 +114,7 @@ static void bias_gradients(const struct backward_row *l)
         float *drelative = rapt__relative_sums_row(c->a, l->sums.relative, &l->p->b, l->head, l->t);
         for (int s = r->visible.low; s < r->visible.high; s++) drelative[s] += dx[s];
     }
+    if (f->d->forget_rows) forget_gradients(l);
 }
 
 static float *query_gradient(const struct backward_row *l)

@@ -86,8 +86,10 @@ struct transformed {
     /* in the workspace: */
     float *query_panels, *key_panels, *center_panels; /* weights packed in panels */
     double *frequencies;                              /* frequencies of rotary positions */
-    float *relative, *centers, *hidden; /* see struct projected; hidden belongs to the centers */
-    float *dqueries, *dkeys, *drelative, *dcenters; /* gradients of projected rows */
+    float *relative, *forget, *centers, *hidden;      /* see struct projected; hidden belongs to the
+                                                         centers */
+    float *dqueries, *dkeys, *drelative, *dcenters;   /* gradients of projected rows */
+    float *forget_rows, *forget_keys;                 /* see struct projected_gradients */
 };
 struct score_choice { /* a sequence and a head; negative numbers mean all of them */
     int sequence, head;
@@ -151,6 +153,15 @@ void rapt__rotary_frequencies(const rapt_attention *a, double *frequencies); /* 
 /* Rotates r->y in place, by the negative angles if `back`. */
 void rapt__rotary_rotate(struct team *team, const struct score_rows *r, const double *frequencies,
                          const int *positions, bool back, struct score_choice only);
+
+/* ---- forget.c (lib/attention) ---- */
+/* Fills to[H][rapt__forget_panels][2][16] with the sums of a->log_forget, for all sequences and
+   heads or for one. */
+void rapt__forget_fill(struct team *team, const rapt_attention *a, struct score_choice only,
+                       float *to);
+/* Adds the gradient of log_forget to `to`, given the sums in struct projected_gradients. */
+void rapt__forget_backward(struct team *team, const rapt_attention *a, const float *rows,
+                           const float *keys, float *to);
 
 /* ---- local.c: c = keys sigmoid(z . tanh(C q)) ---- */
 extern const struct score_side rapt__center_side; /* computes C q for queries */

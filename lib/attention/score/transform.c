@@ -38,6 +38,12 @@ void rapt__transform_layout(struct arena *arena, const struct bounds *b, struct 
         t->relative = rapt__arena_floats(arena, H, relative);
         t->drelative = rapt__arena_floats(arena, H, relative);
     }
+    if (a->log_forget) {
+        t->forget = rapt__arena_floats(
+            arena, H, rapt__forget_panels(b->batch, b->key_rows) * (size_t)FORGET_PANEL);
+        t->forget_rows = rapt__arena_floats(arena, QR, 1);
+        t->forget_keys = rapt__arena_floats(arena, H, b->key_rows);
+    }
     if (rapt__locality_centered(a)) {
         t->center_panels = rapt__arena_floats(arena, H, panels_of(a, &rapt__center_side));
         t->hidden = rapt__arena_floats(arena, QR, (size_t)a->parameters.center_hidden);
@@ -146,6 +152,10 @@ void rapt__transform(struct team *team, const rapt_attention *a, const float *q,
         rapt__relative_fill(team, a, c->relative_row, c->relative_zero, p->relative);
         c->relative = p->relative;
     }
+    if (p->forget) {
+        rapt__forget_fill(team, a, only, p->forget);
+        p->projected.forget = p->forget;
+    }
     if (p->centers) prepare_centers(team, p, only);
 }
 
@@ -173,9 +183,11 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
     p->drelative =
         zeroed(team, d->slopes || d->table, p->drelative, H, (size_t)p->projected.relative_row);
     p->dcenters = zeroed(team, centers, p->dcenters, H, T);
+    p->forget_rows = zeroed(team, d->log_forget, p->forget_rows, H, T);
+    p->forget_keys = zeroed(team, d->log_forget, p->forget_keys, H, S);
     bool aware = rapt__score_recurrent(a);
     int number = rapt__normalizer_number(a->normalizer);
-    bool any = p->dqueries || p->dkeys || p->drelative || p->dcenters;
+    bool any = p->dqueries || p->dkeys || p->drelative || p->dcenters || p->forget_rows;
     if (any) rapt__team_barrier(team);
     return (struct projected_gradients){
         .q = p->queries.y ? p->dqueries : d->q,
@@ -187,7 +199,9 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
         .centers = p->dcenters,
         .filters = aware ? d->parameters[RAPT_ATTENTION_PARAMETER_FILTERS] : NULL,
         .feature_weight = aware ? d->parameters[RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT] : NULL,
-        .numbers = number >= 0 ? d->parameters[number] : NULL};
+        .numbers = number >= 0 ? d->parameters[number] : NULL,
+        .forget_rows = p->forget_rows,
+        .forget_keys = p->forget_keys};
 }
 
 /* Propagates the gradient of the projected side, r.y, to the learned arrays and to the caller's dx,
@@ -226,6 +240,8 @@ void rapt__transform_finish(struct team *team, struct transformed *p)
                     p->key_panels, p->score->keyless ? NULL : p->d->k);
     if (p->drelative)
         rapt__relative_backward(team, a, c->relative_row, c->relative_zero, p->drelative, p->d);
+    if (p->forget_rows)
+        rapt__forget_backward(team, a, p->forget_rows, p->forget_keys, p->d->log_forget);
     if (p->dcenters) {
         struct score_rows r = center_rows(p);
         rapt__locality_backward(team, a, p->hidden, p->dcenters, p->d);

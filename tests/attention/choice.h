@@ -1,0 +1,63 @@
+/* choice.h - the choices from which trial.h makes a problem, and their text for messages. */
+#ifndef RAPT_TESTS_CHOICE_H
+#define RAPT_TESTS_CHOICE_H
+
+#include <rapt/attention.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+enum { NONE = 0, PER_BATCH = 1, PER_HEAD = 2, PER_ROW = 4, SHARED = 8 }; /* of mask and bias */
+
+struct choice {
+    int batch, heads, key_heads, queries, keys, key_width, value_width;
+    bool ragged, counts;
+    rapt_causal_alignment causal_alignment;
+    bool causal, window;
+    int before, after;
+    int allowed, bias; /* dimensions that they have of their own; NONE: absent */
+    rapt_score score;
+    float scale, dropout;
+    float query_size; /* deviation of q; 0: 1 */
+    int query_width;  /* 0: key_width */
+    rapt_locality locality;
+    float radius;
+    rapt_normalizer normalizer;
+    float temperature, cap;
+    bool slopes, previous, rewards;
+    bool expected; /* for every other sequence; and entropy counts */
+    bool learned;  /* everything that any score or locality can learn */
+    int hidden;    /* 0: 5 */
+    int buckets, distance;
+    bool bidirectional;
+    rapt_rotary rotary;
+    int rotary_width;
+    rapt_rotary_scaling rotary_scaling;
+    float rotary_factor, rotary_magnitude;
+    int rotary_positions; /* 0: 40 */
+    bool forget;          /* gates, only with a causal mask */
+    float forget_size;    /* deviation of their logarithms; 0: 0.3 */
+};
+
+static inline const char *choice_text(const struct choice *c)
+{
+    static char text[640];
+    const char *score = rapt_score_name(c->score);
+    int n = snprintf(
+        text, sizeof text,
+        "%s, locality %d, normalizer %d: batch %d heads %d/%d queries %d keys %d widths %d/%d "
+        "%d ragged %d counts %d alignment %d causal %d window %d:%d,%d allowed %d bias %d "
+        "scale %g dropout %g",
+        score ? score : "?", (int)c->locality, (int)c->normalizer, c->batch, c->heads, c->key_heads,
+        c->queries, c->keys, c->query_width, c->key_width, c->value_width, c->ragged, c->counts,
+        (int)c->causal_alignment, c->causal, c->window, c->before, c->after, c->allowed, c->bias,
+        (double)c->scale, (double)c->dropout);
+    snprintf(text + n, sizeof text - (size_t)n,
+             " radius %g temperature %g cap %g slopes %d buckets %d:%d%s rotary %d:%d previous %d "
+             "rewards %d forget %d",
+             (double)c->radius, (double)c->temperature, (double)c->cap, c->slopes, c->buckets,
+             c->distance, c->bidirectional ? " forward too" : "", (int)c->rotary, c->rotary_width,
+             c->previous, c->rewards, c->forget);
+    return text;
+}
+
+#endif
