@@ -72,4 +72,5 @@ for gate in head element; do
     row "gated outputs: one per $gate" --output-gate "$gate"
 done
 row "differential" --differential
+row "forget gates" --forget-gate
 row "cross-attention: additive, local-p" --cross-score additive --cross-locality local-p

@@ -97,7 +97,7 @@ typedef enum rapt_output_gate {
 } rapt_output_gate;
 
 /* The number of fields that rapt_config_field_at describes. */
-enum { RAPT_CONFIG_FIELDS = 59 };
+enum { RAPT_CONFIG_FIELDS = 60 };
 
 /* The configuration of a model. Set size and every field whose value differs from 0, or start from
    a preset. Fields named self_* apply to self-attention in both halves. Inference is deterministic:
@@ -213,7 +213,13 @@ typedef struct rapt_config { /* size-first, see base.h */
                          then r second halves, and learned arrays per head are in the same order.
                          The width of a head must be even, and normalizers that choose a single key
                          are refused */
-    int reserved[1];  /* must be 0 */
+    int forget_gate;  /* 1: self-attention of the decoder has a forget gate for each token and head,
+                         sigmoid(W x + b), where x is the input of the sublayer. The logarithms of
+                         the gates of all tokens after a key, up to the query, are added to the
+                         score of the key (Lin et al. 2025). W is "self_attn.forget.weight"
+                         [heads][width], with twice as many rows if attention is differential, and b
+                         is "self_attn.forget.bias", which starts at 0 */
+    int reserved[2];  /* must be 0 */
 } rapt_config;
 
 /* The type of a field of rapt_config. */

@@ -28,11 +28,13 @@ rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gra
     return d;
 }
 
-/* Returns the rotary positions and relative biases of self-attention. If only sizes are computed,
-   there are no values yet, but the pointers must not be NULL. */
+/* Stands for arrays without values yet, if only sizes are computed: their pointers must not be
+   NULL. */
+static const float unread[1];
+
+/* Returns the rotary positions and relative biases of self-attention. */
 static rapt_relative relative_of(const rapt_config *c, const struct attention_use *which)
 {
-    static const float unread[1];
     const float *numbers = which->relative ? which->relative : unread;
     rapt_relative r = {.rotary = c->rotary,
                        .rotary_width = c->rotary_width,
@@ -68,6 +70,8 @@ rapt_attention rapt__attention_of(const rapt_config *c, const struct attention_u
     a.mask.causal = which->decoder && !cross;
     a.cap = c->score_cap;
     if (!cross) a.relative = relative_of(c, which);
+    if (!cross && rapt__forget_gates(c, which->decoder)) a.log_forget = unread;
+    a.log_forget_stride = (rapt_stride){0, 1, a.heads};
     a.parameters = learned_of(c);
     for (int i = 0; which->offset && i < RAPT_ATTENTION_PARAMETER_COUNT; i++)
         if (which->offset->array[i]) a.parameters.array[i] = which->block + which->offset->array[i];

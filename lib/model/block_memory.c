@@ -30,6 +30,7 @@ static void complete(rapt_config *c, rapt_block_kind kind)
     c->pooling = RAPT_POOLING_NONE;
     c->decoder_start = RAPT_DECODER_START_BEGIN, c->no_source_end = 0;
     c->alignment_layer = c->alignment_heads = 0, c->embedding_norm = c->token_types = c->pooler = 0;
+    if (c->kind == RAPT_KIND_ENCODER_ONLY) c->forget_gate = 0;
     if (c->kind == RAPT_KIND_ENCODER_ONLY || kinds[kind].alone)
         c->decoder_recurrence = RAPT_RECURRENCE_NONE;
 }
@@ -91,7 +92,8 @@ static void block_lay_out(rapt_block *b, struct arena *arena)
     rapt__layer_layout_make(&b->model.layout, c, b->decoder, &parts, arena);
     bool slopes = c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI;
     b->model.slopes = slopes ? rapt__arena_floats(arena, (size_t)rapt__maps(c), 1) : NULL;
-    rapt__layer_memory(&b->memory, c, b->parts, b->parts_count, rows, source_rows, arena);
+    rapt__layer_memory(&b->memory, c, b->decoder, b->parts, b->parts_count, rows, source_rows,
+                       arena);
     b->dsource = rapt__arena_floats(arena, (size_t)source_rows, (size_t)c->width);
     b->partial = rapt__arena_floats(arena, rapt__norm_partial(rows, c->width), 1);
     b->pack = rapt__arena_floats(arena, PACK_FLOATS, 1);

@@ -120,6 +120,8 @@ void rapt__attend_cached(const struct exec_context *c, const struct step *s, boo
     if (!cross)
         cached_append(c->team, &spec, state, s->layer, caches->past, rows->starts, &h,
                       s->u->projected_keys);
+    if (s->u->log_forget)
+        rapt__cache_forget(c->team, &state->caches[s->layer], rows->starts, s->u->log_forget);
     prepare_queries(c->team, s, &spec, state, &h);
     struct cached_queries q = queries_of(s->stack, &spec, rows, caches, s->u, s->layer, cross);
     rapt__cache_attend(c->team, &state->caches[s->layer], &q, s->stack->attention_workspace);

@@ -189,6 +189,9 @@ rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
                           c->heads, c->width);
     status = check_differential(c, why);
     if (status) return status;
+    if (c->forget_gate && (c->kind == RAPT_KIND_ENCODER_ONLY || c->decoder_recurrence))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "forget_gate is 1, but no decoder of the model has self-attention");
     if (c->heads % rapt__key_heads(c) != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "key_heads is %d, which does not divide heads %d",
                           c->key_heads, c->heads);
@@ -264,6 +267,11 @@ int rapt__gates(const rapt_config *config)
     if (config->output_gate == RAPT_OUTPUT_GATE_NONE) return 0;
     bool whole = config->output_gate == RAPT_OUTPUT_GATE_HEAD;
     return config->heads * (whole ? 1 : rapt__head_width(config));
+}
+
+int rapt__forget_gates(const rapt_config *config, bool decoder)
+{
+    return decoder && config->forget_gate ? rapt__maps(config) : 0;
 }
 
 int rapt__maps(const rapt_config *config)

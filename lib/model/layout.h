@@ -33,7 +33,8 @@ struct attention_offsets {     /* rows of qkv: H*K queries, key_heads*K keys, ke
     struct linear_offsets qkv; /* self-attention */
     struct linear_offsets q, kv; /* cross-attention */
     struct linear_offsets out;
-    struct linear_offsets gate; /* with output_gate; has no bias */
+    struct linear_offsets gate;   /* with output_gate; has no bias */
+    struct linear_offsets forget; /* with forget_gate, in self-attention of the decoder */
     struct norm_offsets norm;
     struct norm_offsets query_norm, key_norm; /* with query_key_norm: gains [width of a map] */
     size_t differential;                      /* [4][width of a map] vectors of lambda; 0 if none */

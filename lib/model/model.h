@@ -41,6 +41,7 @@ float rapt__epsilon(const rapt_config *config);
 int rapt__key_heads(const rapt_config *config);
 int rapt__head_width(const rapt_config *config);
 int rapt__gates(const rapt_config *config); /* elements of a row of output gates; 0 if none */
+int rapt__forget_gates(const rapt_config *config, bool decoder); /* gates of a row; 0 if none */
 /* Return the numbers of query and key heads for which a sublayer computes weights, and their width.
    With `differential`, each half of a head counts. */
 int rapt__maps(const rapt_config *config);
@@ -226,10 +227,10 @@ struct sublayer {
                                 norms, in the layouts of q and kv */
     float *inverse_q;        /* with raw_q: [maps][rows] */
     float *inverse_k;        /* with raw_q: [key maps][rows or source rows] */
-    float *mixed;            /* [rows][H K] output of the heads, or [rows][D] cells of the recurrent
-                                unit */
-    float *gate, *gated;     /* with output_gate: [rows][gates] before the sigmoid, and [rows][H K]
-                                mixed times the gates */
+    float *mixed;            /* [rows][H K] output of the heads, or [rows][D] cells of the unit */
+    float *forget;           /* with forget_gate: [rows][maps] before the sigmoid */
+    float *log_forget;       /* with forget_gate: [rows][maps] log sigmoid of it */
+    float *gate, *gated;     /* with output_gate: [rows][gates] before the sigmoid; [rows][H K] */
     float *values;           /* differential: [rows or source rows][key maps][K] each value twice */
     float *maps;             /* differential: [rows][maps][K] outputs of both attentions */
     float *raw_mixed;        /* for backward, differential: [rows][H K] before the norm */
@@ -260,7 +261,7 @@ struct stack_memory {
     float *dout, *dstream;                             /* [rows][D] */
     float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive only if gated */
     float *norm_partial;                               /* with query_key_norm or differential */
-    float *dgate, *dgated;                             /* with output_gate */
+    float *dgate, *dgated, *dforget;                   /* with output_gate; with forget_gate */
     float *dvalues, *dmaps, *dlambda;                  /* differential; dlambda is [rows] */
 };
 
@@ -340,7 +341,7 @@ void rapt__stack_layout(struct stack_memory *memory, const rapt_config *config, 
 
 /* Lays out the memory of one layer that consists of these parts, in this order, for forward and
    backward. */
-void rapt__layer_memory(struct stack_memory *memory, const rapt_config *config,
+void rapt__layer_memory(struct stack_memory *memory, const rapt_config *config, bool decoder,
                         const enum part *parts, int count, int rows, int source_rows,
                         struct arena *arena);
 

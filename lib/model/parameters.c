@@ -142,8 +142,9 @@ int rapt__ffn_rows(const rapt_config *c)
     return c->ffn_gated ? 2 * c->ffn_width : c->ffn_width;
 }
 
-static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const char *scope, int layer,
-                          const struct layer_parts *parts, struct layer_offsets *l)
+static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool decoder,
+                          const char *scope, int layer, const struct layer_parts *parts,
+                          struct layer_offsets *l)
 {
     bool self = parts->has[PART_SELF], cross = parts->has[PART_CROSS];
     bool recurrent = parts->has[PART_RECURRENT], ffn = parts->has[PART_FEEDFORWARD];
@@ -152,6 +153,7 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const cha
     int K = rapt__head_width(c), Q = c->heads * K, G = rapt__key_heads(c) * K;
     int M = rapt__map_width(c);
     int D = c->width, F = c->ffn_width, I = rapt__ffn_rows(c), gates = rapt__gates(c);
+    int forgets = rapt__forget_gates(c, decoder);
     bool centered = c->norm_type == RAPT_NORM_TYPE_LAYER;
     *l = (struct layer_offsets){0};
 #define LAYER(when, field, name, rows, columns, kind, initial)                                     \
@@ -164,6 +166,7 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const cha
     l->self.qkv.in = l->cross.q.in = l->cross.kv.in = l->feedforward.in.in = D;
     l->self.gate.in = l->cross.gate.in = D;
     l->self.gate.out = l->cross.gate.out = gates;
+    l->self.forget.in = D, l->self.forget.out = forgets;
     l->self.qkv.out = Q + 2 * G;
     l->cross.q.out = l->self.out.in = l->cross.out.in = Q;
     l->cross.kv.out = 2 * G;
@@ -174,7 +177,7 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, const cha
     /* Exponentials amplify errors in scores and gates. These matrices are small compared with those
        of feed-forward layers and of the output, so a second term costs little. */
     l->self.qkv.fine = l->cross.q.fine = l->cross.kv.fine = l->cross.out.fine = true;
-    l->self.gate.fine = l->cross.gate.fine = true;
+    l->self.gate.fine = l->cross.gate.fine = l->self.forget.fine = true;
     l->recurrent.input.fine = l->recurrent.forget.fine = true;
 }
 
@@ -195,9 +198,10 @@ static void lay_out_all(struct layout_pass *w, const rapt_config *c)
     l->floats = 0;
     lay_out_once(w, c);
     for (int i = 0; i < l->encoder.count; i++)
-        lay_out_layer(w, c, "encoder", i, &encoder, w->real ? &l->encoder.layers[i] : &spare);
+        lay_out_layer(w, c, false, "encoder", i, &encoder,
+                      w->real ? &l->encoder.layers[i] : &spare);
     for (int i = 0; i < l->decoder.count; i++)
-        lay_out_layer(w, c, "decoder", i, &decoder, w->real ? &l->decoder.layers[i] : &spare);
+        lay_out_layer(w, c, true, "decoder", i, &decoder, w->real ? &l->decoder.layers[i] : &spare);
 }
 
 void rapt__layout_make(struct layout *layout, const rapt_config *config, enum layout_kind matrices,
@@ -231,7 +235,7 @@ static void lay_out_alone(struct layout_pass *w, const rapt_config *c, bool deco
             offset(w, "", -1, "relative_bias.weight", H, buckets, IN_ROWS, INITIAL_TABLE);
     if (parts->has[PART_SELF] && c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI_LEARNED)
         side->relative = offset(w, "", -1, "slopes", 1, H, IN_ROWS, INITIAL_SLOPES);
-    lay_out_layer(w, c, "", -1, parts, w->real ? side->layers : &spare);
+    lay_out_layer(w, c, decoder, "", -1, parts, w->real ? side->layers : &spare);
 }
 
 void rapt__layer_layout_make(struct layout *layout, const rapt_config *config, bool decoder,

@@ -101,8 +101,8 @@ static void learning_layout(struct sublayer *u, const rapt_config *c, enum part 
 /* The purpose of a sublayer: translation with caches, results only, or a backward pass. */
 enum use { USE_CACHED, USE_FORWARD, USE_LEARNING };
 
-static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part part, enum use use,
-                            size_t rows, size_t source_rows, struct arena *arena)
+static void sublayer_layout(struct sublayer *u, const rapt_config *c, bool decoder, enum part part,
+                            enum use use, size_t rows, size_t source_rows, struct arena *arena)
 {
     size_t D = (size_t)c->width, F = (size_t)c->ffn_width, G, Q = query_elements(c, &G);
     if (part == PART_FEEDFORWARD) {
@@ -121,6 +121,10 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, enum part 
         if (c->output_gate) {
             u->gate = rapt__arena_floats(arena, rows, (size_t)rapt__gates(c));
             u->gated = rapt__arena_floats(arena, rows, Q);
+        }
+        if (part == PART_SELF && rapt__forget_gates(c, decoder)) {
+            u->forget = rapt__arena_floats(arena, rows, (size_t)rapt__maps(c));
+            u->log_forget = rapt__arena_floats(arena, rows, (size_t)rapt__maps(c));
         }
         if (use == USE_LEARNING) learning_layout(u, c, part, rows, source_rows, arena);
         if (use == USE_CACHED)
@@ -153,6 +157,7 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t
         m->dgate = rapt__arena_floats(arena, rows, (size_t)rapt__gates(c));
         m->dgated = rapt__arena_floats(arena, rows, Q);
     }
+    if (c->forget_gate) m->dforget = rapt__arena_floats(arena, rows, (size_t)rapt__maps(c));
     size_t longest = rapt__max_size(rows, source_rows);
     if (c->differential) {
         m->dmaps = rapt__arena_floats(arena, rows, 2 * Q);
@@ -206,9 +211,9 @@ static void share_layout(struct stack_memory *m, const rapt_config *c, bool deco
 
 /* Lays out a chain of m->count sublayers, whose parts repeat every n. The first `own` of them get
    their own memory. */
-static void chain_layout(struct stack_memory *m, const rapt_config *c, const enum part *parts,
-                         int n, int own, enum use use, size_t rows, size_t source_rows,
-                         struct arena *arena)
+static void chain_layout(struct stack_memory *m, const rapt_config *c, bool decoder,
+                         const enum part *parts, int n, int own, enum use use, size_t rows,
+                         size_t source_rows, struct arena *arena)
 {
     size_t D = (size_t)c->width;
     m->sublayers = rapt__arena_take(arena, (size_t)m->count, sizeof *m->sublayers);
@@ -224,15 +229,17 @@ static void chain_layout(struct stack_memory *m, const rapt_config *c, const enu
     for (int i = 0; i < own; i++) {
         struct sublayer counted = {0}, *u = m->sublayers ? &m->sublayers[i] : &counted;
         *u = (struct sublayer){0};
-        sublayer_layout(u, c, parts[i % n], use, rows, source_rows, arena);
+        sublayer_layout(u, c, decoder, parts[i % n], use, rows, source_rows, arena);
     }
 }
 
-void rapt__layer_memory(struct stack_memory *m, const rapt_config *c, const enum part *parts,
-                        int count, int rows, int source_rows, struct arena *arena)
+void rapt__layer_memory(struct stack_memory *m, const rapt_config *c, bool decoder,
+                        const enum part *parts, int count, int rows, int source_rows,
+                        struct arena *arena)
 {
     m->count = count;
-    chain_layout(m, c, parts, count, count, USE_LEARNING, (size_t)rows, (size_t)source_rows, arena);
+    chain_layout(m, c, decoder, parts, count, count, USE_LEARNING, (size_t)rows,
+                 (size_t)source_rows, arena);
     backward_layout(m, c, (size_t)rows, (size_t)source_rows, arena);
 }
 
@@ -246,7 +253,7 @@ void rapt__stack_layout(struct stack_memory *m, const rapt_config *c, bool decod
     size_t R = (size_t)rows, S = (size_t)source_rows;
     m->count = n * layers;
     const enum use use = keep ? USE_LEARNING : decoder ? USE_CACHED : USE_FORWARD;
-    chain_layout(m, c, parts, n, keep ? m->count : n, use, R, S, arena);
+    chain_layout(m, c, decoder, parts, n, keep ? m->count : n, use, R, S, arena);
     if (keep)
         backward_layout(m, c, R, S, arena);
     else

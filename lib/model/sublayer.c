@@ -9,7 +9,8 @@
 
    The projections of attention also have biases, which are omitted here. Queries and keys may
    have norms (head_norm.c), heads may be differences of two attentions (differential.c), and their
-   outputs may have gates (output_gate.c). * multiplies element by element (Shazeer 2020). */
+   outputs may have gates (output_gate.c). Keys of a decoder may be forgotten (forget_gate.c). *
+   multiplies element by element (Shazeer 2020). */
 #include "model/sublayer.h"
 
 static const struct stack_offsets *stack_offsets_of(const struct stack *s)
@@ -103,6 +104,7 @@ static rapt_attention problem_of(const struct step *s, bool cross)
     a.k = (rapt_stride){0, a.key_width, h.k_row};
     a.v = (rapt_stride){0, a.value_width, h.v_row};
     a.query_starts = rows->starts, a.key_starts = keys->starts;
+    a.log_forget = s->u->log_forget;
     struct dropout d =
         rapt__site(&p->drop, p->drop.attention, s->stack->decoder, s->index, SITE_ATTENTION);
     a.dropout = p->drop.attention;
@@ -117,6 +119,7 @@ static void attention_forward(const struct exec_context *c, const struct step *s
     const struct pass *p = s->pass;
     rapt__sublayer_project(c, s, cross ? &offset->q : &offset->qkv, s->in, p->rows.count, s->u->q);
     rapt__queries_normalize(c, s, cross);
+    rapt__forget_gates_forward(c, s);
     if (!cross) rapt__values_repeat(c, s->stack, false, s->u, p->rows.count);
     if (p->caches) {
         rapt__attend_cached(c, s, cross);
@@ -165,12 +168,14 @@ static void attention_backward(const struct exec_context *c, const struct step *
     rapt__maps_backward(c, s, cross, gradients);
     rapt__fill(c, m->dq, (size_t)rows * (size_t)d.q_row, 0);
     if (cross) rapt__fill(c, m->dkv, (size_t)sources * (size_t)d.k_row, 0);
+    if (s->u->forget) rapt__fill(c, m->dforget, (size_t)rows * (size_t)rapt__maps(config), 0);
     rapt_attention a = problem_of(s, cross);
     rapt_gradients to = rapt__gradients_of(&offset->score, gradients);
     to.q = d.q, to.k = d.k, to.v = d.v;
     size_t relative = cross ? 0 : stack_offsets_of(s->stack)->relative;
     if (relative && a.relative.table) to.table = gradients + relative;
     if (relative && a.relative.slopes) to.slopes = gradients + relative;
+    if (a.log_forget) to.log_forget = m->dforget;
     const rapt_attention_saved saved = {.chosen = s->u->chosen, .statistics = s->u->statistics};
     const rapt_reinforce reinforce = {
         .reward = s->pass->reward, .baseline = s->pass->baseline, .entropy = s->pass->entropy};
@@ -180,6 +185,7 @@ static void attention_backward(const struct exec_context *c, const struct step *
                              guided ? s->pass->guide : NULL, &to, s->stack->attention_workspace);
     rapt__values_backward(c, s, cross);
     rapt__head_norms_backward(c, s, cross, gradients);
+    add = rapt__forget_gates_backward(c, s, din, add, gradients);
     if (cross)
         rapt__sublayer_project_backward(c, s, &offset->kv, s->pass->states, m->dkv, sources,
                                         dstates, true, gradients);

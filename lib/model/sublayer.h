@@ -64,6 +64,14 @@ const float *rapt__outputs_gate(const struct exec_context *c, const struct step 
 bool rapt__outputs_gate_backward(const struct exec_context *c, const struct step *s, bool cross,
                                  float *din, bool add, float *gradients);
 
+/* ---- forget_gate.c: without forget gates, these functions do nothing ---- */
+/* Computes u->log_forget from the input of the sublayer. */
+void rapt__forget_gates_forward(const struct exec_context *c, const struct step *s);
+/* Propagates the stack's dforget, the gradient of u->log_forget, to the parameters and to din as
+   rapt__outputs_gate_backward does. Returns true, or `add` without forget gates. */
+bool rapt__forget_gates_backward(const struct exec_context *c, const struct step *s, float *din,
+                                 bool add, float *gradients);
+
 /* ---- recurrent.c: like rapt__sublayer_forward and _backward, for the recurrent unit ---- */
 void rapt__recurrent_forward(const struct exec_context *c, const struct step *s);
 void rapt__recurrent_backward(const struct exec_context *c, const struct step *s, const float *dy,

@@ -292,6 +292,12 @@ void rapt__output_gate_backward(const struct exec_context *c, const struct outpu
                                 const float *z, const float *x, const float *dy, float *dz,
                                 float *dx);
 
+/* ---- log_sigmoid.c: y = log sigmoid(z), elementwise ---- */
+void rapt__log_sigmoid_forward(const struct exec_context *c, const float *z, size_t n, float *y);
+/* Computes dz, which may be dy. */
+void rapt__log_sigmoid_backward(const struct exec_context *c, const float *z, const float *dy,
+                                size_t n, float *dz);
+
 /* ---- activation.c: dx = dy * activation'(x), elementwise ---- */
 void rapt__activate_backward(const struct exec_context *c, enum activation kind, const float *x,
                              const float *dy, float *dx, size_t n);

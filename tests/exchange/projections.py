@@ -1,5 +1,5 @@
 """projections.py PROGRAM ENGINES LOGITS LIBRARY HEADERS - compares what changes queries, keys and outputs of attention, forward
-and backward. Norms of queries and keys, gates of outputs and differences, in blocks, are judged by PyTorch with the norm of transformers 4.40;
+and backward. Norms of queries and keys, gates of outputs, differences and forget gates, in blocks, are judged by PyTorch with the norm of transformers 4.40;
 scaled rotary angles, on arrays, by the functions of transformers 5.24, in ENGINES, and by the paper's formula of YaRN. LIBRARY is
 librapt.so, and HEADERS the folder that holds rapt/."""
 import ast
@@ -72,10 +72,14 @@ def attention(x, p, gate):
     if "self_attn.query_norm.weight" in p:
         q, k = normed(q, p["self_attn.query_norm.weight"][0]), normed(k, p["self_attn.key_norm.weight"][0])
     k, v = (t.repeat_interleave(HEADS // KEY_HEADS, 0) for t in (k, v))
-    hidden = torch.ones(ROWS, ROWS, dtype=torch.bool).triu(1)
+    hidden, added = torch.ones(ROWS, ROWS, dtype=torch.bool).triu(1), 0
+    if "self_attn.forget.weight" in p:
+        log_forget = torch.nn.functional.logsigmoid(x @ p["self_attn.forget.weight"].T + p["self_attn.forget.bias"]).T
+        sums = log_forget.cumsum(1)
+        added = sums[:, :, None] - sums[:, None]
 
     def weights(q, k):
-        return torch.softmax((q @ k.transpose(1, 2) / math.sqrt(q.shape[2])).masked_fill(hidden, -math.inf), -1)
+        return torch.softmax((q @ k.transpose(1, 2) / math.sqrt(q.shape[2]) + added).masked_fill(hidden, -math.inf), -1)
 
     if "self_attn.differential.weight" in p:
         vectors = p["self_attn.differential.weight"]
@@ -92,9 +96,9 @@ def attention(x, p, gate):
     return out.transpose(0, 1).reshape(ROWS, WIDTH) @ p["self_attn.out.weight"].T + p["self_attn.out.bias"]
 
 
-def compare_block(norm, gate, differential=0):
+def compare_block(norm, gate, differential=0, forget=0):
     config = rapt.sized(rapt.rapt_config, width=WIDTH, heads=HEADS, key_heads=KEY_HEADS, norm_epsilon=EPSILON, query_key_norm=norm,
-                        output_gate=gate, differential=differential)
+                        output_gate=gate, differential=differential, forget_gate=forget)
     block = Block(config)
     x, dy = (random.standard_normal((ROWS, WIDTH)).astype(numpy.float32) for _ in range(2))
     got = block.run(x, dy)
@@ -103,7 +107,7 @@ def compare_block(norm, gate, differential=0):
     y = attention(input, tensors, gate)
     (y * torch.tensor(dy)).sum().backward()
     wanted = [y.detach().numpy(), input.grad.numpy(), *(t.grad.numpy() for t in tensors.values())]
-    bound.compare(f"query_key_norm {norm}, output_gate {gate}, differential {differential}", got, wanted, ("y", "dx", *tensors))
+    bound.compare(f"query_key_norm {norm}, output_gate {gate}, differential {differential}, forget_gate {forget}", got, wanted, ("y", "dx", *tensors))
 
 
 # ---- scaled rotary angles ----
@@ -174,5 +178,6 @@ for norm in 0, 1:
     for gate in rapt.RAPT_OUTPUT_GATE_NONE, rapt.RAPT_OUTPUT_GATE_HEAD, rapt.RAPT_OUTPUT_GATE_ELEMENT:
         compare_block(norm, gate)
 compare_block(0, rapt.RAPT_OUTPUT_GATE_ELEMENT, 1)
+compare_block(0, rapt.RAPT_OUTPUT_GATE_ELEMENT, forget=1)
 compare_rotary(sys.argv[2])
-print(f"11 comparisons with PyTorch {torch.__version__} and transformers agree")
+print(f"12 comparisons with PyTorch {torch.__version__} and transformers agree")

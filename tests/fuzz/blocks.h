@@ -40,6 +40,7 @@ static inline rapt_config take_block_config(struct feed *in)
     if (take_flag(in)) c.query_key_norm = 1;
     if (take_flag(in)) c.output_gate = (rapt_output_gate)take_below(in, 3);
     if (take_flag(in)) c.differential = 1;
+    if (take_flag(in)) c.forget_gate = 1;
     return c;
 }
 

@@ -298,6 +298,7 @@ static void test_refusals(void **state)
     REFUSE(query_key_norm, 1);
     REFUSE(output_gate, RAPT_OUTPUT_GATE_HEAD);
     REFUSE(differential, 1);
+    REFUSE(forget_gate, 1);
     REFUSE(no_source_end, 1);
     REFUSE(self_score, RAPT_SCORE_COSINE);
     REFUSE(decoder_recurrence, RAPT_RECURRENCE_SSRU);

@@ -113,6 +113,7 @@ static void test_refusals(void **state)
     REFUSE(query_key_norm, 1);
     REFUSE(output_gate, RAPT_OUTPUT_GATE_HEAD);
     REFUSE(differential, 1);
+    REFUSE(forget_gate, 1);
 #undef REFUSE
 #define REFUSE(field, value, says)                                                                 \
     do {                                                                                           \

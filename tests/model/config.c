@@ -92,6 +92,8 @@ static void test_combinations(void **state)
     REFUSE(33, query_key_norm, 2);
     REFUSE(36, output_gate, 3);
     REFUSE(4, differential, 1); /* heads 5 wide */
+    REFUSE(7, forget_gate, 1);
+    REFUSE(10, forget_gate, 2);
     REFUSE(37, self_normalizer, RAPT_NORMALIZER_ARGMAX);
     REFUSE(37, cross_normalizer, RAPT_NORMALIZER_SAMPLE);
     REFUSE(10, encoder_layers, 1);

@@ -162,6 +162,14 @@ static const rapt_config small_configs[] = {
      .heads = 2, .head_width = 6, .ffn_width = 4, .encoder_layers = 2, .position = RAPT_POSITION_LEARNED, .norm_epsilon = 0.01f,
      .self_score = RAPT_SCORE_LOCATION_AWARE, .self_locality = RAPT_LOCALITY_LOCAL_P, .relative_bias = RAPT_RELATIVE_BIAS_T5,
      .relative_buckets = 4, .relative_distance = 3, .differential = 1},
+    /* forget gates */
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 8, .heads = 4, .key_heads = 2,
+     .ffn_width = 5, .encoder_layers = 1, .decoder_layers = 2, .position = RAPT_POSITION_NONE,
+     .relative_bias = RAPT_RELATIVE_BIAS_ALIBI, .forget_gate = 1},
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 12, .heads = 2,
+     .head_width = 4, .ffn_width = 4, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE, .norm_type = RAPT_NORM_TYPE_RMS,
+     .norm_epsilon = 0.01f, .self_normalizer = RAPT_NORMALIZER_ENTMAX_1_5, .output_gate = RAPT_OUTPUT_GATE_ELEMENT, .differential = 1,
+     .forget_gate = 1},
 };
 /* clang-format on */
 

@@ -111,6 +111,7 @@ struct heads {
     const double *q, *k, *v;
     int q_row, k_row, v_row, S, cross;
     const struct oracle_inputs *score;
+    const double *log_forget; /* [S][attentions], or NULL */
 };
 
 /* Returns the widths of rapt_config, with their defaults. */
@@ -192,6 +193,9 @@ static rapt_attention problem_of(const struct side *s, const struct heads *h, in
     a.parameters = learned_of(c);
     a.cap = c->score_cap;
     if (!h->cross) a.relative = relative_of(s);
+    static const float there[1];
+    if (h->log_forget) a.log_forget = there;
+    a.log_forget_stride = (rapt_stride){0, 1, a.heads};
     a.noiseless = s->drop == NULL;
     if (!s->drop) return a;
     a.dropout = s->drop->attention;
@@ -253,7 +257,7 @@ static void attend(struct side *s, const struct heads *h, double *mixed, double 
     float *rewards = rewards_of(s);
     double slopes[64];
     in.slopes = in.table = h->cross ? NULL : distances_of(s, slopes);
-    in.q = h->q, in.k = h->k, in.v = h->v;
+    in.q = h->q, in.k = h->k, in.v = h->v, in.log_forget = h->log_forget;
     if (s->m->past) fixed = &s->m->past->fixed[s->rows->number][s->decoder][s->sublayer];
     int first = fixed->chosen == NULL;
     if (first) *fixed = oracle_fixed_make(&a);
@@ -310,10 +314,12 @@ static void self_attention(struct side *s, const struct oracle_layer *l, const d
     int M = c->differential ? K / 2 : K;
     oracle_norm_heads(c, l->self_query, Q / M, M, row, T, qkv);
     oracle_norm_heads(c, l->self_key, G / M, M, row, T, qkv + Q);
-    struct heads a = {qkv, qkv + Q, qkv + Q + G, row, row, row, T, 0, &l->self_score};
+    double *log_forget = oracle_log_forget(s->m, l->self_forget, Q / M, T, in);
+    struct heads a = {qkv, qkv + Q, qkv + Q + G, row, row, row, T, 0, &l->self_score, log_forget};
     attend_heads(s, l, &a, mixed, &s->m->self);
     oracle_gate_heads(s->m, l->self_gate, T, in, mixed);
     oracle_affine(s->m, ONE_TERM, T, Q, D, mixed, l->self_out[0], l->self_out[1], y);
+    free(log_forget);
     free(qkv);
     free(mixed);
 }
@@ -330,7 +336,7 @@ static void cross_attention(struct side *s, const struct oracle_layer *l, const 
     int M = c->differential ? K / 2 : K;
     oracle_norm_heads(c, l->cross_query, Q / M, M, Q, T, q);
     oracle_norm_heads(c, l->cross_key, G / M, M, 2 * G, S, kv);
-    struct heads a = {q, kv, kv + G, Q, 2 * G, 2 * G, S, 1, &l->cross_score};
+    struct heads a = {q, kv, kv + G, Q, 2 * G, 2 * G, S, 1, &l->cross_score, NULL};
     attend_heads(s, l, &a, mixed, &s->cross);
     oracle_gate_heads(s->m, l->cross_gate, T, in, mixed);
     oracle_affine(s->m, TWO_TERMS, T, Q, D, mixed, l->cross_out[0], l->cross_out[1], y);

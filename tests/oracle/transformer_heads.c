@@ -36,6 +36,17 @@ void oracle_gate_heads(const struct oracle_model *m, const double *gate, int row
     free(z);
 }
 
+/* Lin et al. 2025: f = sigmoid(w . x + b) for each head. */
+double *oracle_log_forget(const struct oracle_model *m, double *const forget[2], int gates,
+                          int rows, const double *in)
+{
+    if (!forget[0]) return NULL;
+    double *z = oracle_zeros(rows, gates);
+    oracle_affine(m, TWO_TERMS, rows, m->config.width, gates, in, forget[0], forget[1], z);
+    for (int i = 0; i < rows * gates; i++) z[i] = -log1p(exp(-z[i]));
+    return z;
+}
+
 /* Returns the place of the first attention of a head: r heads that share keys have their first
    attentions, then their second ones. */
 static int first_map(const rapt_config *c, int head)

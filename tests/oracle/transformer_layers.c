@@ -116,6 +116,7 @@ static struct oracle_layer *find_layers(const struct oracle_model *m, const char
         l->cross_lambda = find_weight(m, scope, "cross_attn.differential");
         l->cross_difference = find_weight(m, scope, "cross_attn.differential_norm");
         l->self_gate = find_weight(m, scope, "self_attn.gate");
+        oracle_find_pair(m, scope, "self_attn.forget", l->self_forget);
         l->cross_query = find_weight(m, scope, "cross_attn.query_norm");
         l->cross_key = find_weight(m, scope, "cross_attn.key_norm");
         l->cross_gate = find_weight(m, scope, "cross_attn.gate");

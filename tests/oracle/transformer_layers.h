@@ -10,6 +10,7 @@ struct oracle_layer { /* pairs of matrix and vector: weight and bias, or gain an
     double *cross_q[2], *cross_kv[2], *cross_out[2], *cross_norm[2];
     double *self_query, *self_key, *cross_query, *cross_key; /* gains of norms, or NULL */
     double *self_gate, *cross_gate;                          /* or NULL */
+    double *self_forget[2];                                  /* of forget gates, or NULL */
     double *self_lambda, *cross_lambda;                      /* vectors, or NULL */
     double *self_difference, *cross_difference;              /* gains of norms, or NULL */
     int number;                                              /* from 1 on, in its half */
@@ -57,5 +58,8 @@ void oracle_subtract(const rapt_config *c, const double *vectors, const double *
    computed from the sublayer's input, in [rows][width]. If gate is NULL, does nothing. */
 void oracle_gate_heads(const struct oracle_model *m, const double *gate, int rows, const double *in,
                        double *mixed);
+/* Returns log f [rows][gates] of forget gates, or NULL if forget is NULL. */
+double *oracle_log_forget(const struct oracle_model *m, double *const forget[2], int gates,
+                          int rows, const double *in);
 
 #endif
