@@ -188,6 +188,8 @@ struct attend_head {
     const float *bias, *relative;
     const uint8_t *allowed;
     ptrdiff_t bias_row, allowed_row;
+    const float *forget;           /* as in attend_row, for all queries */
+    int position;                  /* with forget: the key at the position of query 0 */
     float scale, cap;              /* as in attend */
     float *out, *lse, *statistics; /* one row per query; NULL if not wanted */
     enum attend_kind kind;         /* ATTEND_SOFTMAX or ATTEND_SINK */
@@ -206,6 +208,7 @@ struct attend_head_gradients {
     const float *dout;        /* rows out_row apart */
     float *dbias, *drelative; /* arrays with rows like those of bias and relative, to which the
                                  gradients are added; NULL if not wanted */
+    float *dforget, *dsums;   /* as in attend_row, [keys] and [queries]; both or neither */
     float *dq, *dk, *dv;      /* arrays to which the gradients are added; NULL if not wanted; rows
                                  of dq are like those of q */
     ptrdiff_t dk_row, dv_row; /* distances between rows of dk and of dv */

@@ -9,7 +9,7 @@
 
 static bool head_biased(const struct attend_head *a)
 {
-    return a->bias || a->relative;
+    return a->bias || a->relative || a->forget;
 }
 
 /* Returns true if keys may be hidden from some queries. */
@@ -34,6 +34,15 @@ static __attribute__((noinline)) void head_cap(const struct attend_head *a, int 
                    slopes ? slopes + s * LANES : NULL);
 }
 
+/* Adds the sums of log f between sixteen keys and query t. A query before the first key sees none,
+   and one after the last key has forgotten what the last key has. */
+static vf head_forget(const struct attend_head *a, int t, int key, vf added)
+{
+    int l = rapt__max(0, rapt__min(a->position + t, a->keys - 1));
+    const float *own = a->forget + (ptrdiff_t)(l / LANES) * FORGET_PANEL + l % LANES;
+    return add_forgotten(a->forget, own[0], own[LANES], key, added);
+}
+
 /* Sets x[s][t] to the value that is added to the score of key `key` + s and query `query` + t. */
 static void head_added(const struct attend_head *a, int query, int key, vf x[LANES])
 {
@@ -45,6 +54,7 @@ static void head_added(const struct attend_head *a, int query, int key, vf x[LAN
         const uint8_t *allowed = a->allowed ? a->allowed + row * a->allowed_row + key : NULL;
         x[t] = added_to_scores(moved(a->bias, row * a->bias_row + key),
                                moved(a->relative, key - row), allowed, keys);
+        if (a->forget) x[t] = head_forget(a, query + t, key, x[t]);
     }
     vf_transpose(x);
 }
@@ -77,15 +87,18 @@ static void head_finish_scores(const struct attend_head *a, int query, int key, 
     if (a->low) head_mask(a, query, key, last, scores, ld);
 }
 
-/* Adds the gradients ds of keys [key, last) and the sixteen queries starting at `query` to dbias
-   and drelative. */
+/* Adds the gradients ds of keys [key, last) and the sixteen queries starting at `query` to the
+   gradients of biases. */
 static __attribute__((noinline)) void head_add_bias_gradients(const struct attend_head *a,
                                                               const struct attend_head_gradients *d,
                                                               int query, int key, int last,
                                                               const float *ds)
 {
     int queries = rapt__min(a->queries - query, LANES);
+    vf sums[LANES];
+    for (int t = 0; t < LANES; t++) sums[t] = vf_zero();
     for (; key < last; key += LANES) {
+        int n = rapt__min(a->keys - key, LANES);
         vf x[LANES];
         for (int s = 0; s < LANES; s++)
             x[s] = key + s < last ? vf_load(ds + s * HEAD_GRADIENTS) : vf_zero();
@@ -93,8 +106,11 @@ static __attribute__((noinline)) void head_add_bias_gradients(const struct atten
         vf_transpose(x);
         for (int t = 0; t < queries; t++) {
             ptrdiff_t row = query + t;
-            if (d->dbias) add_bias(d->dbias + row * a->bias_row + key, a->keys - key, x[t]);
-            if (d->drelative) add_bias(d->drelative - row + key, a->keys - key, x[t]);
+            if (d->dbias) add_bias(d->dbias + row * a->bias_row + key, n, x[t]);
+            if (d->drelative) add_bias(d->drelative - row + key, n, x[t]);
+            if (d->dforget) add_bias(d->dforget + key, n, x[t]);
+            sums[t] = vf_add(sums[t], x[t]);
         }
     }
+    for (int t = 0; t < queries && d->dsums; t++) d->dsums[query + t] += vf_sum(sums[t]);
 }

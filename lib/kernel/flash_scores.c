@@ -142,14 +142,16 @@ static inline vf added_to_scores(const float *bias, const float *relative, const
     return sum;
 }
 
-/* Returns C of the query minus C of each of the sixteen keys starting at `key`, a multiple of 16.
-   The low parts hold the digits that would be lost if C were a single float. */
-static inline vf forgotten(const struct attend_row *row, int key)
+/* Adds C of a query, high + low, minus C of each of the sixteen keys starting at `key`, a multiple
+   of 16, to the result of added_to_scores. The low parts hold the digits that would be lost if C
+   were a single float. */
+static inline vf add_forgotten(const float *forget, float high, float low, int key, vf added)
 {
-    const float *panel = row->forget + (ptrdiff_t)key / LANES * FORGET_PANEL;
-    vf high = vf_sub(vf_splat(row->forget_high), vf_load(panel));
-    vf low = vf_sub(vf_splat(row->forget_low), vf_load(panel + LANES));
-    return vf_add(high, low);
+    const float *panel = forget + (ptrdiff_t)key / LANES * FORGET_PANEL;
+    vf min = vf_splat(-INFINITY), of_high = vf_sub(vf_splat(high), vf_load(panel));
+    vf of_low = vf_sub(vf_splat(low), vf_load(panel + LANES));
+    vf sum = vf_add(added, vf_add(of_high, of_low));
+    return vf_select(vf_equal(added, min), min, sum);
 }
 
 /* Masks the scores s of the sixteen keys starting at `key`: scores of hidden keys become -infinity,
@@ -165,7 +167,7 @@ static vf apply_mask(const struct attend_row *row, int key, float scale, vf s, u
         added = added_to_scores(moved(row->bias, key), moved(row->relative, key),
                                 row->allowed ? row->allowed + key : NULL, n);
     if (row->forget)
-        added = vf_select(vf_equal(added, min), min, vf_add(added, forgotten(row, key)));
+        added = add_forgotten(row->forget, row->forget_high, row->forget_low, key, added);
     if (biased(row)) s = vf_fma(s, vf_splat(scale), added);
     vm hidden = vf_equal(added, min);
     *seen = vm_bits(visible) & ~vm_bits(hidden);

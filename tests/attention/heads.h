@@ -27,7 +27,8 @@ struct problem {
     float scale, cap, dropout;
     uint8_t allowed[ROWS][KEYS];
     rapt_mask mask; /* bias and allowed are those above unless NULL */
-    bool sloped, bucketed;
+    float log_forget[HEADS][KEYS];
+    bool sloped, bucketed, forgetful;
     int width, value_width; /* at most WIDTH */
     int keys;               /* at most KEYS */
     int heads; /* query heads, at most HEADS: each has its part of q, dout, bias and allowed */
@@ -35,7 +36,7 @@ struct problem {
 struct results {
     float out[ROWS][ROW], lse[ROWS], statistics[ROWS][2];
     float dq[ROWS][ROW], dk[KEYS][ROW], dv[KEYS][ROW];
-    float dbias[ROWS][KEYS], dslope[HEADS], dtable[HEADS][BUCKETS];
+    float dbias[ROWS][KEYS], dslope[HEADS], dtable[HEADS][BUCKETS], dlog_forget[HEADS][KEYS];
 };
 
 static void fill(float *x, int rows, int width, int row, uint64_t seed)
@@ -80,6 +81,8 @@ static rapt_attention attention_of(const struct problem *p, int first, int count
     if (a.mask.allowed) a.mask.allowed = p->allowed[first];
     if (p->sloped) a.relative.slopes = p->slope;
     if (p->bucketed) a.relative.table = p->table[0];
+    if (p->forgetful) a.log_forget = p->log_forget[0];
+    a.log_forget_stride = (rapt_stride){0, KEYS, 1};
     a.relative.buckets = BUCKETS, a.relative.distance = KEYS / 2, a.relative.bidirectional = 1;
     return a;
 }
@@ -104,7 +107,8 @@ static void add_gradients(const struct problem *p, int first, int count, struct 
                               .v = r->dv[0],
                               .bias = a.mask.bias ? r->dbias[first] : NULL,
                               .slopes = p->sloped ? r->dslope : NULL,
-                              .table = p->bucketed ? r->dtable[0] : NULL};
+                              .table = p->bucketed ? r->dtable[0] : NULL,
+                              .log_forget = p->forgetful ? r->dlog_forget[0] : NULL};
     assert_int_equal(rapt_attention_backward(&a, p->q[first], p->k[0], p->v[0], r->out[first],
                                              &saved, p->dout[first], NULL, &d, workspace, NULL),
                      RAPT_OK);

@@ -53,6 +53,8 @@ static void backward_head(const struct backward_pair *p, int h, int first,
                                head.queries, f->a->value_width, f->queries.dout_rows);
     d->dbias = rapt__flash_bias_gradients(f, head.bias);
     d->drelative = rapt__relative_sums_row(f->a, f->relative, b, h, first);
+    d->dforget = rapt__flash_forget_sums(f, b, h);
+    d->dsums = rapt__flash_row_sums(f, b, h, first);
     float *dq = f->d->q ? f->d->q + rapt__query_at(&c->q_stride, b, h, first) : NULL;
     bool padded = dq && c->width % LANES != 0;
     d->dq = padded ? f->queries.dq : dq;

@@ -34,7 +34,7 @@ void rapt__flash_weights(struct team *team, const struct projected *c, const flo
 /* ---- head.c ---- */
 /* Describes the keys of key head g of a sequence for attend_head. Does not set the arrays of
    queries and values. low and high are workspace of [queries] floats each. Returns false if the
-   pair must be packed, as with sigmoids and forget gates. */
+   pair must be packed. */
 bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g, float *low,
                       float *high, struct attend_head *head);
 /* Sets everything that depends on the query head, for the queries starting at `first`: queries,

@@ -33,7 +33,7 @@ bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g
     const rapt_attention *a = c->a;
     const struct dropout drop = rapt__dropout(a->dropout, 0);
     if (b->queries < LANES / 2 || b->existing == 0 || b->existing > ATTEND_BLOCK) return false;
-    if (c->kind == ATTEND_SIGMOID || c->forget) return false;
+    if (c->kind == ATTEND_SIGMOID) return false;
     bool masked = visible_ranges(a, b, low, high);
     *head = (struct attend_head){.k = c->k + rapt__key_at(&c->k_stride, b, g, 0),
                                  .q_row = c->q_stride.row,
@@ -69,12 +69,14 @@ void rapt__flash_head_queries(const struct projected *c, const struct sequence *
 {
     const rapt_mask *m = &c->a->mask;
     head->q = c->q + rapt__query_at(&c->q_stride, b, h, first);
+    struct attend_row row = {0};
     if (m->bias || m->allowed) {
-        struct attend_row row;
         rapt__mask_row(c->a, b, h, first, &row);
         head->bias = row.bias, head->allowed = row.allowed;
     }
-    if (c->relative) head->relative = rapt__relative_row(c, b, h, first);
+    rapt__bias_row(c, b, h, first, &row);
+    head->relative = row.relative, head->forget = row.forget;
+    head->position = (int)rapt__query_position(c->a, b, first);
     head->number = rapt__number_of(c, h);
     head->drop_row = (uint64_t)first;
     if (head->drop_below) head->drop_key = rapt__attention_drop_key(c->a, b, h);
