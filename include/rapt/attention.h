@@ -86,7 +86,8 @@ typedef enum rapt_normalizer {
                                          is 0, so the weights of a query sum to less than 1 (Xiao et
                                          al. 2023; gpt-oss) */
     RAPT_NORMALIZER_SIGMOID,    /* 1 / (1 + exp -(x + b)), where the bias b is learned. The weights
-                                   of a query do not sum to 1 (Ramapuram et al. 2024) */
+                                   of a query do not sum to 1 (Ramapuram et al. 2024). Weights below
+                                   2^-100 may become 0 */
     RAPT_NORMALIZER_SPARSEMAX,  /* the weights with sum 1 that are nearest to x in Euclidean
                                    distance. Keys far below the largest x get exactly 0 (Martins and
                                    Astudillo 2016) */

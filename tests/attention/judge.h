@@ -118,13 +118,16 @@ static inline void judge_choices(const struct judge *j)
 }
 
 /* Judges the weights of one query, [keys]; at: its index among all queries. Those below 2^-100 of
-   the greatest may be 0. Near a threshold, an error of a score is an absolute error of its
-   weight. */
+   the greatest, which may be that of a sink, may be 0; and sigmoids below 2^-100. Near a threshold,
+   an error of a score is an absolute error of its weight. */
 static inline void judge_weight_row(const struct judge *j, size_t at, int keys, const float *got)
 {
     const double *wanted = j->r.weights + at * (size_t)j->trial->a.keys;
     double greatest = 0, least = is_sparse(j->trial->a.normalizer) ? 1 : FLT_MIN;
-    for (int s = 0; s < keys; s++) greatest = fmax(greatest, wanted[s]);
+    double sum = 0;
+    for (int s = 0; s < keys; s++) greatest = fmax(greatest, wanted[s]), sum += wanted[s];
+    if (j->trial->a.normalizer == RAPT_NORMALIZER_SINK_SOFTMAX) greatest = fmax(greatest, 1 - sum);
+    if (j->trial->a.normalizer == RAPT_NORMALIZER_SIGMOID) greatest = 1;
     for (int s = 0; s < keys; s++)
         if (!(got[s] == 0 && wanted[s] < 0x1.001p-100 * greatest) &&
             !within_roundings((double)got[s], wanted[s], 8 + 4 * j->r.size[at],
