@@ -102,8 +102,10 @@ rapt_status rapt__engine_open(struct translator_engine *e, rapt_translator *tran
     rapt_document_options *own = &e->options;
     rapt_status status = read_options(translator, options, own, why);
     if (status) return status;
-    /* Capitals of titles are placed by the alignment. */
-    e->alignments = own->alignments || own->recase == RAPT_DOCUMENT_RECASE_TITLES;
+    /* Capitals of titles are placed by the alignment, and words of a translation, whose
+       log-probabilities are wanted, are found together with it. */
+    e->alignments =
+        own->alignments || own->log_probabilities || own->recase == RAPT_DOCUMENT_RECASE_TITLES;
     e->mend = !own->unmended;
     e->glossary = own->glossary;
     if (!own->glossary) own->glossary = translator->options.glossary;
