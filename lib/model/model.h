@@ -339,14 +339,12 @@ enum stack_keeps { KEEPS_CROSS, KEEPS_SELF, KEEPS_ALL };
 void rapt__stack_layout(struct stack_memory *memory, const rapt_config *config, bool decoder,
                         int rows, int source_rows, enum stack_keeps keeps, struct arena *arena);
 
-/* Lays out the memory of one layer that consists of these parts, in this order, for forward and
-   backward. */
+/* Lays out the memory of one layer of these parts, in this order, for forward and backward. */
 void rapt__layer_memory(struct stack_memory *memory, const rapt_config *config, bool decoder,
                         const enum part *parts, int count, int rows, int source_rows,
                         struct arena *arena);
 
-/* Returns the sublayer that computes this part of a layer, or NULL if layers do not have the
-   part. */
+/* Returns the sublayer that computes this part of a layer, or NULL if layers lack the part. */
 struct sublayer *rapt__sublayer_of(const struct stack *s, int layer, enum part part);
 
 /* Computes the embedding and all layers. Returns the last output [rows][D]. */
