@@ -133,6 +133,7 @@ void by_hand_problem(struct by_hand_result *r, const struct by_hand *s, struct v
     a->normalizer = variant.normalizer;
     a->mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT; /* query t is at position t */
     a->radius = 2;
+    a->sparse.global_count = 1;
     a->temperature = 0.5F;
     a->seed = seed;
     a->threads = 1;

@@ -28,6 +28,17 @@ static double far_away(const struct by_hand_result *r)
     return max;
 }
 
+/* Returns the largest weight between two words that are further than RADIUS apart and of which none
+   is the first. */
+static double far_from_both(const struct by_hand_result *r)
+{
+    double max = 0;
+    for (int t = 1; t < WORDS; t++)
+        for (int i = 1; i < WORDS; i++)
+            if (abs(t - i) > RADIUS) max = fmax(max, (double)r->weights[t * WORDS + i]);
+    return max;
+}
+
 /* Returns the largest sum of the weights of a query, or the smallest. */
 static double extreme_sum(const struct by_hand_result *r, bool largest)
 {
@@ -58,8 +69,9 @@ static void show_local(struct page *page, const struct by_hand *s, uint64_t seed
 {
     static const char *const titles[RAPT_LOCALITY_COUNT] = {
         "Global attention of the general score", "Local-m: two words to each side",
-        "Local-p: around a center that each query predicts"};
-    double outside = 0, largest = 0, smallest = INFINITY, shown[2] = {0};
+        "Local-p: around a center that each query predicts",
+        "Sparse: two words to each side, and the first word"};
+    double outside = 0, apart = 0, largest = 0, smallest = INFINITY, shown[2] = {0};
     page_step(page, "Global and local attention");
     page_paragraph(
         page, SHORT,
@@ -67,7 +79,10 @@ static void show_local(struct page *page, const struct by_hand *s, uint64_t seed
         "(Luong, Pham and Manning 2015) reads only the keys within a radius D of a center p. In "
         "local-m (monotonic) the center is the position of the query. In local-p (predictive) it "
         "is computed from the query, with S, the number of keys, and the learned z and C. The "
-        "weights are then multiplied by a Gaussian around it.");
+        "weights are then multiplied by a Gaussian around it. Sparse attention (Beltagy, Peters "
+        "and "
+        "Cohan 2020) is local-m with some words that see all words and that all words see, here "
+        "the first one.");
     page_formula(page, SHORT, "p_t = S ⋅ sigmoid(z^⊤ tanh(C q_t))");
     page_formula(page, SHORT, "a_{ts} = softmax_s(e_{ts}) exp(−frac{(s − p_t)^2}{2 (D/2)^2})");
     page_paragraph(
@@ -93,8 +108,13 @@ static void show_local(struct page *page, const struct by_hand *s, uint64_t seed
         r = attended(s, variant, seed);
         largest = fmax(largest, extreme_sum(&r, true));
         smallest = fmin(smallest, extreme_sum(&r, false));
+        variant.locality = RAPT_LOCALITY_SPARSE;
+        r = attended(s, variant, seed);
+        apart = fmax(apart, far_from_both(&r));
     }
     page_claim(page, "local-m, all scores: largest weight beyond the radius", outside, EQUALS, 0);
+    page_claim(page, "sparse, all scores: the same, but for weights of or on the first word", apart,
+               EQUALS, 0);
     page_paragraph(
         page, MORE,
         "The Gaussian takes weight away that no other key receives. The weights of a "

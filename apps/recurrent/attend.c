@@ -3,18 +3,23 @@
 
    With additive scores and the previous state this is Bahdanau, Cho and Bengio 2015, appendix
    A.1.2; with the new state, Luong, Pham and Manning 2015, section 3.1. Strides describe the time-
-   major layout, so nothing is copied. If a query depends on its position (local-m) or on the
-   weights of earlier queries (location-aware), each call contains all queries so far and only the
-   result of the last one is used; its gradient then reaches the others. */
+   major layout, so nothing is copied. If a query depends on its position (local-m, sparse) or on
+   the weights of earlier queries (location-aware), each call contains all queries so far and only
+   the result of the last one is used; its gradient then reaches the others. */
 #include "model.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool needs_earlier(const struct recurrent *m)
+static bool has_positions(const struct recurrent *m)
 {
     return m->config.locality == RAPT_LOCALITY_LOCAL_M ||
-           m->config.score == RAPT_SCORE_LOCATION_AWARE;
+           m->config.locality == RAPT_LOCALITY_SPARSE;
+}
+
+static bool needs_earlier(const struct recurrent *m)
+{
+    return has_positions(m) || m->config.score == RAPT_SCORE_LOCATION_AWARE;
 }
 
 static rapt_attention problem(const struct recurrent *m, int count, int length, int t)
@@ -38,14 +43,14 @@ static rapt_attention problem(const struct recurrent *m, int count, int length, 
         .normalizer = m->expected ? RAPT_NORMALIZER_SOFTMAX : m->config.normalizer,
         .locality = m->config.locality,
         .radius = m->config.radius,
+        .sparse = {.global_count = has_positions(m)}, /* only if sparse */
         .temperature = m->config.temperature,
         .noiseless = m->greedy,
         .seed = m->config.seed + m->noise * 1000003 + (uint64_t)(rows > 1 ? 0 : t),
         .threads = 1,
         .parameters = m->learned_widths,
     };
-    if (m->config.locality == RAPT_LOCALITY_LOCAL_M)
-        a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
+    if (has_positions(m)) a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) a.parameters.array[i] = m->learned[i];
     return a;
 }

@@ -61,6 +61,10 @@ typedef enum rapt_locality {
                               softmax weights are multiplied by exp(-(s - c)^2 / (2 (radius/2)^2))
                               and not renormalized. Luong et al. 2015, section 3.2, equations 9 and
                               10 */
+    RAPT_LOCALITY_SPARSE,  /* keys within `radius` of the query's own position, unless radius is 0,
+                              and those that rapt_sparse adds: global positions and blocks
+                              (Longformer: Beltagy, Peters and Cohan 2020; BigBird: Zaheer et al.
+                              2020) */
     RAPT_LOCALITY_COUNT
 } rapt_locality;
 /* Returns the name of a locality, such as "local-p", or NULL for an unknown value. The string is
@@ -114,10 +118,10 @@ typedef struct rapt_stride {
     ptrdiff_t row;   /* from one row to the next */
 } rapt_stride;
 
-/* The positions of queries among the keys. Causal masks, windows, local-m, slopes, tables, rotary
-   embeddings and forget gates require them. There is no default, because the two alignments differ
-   unless there are as many queries as keys. When decoding with a cache, there are fewer queries
-   than keys. */
+/* The positions of queries among the keys. Causal masks, windows, local-m, sparse with a radius or
+   global positions, slopes, tables, rotary embeddings and forget gates require them. There is no
+   default, because the two alignments differ unless there are as many queries as keys. When
+   decoding with a cache, there are fewer queries than keys. */
 typedef enum rapt_causal_alignment {
     RAPT_CAUSAL_ALIGNMENT_NONE,       /* queries have no positions */
     RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, /* query t has position t */
@@ -238,6 +242,24 @@ typedef struct rapt_relative {
     uint64_t reserved[2];
 } rapt_relative;
 
+/* The keys that queries see with RAPT_LOCALITY_SPARSE, in addition to those near them. If
+   everything is 0, there are none. Other localities do not read it. With normalizers and scores
+   that are computed in tiles, time is proportional to the number of tiles, of 128 keys by at most
+   56 queries, with a visible key. */
+typedef struct rapt_sparse {
+    const int *globals; /* [global_count] global positions, 0 or more, in increasing order: a query
+                           at a global position sees all keys, and all queries see a key there. NULL
+                           means positions 0 to global_count - 1 */
+    int global_count;   /* number of global positions, which require mask.causal_alignment */
+    int block_queries;  /* queries of a block, 1 or more; not read without blocks */
+    int block_keys;     /* keys of a block, 1 or more; not read without blocks */
+    const uint8_t *blocks;    /* row t / block_queries has one byte for every block_keys keys;
+                                 nonzero means that query t sees them; NULL for no blocks */
+    rapt_stride block_stride; /* strides of blocks, in bytes; `row` is the distance between rows of
+                                 blocks */
+    uint64_t reserved[4];
+} rapt_sparse;
+
 /* An attention problem. rapt_attention_init and its variants fill it in; all other functions only
    read it. Unless stated otherwise, 0 is the default of a field. */
 typedef struct rapt_attention { /* size-first, see base.h */
@@ -264,7 +286,7 @@ typedef struct rapt_attention { /* size-first, see base.h */
                      most 2.35e38. 0 means 1 / sqrt(K) for scaled dot products and 1 for others */
     float cap;    /* if above 0, the scaled score x becomes cap tanh(x / cap) before any bias is
                      added */
-    float radius; /* radius of local-m and local-p, above 0 */
+    float radius; /* radius of local-m and local-p, above 0, and of sparse, 0 or more */
     rapt_locality locality;     /* default: global */
     rapt_normalizer normalizer; /* default: softmax */
     float temperature; /* temperature of GUMBEL_SOFTMAX; 0 means 1. If scores divided by the
@@ -297,6 +319,7 @@ typedef struct rapt_attention { /* size-first, see base.h */
     const float *log_forget;
     rapt_stride log_forget_stride; /* strides of log_forget and of its gradient, whose rows have one
                                       element; rows are those of k, and heads are query heads */
+    rapt_sparse sparse;            /* global positions and blocks of the locality sparse */
 } rapt_attention;
 
 /* Fills in *a for scaled dot products, softmax and no mask, with arrays

@@ -207,11 +207,51 @@ static rapt_status check_score(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
+/* Checks that global positions increase. */
+static rapt_status check_globals(const rapt_sparse *s, rapt_message *why)
+{
+    for (int i = 0, least = 0; s->globals && i < s->global_count; least = s->globals[i] + 1, i++)
+        if (s->globals[i] < least || s->globals[i] == INT_MAX)
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "sparse.globals[%d] is %d; it must be %d to 2147483646", i,
+                              s->globals[i], least);
+    return RAPT_OK;
+}
+
+static rapt_status check_sparse(const rapt_attention *a, rapt_message *why)
+{
+    const rapt_sparse *s = &a->sparse;
+    if (!(a->radius >= 0) || !isfinite(a->radius))
+        return rapt__bad_field(why, "radius", (double)a->radius, "finite and 0 or more");
+    if (s->global_count < 0)
+        return rapt__bad_field(why, "sparse.global_count", s->global_count, "0 or more");
+    if (a->radius > 0 && check_causal_alignment(a, "radius", why) != RAPT_OK)
+        return RAPT_BAD_ARGUMENT;
+    if (s->global_count > 0 && check_causal_alignment(a, "sparse.global_count", why) != RAPT_OK)
+        return RAPT_BAD_ARGUMENT;
+    if (s->blocks && s->block_queries < 1)
+        return rapt__bad_field(why, "sparse.block_queries", s->block_queries, "1 or more");
+    if (s->blocks && s->block_keys < 1)
+        return rapt__bad_field(why, "sparse.block_keys", s->block_keys, "1 or more");
+    return check_globals(s, why);
+}
+
+/* Checks that the offsets of all flags of blocks fit into ptrdiff_t. */
+static rapt_status check_blocks(const rapt_attention *a, rapt_message *why)
+{
+    const rapt_sparse *s = &a->sparse;
+    if (!rapt__locality_sparse(a) || !s->blocks) return RAPT_OK;
+    return rapt__extent_check("sparse.block_stride", &s->block_stride, a->batch, a->heads,
+                              rapt__ceil_div(a->queries, s->block_queries),
+                              rapt__ceil_div(a->keys, s->block_keys), 1, why);
+}
+
 static rapt_status check_locality(const rapt_attention *a, rapt_message *why)
 {
     if ((unsigned)a->locality >= RAPT_LOCALITY_COUNT)
         return rapt__bad_field(why, "locality", a->locality, "a rapt_locality");
     bool windowed = rapt__locality_windowed(a), centered = rapt__locality_centered(a);
+    if (rapt__locality_sparse(a)) return check_sparse(a, why);
     if ((windowed || centered) && (!(a->radius > 0) || !isfinite(a->radius)))
         return rapt__bad_field(why, "radius", (double)a->radius, "finite and above 0");
     if (windowed) return check_causal_alignment(a, rapt_locality_name(a->locality), why);
@@ -363,6 +403,8 @@ rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
     if (s == RAPT_OK)
         s = check_reserved("parameters.reserved", a->parameters.reserved,
                            COUNT(a->parameters.reserved), why);
+    if (s == RAPT_OK)
+        s = check_reserved("sparse.reserved", a->sparse.reserved, COUNT(a->sparse.reserved), why);
     if (s == RAPT_OK) s = check_sizes(a, why);
     if (s == RAPT_OK)
         s = rapt__starts_check("query_starts", a->query_starts, a->batch, a->queries, why);
@@ -373,6 +415,7 @@ rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
     if (s == RAPT_OK) s = check_numbers(a, why);
     if (s == RAPT_OK) s = check_score(a, why);
     if (s == RAPT_OK) s = check_locality(a, why);
+    if (s == RAPT_OK) s = check_blocks(a, why);
     if (s == RAPT_OK) s = check_normalizer(a, why);
     if (s == RAPT_OK) s = check_learned(a, why);
     if (s == RAPT_OK) s = check_normalizer_options(a, why);

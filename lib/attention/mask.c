@@ -1,6 +1,7 @@
 /* mask.c - the visible keys of a query: a range that follows from the number of keys, the causal
-   mask, the window and local-m, and the query's rows of the boolean mask and of the bias. Local-p
-   restricts the range further, around its center. */
+   mask, the window and local-m, the keys of sparse attention within this range, and the query's
+   rows of the boolean mask and of the bias. Local-p restricts the range further, around its center.
+ */
 #include "attention/projected.h"
 
 #include <math.h>
@@ -9,10 +10,12 @@ static const struct locality {
     const char *name;
     bool windowed; /* around the query's own position */
     bool centered; /* around a center that the query predicts */
+    bool sparse;   /* several ranges, see kernel/sparse.h */
 } localities[RAPT_LOCALITY_COUNT] = {
     [RAPT_LOCALITY_GLOBAL] = {.name = "global"},
     [RAPT_LOCALITY_LOCAL_M] = {.name = "local-m", .windowed = true},
     [RAPT_LOCALITY_LOCAL_P] = {.name = "local-p", .centered = true},
+    [RAPT_LOCALITY_SPARSE] = {.name = "sparse", .sparse = true},
 };
 
 const char *rapt_locality_name(rapt_locality locality)
@@ -28,6 +31,11 @@ bool rapt__locality_windowed(const rapt_attention *a)
 bool rapt__locality_centered(const rapt_attention *a)
 {
     return localities[a->locality].centered;
+}
+
+bool rapt__locality_sparse(const rapt_attention *a)
+{
+    return localities[a->locality].sparse;
 }
 
 int rapt__causal_end(bool causal, int64_t position, int keys)
@@ -52,11 +60,70 @@ int64_t rapt__query_position(const rapt_attention *a, const struct sequence *b, 
     return right ? rapt__lower_right(t, b->queries, b->existing) : t;
 }
 
-void rapt__narrow(struct attend_row *row, double center, double radius)
+void rapt__narrow(int *low, int *high, double center, double radius)
 {
-    double low = ceil(center - radius), high = floor(center + radius) + 1;
-    if (low > row->low) row->low = low < row->high ? (int)low : row->high;
-    if (high < row->high) row->high = high > row->low ? (int)high : row->low;
+    double first = ceil(center - radius), end = floor(center + radius) + 1;
+    if (first > *low) *low = first < *high ? (int)first : *high;
+    if (end < *high) *high = end > *low ? (int)end : *low;
+}
+
+/* Narrows [*low, *high) to the keys within a->radius of a position from first to last. */
+static void narrow_near(const rapt_attention *a, int64_t first, int64_t last, int *low, int *high)
+{
+    int end = *high;
+    rapt__narrow(low, &end, (double)first, (double)a->radius);
+    end = *low;
+    rapt__narrow(&end, high, (double)last, (double)a->radius);
+}
+
+/* Sets row->sparse for keys row->low .. row->high - 1. */
+static void set_sparse(const rapt_attention *a, int64_t first, int64_t last, const uint8_t *blocks,
+                       struct attend_row *row)
+{
+    const rapt_sparse *s = &a->sparse;
+    struct sparse_keys *k = &row->sparse;
+    *k = (struct sparse_keys){.given = true,
+                              .near = row->low,
+                              .near_end = a->radius > 0 ? row->high : row->low,
+                              .globals = s->globals,
+                              .global_count = s->global_count,
+                              .blocks = blocks,
+                              .block_keys = s->block_keys};
+    if (a->radius > 0) narrow_near(a, first, last, &k->near, &k->near_end);
+    k->given = !rapt__any_global(k, first, last);
+}
+
+void rapt__apply_locality(const rapt_attention *a, int64_t first, int64_t last,
+                          const uint8_t *blocks, struct attend_row *row)
+{
+    row->sparse.given = false;
+    if (rapt__locality_windowed(a)) narrow_near(a, first, last, &row->low, &row->high);
+    if (rapt__locality_sparse(a)) set_sparse(a, first, last, blocks, row);
+    if (row->low >= row->high) row->low = row->high = 0;
+}
+
+/* Sets low, high and sparse to the keys that at least one query at a position from first to last
+   sees. */
+static void set_visible(const rapt_attention *a, const struct sequence *b, int64_t first,
+                        int64_t last, const uint8_t *blocks, struct attend_row *row)
+{
+    const rapt_mask *m = &a->mask;
+    row->low = 0;
+    row->high = b->existing;
+    if (m->window) {
+        row->low = clamp(first - m->before, 0, b->existing);
+        row->high = clamp(last + m->after + 1, 0, b->existing);
+    }
+    row->high = rapt__min(row->high, rapt__causal_end(m->causal, last, b->existing));
+    rapt__apply_locality(a, first, last, blocks, row);
+}
+
+/* Returns the flags of the blocks that query t of head h sees, or NULL if there are none. */
+static const uint8_t *blocks_of(const rapt_attention *a, const struct sequence *b, int h, int t)
+{
+    const rapt_sparse *s = &a->sparse;
+    if (!rapt__locality_sparse(a) || !s->blocks) return NULL;
+    return s->blocks + mask_at(&s->block_stride, b->index, h, t / s->block_queries);
 }
 
 void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, int t,
@@ -64,17 +131,23 @@ void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, in
 {
     const rapt_mask *m = &a->mask;
     int64_t position = rapt__query_position(a, b, t);
-    row->low = 0;
-    row->high = b->existing;
-    if (m->window) {
-        row->low = clamp(position - m->before, 0, b->existing);
-        row->high = clamp(position + m->after + 1, 0, b->existing);
-    }
-    row->high = rapt__min(row->high, rapt__causal_end(m->causal, position, b->existing));
-    if (rapt__locality_windowed(a)) rapt__narrow(row, (double)position, (double)a->radius);
-    if (row->low >= row->high) row->low = row->high = 0;
+    set_visible(a, b, position, position, blocks_of(a, b, h, t), row);
     row->allowed = m->allowed ? m->allowed + mask_at(&m->allowed_stride, b->index, h, t) : NULL;
     row->bias = m->bias ? m->bias + mask_at(&m->bias_stride, b->index, h, t) : NULL;
+}
+
+bool rapt__rows_see(const rapt_attention *a, const struct sequence *b, int h, int t, int rows,
+                    int key, int keys)
+{
+    int64_t first = rapt__query_position(a, b, t), last = first + rows - 1;
+    const uint8_t *blocks = blocks_of(a, b, h, t);
+    int64_t each = blocks ? a->sparse.block_queries : rows, end = (int64_t)t + rows;
+    for (int64_t i = t; i < end; i = blocks ? (i / each + 1) * each : end) {
+        struct attend_row row;
+        set_visible(a, b, first, last, blocks ? blocks_of(a, b, h, (int)i) : NULL, &row);
+        if (rapt__next_visible(&row, 1, key, key + keys) < key + keys) return true;
+    }
+    return false;
 }
 
 const float *rapt__relative_row(const struct projected *c, const struct sequence *b, int h, int t)

@@ -62,6 +62,7 @@ void rapt__relative_backward(struct team *team, const rapt_attention *a, int row
 
 /* ---- mask.c ---- */
 bool rapt__locality_windowed(const rapt_attention *a); /* true for local-m */
+bool rapt__locality_sparse(const rapt_attention *a);   /* true for sparse */
 /* Returns the position of query t among the keys. */
 int64_t rapt__query_position(const rapt_attention *a, const struct sequence *b, int t);
 /* Returns the position of query t if the last of `queries` queries is aligned to the last of `keys`
@@ -73,11 +74,20 @@ static inline int64_t rapt__lower_right(int t, int queries, int keys)
 /* Returns how many of the first `keys` keys a query at this position can see. With a causal mask,
    keys after the position are excluded. */
 int rapt__causal_end(bool causal, int64_t position, int keys);
-/* Narrows low and high to the keys s with |s - center| <= radius. A NaN center has no effect. */
-void rapt__narrow(struct attend_row *row, double center, double radius);
-/* Sets low, high, allowed and bias in *row for query t of head h. */
+/* Narrows [*low, *high) to the keys s with |s - center| <= radius. A NaN center has no effect. */
+void rapt__narrow(int *low, int *high, double center, double radius);
+/* Restricts the keys low .. high - 1 of *row to those that at least one query at a position from
+   first to last sees by the locality, apart from local-p, and sets row->sparse. `blocks` has the
+   flags of the query's blocks, or is NULL. */
+void rapt__apply_locality(const rapt_attention *a, int64_t first, int64_t last,
+                          const uint8_t *blocks, struct attend_row *row);
+/* Sets low, high, sparse, allowed and bias in *row for query t of head h. */
 void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, int t,
                     struct attend_row *row);
+/* Returns true if one of the queries [t, t + rows) of head h sees one of the keys [key, key +
+   keys), unless a boolean mask or a bias hides them. */
+bool rapt__rows_see(const rapt_attention *a, const struct sequence *b, int h, int t, int rows,
+                    int key, int keys);
 
 /* Returns the random key of dropout for one head. Rows of its random numbers belong to the queries,
    and columns to the keys of the sequence. */

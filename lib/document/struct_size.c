@@ -17,6 +17,7 @@ static const struct {
     STRUCT(rapt_mask),
     STRUCT(rapt_attention_parameters),
     STRUCT(rapt_relative),
+    STRUCT(rapt_sparse),
     STRUCT(rapt_attention),
     STRUCT(rapt_attention_parameters_layout),
     STRUCT(rapt_attention_saved),

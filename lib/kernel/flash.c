@@ -167,8 +167,8 @@ static void score_block(struct attend_tile *t, int block, float *lanes)
 {
     const struct attend *a = t->a;
     int depth = a->keys->key_width;
-    t->key = rapt__max(block, t->visible.first / LANES * LANES);
-    t->keys = rapt__max(0, rapt__min(block + ATTEND_BLOCK, t->visible.last) - t->key);
+    seen_keys(t->row, t->rows, &t->visible, block, block + ATTEND_BLOCK, &t->key, &t->keys,
+              &t->seen);
     t->panels = rapt__ceil_div(t->keys, LANES);
     if (t->keys == 0) return;
     rapt__ahead_tile(a->ahead);
@@ -355,6 +355,13 @@ static struct key_source plain_block(const struct attend *a, int key)
     return from;
 }
 
+/* Returns the first block in [key, last), where key is a multiple of ATTEND_BLOCK, of which a row
+   sees a key, or at least `last`. */
+static int next_block(const struct attend *a, int key, int last)
+{
+    return rapt__next_visible(a->row, a->rows, key, last) / ATTEND_BLOCK * ATTEND_BLOCK;
+}
+
 static void attend_queries(const struct attend *a)
 {
     struct key_source from = {a->keys->keys, a->keys->values, a->keys->non_finite, a->keys->first,
@@ -369,7 +376,8 @@ static void attend_queries(const struct attend *a)
     for (int i = 0; i < tiles; i++)
         make_tile(a, &from, i, tile_begin(a->rows, i), tile_begin(a->rows, i + 1), scores,
                   tile + i);
-    for (int key = begin; key < last; key += ATTEND_BLOCK) {
+    for (int key = next_block(a, begin, last); key < last;
+         key = next_block(a, key + ATTEND_BLOCK, last)) {
         if (a->keys->plain) from = plain_block(a, key);
         for (int i = 0; i < tiles; i += TILES_TOGETHER)
             attend_block(tile + i, rapt__min(tiles - i, TILES_TOGETHER), key, lanes);

@@ -10,6 +10,7 @@
 #include "kernel/ahead.h"
 #include "kernel/half.h"
 #include "kernel/kernel.h"
+#include "kernel/sparse.h"
 
 #include <float.h>
 #include <math.h>
@@ -19,6 +20,8 @@ enum {
     ATTEND_ROWS = 56,   /* maximum number of queries of one call */
     ATTEND_SLOTS = 72   /* number of rows in the slots that queries are packed into */
 };
+
+_Static_assert((int)SPARSE_KEYS == (int)ATTEND_BLOCK, "sparse keys have a bit for each of a block");
 
 /* Returns the width of a row padded to whole vectors. */
 static inline int rapt__padded(int width)
@@ -55,11 +58,13 @@ enum attend_kind {
 
 /* One query. The bits of its results depend only on this struct and on its visible keys. */
 struct attend_row {
-    const float *q;         /* [key width] */
-    float *out, *lse;       /* [value width], NULL in all rows if not wanted; 1 float, or NULL */
-    float *statistics;      /* 2 floats of softmax statistics (see below), or NULL */
-    int low, high;          /* keys low .. high - 1 are visible, unless hidden by `allowed` */
-    const uint8_t *allowed; /* [key] 0 hides the key; NULL if no key is hidden */
+    const float *q;            /* [key width] */
+    float *out, *lse;          /* [value width], NULL in all rows if not wanted; 1 float, or NULL */
+    float *statistics;         /* 2 floats of softmax statistics (see below), or NULL */
+    int low, high;             /* keys low .. high - 1 are visible, unless hidden by `allowed` or by
+                                  `sparse` */
+    struct sparse_keys sparse; /* rows of a call that have it differ only in near and blocks */
+    const uint8_t *allowed;    /* [key] 0 hides the key; NULL if no key is hidden */
     const float *bias,
         *relative;       /* [key] their sum is added to the scaled and capped score; NULL means
                             0 */
@@ -75,6 +80,28 @@ struct attend_row {
 
 /* Number of floats in a panel of attend_row.forget. */
 enum { FORGET_PANEL = 2 * LANES };
+
+/* Returns the first key in [key, end) that one of the rows sees, unless `allowed` or a bias hides
+   it, or INT32_MAX if there is none. */
+static inline int rapt__next_visible(const struct attend_row *row, int rows, int key, int end)
+{
+    int next = end, searched = 0, start = -1; /* far keys in [start, searched) are known */
+    const uint8_t *blocks = NULL;
+    for (int r = 0; r < rows && next > key; r++) {
+        const struct sparse_keys *k = &row[r].sparse;
+        int from = rapt__max(key, row[r].low), last = rapt__min(row[r].high, next);
+        if (from >= last) continue;
+        int near = k->given ? rapt__max(from, k->near) : from;
+        if (near < (k->given ? rapt__min(k->near_end, last) : last)) next = last = near;
+        if (!k->given) continue;
+        int far = start == from && blocks == k->blocks ? rapt__max(from, searched) : from;
+        if (far >= last) continue;
+        start = from, searched = last, blocks = k->blocks;
+        far = rapt__next_far(k, far, last);
+        if (far < last) next = far;
+    }
+    return next < end ? next : INT32_MAX;
+}
 
 /* The softmax statistics of a query: m, the maximum of its scores q.k (after cap and bias, if any),
    and l, the sum of e^(x - m) over its keys, with x and m scaled. A sink counts as one of the keys,

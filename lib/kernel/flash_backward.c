@@ -9,14 +9,15 @@ struct span { /* a tile of rows of a block, and the keys of the block that they 
     int tile, row, rows;
     struct visible_range visible;
     int key, keys, panels; /* keys is 0 if there are none; key is a multiple of 16 */
+    struct seen seen;
 };
 
 static struct span span_of(const struct attend_block *b, int tile)
 {
     int row = tile_begin(b->rows, tile), rows = tile_begin(b->rows, tile + 1) - row;
-    struct span s = {tile, row, rows, visible_range_of(b->row + row, rows), 0, 0, 0};
-    s.key = rapt__max(b->key, s.visible.first / LANES * LANES);
-    s.keys = rapt__max(0, rapt__min(b->key + b->keys, s.visible.last) - s.key);
+    struct span s; /* its arrays are written before they are read */
+    s.tile = tile, s.row = row, s.rows = rows, s.visible = visible_range_of(b->row + row, rows);
+    seen_keys(b->row + row, rows, &s.visible, b->key, b->key + b->keys, &s.key, &s.keys, &s.seen);
     s.panels = rapt__ceil_div(s.keys, LANES);
     return s;
 }
@@ -74,8 +75,8 @@ static inline __attribute__((always_inline)) void normalize_row(float *w, int pa
 
 /* Sets the weights to p, which is 0 for hidden keys. slopes, unless NULL, receives the slopes of
    the cap, [rows][ATTEND_BLOCK]; those of hidden keys are unspecified. */
-static void rebuild(const struct attend_block *b, const struct attend_weights *d,
-                    const struct span *s, float *slopes)
+static void rebuild(const struct attend_block *b, const struct attend_weights *d, struct span *s,
+                    float *slopes)
 {
     float *w = d->weights + s->row * ATTEND_BLOCK;
     const float *statistics = d->statistics + s->row * STATISTICS;
@@ -87,10 +88,9 @@ static void rebuild(const struct attend_block *b, const struct attend_weights *d
                d->key_panels + (ptrdiff_t)(s->key - b->key) * b->key_width, b->key_width, s->panels,
                w, NULL);
     if (d->cap > 0) cap_tile(s->rows, s->panels, rapt__score_factor(d->scale), d->cap, w, slopes);
-    struct seen seen;
     const struct attend_row *row = b->row + s->row;
     mask_tile(row, s->rows, &s->visible, capped_scale(d->scale, d->cap), s->key, s->panels, w,
-              ATTEND_BLOCK, &seen);
+              ATTEND_BLOCK, &s->seen);
     float times = LOG2_E * masked_scale(row, d->scale, d->cap);
     for (int r = 0; r < s->rows; r++, w += ATTEND_BLOCK, statistics += STATISTICS)
         if (d->kind == ATTEND_SIGMOID)
@@ -252,9 +252,9 @@ static void add_scaled(float *y, float a, const float *x, int width)
    starting at `key`. */
 static void visible_rows(const struct attend_block *b, int key, int keys, int *first, int *last)
 {
-    int from = 0, to = b->rows;
-    while (from < to && (b->row[from].low >= key + keys || b->row[from].high <= key)) from++;
-    while (from < to && (b->row[to - 1].low >= key + keys || b->row[to - 1].high <= key)) to--;
+    int from = 0, to = b->rows, end = key + keys;
+    while (from < to && rapt__next_visible(b->row + from, 1, key, end) >= end) from++;
+    while (from < to && rapt__next_visible(b->row + to - 1, 1, key, end) >= end) to--;
     *first = from, *last = to;
 }
 

@@ -6,6 +6,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 enum { BLOCK_PANELS = ATTEND_BLOCK / LANES };
 
@@ -84,14 +85,16 @@ static void pack_slot(const float *const x[VF_ROWS], int rows, int depth, float 
 /* ---- masks ---- */
 
 struct visible_range {
-    int first, last;         /* no row sees a key outside of first .. last - 1 */
-    int all_first, all_last; /* all rows see keys all_first .. all_last - 1, unless `allowed` or a
-                                bias hides them */
+    int first, last;           /* no row sees a key outside of first .. last - 1 */
+    int all_first, all_last;   /* all rows see keys all_first .. all_last - 1, unless `allowed`, a
+                                  bias or `sparse` hides them */
+    int near_first, near_last; /* sparse attention hides none of the keys near_first ..
+                                  near_last - 1 from any row */
 };
 
 static struct visible_range visible_range_of(const struct attend_row *row, int rows)
 {
-    struct visible_range s = {INT32_MAX, 0, 0, INT32_MAX};
+    struct visible_range s = {INT32_MAX, 0, 0, INT32_MAX, 0, INT32_MAX};
     for (int r = 0; r < rows; r++) {
         if (row[r].low < row[r].high) {
             s.first = rapt__min(s.first, row[r].low);
@@ -99,8 +102,67 @@ static struct visible_range visible_range_of(const struct attend_row *row, int r
         }
         s.all_first = rapt__max(s.all_first, row[r].low);
         s.all_last = rapt__min(s.all_last, row[r].high);
+        if (!row[r].sparse.given) continue;
+        s.near_first = rapt__max(s.near_first, row[r].sparse.near);
+        s.near_last = rapt__min(s.near_last, row[r].sparse.near_end);
     }
     return s;
+}
+
+/* The visible keys of each row of a tile in each panel of a block, one bit per key. */
+struct seen {
+    bool all;    /* all keys of all panels are visible, and bits are not set */
+    bool sparse; /* sparse attention hides keys: panel p of row r has the bits of panel first + p of
+                    open[r]; otherwise open is not set */
+    int first;
+    struct sparse_bits open[VF_ROWS];
+    unsigned short bits[VF_ROWS][BLOCK_PANELS];
+};
+
+static unsigned open_keys(const struct seen *seen, int r, int p)
+{
+    return seen->sparse ? rapt__panel_bits(seen->open + r, seen->first + p) : 0xffff;
+}
+
+/* Sets seen->open for the keys [key, end), and returns the keys that at least one row sees. Rows
+   with the same blocks share their far keys. */
+static struct sparse_bits open_rows(const struct attend_row *row, int rows, int key, int end,
+                                    struct seen *seen)
+{
+    struct sparse_bits far, any = {{0}};
+    const struct sparse_keys *known = NULL;
+    for (int r = 0; r < rows; r++) {
+        const struct sparse_keys *k = &row[r].sparse;
+        struct sparse_bits *open = seen->open + r;
+        if (k->given) {
+            if (!known || known->blocks != k->blocks) far = rapt__far_bits(k, key, end);
+            known = k, *open = far;
+            rapt__add_near(k, key, open);
+        } else {
+            for (int w = 0; w < SPARSE_WORDS; w++) open->words[w] = UINT64_MAX;
+        }
+        for (int w = 0; w < SPARSE_WORDS; w++) any.words[w] |= open->words[w];
+    }
+    return any;
+}
+
+/* Sets *key and *keys to the keys in [begin, end) from the first panel to the last that the rows of
+   a tile see; *keys is 0 if there are none. `begin` must be a multiple of 16. */
+static void seen_keys(const struct attend_row *row, int rows, const struct visible_range *visible,
+                      int begin, int end, int *key, int *keys, struct seen *seen)
+{
+    *key = rapt__max(begin, visible->first / LANES * LANES);
+    *keys = rapt__max(0, rapt__min(end, visible->last) - *key);
+    seen->sparse = visible->near_first > *key || visible->near_last < *key + *keys;
+    seen->first = 0;
+    if (!seen->sparse || *keys == 0) return;
+    int first = 0, last = rapt__ceil_div(*keys, LANES);
+    const struct sparse_bits any = open_rows(row, rows, *key, *key + *keys, seen);
+    while (first < last && !rapt__panel_bits(&any, first)) first++;
+    while (first < last && !rapt__panel_bits(&any, last - 1)) last--;
+    *keys = rapt__min(*keys, last * LANES) - first * LANES;
+    *key += first * LANES, seen->first = first;
+    if (first == last) *keys = 0;
 }
 
 static const float lane_numbers[LANES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -154,15 +216,37 @@ static inline vf add_forgotten(const float *forget, float high, float low, int k
     return vf_select(vf_equal(added, min), min, sum);
 }
 
-/* Masks the scores s of the sixteen keys starting at `key`: scores of hidden keys become -infinity,
-   and with a bias s becomes scale s + bias. *seen gets a bit for each visible key. */
-static vf apply_mask(const struct attend_row *row, int key, float scale, vf s, unsigned *seen)
+/* Returns the mask of the lanes whose bits are set. */
+static vm lanes_of(unsigned bits)
 {
-    vf lanes = vf_load(lane_numbers), min = vf_splat(-INFINITY), added = vf_zero();
+    float open[LANES];
+    for (int i = 0; i < LANES; i++) open[i] = (float)(bits >> i & 1);
+    return vf_less(vf_zero(), vf_load(open));
+}
+
+/* Returns the mask of the lanes that are in [low, high) and whose bits are set, which usually are
+   adjacent. */
+static vm visible_lanes(int low, int high, unsigned bits)
+{
+    vf lanes = vf_load(lane_numbers);
+    while (low < high && !(bits >> low & 1)) low++;
+    while (low < high && !(bits >> (high - 1) & 1)) high--;
+    vm range =
+        vm_and(vf_less(lanes, vf_splat((float)high)), vf_less(vf_splat((float)low - 1), lanes));
+    unsigned all = (1u << high) - (1u << low);
+    return (bits & all) == all ? range : vm_and(range, lanes_of(bits));
+}
+
+/* Masks the scores s of the sixteen keys starting at `key`: scores of hidden keys become -infinity,
+   and with a bias s becomes scale s + bias. Keys without a bit in `open` are hidden, too. *seen
+   gets a bit for each visible key. */
+static vf apply_mask(const struct attend_row *row, int key, float scale, unsigned open, vf s,
+                     unsigned *seen)
+{
+    vf min = vf_splat(-INFINITY), added = vf_zero();
     int n = rapt__max(0, rapt__min(row->high - key, LANES)),
-        before = rapt__max(-1, row->low - key - 1);
-    vm visible =
-        vm_and(vf_less(lanes, vf_splat((float)n)), vf_less(vf_splat((float)before), lanes));
+        before = rapt__min(rapt__max(0, row->low - key), n);
+    vm visible = visible_lanes(before, n, open);
     if ((biased(row) || row->allowed) && n > 0)
         added = added_to_scores(moved(row->bias, key), moved(row->relative, key),
                                 row->allowed ? row->allowed + key : NULL, n);
@@ -283,24 +367,32 @@ static __attribute__((noinline)) vf sink_weights(vf sinks, vf times, vf max, vf 
     return vf_div(rescaled(sinks, max, times), l);
 }
 
-/* The visible keys of each row of a tile in each panel of a block, one bit per key. */
-struct seen {
-    bool all; /* all keys of all panels are visible, and bits are not set */
-    unsigned short bits[VF_ROWS][BLOCK_PANELS];
-};
+/* Returns true if sparse attention hides no key of the `panels` panels from any row. */
+static bool all_open(const struct seen *seen, int rows, int panels)
+{
+    struct sparse_bits all = {{0}};
+    rapt__set_bits(&all, seen->first * LANES, (seen->first + panels) * LANES);
+    for (int r = 0; r < rows && seen->sparse; r++)
+        for (int w = 0; w < SPARSE_WORDS; w++)
+            if (all.words[w] & ~seen->open[r].words[w]) return false;
+    return true;
+}
 
-/* Masks the scores of the `panels` panels starting at `key`; rows are ld floats apart. */
+/* Masks the scores of the `panels` panels starting at `key`, which seen_keys has found; rows are ld
+   floats apart. */
 static void mask_tile(const struct attend_row *row, int rows, const struct visible_range *visible,
                       float scale, int key, int panels, float *scores, int ld, struct seen *seen)
 {
     bool each = biased(row) || row->allowed;
-    seen->all = !each && key >= visible->all_first && key + panels * LANES <= visible->all_last;
+    seen->all = !each && key >= visible->all_first && key + panels * LANES <= visible->all_last &&
+                all_open(seen, rows, panels);
     for (int p = 0; p < panels && !seen->all; p++, key += LANES) {
         bool whole = !each && key >= visible->all_first && key + LANES <= visible->all_last;
         for (int r = 0; r < rows; r++) {
             float *s = scores + r * ld + p * LANES;
-            unsigned bits = 0xffff;
-            if (!whole) vf_store(s, apply_mask(row + r, key, scale, vf_load(s), &bits));
+            unsigned bits = 0xffff, open = open_keys(seen, r, p);
+            if (!whole || open != 0xffff)
+                vf_store(s, apply_mask(row + r, key, scale, open, vf_load(s), &bits));
             seen->bits[r][p] = (unsigned short)bits;
         }
     }

@@ -69,7 +69,7 @@ static int judge(const struct recurrent_config *config)
     memcpy(gradient, params->gradient, params->count * sizeof *gradient);
     for (size_t i = 0; i < params->count; i += EVERY) {
         some += gradient[i] != 0;
-        if (!is_slope(loss_of, model, &params->value[i], 0x1p-6F, (double)gradient[i], &quotient))
+        if (!is_slope(loss_of, model, &params->value[i], 0x1p-7F, (double)gradient[i], &quotient))
             fail_msg("%s: parameter %zu of %zu: gradient %g, quotient %g", describe(config), i,
                      params->count, (double)gradient[i], quotient);
     }

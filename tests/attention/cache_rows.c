@@ -130,6 +130,7 @@ static void make_scene(struct scene *s, const struct choice *c)
         s->x = make_trial(c, seed);
         s->x.a.noiseless = 1;
         s->x.a.relative = (rapt_relative){0};
+        s->x.a.sparse.blocks = NULL; /* which a cache does not support */
         run_forward(&s->x);
         if (make_judge(&s->judge, &s->x, choice_text(c))) return;
         assert_true(seed < 20);

@@ -156,7 +156,7 @@ static const struct need needs[] = {
     {RAPT_SCORE_DOT, 0, AT(query_width), 9, "query_width"},
     {RAPT_SCORE_COSINE, 0, AT(query_width), 7, "query_width"},
     {RAPT_SCORE_GENERAL, 0, AT(query_width), -1, "query_width"},
-    {RAPT_SCORE_DOT, 0, AT(locality), 3, "locality"},
+    {RAPT_SCORE_DOT, 0, AT(locality), RAPT_LOCALITY_COUNT, "locality"},
     {RAPT_SCORE_DOT, 0, AT(normalizer), RAPT_NORMALIZER_COUNT, "normalizer"},
     {RAPT_SCORE_DOT, 0, AT(relative.rotary), 3, "relative.rotary"},
     {RAPT_SCORE_ADDITIVE, 0, AT(relative.rotary), 1, "relative.rotary"},

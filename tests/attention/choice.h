@@ -17,10 +17,10 @@ struct choice {
     int allowed, bias; /* dimensions that they have of their own; NONE: absent */
     rapt_score score;
     float scale, dropout;
-    float query_size; /* deviation of q; 0: 1 */
-    int query_width;  /* 0: key_width */
-    rapt_locality locality;
-    float radius;
+    float query_size;       /* deviation of q; 0: 1 */
+    int query_width;        /* 0: key_width */
+    rapt_locality locality; /* sparse: with global positions, which need an alignment, and blocks */
+    float radius;           /* sparse without an alignment: not used */
     rapt_normalizer normalizer;
     float temperature, cap;
     bool slopes, previous, rewards;

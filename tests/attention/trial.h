@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "choice.h"
+#include "draw.h"
 #include "oracle/attention.h"
 #include "skips.h"
 
@@ -80,49 +81,11 @@ struct trial {
     float *previous, *reward, *baseline;
     rapt_attention_saved saved;
     rapt_reinforce reinforce;
-    uint8_t *allowed, *expected;
-    int *query_starts, *key_starts, *counts, *chosen;
+    uint8_t *allowed, *expected, *blocks;
+    int *query_starts, *key_starts, *counts, *chosen, *globals;
     void *workspace;
     uint64_t random;
 };
-
-static inline uint32_t draw(uint64_t *state)
-{
-    *state = *state * 6364136223846793005ull + 1442695040888963407ull;
-    return (uint32_t)(*state >> 33);
-}
-
-static inline int draw_below(uint64_t *state, int n)
-{
-    return (int)(draw(state) % (uint32_t)n);
-}
-
-static inline float draw_float(uint64_t *state) /* deviation about 1 */
-{
-    float sum = 0;
-    for (int i = 0; i < 3; i++) sum += (float)(draw(state) & 0xffff) / 32768.f - 1;
-    return sum;
-}
-
-static inline float *draw_floats(uint64_t *state, size_t n, float times)
-{
-    float *x = malloc(n ? n * sizeof *x : 1);
-    for (size_t i = 0; i < n; i++) x[i] = times * draw_float(state);
-    return x;
-}
-
-static inline float *zeros(size_t n)
-{
-    return calloc(n ? n : 1, sizeof(float));
-}
-
-static inline int *draw_starts(uint64_t *state, int batch, int max)
-{
-    int *starts = calloc((size_t)batch + 1, sizeof *starts);
-    for (int b = 0; b < batch; b++)
-        starts[b + 1] = starts[b] + (b == batch / 2 ? max : draw_below(state, max + 1));
-    return starts;
-}
 
 /* Returns the rows of all sequences. */
 static inline int rows_of(const int *starts, int batch, int full)
@@ -183,6 +146,43 @@ static inline void make_mask(struct trial *x, const struct choice *c)
         x->dbias = zeros(x->nbias);
         m->bias = x->bias;
     }
+}
+
+/* Draws at most three of the first n positions. Half of the time they are the first ones. */
+static inline void make_globals(struct trial *x, int n)
+{
+    rapt_sparse *s = &x->a.sparse;
+    s->global_count = draw_below(&x->random, 4);
+    if (draw_below(&x->random, 2)) return;
+    x->globals = calloc(4, sizeof *x->globals);
+    for (int i = 0, least = 0; i < s->global_count; i++, least++)
+        x->globals[i] = least += draw_below(&x->random, 1 + n / 4);
+    s->globals = x->globals;
+}
+
+/* Draws blocks, of which a third is visible. */
+static inline void make_blocks(struct trial *x, const struct choice *c)
+{
+    rapt_sparse *s = &x->a.sparse;
+    int largest = c->keys < 60 ? 5 : 80;
+    s->block_queries = 1 + draw_below(&x->random, largest);
+    s->block_keys = 1 + draw_below(&x->random, largest);
+    int rows = 1 + c->queries / s->block_queries, row = 1 + c->keys / s->block_keys;
+    bool heads = draw_below(&x->random, 2);
+    size_t n = (size_t)rows * (size_t)row * (size_t)(c->batch * (heads ? c->heads : 1));
+    s->block_stride.row = row, s->block_stride.head = heads ? rows * row : 0;
+    s->block_stride.batch = rows * row * (heads ? c->heads : 1);
+    s->blocks = x->blocks = malloc(n);
+    for (size_t i = 0; i < n; i++) x->blocks[i] = draw_below(&x->random, 3) ? 0 : 3;
+}
+
+static inline void make_sparse(struct trial *x, const struct choice *c)
+{
+    bool positions = c->causal_alignment != RAPT_CAUSAL_ALIGNMENT_NONE;
+    if (c->locality != RAPT_LOCALITY_SPARSE) return;
+    if (!positions) x->a.radius = 0;
+    if (positions) make_globals(x, c->keys);
+    if (!positions || draw_below(&x->random, 2)) make_blocks(x, c);
 }
 
 static inline bool is_hard(rapt_normalizer normalizer)
@@ -322,6 +322,7 @@ static inline struct trial make_trial(const struct choice *c, uint64_t seed)
     a->v = lay(&x.random, key_heads, key_step, keys, c->value_width, &x.nv);
     a->out = lay(&x.random, c->heads, query_step, queries, c->value_width, &x.no);
     make_mask(&x, c);
+    make_sparse(&x, c);
     x.nlse = (size_t)queries * (size_t)c->heads;
     x.q = draw_floats(&x.random, x.nq, c->query_size > 0 ? c->query_size : 1);
     x.k = draw_floats(&x.random, x.nk, 1);
@@ -345,7 +346,7 @@ static inline void drop_trial(struct trial *x)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     for (int i = 0; i < LEARNED; i++) free(x->learned[i]), free(x->dlearned[i]);
     free(x->previous), free(x->reward), free(x->baseline), free(x->chosen);
-    free(x->allowed), free(x->expected);
+    free(x->allowed), free(x->expected), free(x->blocks), free(x->globals);
     free(x->query_starts);
     free(x->key_starts);
     free(x->counts);

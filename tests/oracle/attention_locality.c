@@ -1,8 +1,10 @@
 /* attention_locality.c - which keys a query sees, by its position or a predicted center (Luong,
-   Pham and Manning 2015, section 3.2). */
+   Pham and Manning 2015, section 3.2), or by a window, global positions (Beltagy, Peters and Cohan
+   2020, section 3.1) and blocks (Zaheer et al. 2020, section 2 and appendix D). */
 #include "attention_axes.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* Sets the center c = keys sigmoid(z . tanh(C q)). */
 void oracle_center(struct oracle_row *r)
@@ -29,9 +31,30 @@ void oracle_center(struct oracle_row *r)
     r->center_error = keys * (1 + error / 4);
 }
 
+static int is_global(const rapt_sparse *sparse, int position)
+{
+    for (int i = 0; i < sparse->global_count; i++)
+        if ((sparse->globals ? sparse->globals[i] : i) == position) return 1;
+    return 0;
+}
+
+/* Whether the query attends to key s in the graph of sparse attention. */
+static int in_graph(const struct oracle_row *r, int s)
+{
+    const rapt_sparse *sparse = &r->a->sparse;
+    const rapt_stride *stride = &sparse->block_stride;
+    double radius = (double)r->a->radius;
+    if (radius > 0 && abs(s - r->position) <= radius) return 1;
+    if (is_global(sparse, r->position) || is_global(sparse, s)) return 1;
+    if (!sparse->blocks) return 0;
+    return sparse->blocks[r->b * stride->batch + r->h * stride->head +
+                          r->t / sparse->block_queries * stride->row + s / sparse->block_keys] != 0;
+}
+
 int oracle_in_locality(const struct oracle_row *r, int s)
 {
     double radius = (double)r->a->radius, center = r->window_center;
+    if (r->a->locality == RAPT_LOCALITY_SPARSE) return in_graph(r, s);
     if (r->a->locality == RAPT_LOCALITY_GLOBAL) return 1;
     if (r->a->locality == RAPT_LOCALITY_LOCAL_M) center = r->position;
     return s >= ceil(center - radius) && s <= floor(center + radius);

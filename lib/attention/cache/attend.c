@@ -26,9 +26,7 @@ struct attend_row rapt__cached_visible(const struct cache *c, const struct cache
     int keys = c->counts[rapt__cached_sequence(q, i)];
     int64_t position = rapt__cached_position(c, q, i, r);
     struct attend_row row = {.high = rapt__causal_end(q->spec->mask.causal, position, keys)};
-    if (rapt__locality_windowed(q->spec))
-        rapt__narrow(&row, (double)position, (double)q->spec->radius);
-    if (row.low >= row.high) row.low = row.high = 0;
+    rapt__apply_locality(q->spec, position, position, NULL, &row);
     return row;
 }
 

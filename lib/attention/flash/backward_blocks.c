@@ -178,14 +178,15 @@ float *rapt__flash_bias_gradients(const struct flash_backward *f, const float *b
     return f->d->bias && bias ? f->d->bias + (bias - f->a->mask.bias) : NULL;
 }
 
-/* Describes the rows of a query block in `row`. Returns false if none of them can see a key of the
-   key block. */
+/* Describes the rows of a query block in `row`. Returns false, perhaps without describing them, if
+   none of them can see a key of the key block. */
 static bool visible_rows(const struct backward_pair *p, const struct query_block *q,
                          const struct key_block *s, struct attend_row *row)
 {
     const struct flash_backward *f = p->f;
     const rapt_attention *a = f->a;
     bool any = false;
+    if (!rapt__rows_see(a, &p->b, q->head, q->first, q->rows, s->key, s->keys)) return false;
     memset(row, 0, (size_t)q->rows * sizeof *row);
     for (int r = 0; r < q->rows; r++) {
         row[r].drop_row = (uint64_t)q->first + (uint64_t)r;

@@ -111,16 +111,17 @@ void rapt__flash_forward_plain(const struct flash_forward *f, const struct seque
     f->kernels->attend(&call);
 }
 
-/* Sets *low and *high to the range of keys that some row sees, or to equal values if no row sees a
-   key. */
-static void visible_keys(const struct attend_row *row, int rows, int *low, int *high)
+/* Packs the blocks of keys [part, part + PART_KEYS) that one of the rows sees. Returns the first
+   part after that of which a row sees a key, or a number after all keys. */
+static int pack_part(const struct flash_forward *f, const struct sequence *b, int g,
+                     const struct attend_row *row, int rows, int part)
 {
-    *low = INT32_MAX, *high = 0;
-    for (int r = 0; r < rows; r++) {
-        if (row[r].low >= row[r].high) continue;
-        *low = rapt__min(*low, row[r].low), *high = rapt__max(*high, row[r].high);
+    int end = part + PART_KEYS, all = b->existing, key = rapt__next_visible(row, rows, part, all);
+    for (int block; key < end; key = rapt__next_visible(row, rows, block + ATTEND_BLOCK, all)) {
+        block = key / ATTEND_BLOCK * ATTEND_BLOCK;
+        rapt__flash_pack(f, b, g, block, block + ATTEND_BLOCK, part, &f->mine);
     }
-    *low = rapt__min(*low, *high);
+    return key < INT32_MAX ? key / PART_KEYS * PART_KEYS : key;
 }
 
 void rapt__flash_forward_set(const struct flash_forward *f, const struct sequence *b, int g,
@@ -128,22 +129,21 @@ void rapt__flash_forward_set(const struct flash_forward *f, const struct sequenc
 {
     struct attend_keys keys = keys_of(f, &f->mine);
     size_t workspace = rapt__attend_workspace(f->c->width, f->a->value_width);
-    int each = rapt__flash_call_rows(f), low, high;
+    int each = rapt__flash_call_rows(f), next = 0;
     assert(rows <= SET_CALLS * each);
     fill_rows(f, b, g, first, rows, f->mine.rows);
-    visible_keys(f->mine.rows, rows, &low, &high);
-    int begin = low / PART_KEYS * PART_KEYS, key = begin, end;
-    do {
-        end = key + PART_KEYS;
+    for (bool resumed = false; next < b->existing; resumed = true) {
+        int key = next;
         keys.first = key;
-        rapt__flash_pack(f, b, g, key, rapt__min(end, high), key, &f->mine);
+        next = pack_part(f, b, g, f->mine.rows, rows, key);
         for (int r = 0; r < rows; r += each) {
             struct attend call = call_of(f, &keys, f->mine.rows + r, rapt__min(rows - r, each));
             call.workspace += (size_t)(r / each) * workspace;
-            call.begin = key, call.end = end;
-            call.resumed = key > begin, call.unfinished = end < high;
+            call.begin = key, call.end = key + PART_KEYS;
+            call.resumed = resumed, call.unfinished = next < b->existing;
+            bool unseen = rapt__next_visible(call.row, call.rows, key, call.end) >= call.end;
+            if (unseen && call.resumed && call.unfinished) continue;
             f->kernels->attend(&call);
         }
-        key = end;
-    } while (end < high);
+    }
 }

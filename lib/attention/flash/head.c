@@ -33,7 +33,7 @@ bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g
     const rapt_attention *a = c->a;
     const struct dropout drop = rapt__dropout(a->dropout, 0);
     if (b->queries < LANES / 2 || b->existing == 0 || b->existing > ATTEND_BLOCK) return false;
-    if (c->kind == ATTEND_SIGMOID) return false;
+    if (c->kind == ATTEND_SIGMOID || rapt__locality_sparse(a)) return false;
     bool masked = visible_ranges(a, b, low, high);
     *head = (struct attend_head){.k = c->k + rapt__key_at(&c->k_stride, b, g, 0),
                                  .q_row = c->q_stride.row,

@@ -81,7 +81,8 @@ struct row rapt__row(const struct projected *c, const struct sequence *b,
 void rapt__row_span(struct row *r)
 {
     struct attend_row *visible = &r->visible;
-    if (r->center) rapt__narrow(visible, (double)*r->center, (double)r->head->radius);
+    if (r->center)
+        rapt__narrow(&visible->low, &visible->high, (double)*r->center, (double)r->head->radius);
     r->first = visible->low / LANES * LANES;
     r->end = rapt__round_up(visible->high, LANES);
     r->fully_masked = visible->low >= visible->high;
@@ -166,6 +167,20 @@ static float forgotten(const struct attend_row *row, int s)
     return (row->forget_high - key[0]) + (row->forget_low - key[LANES]);
 }
 
+/* Sets x to -infinity for keys that sparse attention hides. */
+static void hide_sparse(const struct row *r)
+{
+    const struct sparse_keys *k = &r->visible.sparse;
+    float *x = r->space.x;
+    for (int key = r->first; key < r->end && k->given; key += SPARSE_KEYS) {
+        int end = rapt__min(key + SPARSE_KEYS, r->visible.high);
+        struct sparse_bits bits = rapt__far_bits(k, key, end);
+        rapt__add_near(k, key, &bits);
+        for (int s = key; s < end; s++)
+            if (!(bits.words[(s - key) / 64] >> (s - key) % 64 & 1)) x[s] = -INFINITY;
+    }
+}
+
 /* Adds biases to x, and sets x to -infinity where a mask or the bias hides the key. */
 static void apply_mask(struct row *r)
 {
@@ -181,6 +196,7 @@ static void apply_mask(struct row *r)
         x[s] = x[s] == -INFINITY ? x[s] : x[s] + forgotten(visible, s);
     for (int s = visible->low; s < visible->high && visible->allowed; s++)
         if (!visible->allowed[s]) x[s] = -INFINITY;
+    hide_sparse(r);
 }
 
 /* Sets w = z gauss, with gauss[s] = exp(-(s - center)^2 / (2 (radius / 2)^2)). */
