@@ -56,6 +56,7 @@ for locality in local-m local-p; do
     row "self-attention: $locality" --self-locality "$locality"
     row "cross-attention: $locality" --cross-locality "$locality"
 done
+row "self-attention: sparse, 2 global tokens" --self-locality sparse --global-tokens 2
 for normalizer in sink-softmax sigmoid sparsemax entmax-1.5 entmax argmax sample straight-through gumbel-softmax; do
     row "cross-attention: $normalizer" --cross-normalizer "$normalizer"
 done

@@ -97,7 +97,7 @@ typedef enum rapt_output_gate {
 } rapt_output_gate;
 
 /* The number of fields that rapt_config_field_at describes. */
-enum { RAPT_CONFIG_FIELDS = 60 };
+enum { RAPT_CONFIG_FIELDS = 61 };
 
 /* The configuration of a model. Set size and every field whose value differs from 0, or start from
    a preset. Fields named self_* apply to self-attention in both halves. Inference is deterministic:
@@ -136,10 +136,10 @@ typedef struct rapt_config { /* size-first, see base.h */
     rapt_locality cross_locality;     /* which keys cross-attention can see */
     rapt_normalizer self_normalizer;  /* how scores become weights in self-attention */
     rapt_normalizer cross_normalizer; /* how scores become weights in cross-attention */
-    float self_radius;                /* radius of local self-attention in tokens, 0 or more; 0
-                                         means 4 */
-    float cross_radius;               /* radius of local cross-attention in tokens, 0 or more; 0
-                                         means 4 */
+    float self_radius;                /* radius of local and sparse self-attention in tokens, 0 or
+                                         more; 0 means 4 */
+    float cross_radius;               /* radius of local and sparse cross-attention in tokens, 0 or
+                                         more; 0 means 4 */
     float self_temperature;           /* temperature of Gumbel-softmax in self-attention, 0 or more;
                                          0 means 1 */
     float cross_temperature;          /* temperature of Gumbel-softmax in cross-attention, 0 or
@@ -219,7 +219,11 @@ typedef struct rapt_config { /* size-first, see base.h */
                          score of the key (Lin et al. 2025). W is "self_attn.forget.weight"
                          [heads][width], with twice as many rows if attention is differential, and b
                          is "self_attn.forget.bias", which starts at 0 */
-    int reserved[2];  /* must be 0 */
+    int global_tokens; /* with sparse attention, the number of first tokens of a sequence that see
+                          all tokens and that all tokens see, 0 to 2^24; 0 means 1. In
+                          cross-attention, queries with these positions see all of the source, and
+                          all queries see its first tokens */
+    int reserved[1];   /* must be 0 */
 } rapt_config;
 
 /* The type of a field of rapt_config. */

@@ -63,6 +63,7 @@ rapt_attention rapt__attention_of(const rapt_config *c, const struct attention_u
     a.score = cross ? c->cross_score : c->self_score;
     a.locality = cross ? c->cross_locality : c->self_locality;
     a.radius = rapt__config_float(c, cross ? CONFIG_cross_radius : CONFIG_self_radius);
+    a.sparse.global_count = rapt__config_int(c, CONFIG_global_tokens);
     a.normalizer = cross ? c->cross_normalizer : c->self_normalizer;
     a.temperature = cross ? c->cross_temperature : c->self_temperature;
     a.noiseless = !which->learning;

@@ -123,9 +123,11 @@ check "a title" grep -q '<title>Learning curve of toy_translate, best validation
 [ "$(grep -c '<title>epoch [123]: \(training\|validation\) perplexity' tidy.svg)" -eq 6 ] || fail "hover texts of the curve"
 check "dark pages" grep -q 'prefers-color-scheme: dark' tidy.svg
 # Giving both radii is a contradiction if that of self-attention differs from the checkpoint.
-code 0 "$program" train $options --cross-locality local-p --radius 3 --out near --steps 3
+code 0 "$program" train $options --self-locality sparse --global-tokens 2 --cross-locality local-p --radius 3 --out near --steps 3
 code 1 "$program" train --resume --radius 2 --steps 5 --out near
 says "was made with self-radius 3, not self-radius 2"
+code 1 "$program" train --resume --global-tokens 3 --steps 5 --out near
+says "was made with global-tokens 2, not global-tokens 3"
 code 0 "$program" train --resume --steps 5 --out near
 
 # So is a preset with other sizes.

@@ -34,6 +34,7 @@ static inline rapt_config take_config(struct feed *in)
     if (take_flag(in)) c.self_normalizer = (rapt_normalizer)take_below(in, RAPT_NORMALIZER_COUNT);
     if (take_flag(in)) c.cross_normalizer = (rapt_normalizer)take_below(in, RAPT_NORMALIZER_COUNT);
     if (take_flag(in)) c.self_radius = 1.5f, c.cross_radius = 2.75f;
+    if (take_flag(in)) c.global_tokens = 1 + take_below(in, 3);
     if (take_flag(in)) c.self_temperature = 0.5f, c.cross_temperature = 2;
     if (take_flag(in)) c.score_hidden = 5, c.center_hidden = 3;
     if (take_flag(in)) c.location_channels = 2, c.location_filter_width = 3;

@@ -30,6 +30,7 @@ static inline rapt_config variant(int i)
     c.cross_locality = (rapt_locality)(j / normalizers % localities);
     c.cross_normalizer = (rapt_normalizer)(j % normalizers);
     if (n % 4 == 0) c.self_radius = 1.5f, c.cross_radius = 2.75f;
+    if (n % 4 == 2) c.global_tokens = 2;
     if (n % 4 == 1) c.self_temperature = 0.5f, c.cross_temperature = 1.5f;
     if (n % 3 == 0) c.score_hidden = 5, c.center_hidden = 3;
     if (n % 3 == 1) c.location_channels = 2, c.location_filter_width = 3;

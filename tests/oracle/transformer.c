@@ -187,6 +187,7 @@ static rapt_attention problem_of(const struct side *s, const struct heads *h, in
     a.normalizer = h->cross ? c->cross_normalizer : c->self_normalizer;
     a.radius = h->cross ? c->cross_radius : c->self_radius;
     if (a.radius == 0) a.radius = 4;
+    a.sparse.global_count = c->global_tokens ? c->global_tokens : 1;
     a.temperature = h->cross ? c->cross_temperature : c->self_temperature;
     a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     a.mask.causal = s->decoder && !h->cross;
