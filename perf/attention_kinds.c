@@ -292,7 +292,7 @@ static void measure_kind(struct bench *b, const struct kind *kind, int threads)
     j.saved.statistics = bench_floats(2 * all);
     j.a.threads = threads;
     j.a.score = kind->score, j.a.locality = kind->locality, j.a.normalizer = kind->normalizer;
-    j.a.radius = 16;
+    j.a.radius = 16, j.a.sparse.global_count = 4;
     j.a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     j.saved.chosen = bench_alloc(all * sizeof *j.saved.chosen);
     j.reinforce.reward = reward;
