@@ -73,10 +73,9 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     uint64_t seed; /* seed of sampling */
     /* If not NULL, translations contain the targets of the entries whose sources occur in the text,
        as often as these occur, up to RAPT_TERMS_MAX. Each occurrence is a term of rapt_terms, whose
-       phrases are the forms of the target. A form that the target's tokenizer cannot spell is left
-       out. Sentences with terms are searched with at least 16 beams, in a session of their own that
-       the first of them creates, and their limits of length grow by the tokens of the terms; other
-       sentences are not affected. The glossary is not copied. It must be valid during every call
+       phrases are the forms of the target that its tokenizer can spell. Sentences with terms are
+       searched with at least 16 beams, in a session of their own, and their limits of length grow
+       by the tokens of the terms. The glossary is not copied and must be valid during every call
        that uses it. Cannot be combined with temperature. */
     const rapt_glossary *glossary;
     float repetition_penalty; /* as in rapt_generate_options */
@@ -84,8 +83,8 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     /* [suppressed_text_count] words and phrases that translations never contain, each with 1 to 255
        bytes of UTF-8. Each stands for the sequences of tokens as which it is written after a blank,
        after punctuation and at the beginning of a text, in this case of letters, and also as the
-       beginning of a longer word. A model that is kept from them may spell a word in another way.
-       The texts are not copied. They must be valid during every call that uses them. */
+       beginning of a longer word. The model may then spell a word in another way. The texts are not
+       copied and must be valid during every call that uses them. */
     const rapt_text *suppressed_texts;
     size_t suppressed_text_count; /* length of suppressed_texts */
 } rapt_translator_options;
@@ -376,13 +375,11 @@ typedef struct rapt_translation {
     const float *log_probabilities;
     float mean_log_probability; /* mean of log_probabilities without the prefix and the language; 0
                                    if there are no others or they were not requested */
-    /* [target_word_count] for each target word, the mean of the log-probabilities of its tokens,
-       to which they contribute as to word_alignment. NULL unless alignments and log-probabilities
-       are requested. */
+    /* [target_word_count] mean of the log-probabilities of the word's tokens, which contribute as
+       to word_alignment. NULL unless alignments and log-probabilities are requested. */
     const float *word_log_probabilities;
-    /* [target_word_count] for each target word, the source word with the largest weight in
-       word_alignment, the first of them if there are several, or -1 if all weights are 0. NULL if
-       word_alignment is. */
+    /* [target_word_count] the first source word with the largest weight in word_alignment, or -1 if
+       all weights are 0. NULL if word_alignment is. */
     const int *word_sources;
     int source_words_covered; /* number of source words that are in word_sources */
 } rapt_translation;
@@ -418,9 +415,8 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     /* [count] translation i begins with the tokens of prefix i. They count toward the length limit
        but do not affect scores (except with CT2), as in rapt_generate_options.prefix. The model
        decides whether to continue the last word or begin another. Spaces at the end of a prefix are
-       dropped, since they belong to the next word. If a sentence has no tokens, its translation is
-       empty even with a prefix. If a prefix has more tokens than a translation may have, the status
-       of its translation is RAPT_BAD_ARGUMENT. */
+       dropped, since they belong to the next word. A sentence without tokens has an empty
+       translation. RAPT_BAD_ARGUMENT is the status if a prefix has too many tokens. */
     const rapt_text *prefixes;
     /* Callbacks as in rapt_generate_options, on the calling thread. Their argument `source` is an
        index into texts; with token or logits there may be at most INT_MAX texts. Calls for

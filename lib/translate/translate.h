@@ -251,6 +251,16 @@ bool rapt__copies_wanted(const struct window *w, int number);
 rapt_status rapt__copies_find(struct window *w, int number, const int32_t *ids, int count,
                               bool *lost);
 
+/* ---- window_memory.c ---- */
+/* Returns the session for a sentence and those in its batch. */
+rapt_session *rapt__window_session(const struct window *w, const struct sentence *s);
+/* Returns the number of sentences, starting with order[first], that form one batch, or 0 if that
+   sentence has no tokens. */
+int rapt__window_batch(const struct window *w, int first);
+/* Allocates memory for all results and for the arrays of a batch. `end` has the places where the
+   arrays of the last sentence end. */
+rapt_status rapt__window_take_results(struct window *w, const struct sentence *end);
+
 /* ---- faults.c ---- */
 /* Sets *faults to the faults, RAPT_FAULT_..., of a translation of *s. */
 rapt_status rapt__faults_find(struct window *w, const struct sentence *s, const int32_t *ids,

@@ -61,115 +61,6 @@ static rapt_status tokenize_all(struct window *w, struct sentence *end, rapt_mes
     return RAPT_OK;
 }
 
-/* ---- memory of the results ---- */
-
-struct sizes { /* maxima over the batches of a window */
-    size_t source, prefix, target, alignment, record, parents;
-};
-
-/* Returns the session for a sentence and those in its batch. */
-static rapt_session *session_of(const struct window *w, const struct sentence *s)
-{
-    return s->term_count > 0 ? w->t->term_session : w->t->session;
-}
-
-/* Returns the number of sentences, starting with order[first], that form one batch, or 0 if that
-   sentence has no tokens. */
-static int batch_from(const struct window *w, int first)
-{
-    const rapt_session *session = session_of(w, w->order[first]);
-    const bool terms = w->order[first]->term_count > 0;
-    const rapt_translator_options *o = &w->job->options;
-    int n = 0, tokens = 0, target_capacity = w->order[first]->limit;
-    while (first + n < w->count && n < rapt__min(o->batch, session->limits.batch)) {
-        const struct sentence *s = w->order[first + n];
-        if (s->count <= 0 || (s->term_count > 0) != terms) break;
-        if (n > 0 && (tokens + s->count > o->batch_tokens ||
-                      target_capacity > rapt__session_target_capacity(session, n + 1)))
-            break;
-        tokens += s->count;
-        n++;
-    }
-    return n;
-}
-
-/* Adds the record of a sentence that may be searched for again with its opaque parts as terms. */
-static void size_copies(const struct window *w, const struct sentence *s, struct sizes *z)
-{
-    const size_t beams = (size_t)rapt__max(w->t->session->limits.beams, TERM_BEAMS);
-    if (!rapt__copies_wanted(w, s->number)) return;
-    z->record = rapt__max_size(z->record, (size_t)s->limit * beams * (size_t)s->count);
-    z->parents = rapt__max_size(z->parents, ((size_t)s->limit + 1) * beams);
-}
-
-/* Returns the maximum of each size over the batches that will be searched. */
-static struct sizes sizes_of(const struct window *w)
-{
-    struct sizes z = {0};
-    size_t nbest = (size_t)w->job->options.nbest;
-    for (int at = 0, n; at < w->count && (n = batch_from(w, at)) > 0; at += n) {
-        const size_t beams = (size_t)session_of(w, w->order[at])->limits.beams;
-        size_t length = (size_t)w->order[at]->limit, sentences = (size_t)n, tokens = 0, given = 0;
-        bool aligned = false;
-        for (int i = at; i < at + n; i++) {
-            tokens += (size_t)w->order[i]->count;
-            given += (size_t)w->order[i]->prefix_count;
-            aligned = aligned || w->order[i]->aligned;
-        }
-        z.prefix = rapt__max_size(z.prefix, given);
-        z.source = rapt__max_size(z.source, tokens);
-        z.target = rapt__max_size(z.target, sentences * nbest * length);
-        if (!aligned && w->job->options.coverage_penalty <= 0) continue;
-        for (int i = at; i < at + n; i++) size_copies(w, w->order[i], &z);
-        if (aligned) z.alignment = rapt__max_size(z.alignment, nbest * tokens * (length + 1));
-        z.record = rapt__max_size(z.record, length * beams * tokens);
-        z.parents = rapt__max_size(z.parents, (length + 1) * sentences * beams);
-    }
-    return z;
-}
-
-static void lay_out_results(struct window *w, const struct sentence *end, const struct sizes *z,
-                            struct arena *arena)
-{
-    const rapt_translator_options *o = &w->job->options;
-    struct search_batch *b = &w->batch;
-    size_t nbest = (size_t)o->nbest, batch = (size_t)o->batch;
-    size_t results = (size_t)w->count * nbest, logs = w->job->call.log_probabilities != 0;
-    w->out = rapt__arena_take(arena, end->out, sizeof(int32_t));
-    w->counts = rapt__arena_take(arena, results, sizeof(int));
-    w->ended = rapt__arena_take(arena, results, sizeof(int));
-    w->met = rapt__arena_take(arena, results, sizeof(int));
-    w->scores = rapt__arena_floats(arena, results, 1);
-    w->logs = rapt__arena_floats(arena, end->out, logs);
-    w->alignments_out = rapt__arena_floats(arena, end->alignment, 1);
-    b->ids = rapt__arena_take(arena, z->source, sizeof(int32_t));
-    b->given = rapt__arena_take(arena, z->prefix, sizeof(int32_t));
-    b->out = rapt__arena_take(arena, z->target, sizeof(int32_t));
-    b->starts = rapt__arena_take(arena, batch + 1, sizeof(int));
-    b->given_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
-    b->numbers = rapt__arena_take(arena, batch, sizeof *b->numbers);
-    b->counts = rapt__arena_take(arena, batch * nbest, sizeof(int));
-    b->ended = rapt__arena_take(arena, batch * nbest, sizeof(int));
-    b->met = rapt__arena_take(arena, batch * nbest, sizeof(int));
-    b->term_starts = rapt__arena_take(arena, batch + 1, sizeof(int));
-    b->scores = rapt__arena_floats(arena, batch * nbest, 1);
-    b->aligned = rapt__arena_take(arena, batch, sizeof *b->aligned);
-    b->alignments = rapt__arena_floats(arena, z->alignment, 1);
-    b->logs = rapt__arena_floats(arena, z->target, logs);
-    rapt__record_layout(&b->record, z->record, z->parents, arena);
-}
-
-/* Allocates memory for all results and for the arrays of a batch. */
-static rapt_status take_results(struct window *w, const struct sentence *end)
-{
-    const struct sizes z = sizes_of(w);
-    w->memory.results.raw = true;
-    lay_out_results(w, end, &z, &w->memory.results);
-    rapt_status status = rapt__arena_reserve(&w->memory.results, &w->t->allocator);
-    if (!status) lay_out_results(w, end, &z, &w->memory.results);
-    return status;
-}
-
 /* ---- search ---- */
 
 /* Copies an alignment [rows][s->count] to the alignment of a translation, which always has a column
@@ -311,7 +202,7 @@ static rapt_status fill_batch(struct window *w, int first, int n)
 static rapt_status search_batch(struct window *w, int number, rapt_generate_options *o,
                                 rapt_message *why)
 {
-    rapt_session *session = session_of(w, w->order[w->first]);
+    rapt_session *session = rapt__window_session(w, w->order[w->first]);
     struct search_batch *b = &w->batch;
     const size_t first = (size_t)number * (size_t)b->size, longest = (size_t)o->max_length;
     const rapt_tokens source = {.batch = b->size, .ids = b->ids, .starts = b->starts};
@@ -417,9 +308,9 @@ static rapt_status search_again(struct window *w, int at, int *longest, int copi
     const struct constraint more = rapt__fault_constraint(w, s);
     int faults = 0;
     *longest = more.max_length > 0 ? rapt__min(s->limit, more.max_length) : s->limit;
-    session_of(w, s)->ended_only = more.max_length > 0;
+    rapt__window_session(w, s)->ended_only = more.max_length > 0;
     rapt_status status = search_all(w, at, 1, *longest, &more, why);
-    session_of(w, s)->ended_only = false;
+    rapt__window_session(w, s)->ended_only = false;
     *better = false;
     if (status || w->stopped) return status;
     size_t best = 0;
@@ -494,10 +385,10 @@ rapt_status rapt__window_translate(struct window *w, const struct translate_job 
     rapt_message reason = {"no memory for their tokens"};
     status = tokenize_all(w, &end, &reason);
     if (status) return rapt__fail(why, status, "texts from [%zu] on: %.300s", before, reason.text);
-    status = take_results(w, &end);
+    status = rapt__window_take_results(w, &end);
     if (status) return rapt__fail(why, status, "no memory for %d translations", w->count);
-    for (int at = 0, n; !status && !w->stopped && at < w->count && (n = batch_from(w, at)) > 0;
-         at += n)
+    for (int at = 0, n;
+         !status && !w->stopped && at < w->count && (n = rapt__window_batch(w, at)) > 0; at += n)
         status = translate_batch(w, at, n, why);
     if (!status && w->job->call.mend) status = mend_all(w, why);
     return status;
