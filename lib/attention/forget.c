@@ -85,7 +85,7 @@ void rapt__forget_backward(struct team *team, const rapt_attention *a, const flo
     for (int i = 0; i < a->batch; i++)
         for (int h = 0; h < a->heads; h++) {
             struct sequence b = rapt__sequence(a, i);
-            if (!rapt__mine(&tickets)) continue;
+            if (!rapt__mine(&tickets) || b.existing < 2 || b.queries == 0) continue;
             head_backward(a, &b, h, rows + (size_t)h * all_rows + (size_t)b.query_first,
                           keys + (size_t)h * all_keys + (size_t)b.key_first, to);
         }

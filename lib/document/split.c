@@ -105,12 +105,13 @@ size_t rapt__splitter_fit(const struct sentence_splitter *s, rapt_text text)
 }
 
 /* Moves a cut that is within a guard to the beginning of the guard, or to its end if the text
-   begins with the guard. */
+   begins with the guard. A guard that begins with this text may end after it, although none does
+   that begins with its sentence; it is then cut. */
 static size_t beside_guard(struct sentence_splitter *s, rapt_text text, size_t cut)
 {
     const size_t begin = (size_t)(text.bytes - s->text.bytes);
     const rapt_span guard = guard_around(s, begin, begin + cut);
-    return (guard.begin > begin ? guard.begin : guard.end) - begin;
+    return rapt__min_size((guard.begin > begin ? guard.begin : guard.end) - begin, text.size);
 }
 
 /* Returns the size of the first part of text. The loop is needed because a part may have more
