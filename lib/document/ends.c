@@ -17,7 +17,8 @@ static const struct language languages[] = {
 #undef LANGUAGE
 };
 
-enum { KNOWN_LANGUAGES = sizeof languages / sizeof *languages, WORD_LONGEST = 10 };
+enum { KNOWN_LANGUAGES = sizeof languages / sizeof *languages };
+enum { WORD_LONGEST = 10, FORM_LONGEST = 16 }; /* bytes of abbreviations, and of listed words */
 _Static_assert((int)KNOWN_LANGUAGES <= (int)LANGUAGES_MAX, "LANGUAGES_MAX is too small");
 
 struct languages rapt__languages(const char *code)
@@ -34,17 +35,39 @@ struct languages rapt__languages(const char *code)
 
 /* ---- lists of words ---- */
 
-/* Returns true if the list has the word, either as it is or with its first letter in lower case. */
-static bool list_has_any_case(const char *list, rapt_text word)
+/* Returns true if the word has no small letter. */
+static bool is_in_capitals(rapt_text word)
 {
-    char low[2 * WORD_LONGEST];
-    size_t first = 0;
-    if (word.size == 0 || word.size > WORD_LONGEST) return false;
-    if (rapt__list_has(list, word, false)) return true;
-    rapt__utf8_next(word.bytes, word.size, &first);
-    size_t size = rapt__lower((rapt_text){word.bytes, first}, low);
-    memcpy(low + size, word.bytes + first, word.size - first);
-    return rapt__list_has(list, (rapt_text){low, size + word.size - first}, false);
+    for (size_t at = 0; at < word.size;)
+        if (rapt__is_lower(rapt__utf8_next(word.bytes, word.size, &at))) return false;
+    return true;
+}
+
+/* Returns the word with its first letter, the others, or all of them in lower case. `low` has room
+   for twice as many bytes. */
+static rapt_text lowered(rapt_text word, bool first, bool others, char *low)
+{
+    size_t begin = 0;
+    rapt__utf8_next(word.bytes, word.size, &begin);
+    const rapt_text head = {word.bytes, begin}, tail = {word.bytes + begin, word.size - begin};
+    size_t size = first ? rapt__lower(head, low) : head.size;
+    if (!first) memcpy(low, head.bytes, head.size);
+    if (!others) memcpy(low + size, tail.bytes, tail.size);
+    size += others ? rapt__lower(tail, low + size) : tail.size;
+    return (rapt_text){low, size};
+}
+
+/* Returns true if the list has the word as it is, with its first letter in lower case if any_first
+   is set, or, for a word in capitals, with the others in lower case. */
+static bool list_has_form(const char *list, rapt_text word, bool any_first)
+{
+    char low[2 * FORM_LONGEST];
+    if (word.size == 0 || word.size > FORM_LONGEST) return false;
+    const bool capitals = is_in_capitals(word);
+    for (int others = 0; others <= capitals; others++)
+        for (int first = 0; first <= any_first; first++)
+            if (rapt__list_has(list, lowered(word, first, others, low), false)) return true;
+    return false;
 }
 
 enum list_kind { TITLES, OTHERS, NUMBERS, STARTERS };
@@ -54,9 +77,7 @@ static bool known(const struct languages *of, enum list_kind kind, rapt_text wor
     for (int i = 0; i < of->count; i++) {
         const struct language *l = of->list[i];
         const char *const lists[] = {l->titles, l->others, l->numbers, l->starters};
-        if (kind == STARTERS ? rapt__list_has(lists[kind], word, false)
-                             : list_has_any_case(lists[kind], word))
-            return true;
+        if (list_has_form(lists[kind], word, kind != STARTERS)) return true;
     }
     return false;
 }

@@ -45,6 +45,11 @@ static void test_abbreviations(void **state)
     becomes(NULL, "Dr. Who came. I changed my mind. He left. Es war z.B. Montag.",
             "{Dr. Who came.} {I changed my mind.} {He left.} {Es war z.B. Montag.}");
     becomes("xx", "Mr. X. He left.", "{Mr. X.} {He left.}");
+    becomes("en", "MR. SMITH MET DR. LEE. THE SHOP IN THE U.S. THEY LEFT. SEE NO. 5 IN FIG. 7. NO.",
+            "{MR. SMITH MET DR. LEE.} {THE SHOP IN THE U.S.} {THEY LEFT.} {SEE NO. 5 IN FIG. 7.} "
+            "{NO.}");
+    becomes("de", "HR. M\xC3\x9CLLER KAM AM 14. MAI USW. ES REGNETE.",
+            "{HR. M\xC3\x9CLLER KAM AM 14. MAI USW.} {ES REGNETE.}");
 }
 
 static void test_unspaced(void **state)
