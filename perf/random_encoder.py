@@ -1,12 +1,12 @@
 """random_encoder.py FOLDER [SIZE] - writes a folder of Hugging Face with a BERT of random weights, for perf_load --model. SIZE:
-large, a file of 600 MB (the default), or minilm, the shape of all-MiniLM-L6. Needs nothing but Python."""
+large, a file of 600 MB (the default), minilm, the shape of all-MiniLM-L6, or tiny, for tests. Needs nothing but Python."""
 import array
 import json
 import os
 import random
 import sys
 
-SHAPES = {"large": (768, 18, 12, 3072), "minilm": (384, 6, 12, 1536)}  # width, layers, heads, feed-forward width
+SHAPES = {"large": (768, 18, 12, 3072), "minilm": (384, 6, 12, 1536), "tiny": (16, 1, 2, 32)}  # width, layers, heads, feed-forward width
 VOCAB, POSITIONS = 30522, 512
 
 
