@@ -55,8 +55,8 @@ rapt_status rapt__window_take_texts(struct window *w)
 
 /* Returns true if a source consists only of begin and end tokens. CTranslate2 gives such a source
    an empty translation: it does not count a begin token at the beginning, nor an end token at the
-   end or, in models whose sources end with a language, before the last token. Marian and
-   transformers translate such sources. */
+   end or before the last token, whether or not the model's sources end with a language there.
+   Marian and transformers translate such sources. */
 static bool is_bare(const struct window *w, const int32_t *ids, size_t count)
 {
     const rapt_tokenizer *t = w->t->source;
