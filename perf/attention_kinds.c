@@ -9,7 +9,9 @@
    that rates can be compared, and half of that if causal; other work of a score does not count.
    Differences have twice as many heads, with keys half as wide as the values, which are stored
    twice. For additive scores, of_tanh is the time of their tanh calls by themselves over the
-   measured time. It exceeds 1 if loads and stores between the calls are saved. */
+   measured time. It exceeds 1 if loads and stores between the calls are saved. times_plain is the
+   speed beside scaled dot products of rows of 64 with softmax, causal or not, in samples that
+   alternate. */
 #include "bench.h"
 #include "kernel/kernel.h"
 #include "op/op.h"
@@ -18,6 +20,7 @@
 #include <rapt/attention.h>
 
 enum { HEADS = 8, ROWS = 512, WIDTH = 64, CHANNELS = 4, FILTER_WIDTH = 7 };
+enum { ARRAYS = 24 };
 enum { SENTENCES = 32, WORDS = 32 }; /* number of short sequences, and the rows of each */
 
 /* Changes of the scores, or of keys. There is one bias for each head, and it gets its gradient. The
@@ -37,6 +40,7 @@ struct extra {
 };
 static const struct extra extras[] = {
     {.name = "none"},
+    {.name = "causal", .causal = true},
     {.name = "cap", .cap = 30},
     {.name = "bias", .bias = true},
     {.name = "slopes", .slopes = true},
@@ -53,9 +57,9 @@ static const struct extra extras[] = {
     {.name = "gate per head", .gates = 1},
     {.name = "gates per element", .gates = WIDTH},
     {.name = "differential", .differential = true},
-    {.name = "causal", .causal = true},
     {.name = "causal slopes", .causal = true, .slopes = true},
     {.name = "forget gates", .causal = true, .forget = true}};
+enum { CAUSAL = 1 }; /* of extras */
 enum { EXTRAS = sizeof extras / sizeof *extras, BUCKETS = 32, DISTANCE = 128 };
 
 struct kind {
@@ -78,7 +82,15 @@ struct kind_job {
     const struct extra *extra;
     float *raw_q, *raw_k, *inverse, *gain, *dgain, *partial; /* of norms */
     float *gate, *gated, *dgate;
+    float *floats[ARRAYS]; /* all arrays of floats, [count] */
+    int count;
 };
+
+/* Returns an array of floats that close_job frees. */
+static float *take(struct kind_job *j, size_t count)
+{
+    return j->floats[j->count++] = bench_floats(count);
+}
 
 /* Returns the number of rows of all heads, which are stored one after the other. */
 static int rows_of(const struct kind_job *j)
@@ -239,8 +251,9 @@ static void add_extra(struct kind_job *j, const struct extra *e, float *bias, fl
     if (e->scaling) j->a.relative.rotary_factor = 4, j->a.relative.rotary_positions = ROWS;
 }
 
+/* plain: the speed beside scaled dot products with softmax, or 0 */
 static void report(struct bench *b, const struct kind *kind, const struct kind_job *j,
-                   bool backward, struct timing time, double tanh_seconds)
+                   bool backward, struct timing time, double tanh_seconds, double plain)
 {
     const rapt_attention *a = &j->a;
     double cells = (double)a->batch * a->heads * a->queries * a->keys / (a->mask.causal ? 2 : 1);
@@ -251,6 +264,7 @@ static void report(struct bench *b, const struct kind *kind, const struct kind_j
                   rapt_normalizer_name(kind->normalizer), "extra", extras[kind->extra].name);
     if (tanh_seconds > 0)
         json_object_set_new(more, "of_tanh", json_real(tanh_seconds / time.fastest));
+    if (plain > 0) json_object_set_new(more, "times_plain", json_real(plain));
     bench_line(b,
                &(struct result){.name = backward ? "attention_backward" : "attention_forward",
                                 .shape = json_pack("{s:i, s:i, s:i, s:i, s:i, s:b}", "B", a->batch,
@@ -262,56 +276,81 @@ static void report(struct bench *b, const struct kind *kind, const struct kind_j
                                 .more = more});
 }
 
+/* Sets the arrays of a problem. */
+static void fill_job(struct kind_job *j)
+{
+    const size_t all = (size_t)rows_of(j), rows = (size_t)j->a.queries, size = all * WIDTH,
+                 learned = (size_t)RAPT_ATTENTION_PARAMETER_COUNT * HEADS * WIDTH * ROWS,
+                 square = (size_t)j->a.heads * (rows * rows + BUCKETS);
+    float **arrays[] = {&j->q, &j->k, &j->v, &j->out, &j->dout, &j->d.q, &j->d.k, &j->d.v};
+    float **twice[] = {&j->raw_q, &j->raw_k, &j->inverse, &j->gate, &j->gated, &j->dgate};
+    for (int i = 0; i < 8; i++) *arrays[i] = take(j, size);
+    for (int i = 0; i < 6; i++) *twice[i] = take(j, 2 * size);
+    j->gain = take(j, 2 * WIDTH), j->dgain = take(j, 2 * WIDTH), j->row = take(j, WIDTH);
+    j->partial = take(j, rapt__head_norm_partial((int)all, WIDTH));
+    j->saved.statistics = take(j, 2 * all);
+    j->reinforce.reward = take(j, all);
+    j->saved.chosen = bench_alloc(all * sizeof *j->saved.chosen);
+    j->allowed = bench_alloc(rows * rows);
+    learn(j, take(j, learned), take(j, learned));
+    float *bias = take(j, square);
+    add_extra(j, j->extra, bias, take(j, square));
+    j->workspace = bench_alloc(rapt_attention_workspace(&j->a));
+}
+
+static void open_job(struct kind_job *j, const struct kind *kind, bool check, int threads)
+{
+    const struct extra *extra = extras + kind->extra;
+    const int rows = kind->sentences ? WORDS : check ? 40 : ROWS;
+    const int batch = !kind->sentences ? 1 : check ? 2 : SENTENCES;
+    const int heads = (check ? 2 : HEADS) * (extra->differential ? 2 : 1);
+    *j = (struct kind_job){.saved = {.size = sizeof j->saved},
+                           .reinforce = {.size = sizeof j->reinforce},
+                           .d = {.size = sizeof j->d},
+                           .extra = extra};
+    rapt_attention_init(&j->a, sizeof j->a, batch, heads, rows, rows,
+                        extra->width ? extra->width : WIDTH);
+    if (extra->differential) j->a.key_width = WIDTH / 2;
+    j->a.threads = threads;
+    j->a.score = kind->score, j->a.locality = kind->locality, j->a.normalizer = kind->normalizer;
+    j->a.radius = 16, j->a.sparse.global_count = 4;
+    j->a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
+    fill_job(j);
+}
+
+static void close_job(struct kind_job *j)
+{
+    while (j->count > 0) bench_free(j->floats[--j->count]);
+    bench_free(j->saved.chosen);
+    bench_free(j->allowed);
+    bench_free(j->workspace);
+}
+
+/* Measures one pass. The speed beside `plain`, whose samples alternate, is reported, too. */
+static void measure_pass(struct bench *b, const struct kind *kind, struct kind_job *j,
+                         struct kind_job *plain, bool backward)
+{
+    bench_work *run = backward ? run_backward : run_forward;
+    const bool tanh =
+        kind->score == RAPT_SCORE_ADDITIVE || kind->score == RAPT_SCORE_LOCATION_AWARE;
+    const double alone = tanh && !backward ? bench_time(b, run_tanh, j).fastest : 0;
+    const double times = bench_times(b, run, j, plain);
+    report(b, kind, j, backward, bench_time(b, run, j), alone, times);
+}
+
 static void measure_kind(struct bench *b, const struct kind *kind, int threads)
 {
-    int heads = b->check ? 2 : HEADS, rows = kind->sentences ? WORDS : b->check ? 40 : ROWS;
-    int batch = !kind->sentences ? 1 : b->check ? 2 : SENTENCES;
-    const struct extra *extra = extras + kind->extra;
-    int width = extra->width ? extra->width : WIDTH;
-    if (extra->differential) heads *= 2;
-    size_t all = (size_t)batch * (size_t)heads * (size_t)rows, size = all * WIDTH,
-           learned = (size_t)RAPT_ATTENTION_PARAMETER_COUNT * HEADS * WIDTH * ROWS;
-    struct kind_job j = {.saved = {.size = sizeof j.saved},
-                         .reinforce = {.size = sizeof j.reinforce},
-                         .d = {.size = sizeof j.d}};
-    rapt_attention_init(&j.a, sizeof j.a, batch, heads, rows, rows, width);
-    if (extra->differential) j.a.key_width = WIDTH / 2;
-    float **arrays[] = {&j.q, &j.k, &j.v, &j.out, &j.dout, &j.d.q, &j.d.k, &j.d.v};
-    for (int i = 0; i < 8; i++) *arrays[i] = bench_floats(size);
-    float *values = bench_floats(learned), *gradients = bench_floats(learned);
-    size_t square = (size_t)heads * ((size_t)rows * (size_t)rows + BUCKETS);
-    float *bias = bench_floats(square), *dbias = bench_floats(square);
-    float *reward = bench_floats(all);
-    j.allowed = bench_alloc((size_t)rows * (size_t)rows);
-    j.row = bench_floats(WIDTH);
-    j.extra = extra;
-    float **more[] = {&j.raw_q, &j.raw_k, &j.inverse, &j.gate, &j.gated, &j.dgate};
-    for (int i = 0; i < 6; i++) *more[i] = bench_floats(2 * size);
-    j.gain = bench_floats(2 * WIDTH), j.dgain = bench_floats(2 * WIDTH);
-    j.partial = bench_floats(rapt__head_norm_partial((int)all, WIDTH));
-    j.saved.statistics = bench_floats(2 * all);
-    j.a.threads = threads;
-    j.a.score = kind->score, j.a.locality = kind->locality, j.a.normalizer = kind->normalizer;
-    j.a.radius = 16, j.a.sparse.global_count = 4;
-    j.a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
-    j.saved.chosen = bench_alloc(all * sizeof *j.saved.chosen);
-    j.reinforce.reward = reward;
-    learn(&j, values, gradients);
-    add_extra(&j, extra, bias, dbias);
-    j.workspace = bench_alloc(rapt_attention_workspace(&j.a));
+    struct kind_job j, plain;
+    const int causal = extras[kind->extra].causal ? CAUSAL : 0;
+    open_job(&j, kind, b->check, threads);
+    open_job(&plain, &(struct kind){.extra = causal, .sentences = kind->sentences}, b->check,
+             threads);
     run_forward(&j, 1);
-    bool tanh = kind->score == RAPT_SCORE_ADDITIVE || kind->score == RAPT_SCORE_LOCATION_AWARE;
-    double alone = tanh ? bench_time(b, run_tanh, &j).fastest : 0;
-    report(b, kind, &j, false, bench_time(b, run_forward, &j), alone);
-    report(b, kind, &j, true, bench_time(b, run_backward, &j), 0);
-    for (int i = 0; i < 8; i++) bench_free(*arrays[i]);
-    void *memory[] = {values, gradients,          bias,           dbias,       reward,
-                      j.row,  j.saved.statistics, j.saved.chosen, j.workspace, j.allowed};
-    for (int i = 0; i < 10; i++) bench_free(memory[i]);
-    for (int i = 0; i < 6; i++) bench_free(*more[i]);
-    bench_free(j.gain);
-    bench_free(j.dgain);
-    bench_free(j.partial);
+    run_forward(&plain, 1);
+    measure_pass(b, kind, &j, &plain, false);
+    measure_pass(b, kind, &j, &plain, true);
+    close_job(&j);
+    close_job(&plain);
 }
 
 void measure_kinds(struct bench *b, int threads)
