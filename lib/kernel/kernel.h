@@ -175,6 +175,9 @@ struct kernels {
        all x are -infinity, and sets them to 0. If any x is NaN or +infinity, every element other
        than -infinity becomes NaN. */
     bool (*simplex_row)(float *x, int n, int power);
+    /* Sets p to entmax of x with alpha = 1 + order, 2^-20 <= order <= 1. Returns the same and
+       treats the same numbers in the same way as simplex_row. */
+    bool (*entmax_row)(const float *x, float *p, int n, float order);
     /* Replaces logits by scale times the gradient of the loss, p - (1-s) [i == label] - s/n. */
     void (*loss_row)(float *x, int n, int label, float smoothing, float scale,
                      struct loss_sums *sums);

@@ -174,6 +174,10 @@ static void case_entmax_row(const struct kernels *k, int n, struct case_data *d)
 {
     d->index[0] = k->simplex_row(d->out[0], n, 2);
 }
+static void case_learned_entmax_row(const struct kernels *k, int n, struct case_data *d)
+{
+    d->index[0] = k->entmax_row(d->in[0], d->out[0], n, 0.3f);
+}
 static void case_log_sum_row(const struct kernels *k, int n, struct case_data *d)
 {
     d->number[0] = k->log_sum_row(d->in[0], n);
@@ -307,6 +311,7 @@ static const struct kernel_case kernel_cases[] = {
     {"softmax_wide", 1, 1, 1, 0, case_softmax_wide, 2, 1, CASE_EXP + 4},
     {"sparsemax_row", 0, 1, 1, 0, case_sparsemax_row, 1, 1, 24},
     {"entmax_row", 0, 1, 1, 0, case_entmax_row, 1, 1, 32},
+    {"entmax_row_learned", 1, 1, 1, 0, case_learned_entmax_row, 1, 1, 5 * (2 * CASE_LOG + 12)},
     {"log_sum_row", 1, 0, 1, 0, case_log_sum_row, 1, 0, CASE_EXP + 3},
     {"loss_row", 0, 1, 1, 1, case_loss_row, 1, 1, CASE_EXP + 8},
     {"top_row", 1, 0, 1, 0, case_top_row, 1, 0, 1},

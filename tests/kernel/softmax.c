@@ -146,6 +146,52 @@ static void simplex_rows(void **state)
         }
 }
 
+/* Judges entmax in y of the scores in x, by the threshold found in double precision. It is sought
+   as 1 - t, and powers are exp(log1p(...) / order), so that small orders lose no digits. */
+static void check_entmax(const struct kernels *k, int n, float order)
+{
+    double max = max_of(x, n), low = 0, high = 1, error = slack(k) * 24 * EPSILON;
+    for (int i = 0; i < 200; i++) {
+        double t = (low + high) / 2, sum = 0;
+        for (int j = 0; j < n; j++) {
+            double below = fmax(-1, (double)order * ((double)x[j] - max) - t);
+            sum += exp(log1p(below) / (double)order);
+        }
+        *(sum > 1 ? &low : &high) = t;
+    }
+    for (int j = 0; j < n; j++) {
+        double below = fmax(-1, (double)order * ((double)x[j] - max) - low);
+        close_to((double)y[j], exp(log1p(below) / (double)order), error);
+    }
+}
+
+static void entmax_rows(void **state)
+{
+    static const float orders[] = {1, 0x1.fffffep-1f, 0.9f, 0.5f, 0.3f, 0.01f, 0x1p-10f, 0x1p-20f};
+    static const float spreads[] = {0.01f, 1, 5, 300};
+    const struct kernels *k;
+
+    (void)state;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int j = 0; j < LENGTHS - 1; j++)
+            for (int i = 0; i < 8 * 4; i++) {
+                int n = lengths[j];
+                fill(x, (size_t)n, -spreads[i % 4], spreads[i % 4], (uint64_t)j);
+                if (n > 2) x[1] = -INFINITY;
+                if (n > 16) x[5] = x[6] = spreads[i % 4]; /* two maxima */
+                assert_true(k->entmax_row(x, y, n, orders[i / 4]));
+                check_entmax(k, n, orders[i / 4]);
+            }
+}
+
+/* Sets p to sparsemax (form 0), 1.5-entmax (1) or entmax (2) of the scores. */
+static bool row_of(const struct kernels *k, int form, const float *scores, float *p, int n)
+{
+    if (form == 2) return k->entmax_row(scores, p, n, 0.7f);
+    memcpy(p, scores, (size_t)n * sizeof *p);
+    return k->simplex_row(p, n, form + 1);
+}
+
 static void simplex_limits(void **state)
 {
     const struct kernels *k;
@@ -153,18 +199,17 @@ static void simplex_limits(void **state)
     (void)state;
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
         for (int n = 0; n < 40; n++)
-            for (int power = 1; power <= 2; power++) {
-                float row[40];
+            for (int form = 0; form < 3; form++) {
+                float row[40], p[40];
                 for (int i = 0; i < n; i++) row[i] = -INFINITY;
-                assert_false(k->simplex_row(row, n, power));
-                for (int i = 0; i < n; i++) assert_true(row[i] == 0);
+                assert_false(row_of(k, form, row, p, n));
+                for (int i = 0; i < n; i++) assert_true(p[i] == 0);
                 for (int i = 0; i < n; i++) row[i] = i % 2 ? NAN : -INFINITY;
-                assert_true(k->simplex_row(row, n, power) == (n > 1));
-                for (int i = 0; i < n; i++) assert_true(i % 2 ? isnan(row[i]) : row[i] == 0);
+                assert_true(row_of(k, form, row, p, n) == (n > 1));
+                for (int i = 0; i < n; i++) assert_true(i % 2 ? isnan(p[i]) : p[i] == 0);
                 for (int i = 0; i < n; i++) row[i] = i % 2 ? 1 : -INFINITY;
-                if (n > 1) row[1] = INFINITY, k->simplex_row(row, n, power);
-                for (int i = 0; i < n && n > 1; i++)
-                    assert_true(i % 2 ? isnan(row[i]) : row[i] == 0);
+                if (n > 1) row[1] = INFINITY, row_of(k, form, row, p, n);
+                for (int i = 0; i < n && n > 1; i++) assert_true(i % 2 ? isnan(p[i]) : p[i] == 0);
             }
 }
 
@@ -288,11 +333,12 @@ static void best_of_pieces(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exponentials), cmocka_unit_test(exponential),
-        cmocka_unit_test(empty_rows),   cmocka_unit_test(not_numbers),
-        cmocka_unit_test(simplex_rows), cmocka_unit_test(simplex_limits),
-        cmocka_unit_test(log_sums),     cmocka_unit_test(losses),
-        cmocka_unit_test(best_of_rows), cmocka_unit_test(best_of_pieces),
+        cmocka_unit_test(exponentials),   cmocka_unit_test(exponential),
+        cmocka_unit_test(empty_rows),     cmocka_unit_test(not_numbers),
+        cmocka_unit_test(simplex_rows),   cmocka_unit_test(entmax_rows),
+        cmocka_unit_test(simplex_limits), cmocka_unit_test(log_sums),
+        cmocka_unit_test(losses),         cmocka_unit_test(best_of_rows),
+        cmocka_unit_test(best_of_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,11 +180,6 @@ static void normalize_sample(struct row *r)
     choose_key(r, draw ? r->space.p : r->space.x);
 }
 
-static void normalize_entmax(struct row *r)
-{
-    rapt__entmax(r, max_of(r->space.x, r->first, r->end));
-}
-
 /* Replaces dz with p (dz - p.dz) / by. Returns p.dz. */
 static float softmax_gradient(const struct row *r, float *dz, float by)
 {
@@ -308,14 +303,14 @@ static const struct normalizer {
                                  .forward = normalize_sigmoid,
                                  .backward = sigmoid_backward},
     [RAPT_NORMALIZER_SPARSEMAX] = {.name = "sparsemax",
-                                   .forward = normalize_entmax,
+                                   .forward = rapt__entmax,
                                    .backward = entmax_backward},
     [RAPT_NORMALIZER_ENTMAX_1_5] = {.name = "entmax-1.5",
-                                    .forward = normalize_entmax,
+                                    .forward = rapt__entmax,
                                     .backward = entmax_backward},
     [RAPT_NORMALIZER_ENTMAX] = {.name = "entmax",
                                 .number = RAPT_ATTENTION_PARAMETER_ENTMAX_ALPHA,
-                                .forward = normalize_entmax,
+                                .forward = rapt__entmax,
                                 .backward = entmax_backward},
 };
 

@@ -158,7 +158,7 @@ void rapt__block_dots(const struct row_block *block, const struct kernels *kerne
                       ptrdiff_t a_row, float factor, const float *panels, int width, float *to);
 
 /* ---- entmax.c: sparsemax and entmax, as in distribution.c ---- */
-void rapt__entmax(struct row *r, float max); /* max is the largest score, ignoring NaN */
+void rapt__entmax(struct row *r);
 void rapt__entmax_backward(struct row *r, float *dz);
 
 /* ---- distribution.c ---- */
