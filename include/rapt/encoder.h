@@ -83,8 +83,9 @@ RAPT_API rapt_status rapt_encoder_embed(rapt_encoder *encoder, const rapt_text *
 /* Computes logits [count][config.target_vocab] of texts [count]. If seconds is not NULL, computes
    the logits of pairs: text i and seconds[i]. A pair is encoded as one sequence. The second text is
    followed by another RAPT_TOKEN_END. If the model has token types, the second text and this end
-   token have type 1. If a pair is too long, the longer text is truncated, and once both are equally
-   long, both are.
+   token have type 1. In models with the vocabulary of RoBERTa or MPNet, two end tokens separate the
+   texts, and all tokens have type 0 (metadata key "rapt.pair_ends"). If a pair is too long, the
+   longer text is truncated, and once both are equally long, both are.
 
    Returns RAPT_BAD_ARGUMENT if the model does not compute one row of logits per text, because it
    has a decoder, no output matrix or no pooling. Other errors are the same as for

@@ -116,10 +116,10 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
                        ByT5), and tokenizer_config.json if it exists. NLLB-200, M2M-100,
                        mBART-25 and mBART-50: config.json, weights, sentencepiece.bpe.model,
    vocab.json (M2M-100 only), tokenizer_config.json if it exists. BART: config.json, weights,
-   vocab.json, merges.txt, tokenizer_config.json if it exists. BERT and DistilBERT, with or without
-   a classifier: config.json, weights, vocab.txt, and the files that sentence-transformers adds
-   (modules.json, 1_Pooling/config.json, sentence_bert_config.json). If the vocabularies of T5,
-   mBART, BART, BERT or DistilBERT are missing, tokenizer.json is read instead
+   vocab.json, merges.txt, tokenizer_config.json if it exists. BERT, RoBERTa, XLM-RoBERTa, MPNet
+   and DistilBERT: config.json, weights, a vocabulary of one of these kinds, and the files of
+   sentence-transformers (modules.json, 1_Pooling/config.json, sentence_bert_config.json). If the
+   vocabularies of encoders, T5, mBART or BART are missing, tokenizer.json is read instead
 
    Settings for decoding, in decoder.yml, generation_config.json or config.json, become metadata:
    "rapt.beams", "rapt.length_penalty", "rapt.max_length", "rapt.min_length",

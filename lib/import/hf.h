@@ -81,6 +81,26 @@ rapt_status rapt__hf_check_id(struct import *i, const rapt_tokenizer *t, int whi
 /* Checks the ids of the pad and the end token. */
 rapt_status rapt__hf_check_ids(struct import *i, const rapt_tokenizer *t, const struct hf_ids *ids);
 
+/* ---- hf_encoder_names.c: the names of parameters and settings of BERT and its relatives ---- */
+enum { HF_FAMILY_TABLES = 2 };
+struct hf_family {
+    const char *type, *prefix; /* model_type; prefix of the names of tensors in files with a head */
+    const char *activation;    /* key of the activation in config.json */
+    struct import_table tables[HF_FAMILY_TABLES];
+    const struct hf_size *sizes;
+    int size_count;
+    const struct hf_flag *flags;
+    int flag_count;
+    bool padded;           /* the first two rows of the table of positions are not used */
+    bool bucketed;         /* distances add biases to scores, as in T5 */
+    const char *no_pooler; /* tensor of a layer before the classifier that is not supported, or
+                              NULL */
+};
+/* Returns the family with this model_type, or NULL. */
+const struct hf_family *rapt__hf_family(const char *type);
+/* Sets i->spell to the spelling of names in the file. */
+void rapt__hf_family_spelling(struct import *i, const struct hf_family *f);
+
 /* ---- hf_encoder.c: BERT and its relatives ---- */
 rapt_status rapt__import_encoder(struct import *i, const struct import_settings *s);
 /* Returns whether rapt__import_encoder imports this model_type. */
@@ -122,8 +142,9 @@ void rapt__pieces_finish(struct pieces_writer *w, const struct pieces_options *o
 /* Returns true if the folder has tokenizer.json, but not the file `usual`, which would be read
    first. */
 bool rapt__hf_only_json(const struct import *i, const char *usual);
-/* Makes i->source from tokenizer.json, whose model must be of this type: WordPiece, BPE (of bytes)
-   or Unigram. Names beyond the table are dropped, and rows without a name are never produced. */
+/* Makes i->source from tokenizer.json, whose model must be of this type, if it is not NULL:
+   WordPiece, BPE (of bytes) or Unigram. Names beyond the table are dropped, and rows without a name
+   are never produced. */
 rapt_status rapt__hf_json(struct import *i, const char *type);
 
 /* ---- hf_merges.c ---- */
@@ -134,12 +155,13 @@ rapt_status rapt__hf_merges(struct import *i);
 
 /* ---- hf_languages.c: vocabularies of translators between many languages ---- */
 enum hf_languages {
-    HF_LANGUAGES_M2M, /* M2M-100, whose names are in vocab.json, or NLLB-200 */
+    HF_LANGUAGES_NONE, /* XLM-RoBERTa */
+    HF_LANGUAGES_M2M,  /* M2M-100, whose names are in vocab.json, or NLLB-200 */
     HF_LANGUAGES_MBART25,
     HF_LANGUAGES_MBART50
 };
 /* Makes i->source from sentencepiece.bpe.model and the tokens of languages, and checks the ids of
-   special tokens. */
+   special tokens, unless ids is NULL. */
 rapt_status rapt__hf_languages(struct import *i, enum hf_languages languages,
                                const struct hf_ids *ids);
 

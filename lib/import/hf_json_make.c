@@ -71,7 +71,8 @@ static bool differs(const char *text, const char *wanted)
 
 static rapt_status make_words(struct import *i, const struct hf_json *json)
 {
-    static const char *const added[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+    static const char *const added[] = {"[UNK]", "[PAD]", "[CLS]", "[SEP]", "[MASK]",
+                                        "<s>",   "<pad>", "</s>",  "<unk>", "<mask>"};
     const struct hf_step *s = &json->normalizer.all[0];
     rapt_wordpiece_options o = {.size = sizeof o};
     rapt_status status = check_only(i, "normalizer", &json->normalizer, "BertNormalizer");
@@ -379,9 +380,11 @@ static bool has_bytes(const struct hf_json *json)
 
 static rapt_status make(struct import *i, struct hf_json *json, const char *type)
 {
-    if (!is(json->type, type))
-        return rapt__import_bad(i, "%s: the model is %.60s, not %s", file,
-                                json->type ? json->type : "of no type", type);
+    if (!type) type = json->type ? json->type : "";
+    if (!is(json->type, type) || !(is(type, "WordPiece") || is(type, "BPE") || is(type, "Unigram")))
+        return rapt__import_bad(
+            i, "%s: the model is %.60s, not %s", file, json->type ? json->type : "of no type",
+            *type && !is(json->type, type) ? type : "WordPiece, BPE or Unigram");
     if (is(type, "WordPiece")) return make_words(i, json);
     if (!is(type, "BPE")) return make_unigram(i, json);
     return has_bytes(json) ? make_byte_pairs(i, json) : make_character_pairs(i, json);

@@ -1,8 +1,8 @@
-/* hf_languages.c - makes the vocabularies of translators between many languages: NLLB-200,
-   mBART-25, mBART-50 and M2M-100. They have sentencepiece.bpe.model and, for M2M-100, vocab.json.
-   Tokens of languages have no names in these files: their ids follow the pieces. Source:
-   transformers 4.57, tokenization_m2m_100.py, tokenization_nllb.py, tokenization_mbart.py,
-   tokenization_mbart50.py. */
+/* hf_languages.c - makes the vocabularies of translators between many languages, NLLB-200,
+   mBART-25, mBART-50 and M2M-100, and of XLM-RoBERTa, which has no tokens of languages. They have
+   sentencepiece.bpe.model and, for M2M-100, vocab.json. Tokens of languages have no names in these
+   files: their ids follow the pieces. Source: transformers 4.57, tokenization_m2m_100.py,
+   tokenization_nllb.py, tokenization_mbart.py, tokenization_mbart50.py. */
 #include "import/hf.h"
 #include "text/text.h"
 
@@ -24,14 +24,15 @@ static rapt_text text_of(const char *string)
     return (rapt_text){string, strlen(string)};
 }
 
-/* Names the rows of NLLB or mBART. They are fairseq's special tokens, the pieces after the first
-   three (each has an id one higher than in the SentencePiece model), the languages, and the
-   mask. */
+/* Names the rows of NLLB, mBART or XLM-RoBERTa. They are fairseq's special tokens, the pieces after
+   the first three (each has an id one higher than in the SentencePiece model), the languages, and
+   the mask. */
 static rapt_status name_fairseq(struct import *i, enum hf_languages languages,
                                 const rapt_tokenizer *pieces, rapt_text *names)
 {
     static const char *const specials[] = {"<s>", "<pad>", "</s>", "<unk>"};
-    static const int counts[] = {[HF_LANGUAGES_M2M] = NLLB_LANGUAGES,
+    static const int counts[] = {[HF_LANGUAGES_NONE] = 0,
+                                 [HF_LANGUAGES_M2M] = NLLB_LANGUAGES,
                                  [HF_LANGUAGES_MBART25] = MBART25_LANGUAGES,
                                  [HF_LANGUAGES_MBART50] = MBART_LANGUAGES};
     const bool mbart = languages != HF_LANGUAGES_M2M;
@@ -143,5 +144,5 @@ rapt_status rapt__hf_languages(struct import *i, enum hf_languages languages,
     if (!status && json)
         status = rapt__hf_json(i, languages == HF_LANGUAGES_M2M ? "BPE" : "Unigram");
     if (languages == HF_LANGUAGES_MBART25) i->source_language_last = i->language_starts = true;
-    return status ? status : rapt__hf_check_ids(i, i->source, ids);
+    return status || !ids ? status : rapt__hf_check_ids(i, i->source, ids);
 }

@@ -92,7 +92,7 @@ static rapt_status keep_tokenizers(struct import *i)
     if (!joint) texts[1] = written(i, i->target, &sizes[1]);
     char factor[FLOAT_TEXT];
     char max_tokens[16];
-    rapt_metadata pairs[11 + IMPORT_DECODING] = {
+    rapt_metadata pairs[12 + IMPORT_DECODING] = {
         {"rapt.origin", i->origin},
         {joint ? "rapt.tokenizer" : "rapt.source_tokenizer", texts[0]},
     };
@@ -103,6 +103,7 @@ static rapt_status keep_tokenizers(struct import *i)
     snprintf(max_tokens, sizeof max_tokens, "%d", i->max_tokens);
     if (i->max_tokens) pairs[count++] = (rapt_metadata){TOKENS_KEY, max_tokens};
     if (i->source_begin) pairs[count++] = (rapt_metadata){BEGIN_KEY, "1"};
+    if (i->pair_twice) pairs[count++] = (rapt_metadata){PAIR_KEY, "2"};
     if (i->source_language_last) pairs[count++] = (rapt_metadata){LANGUAGE_LAST_KEY, "1"};
     if (i->language_starts) pairs[count++] = (rapt_metadata){LANGUAGE_START_KEY, "1"};
     if (i->normalize) pairs[count++] = (rapt_metadata){NORMALIZE_KEY, "1"};

@@ -63,6 +63,7 @@ struct import {
     rapt_tokenizer *source, *target; /* if target is NULL, source serves both sides */
     char origin[160];                /* description of the imported file, for human readers */
     bool source_begin;               /* the begin token precedes a text */
+    bool pair_twice;                 /* two end tokens separate the texts of a pair */
     bool source_language_last;       /* the language follows the end of a source */
     bool language_starts;            /* the decoder starts with the language of the target */
     bool package;                    /* pieces are in ../sentencepiece.model */

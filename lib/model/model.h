@@ -447,7 +447,6 @@ rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_lim
 /* Returns a matrix and its bias in a block. */
 struct linear rapt__linear_at(const struct layout *layout, const struct linear_offsets *offset,
                               const float *block);
-
 /* ---- scales.c ---- */
 /* Indexes the lines of the metadata entry SCALES_KEY. Must be called whenever the metadata is
    set. */
@@ -484,11 +483,13 @@ rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, floa
 #define FIRST_KEY      "rapt.first_token"
 #define IGNORED_KEY    "rapt.ignored_settings"
 /* Keys in the metadata of a text encoder. BEGIN_KEY, which translators follow too, means that the
-   begin token precedes a text. TOKENS_KEY is the maximum number of tokens of a text that are read,
-   including special tokens. NORMALIZE_KEY means that embeddings are divided by their L2 norm. */
+   begin token precedes a text. TOKENS_KEY is the maximum number of tokens of a text, including
+   special tokens. NORMALIZE_KEY means that embeddings are divided by their L2 norm. PAIR_KEY is the
+   number of end tokens between the texts of a pair, 1 if it is missing. */
 #define BEGIN_KEY     "rapt.source_begin"
 #define TOKENS_KEY    "rapt.max_tokens"
 #define NORMALIZE_KEY "rapt.normalize"
+#define PAIR_KEY      "rapt.pair_ends"
 /* Keys in the metadata of a translator between many languages: a source's language follows its end
    instead of preceding it; a target's is the decoder's first input, not its first output. */
 #define LANGUAGE_LAST_KEY  "rapt.source_language_last"
@@ -496,5 +497,4 @@ rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, floa
 /* Does the same as rapt_model_scales for a name that is not a parameter and has one row. */
 rapt_status rapt__scales_named(const rapt_model *model, const char *name, float *scale,
                                float *alpha, rapt_message *why);
-
 #endif

@@ -130,14 +130,20 @@ static rapt_status enter_names(struct list *l, rapt_message *why)
     return RAPT_OK;
 }
 
+/* MPNet's vocabulary for WordPiece also has the special tokens of BERT; of these it uses [UNK]
+   only. */
 static void find_specials(struct list *l)
 {
+    const rapt_text begin = {"<s>", 3}, end = {"</s>", 4};
+    l->angled =
+        !l->wordpiece.used || (rapt__list_find(l, begin) >= 0 && rapt__list_find(l, end) >= 0);
     for (int i = 0; i < LIST_SPECIALS; i++) l->special[i] = -1;
     for (size_t i = 0; i < sizeof special_names / sizeof *special_names; i++) {
         const rapt_text name = {special_names[i].name, strlen(special_names[i].name)};
         int32_t *id = &l->special[special_names[i].which - RAPT_TOKEN_UNKNOWN];
-        if (*id < 0 && special_names[i].wordpiece == l->wordpiece.used)
-            *id = rapt__list_find(l, name);
+        const bool words =
+            special_names[i].which == RAPT_TOKEN_UNKNOWN ? l->wordpiece.used : !l->angled;
+        if (*id < 0 && special_names[i].wordpiece == words) *id = rapt__list_find(l, name);
     }
 }
 

@@ -75,10 +75,15 @@ static void add_character(struct split_word *word, uint32_t code, size_t end)
    Otherwise returns 0. */
 static size_t spelled_at(const struct list *l, rapt_text text, size_t at, int32_t *id)
 {
-    static const char *const names[] = {"[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"};
-    for (size_t i = 0; text.bytes[at] == '[' && i < sizeof names / sizeof *names; i++) {
+    enum { NAMES = 6 };
+    static const char *const all[2][NAMES] = {{"[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]", ""},
+                                              {"[UNK]", "<s>", "<pad>", "</s>", "<unk>", "<mask>"}};
+    const char *const *names = all[l->angled];
+    if (text.bytes[at] != '[' && text.bytes[at] != '<') return 0;
+    for (size_t i = 0; i < NAMES; i++) {
         const size_t size = strlen(names[i]);
-        if (text.size - at < size || memcmp(text.bytes + at, names[i], size) != 0) continue;
+        if (size == 0 || text.size - at < size || memcmp(text.bytes + at, names[i], size) != 0)
+            continue;
         *id = rapt__list_find(l, (rapt_text){names[i], size});
         return *id < 0 ? 0 : size;
     }

@@ -16,6 +16,7 @@ struct rapt_encoder {
     rapt_tokenizer *own_tokenizer; /* NULL if the tokenizer belongs to the caller */
     rapt_session *session;
     int32_t begin, end; /* special tokens around a text; -1 for none */
+    int between;        /* number of end tokens between the texts of a pair */
     int capacity;       /* maximum number of tokens in a batch */
     struct arena arena;
     int32_t *ids; /* [capacity] tokens of the batch */
@@ -96,7 +97,9 @@ static rapt_status find_around(rapt_encoder *e, rapt_status otherwise, rapt_mess
     if ((begins && e->begin < 0) || (ends && e->end < 0))
         return rapt__fail(why, otherwise, "the tokenizer has no %s token",
                           begins && e->begin < 0 ? "begin" : "end");
-    const int around = begins + 2 * ends;
+    e->between = 1;
+    rapt__read_count(e->model, PAIR_KEY, 2, &e->between);
+    const int around = begins + (e->between + 1) * ends;
     if (e->options.max_tokens > around) return RAPT_OK;
     return rapt__fail(why, otherwise,
                       "max_tokens is %d, but must exceed the %d special tokens around texts",
@@ -256,15 +259,17 @@ static rapt_status add_text(rapt_encoder *e, rapt_text text, const rapt_text *se
     const int max = e->options.max_tokens, types = e->model->config.token_types;
     int32_t *ids = e->ids + e->starts[e->count];
     int n = 0, first, other = 0;
-    const int room = max - (e->begin >= 0) - (e->end >= 0) * (second ? 2 : 1);
+    const int between = second ? e->between : 1, ends = between + (second != NULL);
+    const int room = max - (e->begin >= 0) - (e->end >= 0 ? ends : 0);
     if (e->begin >= 0) ids[n++] = e->begin;
     rapt_status status = cut_tokens(e, text, ids + n, room, &first, why);
     if (!status && second) status = cut_tokens(e, *second, e->two, room, &other, why);
     if (status) return status;
     const int keep = first_share(first, other, room);
     other = rapt__min(other, room - keep), n += keep;
-    if (e->end >= 0) ids[n++] = e->end;
-    const int32_t shift = types > 1 ? e->model->config.source_vocab : 0;
+    for (int k = 0; k < between && e->end >= 0; k++) ids[n++] = e->end;
+    /* RoBERTa's pairs, which have two end tokens between them, have no types */
+    const int32_t shift = types > 1 && e->between == 1 ? e->model->config.source_vocab : 0;
     for (int t = 0; t < other; t++) ids[n++] = e->two[t] + shift;
     if (second && e->end >= 0) ids[n++] = e->end + shift;
     e->starts[e->count + 1] = e->starts[e->count] + n;

@@ -12,6 +12,7 @@ import kit
 import numpy
 import torch
 import transformers
+from bert_judge import compare, embedded, inputs, ranked, shaken
 
 program, engines = sys.argv[1:3]
 DATA = os.environ.get("RAPT_DATA", "/nowhere")
@@ -20,7 +21,6 @@ WORDS = """[PAD] [UNK] [CLS] [SEP] [MASK] the a cat cats dog sleep ##s ##ing ##e
 m ##unch ##en 1 ##2 ##3 see run ##n fast slow house on in of and it is was not e n o t h i r d s l u""".split()
 TEXTS = ["the cat sleeps .", "Unfriendly dogs, running!", "caf\u00e9 M\u00fcnchen 123", "\u4e2d\u6587 is it", "", "xyz",
          "the " * 70 + "end", "[MASK] the cat [SEP] dog"]
-EPSILON = 2.0 ** -23
 
 
 def vocabulary(folder, **options):
@@ -28,37 +28,6 @@ def vocabulary(folder, **options):
     with open(f"{folder}/vocab.txt", "w", encoding="utf-8") as file:
         file.write("".join(word + "\n" for word in WORDS))
     transformers.BertTokenizerFast(vocab_file=f"{folder}/vocab.txt", **options).save_pretrained(folder)
-
-
-def shaken(model):
-    """Makes every parameter random, so that no initial value hides an error."""
-    torch.manual_seed(1)
-    for name, value in model.named_parameters():
-        value.data += 0.1 * torch.randn(value.shape)
-    return model.eval()
-
-
-def inputs(tokenizer, texts, pairs=None):
-    """Returns the input of each text, or of each pair. Lists are given, because an empty second text by itself would be taken
-    for none."""
-    return [tokenizer([text], [pair] if pairs else None, return_tensors="pt", truncation=True, max_length=64)
-            for text, pair in zip(texts, pairs or texts)]
-
-
-def compare(what, ours, theirs, layers):
-    """ours, theirs: [texts][numbers]. Fails beyond 8 epsilon sqrt(layers) of the largest number."""
-    ours, theirs = numpy.array(ours), numpy.array(theirs)
-    if ours.shape != theirs.shape:
-        return kit.fail(f"{what}: {ours.shape} numbers, not {theirs.shape}")
-    worst, limit = abs(ours - theirs).max(), 8 * EPSILON * layers ** 0.5 * abs(theirs).max()
-    print(f"{what}: within {worst:.1e} of {limit:.1e}", flush=True)
-    if not worst <= limit:
-        kit.fail(f"{what}: not equal")
-
-
-def embedded(folder, texts, *options):
-    lines = "".join(text + "\n" for text in texts)
-    return [line["embedding"] for line in kit.json_lines(kit.run(program, "embed", "-m", folder, "--json", *options, given=lines))]
 
 
 def encoder(name, model, layers, **options):
@@ -74,7 +43,7 @@ def encoder(name, model, layers, **options):
             wanted["mean"].append(rows.mean(0).tolist())
             wanted["first"].append(rows[0].tolist())
     for pooling, vectors in wanted.items():
-        compare(f"{name}, {pooling}", embedded(name, TEXTS, "--pooling", pooling), vectors, layers)
+        compare(f"{name}, {pooling}", embedded(program, name, TEXTS, "--pooling", pooling), vectors, layers)
 
 
 def cross_encoder(name, model, layers):
@@ -85,9 +54,7 @@ def cross_encoder(name, model, layers):
     for query in ("is the dog fast ?", "un " * 60):
         with torch.no_grad():
             wanted = [model(**batch).logits[0].tolist() for batch in inputs(tokenizer, [query] * len(TEXTS), TEXTS)]
-        out = kit.run(program, "rerank", "-m", name, "--json", "--query", query, given="".join(text + "\n" for text in TEXTS))
-        found = {line["line"]: line["score"] for line in kit.json_lines(out)}
-        compare(f"{name}, {query[:6]}", [[found.get(i + 1)] for i in range(len(TEXTS))], wanted, layers)
+        compare(f"{name}, {query[:6]}", ranked(program, name, query, TEXTS), wanted, layers)
 
 
 def refused(name, model, reason):
@@ -128,7 +95,7 @@ def real_model():
         print("all-MiniLM-L6-v2 is absent")
         return
     expected = json.load(open(f"{SIDE}/expected-of-fp32-file.json", encoding="utf-8"))["sentences"]
-    ours = numpy.array(embedded(source, [one["text"] for one in expected]))
+    ours = numpy.array(embedded(program, source, [one["text"] for one in expected]))
     theirs = numpy.array([one["embedding"] for one in expected])
     cosines = (ours * theirs).sum(1) / numpy.sqrt((ours ** 2).sum(1) * (theirs ** 2).sum(1))
     print(f"all-MiniLM-L6-v2: {len(ours)} sentences within {abs(ours - theirs).max():.1e}, cosine {cosines.min():.9f}")

@@ -1,18 +1,27 @@
-/* hf_encoder.c - folders of BERT and DistilBERT as Hugging Face and sentence-transformers lay them
-   out: every parameter is found under its name, also under older names and beside heads of
-   pre-training; how a folder pools, normalizes and cuts texts is kept; the rest is refused by name.
-   exchange/bert.py compares with models that transformers made. */
+/* hf_encoder.c - folders of BERT, DistilBERT, RoBERTa, XLM-RoBERTa and MPNet as Hugging Face and
+   sentence-transformers lay them out: every parameter is found under its name, also under older
+   names and beside heads of pre-training; how a folder pools, normalizes and cuts texts is kept;
+   the rest is refused by name. exchange/bert.py and exchange/encoders.py compare with models that
+   transformers made. */
 #include "import/folder.h"
 
 enum { WIDTH = 8, FFN = 12, LAYERS = 2, VOCAB = 9, POSITIONS = 10 };
 
 static const char *const words = "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n\303\251\nE\n##b\ne\n";
 
+enum family { BERT, DISTILBERT, ROBERTA, XLM_ROBERTA, MPNET };
 struct kind {
-    bool distil, bare, old; /* names without a prefix; names of TensorFlow */
+    enum family family;
+    bool bare, old; /* names without a prefix; names of TensorFlow */
     int classes;
     const char *more; /* an additional tensor, NULL: none */
 };
+
+/* Two rows of the table of positions are not used. */
+static bool is_padded(const struct kind *k)
+{
+    return k->family != BERT && k->family != DISTILBERT;
+}
 
 static rapt_config config_of(const struct kind *k)
 {
@@ -32,36 +41,49 @@ static rapt_config config_of(const struct kind *k)
                          .norm_epsilon = 1e-12f,
                          .pooling = k->classes ? RAPT_POOLING_FIRST : RAPT_POOLING_MEAN,
                          .embedding_norm = 1,
-                         .token_types = k->distil ? 0 : 2,
+                         .token_types = k->family == DISTILBERT || k->family == MPNET ? 0 : 2,
+                         .relative_bias = k->family == MPNET ? RAPT_RELATIVE_BIAS_T5 : 0,
+                         .relative_buckets = k->family == MPNET ? 4 : 0,
+                         .relative_distance = k->family == MPNET ? 128 : 0,
                          .pooler = k->classes > 0};
 }
 
 /* ---- the file of tensors ---- */
 
 struct names {
-    const char *ours, *bert, *distil;
+    const char *ours, *bert, *distil, *mpnet;
     int part, parts;
 };
 static const struct names names[] = {
     {"encoder.embedding.weight", "embeddings.word_embeddings.weight",
-     "embeddings.word_embeddings.weight", 0, 1},
-    {"encoder.types.weight", "embeddings.token_type_embeddings.weight", NULL, 0, 1},
+     "embeddings.word_embeddings.weight", "embeddings.word_embeddings.weight", 0, 1},
+    {"encoder.types.weight", "embeddings.token_type_embeddings.weight", NULL, NULL, 0, 1},
     {"encoder.positions.weight", "embeddings.position_embeddings.weight",
-     "embeddings.position_embeddings.weight", 0, 1},
+     "embeddings.position_embeddings.weight", "embeddings.position_embeddings.weight", 0, 1},
     {"encoder.embedding_norm.weight", "embeddings.LayerNorm.weight", "embeddings.LayerNorm.weight",
-     0, 1},
-    {"encoder.embedding_norm.bias", "embeddings.LayerNorm.bias", "embeddings.LayerNorm.bias", 0, 1},
-    {"self_attn.qkv", "attention.self.query", "attention.q_lin", 0, 3},
-    {"self_attn.qkv", "attention.self.key", "attention.k_lin", 1, 3},
-    {"self_attn.qkv", "attention.self.value", "attention.v_lin", 2, 3},
-    {"self_attn.out", "attention.output.dense", "attention.out_lin", 0, 1},
-    {"self_attn.norm", "attention.output.LayerNorm", "sa_layer_norm", 0, 1},
-    {"feedforward.in", "intermediate.dense", "ffn.lin1", 0, 1},
-    {"feedforward.out", "output.dense", "ffn.lin2", 0, 1},
-    {"feedforward.norm", "output.LayerNorm", "output_layer_norm", 0, 1},
-    {"pooler", "pooler.dense", NULL, 0, 1},
-    {"output", "classifier", "classifier", 0, 1},
+     "embeddings.LayerNorm.weight", 0, 1},
+    {"encoder.embedding_norm.bias", "embeddings.LayerNorm.bias", "embeddings.LayerNorm.bias",
+     "embeddings.LayerNorm.bias", 0, 1},
+    {"encoder.relative_bias.weight", NULL, NULL, "encoder.relative_attention_bias.weight", 0, 1},
+    {"self_attn.qkv", "attention.self.query", "attention.q_lin", "attention.attn.q", 0, 3},
+    {"self_attn.qkv", "attention.self.key", "attention.k_lin", "attention.attn.k", 1, 3},
+    {"self_attn.qkv", "attention.self.value", "attention.v_lin", "attention.attn.v", 2, 3},
+    {"self_attn.out", "attention.output.dense", "attention.out_lin", "attention.attn.o", 0, 1},
+    {"self_attn.norm", "attention.output.LayerNorm", "sa_layer_norm", "attention.LayerNorm", 0, 1},
+    {"feedforward.in", "intermediate.dense", "ffn.lin1", "intermediate.dense", 0, 1},
+    {"feedforward.out", "output.dense", "ffn.lin2", "output.dense", 0, 1},
+    {"feedforward.norm", "output.LayerNorm", "output_layer_norm", "output.LayerNorm", 0, 1},
+    {"pooler", "pooler.dense", NULL, "classifier.dense", 0, 1},
+    {"output", "classifier", "classifier", "classifier.out_proj", 0, 1},
 };
+
+/* Returns the other project's name of a row, or NULL. RoBERTa has the classifier of MPNet. */
+static const char *name_of(const struct kind *k, const struct names *row)
+{
+    const char *const theirs[] = {row->bert, row->distil, row->bert, row->bert, row->mpnet};
+    const bool head = strncmp(row->mpnet ? row->mpnet : "", "classifier", 10) == 0;
+    return is_padded(k) && head ? row->mpnet : theirs[k->family];
+}
 
 struct tensors {
     struct bytes header, data;
@@ -85,9 +107,11 @@ static void add_tensor(struct tensors *t, const char *name, int rows, int column
 /* Writes the name of a tensor in the file: `theirs`, in a layer unless that is negative. */
 static void spell(const struct kind *k, const char *theirs, int layer, const char *end, char *to)
 {
-    const char *prefix = k->distil ? "distilbert." : "bert.";
-    const char *layers = k->distil ? "transformer.layer" : "encoder.layer";
-    const bool head = strcmp(theirs, "classifier") == 0;
+    static const char *const prefixes[] = {"bert.", "distilbert.", "roberta.", "roberta.",
+                                           "mpnet."};
+    const char *prefix = prefixes[k->family];
+    const char *layers = k->family == DISTILBERT ? "transformer.layer" : "encoder.layer";
+    const bool head = strncmp(theirs, "classifier", 10) == 0;
     to += sprintf(to, "%s", k->bare || head ? "" : prefix);
     if (layer >= 0) to += sprintf(to, "%s.%d.", layers, layer);
     sprintf(to, "%s%s", theirs, end);
@@ -101,7 +125,7 @@ static void add_parameter(struct tensors *t, const struct kind *k, const rapt_mo
                           int index)
 {
     const rapt_tensor p = rapt_model_tensor(model, index);
-    static float data[4096];
+    static float memory[4096 + 2 * WIDTH], *data = memory + 2 * WIDTH;
     char stem[64], name[200];
     int layer = -1;
     assert_int_equal(rapt_model_read(model, index, data, NULL), RAPT_OK);
@@ -110,7 +134,7 @@ static void add_parameter(struct tensors *t, const struct kind *k, const rapt_mo
     char *end = strrchr(stem, '.');
     for (int n = 0; n < COUNT(names); n++) {
         const struct names *row = &names[n];
-        const char *theirs = k->distil ? row->distil : row->bert;
+        const char *theirs = name_of(k, row);
         const bool whole = strcmp(row->ours, p.name) == 0;
         const size_t size = (size_t)(end - stem);
         if (!theirs || !(whole || (strlen(row->ours) == size && !strncmp(row->ours, stem, size))))
@@ -119,8 +143,17 @@ static void add_parameter(struct tensors *t, const struct kind *k, const rapt_mo
         const bool vector = strcmp(end, ".bias") == 0 || strstr(row->ours, "norm");
         const int rows = vector ? 0 : p.rows / row->parts;
         const int columns = vector ? p.columns / row->parts : p.columns;
-        add_tensor(t, name, rows, columns,
-                   data + (ptrdiff_t)row->part * (rows ? rows : 1) * columns);
+        const bool padded = is_padded(k) && strstr(theirs, "position_embeddings");
+        if (strstr(theirs, "relative")) { /* stored as [buckets][heads] */
+            float turned[64];
+            for (int i = 0; i < rows * columns; i++)
+                turned[i % columns * rows + i / columns] = data[i];
+            add_tensor(t, name, columns, rows, turned);
+            continue;
+        }
+        add_tensor(t, name, rows + (padded ? 2 : 0), columns,
+                   data + (ptrdiff_t)row->part * (rows ? rows : 1) * columns -
+                       (padded ? 2 * columns : 0));
     }
 }
 
@@ -149,11 +182,20 @@ static void write_config(const char *folder, const struct kind *k, const char *l
     static const char *const distil =
         "\"model_type\": \"distilbert\"\n\"dim\": 8\n\"n_heads\": 2\n\"hidden_dim\": 12\n"
         "\"n_layers\": 2\n\"max_position_embeddings\": 10\n\"vocab_size\": 9\n";
+    static const char *const padded =
+        "\"model_type\": \"%s\"\n\"hidden_size\": 8\n\"num_attention_heads\": 2\n"
+        "\"intermediate_size\": 12\n\"num_hidden_layers\": 2\n\"max_position_embeddings\": 12\n"
+        "\"vocab_size\": 9\n\"type_vocab_size\": 2\n\"hidden_act\": \"gelu\"\n"
+        "\"relative_attention_num_buckets\": 4\n\"pad_token_id\": 1\n";
+    static const char *const types[] = {"", "", "roberta", "xlm-roberta", "mpnet"};
     static struct bytes b;
     const size_t key = line ? strcspn(line, ":") : 0;
     char text[600];
     b.size = 0;
-    snprintf(text, sizeof text, "%s", k->distil ? distil : bert);
+    if (is_padded(k))
+        snprintf(text, sizeof text, padded, types[k->family]);
+    else
+        snprintf(text, sizeof text, "%s", k->family == DISTILBERT ? distil : bert);
     put_text(&b, "{\"x\": [\"y\"]");
     for (char *at = strtok(text, "\n"); at; at = strtok(NULL, "\n")) {
         if (line && strncmp(at, line, key) == 0) continue;
@@ -195,13 +237,18 @@ static void test_parameters(void **state)
 {
     (void)state;
     static const struct kind kinds[] = {
-        {false, false, false, 0, NULL},
-        {false, true, false, 0, "embeddings.position_ids"},
-        {false, false, true, 0, "cls.predictions.bias"},
-        {false, true, true, 0, "pooler.dense.bias"},
-        {false, false, false, 3, "bert.embeddings.position_ids"},
-        {true, false, false, 0, "vocab_projector.bias"},
-        {true, true, false, 0, NULL},
+        {BERT, false, false, 0, NULL},
+        {BERT, true, false, 0, "embeddings.position_ids"},
+        {BERT, false, true, 0, "cls.predictions.bias"},
+        {BERT, true, true, 0, "pooler.dense.bias"},
+        {BERT, false, false, 3, "bert.embeddings.position_ids"},
+        {DISTILBERT, false, false, 0, "vocab_projector.bias"},
+        {DISTILBERT, true, false, 0, NULL},
+        {ROBERTA, false, false, 0, "lm_head.bias"},
+        {ROBERTA, true, false, 0, "pooler.dense.bias"},
+        {XLM_ROBERTA, false, false, 2, "roberta.embeddings.position_ids"},
+        {MPNET, true, false, 0, "pooler.dense.bias"},
+        {MPNET, false, false, 3, NULL},
     };
     for (int i = 0; i < COUNT(kinds); i++) {
         char folder[256];
@@ -215,6 +262,21 @@ static void test_parameters(void **state)
         rapt_model_free(model);
         clear(folder);
     }
+}
+
+/* Tables of positions begin after the pad token, whose id is therefore known. */
+static void test_padding(void **state)
+{
+    (void)state;
+    const struct kind k = {.family = ROBERTA};
+    char folder[256];
+    rapt_model *model = write_folder(folder, &k);
+    write_config(folder, &k, "\"pad_token_id\": 0");
+    folder_refused(folder, "pad_token_id is 0, not 1");
+    write_config(folder, &k, "\"max_position_embeddings\": 2");
+    folder_refused(folder, "max_position_embeddings is 2");
+    rapt_model_free(model);
+    clear(folder);
 }
 
 /* A classifier of tokens has no pooler, whatever the file has. */
@@ -249,6 +311,39 @@ static void check_words(const char *folder, const char *text, const int32_t *ids
     assert_int_equal(size, count);
     assert_memory_equal(got, ids, count * sizeof *ids);
     rapt_encoder_free(e);
+}
+
+/* Special tokens of BART, which RoBERTa and MPNet have, stand for those of BERT where a vocabulary
+   has both, and two </s> separate the texts of a pair. */
+static void test_pairs(void **state)
+{
+    (void)state;
+    const struct kind k = {.family = MPNET, .classes = 2};
+    static const char *const both = "<s>\n<pad>\n</s>\n<unk>\n[UNK]\n[CLS]\n[SEP]\na\nb\n";
+    const rapt_text a = {"a", 1}, b = {"b [UNK]", 7};
+    const int32_t ids[] = {0, 7, 2, 2, 8, 4, 2};
+    const int starts[] = {0, 7};
+    char folder[256];
+    rapt_model *model = write_folder(folder, &k);
+    rapt_encoder *e = NULL;
+    rapt_message why = {""};
+    float got[2];
+    folder_text(folder, "vocab.txt", both);
+    if (rapt_encoder_load(&e, folder, NULL, NULL, &why)) fail_msg("%s", why.text);
+    check_words(folder, "a[CLS]</s>", (const int32_t[]){7, 4, 4, 4, 2}, 5);
+    assert_int_equal(rapt_encoder_classify(e, &a, &b, 1, got, &why), RAPT_OK);
+    rapt_session *session = NULL;
+    const rapt_limits limits = {
+        .size = sizeof limits, .batch = 1, .source_tokens = 7, .target_length = 1};
+    const rapt_tokens tokens = {.batch = 1, .ids = ids, .starts = starts};
+    const float *wanted;
+    assert_int_equal(rapt_session_create(&session, rapt_encoder_model(e), &limits, NULL, &why), 0);
+    assert_int_equal(rapt_classify(session, &tokens, &wanted, &why), RAPT_OK);
+    assert_memory_equal(got, wanted, sizeof got);
+    rapt_session_free(session);
+    rapt_encoder_free(e);
+    rapt_model_free(model);
+    clear(folder);
 }
 
 static void test_tokenizers(void **state)
@@ -355,7 +450,7 @@ static void test_settings_refused(void **state)
     static const struct {
         const char *line, *phrase;
     } settings[] = {
-        {"\"model_type\": \"roberta\"", "model_type is roberta"},
+        {"\"model_type\": \"electra\"", "model_type is electra"},
         {"\"position_embedding_type\": \"relative_key\"",
          "position_embedding_type is relative_key"},
         {"\"hidden_act\": \"tanh\"", "hidden_act is tanh"},
@@ -364,7 +459,7 @@ static void test_settings_refused(void **state)
         {"\"hidden_size\": 10", "shape"},
         {"\"vocab_size\": 12", "shape"},
     };
-    const struct kind k = {.bare = true}, distil = {.distil = true,
+    const struct kind k = {.bare = true}, distil = {.family = DISTILBERT,
                                                     .bare = true,
                                                     .classes = 2,
                                                     .more = "pre_classifier.weight"};
@@ -422,6 +517,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_padding),
+        cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_token_classes),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_tokenizers),

@@ -1,0 +1,45 @@
+"""bert_judge.py - compares vectors and scores of toy_translate with those of encoders of transformers; shared by the scripts
+beside it."""
+import kit
+import numpy
+import torch
+
+EPSILON = 2.0 ** -23
+
+
+def shaken(model):
+    """Makes every parameter random, so that no initial value hides an error."""
+    torch.manual_seed(1)
+    for name, value in model.named_parameters():
+        value.data += 0.1 * torch.randn(value.shape)
+    return model.eval()
+
+
+def inputs(tokenizer, texts, pairs=None):
+    """Returns the input of each text, or of each pair. Lists are given, because an empty second text by itself would be taken
+    for none."""
+    return [tokenizer([text], [pair] if pairs else None, return_tensors="pt", truncation=True, max_length=64)
+            for text, pair in zip(texts, pairs or texts)]
+
+
+def compare(what, ours, theirs, layers):
+    """ours, theirs: [texts][numbers]. Fails beyond 8 epsilon sqrt(layers) of the largest number."""
+    ours, theirs = numpy.array(ours), numpy.array(theirs)
+    if ours.shape != theirs.shape:
+        return kit.fail(f"{what}: {ours.shape} numbers, not {theirs.shape}")
+    worst, limit = abs(ours - theirs).max(), 8 * EPSILON * layers ** 0.5 * abs(theirs).max()
+    print(f"{what}: within {worst:.1e} of {limit:.1e}", flush=True)
+    if not worst <= limit:
+        kit.fail(f"{what}: not equal")
+
+
+def embedded(program, folder, texts, *options):
+    lines = "".join(text + "\n" for text in texts)
+    return [line["embedding"] for line in kit.json_lines(kit.run(program, "embed", "-m", folder, "--json", *options, given=lines))]
+
+
+def ranked(program, folder, query, texts):
+    """Returns [score] of each text by `rerank`."""
+    out = kit.run(program, "rerank", "-m", folder, "--json", "--query", query, given="".join(text + "\n" for text in texts))
+    found = {line["line"]: line["score"] for line in kit.json_lines(out)}
+    return [[found.get(i + 1)] for i in range(len(texts))]
