@@ -10,8 +10,8 @@
    In every mask, nonzero means attend. A query without a visible key is fully masked: it gets
    output 0, weights 0 and a log-sum-exp of -infinity, and no gradient flows through it. A key can
    be hidden by a causal mask, a window, the locality, key counts, a boolean mask or a bias of
-   -infinity. A hidden key never affects a result, so it and its value may be NaN. Only its forget
-   gate, if there are gates, counts like those of other keys.
+   -infinity. A hidden key never affects a result, so it and its value may be NaN. If there are
+   forget gates, however, its gate counts like all others.
 
    Scores are computed in float. A scaled dot product beyond 3.4e38 is infinite. Unless a cap is
    set, a score of +infinity makes all results of its query NaN, and -infinity hides the key. To
@@ -75,12 +75,11 @@ RAPT_API const char *rapt_locality_name(rapt_locality locality);
    STRAIGHT_THROUGH are called hard, because they give all the weight to one key; the others are
    called soft. Ties go to the lowest key. */
 typedef enum rapt_normalizer {
-    RAPT_NORMALIZER_SOFTMAX, /* p; weights below 2^-100 of the query's largest may become 0 */
+    RAPT_NORMALIZER_SOFTMAX, /* p; weights below 2^-100 times the query's largest may become 0 */
     RAPT_NORMALIZER_ARGMAX,  /* 1 for the largest x, 0 for the rest; no gradient reaches the
                                 scores */
-    RAPT_NORMALIZER_SAMPLE,  /* 1 for one key drawn from p, else 0. The gradient of the scores is
-                                that of REINFORCE (Williams 1992): (baseline - reward) d log
-                                p[chosen] */
+    RAPT_NORMALIZER_SAMPLE,  /* 1 for one key drawn from p, else 0. The scores receive the gradient
+                                of REINFORCE (Williams 1992): (baseline - reward) d log p[chosen] */
     RAPT_NORMALIZER_STRAIGHT_THROUGH, /* forward as ARGMAX, backward as SOFTMAX
                                          (Bengio, Leonard and Courville 2013) */
     RAPT_NORMALIZER_GUMBEL_SOFTMAX,   /* softmax((x + g) / temperature), where g is Gumbel noise
@@ -120,7 +119,7 @@ typedef struct rapt_stride {
 
 /* The positions of queries among the keys. Causal masks, windows, local-m, sparse with a radius or
    global positions, slopes, tables, rotary embeddings and forget gates require them. There is no
-   default, because the two alignments differ unless there are as many queries as keys. When
+   default, because the two alignments differ whenever the numbers of queries and keys differ. When
    decoding with a cache, there are fewer queries than keys. */
 typedef enum rapt_causal_alignment {
     RAPT_CAUSAL_ALIGNMENT_NONE,       /* queries have no positions */
@@ -139,7 +138,7 @@ typedef struct rapt_mask {
     int before; /* window size before the position, 0 or more */
     int after;  /* window size after the position, 0 or more */
     const int *key_counts;      /* [batch] number of existing keys of each sequence, or NULL if all
-                                   of them exist */
+                                   keys exist */
     const uint8_t *allowed;     /* boolean mask: row t has one byte per key, and 0 hides the key;
                                    NULL for no mask */
     rapt_stride allowed_stride; /* strides of allowed, in bytes */
@@ -242,17 +241,17 @@ typedef struct rapt_relative {
     uint64_t reserved[2];
 } rapt_relative;
 
-/* The keys that queries see with RAPT_LOCALITY_SPARSE, in addition to those near them. If
-   everything is 0, there are none. Other localities do not read it. With normalizers and scores
-   that are computed in tiles, time is proportional to the number of tiles, of 128 keys by at most
-   56 queries, with a visible key. */
+/* The keys that queries see with RAPT_LOCALITY_SPARSE, in addition to those near them. If all
+   fields are 0, there are no such keys. Other localities ignore this struct. If the score and the
+   normalizer are computed in tiles of 128 keys by at most 56 queries, time is proportional to the
+   number of tiles that contain a visible key. */
 typedef struct rapt_sparse {
     const int *globals; /* [global_count] global positions, 0 or more, in increasing order: a query
                            at a global position sees all keys, and all queries see a key there. NULL
                            means positions 0 to global_count - 1 */
     int global_count;   /* number of global positions, which require mask.causal_alignment */
-    int block_queries;  /* queries of a block, 1 or more; not read without blocks */
-    int block_keys;     /* keys of a block, 1 or more; not read without blocks */
+    int block_queries;  /* queries per block, 1 or more; not read if blocks is NULL */
+    int block_keys;     /* keys per block, 1 or more; not read if blocks is NULL */
     const uint8_t *blocks;    /* row t / block_queries has one byte for every block_keys keys;
                                  nonzero means that query t sees them; NULL for no blocks */
     rapt_stride block_stride; /* strides of blocks, in bytes; `row` is the distance between rows of
@@ -306,15 +305,15 @@ typedef struct rapt_attention { /* size-first, see base.h */
                                       first query uses as weights of the previous query. Only the
                                       weights of existing keys are read. NULL means 0. They receive
                                       no gradient */
-    /* [batch], for SAMPLE. If nonzero, no keys are drawn for this sequence. Instead its weights are
-       p, the expected value of a draw, its gradient is that of SOFTMAX (Xu et al. 2015, section
-       4.1), and chosen is set to -1. NULL means all 0. */
+    /* [batch], for SAMPLE. If an element is nonzero, no keys are drawn for its sequence. Instead
+       the weights are p, the expected value of a draw, the gradient is that of SOFTMAX (Xu et al.
+       2015, section 4.1), and chosen is set to -1. NULL means all 0. */
     const uint8_t *expected;
     /* Forgetting attention (Lin et al. 2025): the sum of log_forget over the keys after s, up to
        the query's position, is added to the score of key s. There is one element for each sequence,
-       query head and key, also for keys that are hidden; elements of padding are not read. It is
-       the logarithm of a gate between 0 and 1 and must be finite. Requires mask.causal. The sums
-       are exact to 2^-24 of their size and 2^-48 of the sum over all keys up to the query. NULL
+       query head and key, including hidden keys; elements of padding are not read. Each is the
+       logarithm of a gate between 0 and 1 and must be finite. Requires mask.causal. The error of a
+       sum is about 2^-24 of its size plus 2^-48 of the sum over all keys up to the query. NULL
        means no gates */
     const float *log_forget;
     rapt_stride log_forget_stride; /* strides of log_forget and of its gradient, whose rows have one
@@ -412,8 +411,8 @@ RAPT_API size_t rapt_attention_workspace(const rapt_attention *a);
 
 /* Results of rapt_attention_forward, in addition to out, that rapt_attention_backward and
    rapt_attention_weights need. Each array is [heads][query rows of all sequences, back to back].
-   Both functions need either lse or statistics, and give the same bits with either. With only lse,
-   they compute all scores once more. */
+   Both functions need lse or statistics, and give the same bits with either. With only lse, they
+   compute all scores once more. */
 typedef struct rapt_attention_saved { /* size-first, see base.h */
     size_t size;
     float *lse;        /* log of the softmax denominator, including the sink if there is one; 0 for
@@ -448,7 +447,7 @@ typedef struct rapt_reinforce { /* size-first, see base.h */
 } rapt_reinforce;
 
 /* The arrays to which rapt_attention_backward adds gradients. Each has the layout of the array it
-   belongs to, and is NULL if that gradient is not wanted. A gradient can only be requested for an
+   belongs to, or is NULL if that gradient is not wanted. A gradient can only be requested for an
    array that the problem has. */
 typedef struct rapt_gradients { /* size-first, see base.h */
     size_t size;

@@ -126,7 +126,7 @@ typedef struct rapt_config { /* size-first, see base.h */
     rapt_norm_order norm_order; /* norms after the residual sums or before the sublayers */
     rapt_activation activation; /* activation of the feed-forward layers */
     rapt_position position;     /* positional embedding */
-    rapt_tie tie;               /* which embeddings and output matrix share parameters */
+    rapt_tie tie;               /* which of the embeddings and the output matrix share parameters */
     int output_bias;            /* 1: the logits have a bias */
     int plain_embedding;        /* 1: embeddings are not multiplied by sqrt(width) */
     float norm_epsilon;         /* added to the variance in norms, at least 0 and below 1; 0 means
@@ -239,7 +239,7 @@ typedef struct rapt_config_field {
     const char *name;     /* as in rapt_config and in model files, such as "ffn_width" */
     rapt_field_type type; /* type of the member */
     size_t offset;        /* offset of the member in rapt_config; every member is 4 bytes long */
-    double min, max;      /* smallest value; largest value (for all types) */
+    double min, max;      /* smallest and largest value, for all types */
     double zero;          /* the default that 0 selects if that is a constant, else 0 */
     const char *(*word)(
         int value); /* returns the name of an enumeration's value, such as "pre", or NULL if the

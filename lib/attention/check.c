@@ -163,8 +163,8 @@ static rapt_status check_width(const char *field, int width, rapt_message *why)
                                           : RAPT_OK;
 }
 
-/* Checks that every array that the score and locality require is given, and that no array of a
-   later version is. */
+/* Checks that every array that the score and locality require is given, and that arrays unknown to
+   this version are NULL. */
 static rapt_status check_learned(const rapt_attention *a, rapt_message *why)
 {
     for (int i = RAPT_ATTENTION_PARAMETER_COUNT; i < RAPT_ATTENTION_PARAMETER_CAPACITY; i++)

@@ -45,8 +45,8 @@ size_t rapt__attention_workspace(const rapt_attention *a, int team_size)
     return workspace(a, team_size, false);
 }
 
-/* Returns the largest number of rows that one sequence can have: `max`, unless it is 0 (unknown) or
-   exceeds `rows`, the rows of all sequences. */
+/* Returns the largest number of rows that one sequence can have: at most `rows`, the rows of all
+   sequences, and at most `max` unless that is 0 (unknown). */
 static size_t longest(int max, int rows)
 {
     return (size_t)(max > 0 ? rapt__min(max, rows) : rows);

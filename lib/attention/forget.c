@@ -8,10 +8,10 @@
    difference of two sums is exact to the precision of a float. Each sum is computed from the two
    floats before it, so a cache gives the same bits and needs no other state. Backward:
 
-       dC[p] += sum over s of dx[t][s]   dC[s] -= sum over t of dx[t][s]   dlog f[l] = sum of
-   dC[l..]
+       dC[p] += sum over s of dx[t][s]   dC[s] -= sum over t of dx[t][s]
+       dlog f[l] = dC[l] + dC[l+1] + ...
 
-   f[0] is between no two keys and has no gradient. */
+   f[0] cancels out of every difference, so it has no gradient. */
 #include "attention/score/score.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* mask.c - the visible keys of a query: a range that follows from the number of keys, the causal
-   mask, the window and local-m, the keys of sparse attention within this range, and the query's
-   rows of the boolean mask and of the bias. Local-p restricts the range further, around its center.
+/* mask.c - finds the visible keys of a query: a range determined by the number of keys, the causal
+   mask, the window and local-m; the sparse keys within it; and the query's rows of the boolean mask
+   and the bias. Local-p later narrows the range around its center.
  */
 #include "attention/projected.h"
 

@@ -76,9 +76,9 @@ static inline int64_t rapt__lower_right(int t, int queries, int keys)
 int rapt__causal_end(bool causal, int64_t position, int keys);
 /* Narrows [*low, *high) to the keys s with |s - center| <= radius. A NaN center has no effect. */
 void rapt__narrow(int *low, int *high, double center, double radius);
-/* Restricts the keys low .. high - 1 of *row to those that at least one query at a position from
-   first to last sees by the locality, apart from local-p, and sets row->sparse. `blocks` has the
-   flags of the query's blocks, or is NULL. */
+/* Restricts the keys low .. high - 1 of *row to those that the locality shows to at least one query
+   at a position from first to last, and sets row->sparse. Ignores local-p. `blocks` holds the flags
+   of the query's blocks, or is NULL. */
 void rapt__apply_locality(const rapt_attention *a, int64_t first, int64_t last,
                           const uint8_t *blocks, struct attend_row *row);
 /* Sets low, high, sparse, allowed and bias in *row for query t of head h. */

@@ -1,5 +1,5 @@
-/* row_biases.c - what is added to the scores of a query after they have been scaled, apart from the
-   bias of the mask: the relative bias (bias.c) and sums of forget gates (forget.c). */
+/* row_biases.c - the terms that are added to the scaled scores of a query, apart from the bias of
+   the mask: relative biases (bias.c) and sums of forget gates (forget.c). */
 #include "attention/projected.h"
 
 void rapt__bias_row(const struct projected *c, const struct sequence *b, int h, int t,

@@ -28,7 +28,7 @@ rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gra
     return d;
 }
 
-/* Stands for arrays without values yet, if only sizes are computed: their pointers must not be
+/* Placeholder for learned arrays while only sizes are computed, since their pointers must not be
    NULL. */
 static const float unread[1];
 

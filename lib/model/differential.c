@@ -1,8 +1,8 @@
 /* differential.c - attention sublayers whose heads are differences of two attentions
    (`differential`). The halves of a head's queries and keys are those of two attentions, which the
    attention layer computes as heads of their own ("maps"). Each head's values are therefore stored
-   twice. If several heads share keys, their first maps come first, so that adjacent maps share
-   keys, as the attention layer wants it. */
+   twice. If several heads share keys, the first maps of all of them come first, because the
+   attention layer requires that maps that share keys are adjacent. */
 #include "model/sublayer.h"
 
 /* Returns the number of heads that share keys. */

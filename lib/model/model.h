@@ -144,7 +144,7 @@ size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch,
 /* Copies the metadata of a file, except the library's own entries, to a model that has none yet. */
 rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file);
 /* Replaces the metadata with the given entries, in this order, leaving out those whose value is
-   NULL. The entries may be those of m. After RAPT_NO_MEMORY, the metadata are unchanged. */
+   NULL. The entries may be those of m. If it returns RAPT_NO_MEMORY, the metadata is unchanged. */
 rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int count);
 /* Replaces or adds one entry, or removes it if value is NULL, in the same way. */
 rapt_status rapt__metadata_replace(rapt_model *m, const char *key, const char *value);
@@ -378,8 +378,9 @@ void rapt__sublayer_backward(const struct exec_context *c, const struct step *s,
    have kept its queries and keys (KEEPS_SELF). */
 void rapt__encoder_weights(struct team *team, const struct stack *s, const struct rows *all,
                            int layer, int map, int sequence, int first, int rows, float *weights);
-/* Returns map i of a head, which has one or, with `differential`, two. *share receives the factor
-   of its weights in those of the head: 1 or, for the second of a difference, -lambda. */
+/* Returns map i of a head. A head has one map, or two with `differential`. Sets *share to the
+   factor by which the map contributes to the weights of the head: 1, or -lambda for a second
+   map. */
 int rapt__map_of(const struct stack *s, int layer, bool cross, int head, int i, float *share);
 enum site { SITE_RESIDUAL, SITE_ATTENTION, SITE_HIDDEN, SITES };
 /* Returns the dropout of one site of a pass. The key of a batch is rapt__mix(seed, number of
@@ -460,8 +461,8 @@ struct scale_text {                        /* the value of SCALES_KEY while it i
 rapt_status rapt__scales_append(struct scale_text *t, const rapt_allocator *allocator,
                                 const char *name, size_t first, size_t rows, float scale,
                                 float alpha, rapt_message *why);
-/* Replaces all alphas: alphas has one for each parameter of the model, 0 if it is unknown, and
-   `none` is that of the name "none". Scales are kept. After an error, the model is unchanged. */
+/* Replaces all alphas. `alphas` holds one for each parameter of the model, or 0 if unknown; `none`
+   is the alpha of the name "none". Scales are kept. After an error, the model is unchanged. */
 rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, float none,
                                     rapt_message *why);
 #define SCALES_KEY "rapt.scales" /* lines that scales.c reads */
@@ -490,8 +491,9 @@ rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, floa
 #define TOKENS_KEY    "rapt.max_tokens"
 #define NORMALIZE_KEY "rapt.normalize"
 #define PAIR_KEY      "rapt.pair_ends"
-/* Keys in the metadata of a translator between many languages: a source's language follows its end
-   instead of preceding it; a target's is the decoder's first input, not its first output. */
+/* Keys in the metadata of a translator between many languages: the language of a source follows its
+   end token instead of preceding the text; the language of a target is the first input of the
+   decoder instead of its first output. */
 #define LANGUAGE_LAST_KEY  "rapt.source_language_last"
 #define LANGUAGE_START_KEY "rapt.language_starts"
 /* Does the same as rapt_model_scales for a name that is not a parameter and has one row. */

@@ -7,10 +7,10 @@
        feedforward(x) = activation(x W1' + b1) W2' + b2
        gated(x)       = (activation(x W1' + b1) * (x V' + c)) W2' + b2     W1, V in one matrix
 
-   The projections of attention also have biases, which are omitted here. Queries and keys may
-   have norms (head_norm.c), heads may be differences of two attentions (differential.c), and their
-   outputs may have gates (output_gate.c). Keys of a decoder may be forgotten (forget_gate.c). *
-   multiplies element by element (Shazeer 2020). */
+   The projections of attention also have biases, which are omitted here. Queries and keys may have
+   norms (head_norm.c), heads may be differences of two attentions (differential.c), and their
+   outputs may have gates (output_gate.c). Keys of a decoder may be forgotten (forget_gate.c). The
+   operator * multiplies element by element. Gated layers are those of Shazeer 2020. */
 #include "model/sublayer.h"
 
 static const struct stack_offsets *stack_offsets_of(const struct stack *s)

@@ -11,7 +11,8 @@ struct heads {
     ptrdiff_t q_row, k_row, v_row;
 };
 /* Locates queries, keys and values: in q for self-attention, in q and kv for cross-attention. kv
-   may be NULL. Unless it is NULL, `values` contains the values, each twice, of a difference. */
+   may be NULL. If `values` is not NULL, it holds the values of differential attention, each stored
+   twice. */
 struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *kv, float *values);
 const struct attention_offsets *rapt__offsets_of(const struct stack *s, int layer, bool cross);
 /* attention_config.c: adapts a problem to training. Sequences marked in p->expected use expected
@@ -59,8 +60,8 @@ void rapt__values_backward(const struct exec_context *c, const struct step *s, b
 /* Returns u->mixed or, with output_gate, u->gated, which it computes. */
 const float *rapt__outputs_gate(const struct exec_context *c, const struct step *s, bool cross);
 /* With output_gate, computes the stack's dmixed from its dgated, sets din to the gradient that
-   passes through the gates, or adds it if `add` is set, and returns true, which means that later
-   gradients of the input must be added. Without output_gate, only returns `add`. */
+   passes through the gates (or adds it, if `add` is set), and returns true, so that later gradients
+   of the input are added. Without output_gate, only returns `add`. */
 bool rapt__outputs_gate_backward(const struct exec_context *c, const struct step *s, bool cross,
                                  float *din, bool add, float *gradients);
 

@@ -178,8 +178,8 @@ float *rapt__flash_bias_gradients(const struct flash_backward *f, const float *b
     return f->d->bias && bias ? f->d->bias + (bias - f->a->mask.bias) : NULL;
 }
 
-/* Describes the rows of a query block in `row`. Returns false, perhaps without describing them, if
-   none of them can see a key of the key block. */
+/* Describes the rows of a query block in `row`. Returns false if none of them can see a key of the
+   key block; `row` may then be incomplete. */
 static bool visible_rows(const struct backward_pair *p, const struct query_block *q,
                          const struct key_block *s, struct attend_row *row)
 {
@@ -209,7 +209,7 @@ static void wait_until(const atomic_int *done, int key_blocks)
         rapt__team_backoff(i);
 }
 
-/* Computes p, ds, dk, dv and the gradients of what was added to scores, of a block of the table. */
+/* Computes p, ds, dk, dv and the gradients of biases for one block of the table. */
 static void add_dkv(const struct backward_pair *p, const struct attend_block *block,
                     const struct query_block *q, const struct key_block *s)
 {

@@ -111,8 +111,8 @@ void rapt__flash_forward_plain(const struct flash_forward *f, const struct seque
     f->kernels->attend(&call);
 }
 
-/* Packs the blocks of keys [part, part + PART_KEYS) that one of the rows sees. Returns the first
-   part after that of which a row sees a key, or a number after all keys. */
+/* Packs the blocks of keys [part, part + PART_KEYS) that one of the rows sees. Returns the start of
+   the next part with a visible key, or INT32_MAX if there is none. */
 static int pack_part(const struct flash_forward *f, const struct sequence *b, int g,
                      const struct attend_row *row, int rows, int part)
 {

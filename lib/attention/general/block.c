@@ -34,7 +34,7 @@ static void clear(const struct row_block *block, float *rows)
                (size_t)(block->end - block->first) * sizeof *rows);
 }
 
-/* Also sets [first, end) to a range that includes all keys that at least one of the rows sees. */
+/* Sets [first, end) to a range that includes every key that at least one of the rows sees. */
 bool rapt__block_begin(struct row_block *block, const struct projected *c, const struct sequence *b,
                        const struct row_head *head, const struct row_keys *keys, int h, int t,
                        int rows)

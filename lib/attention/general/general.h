@@ -128,12 +128,12 @@ struct row_block {
     float *more;      /* [BLOCK_ROWS][DOT_COLUMNS] scratch space */
     ptrdiff_t capacity;
     int rows, first, end; /* keys [first, end), whole panels */
-    int existing;         /* this key and all later ones are padding */
+    int existing;         /* number of existing keys; the keys after them are padding */
 };
 void rapt__block_layout(struct arena *arena, const struct bounds *b, bool backward,
                         struct row_block *block);
 /* Starts a block of rows [t, t + rows) of head h, and zeroes its weights and dx. Returns false if
-   the rows see too few keys in common, so that each must be computed separately. */
+   the rows have too few visible keys in common and must be computed one by one. */
 bool rapt__block_begin(struct row_block *block, const struct projected *c, const struct sequence *b,
                        const struct row_head *head, const struct row_keys *keys, int h, int t,
                        int rows);

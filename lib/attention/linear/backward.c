@@ -1,19 +1,20 @@
 /* backward.c - gradients of linear attention, from the last chunk of an item to the first.
 
-   With dO the gradient of out, dS that of the state after the chunk, and the names of linear.h:
+   Let dO be the gradient of out and dS the gradient of the state after the chunk. The other names
+   are those of linear.h.
 
        E  = s D dP                           dP = dO U' up to the diagonal
        Y  = P' dO + exp(G[last] - G) K dS - N' B Y           the gradient of U
        Z  = B Y                              the gradient of X and V; without the delta rule, Z = Y
        dQ = s exp(G) dO S' + E K
-       dK = E' Q + exp(G[last] - G) U dS' - exp(G) Z S' + (F + F') K,   F = -D Z U' below the
-   diagonal dS becomes exp(G[last]) dS + s (exp(G) Q)' dO - (exp(G) K)' Z dB = rows of Y times rows
-   of X
+       dK = E' Q + exp(G[last] - G) U dS' - exp(G) Z S' + (F + F') K
+       F  = -D Z U' below the diagonal
+       dS becomes exp(G[last]) dS + s (exp(G) Q)' dO - (exp(G) K)' Z
+       dB = rows of Y times rows of X
 
    The logarithm of the decay of row j appears in all terms that lead from a row i < j, or from the
    state before the chunk, to a row r >= j, or to the state after the chunk. Its gradient is the sum
-   of these terms. They are summed without subtracting others, so that it is accurate for small
-   decays. */
+   of these terms, computed without subtractions so that it is accurate even for small decays. */
 #include "attention/linear/linear.h"
 
 #include <string.h>
@@ -74,7 +75,7 @@ size_t rapt__linear_backward_workspace(const struct linear_problem *l, int team_
     return arena.overflow ? 0 : arena.used;
 }
 
-/* Lets x of the chunk be the stored one. */
+/* Points x of the chunk to the stored copy. */
 static void use_x(const struct linear_problem *l, int index, struct backward_memory *b)
 {
     b->chunk.x = b->x + (size_t)index * CHUNK_ROWS * (size_t)l->value_ld;
@@ -179,9 +180,8 @@ static void load_dout(const struct linear_problem *l, const struct linear_item *
     }
 }
 
-/* Adds rows of dx, times the slope of the feature map, to the gradient of an array. Features y are
-   x
-   + 1 where the slope is 1, and elsewhere exp x, which is also the slope. */
+/* Adds rows of dx, times the slope of the feature map, to the gradient of an array. A feature y is
+   exp x if it is below 1, and then equals the slope; otherwise it is x + 1, and the slope is 1. */
 static void add_rows(const struct linear_problem *l, const float *dx, const float *y, int rows,
                      float *to, ptrdiff_t row)
 {
@@ -223,7 +223,7 @@ static void query_backward(const struct linear_problem *l, const struct linear_i
                  l->a->q.row);
 }
 
-/* Solves y = y + (-N' B) y from the last row to the first; y is du. */
+/* Solves y = r - N' B y from the last row to the first. du holds r on entry and y on return. */
 static void solve_transposed(const struct linear_problem *l, struct backward_memory *b)
 {
     const struct chunk *c = &b->chunk;

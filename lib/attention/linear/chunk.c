@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The logarithm that counts as -infinity: its exponential is 0, and differences of sums of it are
-   exact enough in double precision. */
+/* Replaces logarithms of -infinity: its exponential is 0, and sums of it can be subtracted
+   accurately enough in double precision. */
 static const double LEAST_LOG = -1e6;
 
 struct linear_problem rapt__linear(const rapt_linear_attention *a)
@@ -215,7 +215,7 @@ void rapt__chunk_load(const struct linear_problem *l, const struct linear_item *
     if (l->a->beta) load_system(l, item, first, c);
 }
 
-/* Solves x = x + (-N B) x from the first row to the last, block by block. */
+/* Solves x = r - N B x from the first row to the last, block by block. On entry, x holds r. */
 static void solve(const struct linear_problem *l, struct chunk *c)
 {
     const int ld = l->value_ld;

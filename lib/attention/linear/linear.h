@@ -10,7 +10,7 @@
        out = s exp(G) Q S + P U            P = s D Q K' up to the diagonal
        S becomes exp(G[last]) S + (exp(G[last] - G) K)' U
 
-   No exponent is above 0, because each is a sum of logarithms of decays, and no decay is divided by
+   Every exponent is a sum of logarithms of decays and therefore at most 0. No decay is divided by
    another. */
 #ifndef RAPT_LIB_ATTENTION_LINEAR_H
 #define RAPT_LIB_ATTENTION_LINEAR_H
@@ -104,7 +104,7 @@ void rapt__chunk_advance(const struct linear_problem *l, struct chunk *c, float 
 /* Returns 1 / sum for a row of out whose last element is a sum of weights, or 0 if the sum is 0. */
 float rapt__chunk_inverse(const struct linear_problem *l, const float *out);
 
-/* to[r] = factor[r] x[r] for rows of ld floats. */
+/* Computes to[r] = factor[r] x[r] for rows of ld floats. */
 void rapt__rows_scale(const float *x, const float *factor, int rows, int ld, float *to);
 
 /* Left and right operands of products: a[r][k] is at a.at[r*a.row + k*a.step], and b[k][n] at
@@ -121,14 +121,14 @@ static inline struct right rapt__plain(const float *x, int ld)
 {
     return (struct right){x, LANES, ld};
 }
-/* c = a b, or c += a b. columns must be a multiple of 16. */
+/* Computes c = a b or, if `add` is true, c += a b. columns must be a multiple of 16. */
 void rapt__multiply(const struct linear_problem *l, int rows, int columns, int depth, struct left a,
                     struct right b, float *c, int c_ld, bool add);
-/* c = x y' up to the diagonal, for `rows` rows of x and y, with y' in panels of depth rows. The
-   other elements of the last 16 columns are computed, too. */
+/* Computes c = x y' up to the diagonal, for `rows` rows of x and y, with y' in panels of depth
+   rows. Also computes the other elements of the last 16 columns of each row. */
 void rapt__multiply_scores(const struct linear_problem *l, int rows, int depth, const float *x,
                            int x_ld, const float *panels, float *c);
-/* c += t b, where t [C][C] is 0 above the diagonal; and c += t' b. */
+/* Compute c += t b, where t [C][C] is 0 above the diagonal, and c += t' b. */
 void rapt__multiply_lower(const struct linear_problem *l, int rows, int columns, const float *t,
                           const float *b, int ld, float *c);
 void rapt__multiply_upper(const struct linear_problem *l, int rows, int columns, const float *t,
