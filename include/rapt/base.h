@@ -104,8 +104,8 @@ RAPT_API size_t rapt_struct_size(const char *name);
    abandoned call had allocated is freed with the translator or session; a session frees it earlier
    if rapt_generate is called again. An exception can pass through the library only where compilers
    write unwind tables for C, as they do on x86-64 and arm64; elsewhere it ends the program. Leaving
-   a callback that reads or writes a file leaks memory, and leaving an allocator or rapt_ready_fn is
-   undefined. */
+   a callback that reads or writes a file in this way leaks memory; leaving an allocator or a
+   rapt_ready_fn is undefined behavior. */
 
 /* fork(). With GNU OpenMP, if a thread has made calls that used several threads and then forks, the
    child process hangs as soon as it makes another such call on the same thread, because fork() does

@@ -75,8 +75,7 @@ typedef struct rapt_block rapt_block;
 
    Sequences may be as long as the limits allow. config.positions is only read in two cases. With
    location scores, which learn one row per position, no sequence of keys may be longer. With
-   RAPT_ROTARY_SCALING_YARN it is the default of rotary_positions, so that one of the two must be
-   set.
+   RAPT_ROTARY_SCALING_YARN it is the default of rotary_positions, so one of the two must be set.
 
    Returns RAPT_BAD_ARGUMENT if a field or limit is out of range (*why names it), and RAPT_NO_MEMORY
    if an allocation fails. */
@@ -133,7 +132,7 @@ RAPT_API rapt_status rapt_block_forward(rapt_block *block, const float *paramete
    rows->learning must have been 1. Pass the same parameters and rows, unchanged. dx and dsource may
    be NULL.
 
-   Returns RAPT_BAD_ARGUMENT if the last forward had a different number of sequences or rows, a
+   Returns RAPT_BAD_ARGUMENT if the last forward pass had a different number of sequences or rows, a
    different dropout or seed, or learning 0, if dy or dparameters is NULL, or if parameters is not
    aligned. Other changes are not detected. */
 RAPT_API rapt_status rapt_block_backward(rapt_block *block, const float *parameters,

@@ -65,15 +65,15 @@ typedef enum rapt_document_format {
     RAPT_DOCUMENT_FORMAT_LAST = RAPT_DOCUMENT_FORMAT_MARKDOWN
 } rapt_document_format;
 
-/* Returns the name of a format, such as "html" for RAPT_DOCUMENT_FORMAT_HTML, or NULL if there is
-   no such format. The name belongs to the library. Formats are numbered from 0 without gaps. */
+/* Returns the name of a format, such as "html" for RAPT_DOCUMENT_FORMAT_HTML, or NULL if the format
+   is unknown. The name belongs to the library. Formats are numbered from 0 without gaps. */
 RAPT_API const char *rapt_document_format_name(int format);
 
 /* Selects sentences that the model reads in normal case, because it has seen few sentences in
-   capitals or in title case. All letters but the first become small ones, except the English word
-   I; terms of a glossary are written as the glossary does. The case of the sentence is then
-   restored in the translation. Protected text and elements that are kept do not change, and neither
-   do sentences that would become too long.
+   capitals or in title case. All letters but the first become lower case, except the English word
+   I; terms of a glossary are written as in the glossary. The case of the sentence is then restored
+   in the translation. Protected text and elements that are kept do not change, and neither do
+   sentences that would become too long.
 
    A sentence, or a part of one that was cut, is in capitals if at least 9 of 10 letters are
    capitals and white space separates at least two words, one of which has 4 letters or more;
@@ -81,8 +81,8 @@ RAPT_API const char *rapt_document_format_name(int format);
    capitals.
 
    It is in title case if it has at least 4 words, all of them have a capital or follow a hyphen,
-   and most have a capital and then small letters. If the options name a language that does not
-   capitalize nouns as German does, words of up to 3 letters need no capital. Words with two
+   and most are a capital followed by lower-case letters. If the options name a language that does
+   not capitalize nouns as German does, words of up to 3 letters need no capital. Words with two
    capitals, such as NASA, are not changed. In the translation, the words that come from capitalized
    words get a capital letter; the alignment determines these, or else the relative positions. */
 typedef enum rapt_document_recase {
@@ -102,7 +102,7 @@ typedef struct rapt_document_options { /* size-first, see base.h */
     int unwrap;
     /* Length of the longest sentence, in tokens of the source. A longer sentence is cut at the end
        of a clause if there is one, and otherwise between words or characters. 0 means 128. The
-       model's positions are a limit in any case. */
+       model's positions limit it, too. */
     int max_length;
     /* If nonzero, translations have alignments, as in rapt_translate_many. */
     int alignments;
@@ -113,14 +113,14 @@ typedef struct rapt_document_options { /* size-first, see base.h */
     /* Number of the document's first sentence for sampling, as if it continued another document;
        see rapt_translate_call. */
     uint64_t first;
-    /* By default, some text of a sentence is protected: it comes back byte for byte, in the place
-       of the words that come from it. These are URLs, e-mail addresses, names of files and hosts,
+    /* By default, some text of a sentence is protected: it comes back byte for byte, in place of
+       what the model wrote for it. These are URLs, e-mail addresses, names of files and hosts,
        names with underscores, placeholders (%s, %1$d, {name}, {{ name }}, ${name}), XML tags, code
        in backticks, numbers with units, amounts of money, emoji and other symbols. The model sees
-       this text, but at most the first 124 bytes of each, and if its vocabulary cannot spell the
-       text, a name such as X1 instead. A sentence whose translation lacks such a text is translated
-       again with the text as a term, see rapt_translate_call.copy. If nonzero, only matches of
-       protected_patterns are protected. */
+       at most the first 124 bytes of each such text, or a name such as X1 if its vocabulary cannot
+       spell the text. A sentence whose translation lacks such a text is translated again with the
+       text as a term, see rapt_translate_call.copy. If nonzero, only matches of protected_patterns
+       are protected. */
     int unprotected;
     size_t protected_pattern_count; /* length of protected_patterns */
     /* Further texts that are protected: words and phrases, which match only whole words. * matches

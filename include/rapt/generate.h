@@ -67,9 +67,10 @@ typedef int rapt_stop_fn(void *user);
    two ways, as transformers does: in beam search the penalty changes log-probabilities, which then
    no longer sum to 1, and `begin` counts as a token of the sequence.
 
-   coverage_penalty is that of CTranslate2. The other projects have none; with their rules, only the
-   scores of finished hypotheses contain it, so that HF compares them with live ones as if those
-   covered the whole source. CT2 does not stop early with it, even without length_penalty.
+   coverage_penalty follows CTranslate2. The other projects have no such penalty. With their rules,
+   it affects only the scores of finished hypotheses, so HF compares these with live ones as if the
+   latter covered the whole source. With CT2, a search with this penalty stops only at B hypotheses,
+   even without length_penalty.
 
    Sources: marian-dev 1.12 (beam_search.cpp, history.h), transformers 4.50 to 5.24
    (generation/utils.py, early_stopping False; earlier versions compare with the best candidate of
@@ -83,7 +84,7 @@ typedef enum rapt_search_rules {
     RAPT_SEARCH_RULES_CT2     /* those of CTranslate2 */
 } rapt_search_rules;
 
-/* Where the text of a token may be in a word, as bits. */
+/* The position of a token's text within a word, as bits. */
 enum {
     RAPT_WORD_INSIDE = 1, /* it begins with a letter that continues the word of the last token */
     RAPT_WORD_OPEN = 2    /* it ends with a letter, so that the next token may continue the word */
@@ -91,8 +92,8 @@ enum {
 enum { RAPT_TERMS_MAX = 64 }; /* maximum number of terms of a source */
 
 /* Terms that targets must contain. A term is met by any one of its phrases, which are sequences of
-   tokens. A phrase occurs where its tokens are, unless a word continues across its beginning or
-   end: from a token with RAPT_WORD_OPEN to one with RAPT_WORD_INSIDE. Occurrences are counted from
+   tokens. A phrase occurs wherever its tokens do, unless a word continues across its beginning or
+   end, from a token with RAPT_WORD_OPEN to one with RAPT_WORD_INSIDE. Occurrences are counted from
    left to right. At each place, the longest phrase of a term that is not yet met counts; if several
    terms have it, it counts for the first of them. The next place is after the phrase, so
    occurrences do not overlap. To require a phrase several times, list its term several times. */
@@ -167,8 +168,8 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     /* Penalty r for tokens that a sequence, including its prefix, already contains: their logits x
        become x / r if x > 0, and otherwise x * r. Above 1 it discourages repetitions. 0 and 1 mean
        no penalty. N. S. Keskar et al., CTRL (2019, arXiv 1909.05858) divide negative logits, too,
-       which would make their tokens likelier; this is what transformers and CTranslate2 compute.
-       See rapt_search_rules. */
+       which makes their tokens likelier; the definition here is that of transformers and
+       CTranslate2. See rapt_search_rules. */
     float repetition_penalty;
     /* Weight b, 0 or more, of a penalty for tokens of the source that a translation does not attend
        to (Y. Wu et al., Google's Neural Machine Translation System, 2016, arXiv 1609.08144):
@@ -180,8 +181,8 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
        and its end. c is taken as at least FLT_MIN; CTranslate2 leaves out tokens with c = 0.
        Requires limits.alignments. */
     float coverage_penalty;
-    /* If not NULL, sequences of one or more tokens that targets never contain: the last token is
-       forbidden after the others. The tokens of a prefix count as others. */
+    /* If not NULL, sequences of one or more tokens that targets never contain: the last token of a
+       sequence is forbidden wherever the others precede it, even in a prefix. */
     const rapt_tokens *suppressed_sequences;
 } rapt_generate_options;
 /* Sets *options, which has `size` bytes, to greedy search with the given begin and end: 1 beam, 1

@@ -10,7 +10,7 @@
 
    This is linear attention (Katharopoulos et al. 2020, arXiv 2006.16236) and, with gates, retention
    (Sun et al. 2023), DeltaNet (Schlag et al. 2021) and Gated DeltaNet (Yang et al. 2024, arXiv
-   2412.06464), whose papers write the state as the transpose of S. They are the update rules
+   2412.06464), whose papers write the state as the transpose of S. These are the update rules
    "linear", "gated", "delta" and "gated_delta" of LinearAttention in ONNX.
 
    The attention is always causal: row t sees only rows 0 to t of its sequence. forward and backward
@@ -79,7 +79,7 @@ typedef struct rapt_linear_attention { /* size-first, see base.h */
 } rapt_linear_attention;
 
 /* States are [batch][key_heads][key_width][value_width], contiguous. If `normalized` is set, each
-   row has one more float at its end, the sum of the keys without the factor of the values. */
+   row has one more float at its end, which sums the keys as if all values were 1. */
 
 /* Fills in *a for arrays [batch][heads][rows][width] and gates [batch][heads][rows]. size is sizeof
    *a. Any field may be changed afterwards, together with the strides that depend on it. Returns
@@ -111,7 +111,7 @@ RAPT_API rapt_status rapt_linear_attention_forward(const rapt_linear_attention *
                                                    rapt_message *why);
 
 /* The arrays to which rapt_linear_attention_backward adds gradients. Each has the layout of the
-   array it belongs to, and is NULL if that gradient is not wanted. A gradient can only be requested
+   array it belongs to, or is NULL if that gradient is not wanted. A gradient can only be requested
    for an array that the problem has. */
 typedef struct rapt_linear_attention_gradients { /* size-first, see base.h */
     size_t size;

@@ -58,8 +58,8 @@ typedef enum rapt_tuning {
     RAPT_TUNING_FULL,   /* every element is trained */
     RAPT_TUNING_FROZEN, /* the parameter does not change */
     RAPT_TUNING_LORA    /* the matrix W is W0 + s B A. W0 is frozen, and A and B are trained. Only
-                           matrices can have it, but not the tables of positions and token types or
-                           the learned arrays of attention */
+                           matrices can be trained in this way, except the tables of positions and
+                           token types and the learned arrays of attention */
 } rapt_tuning;
 
 /* Options of a trainer. Start from rapt_train_options_default. */
@@ -118,7 +118,7 @@ typedef struct rapt_train_options { /* size-first, see base.h */
        counts as having the derivative 1 (the straight-through estimator, Bengio et al. 2013).
        Parameters and moments stay floats, and `products` applies to the backward pass. If the model
        was imported from integers, rapt_trainer_create removes their scales (rapt_model_scales),
-       which do not suit it after a step. The trainer needs memory for 1.25 times the model and for
+       which no longer apply after a step. The trainer needs memory for 1.25 times the model and for
        a copy of the largest activations. See also rapt_trainer_set_quantized. 0: floats */
     int quantize_aware;
     /* [rapt_model_tensors] one rapt_tuning per parameter, to fine-tune a model. NULL: all
@@ -375,10 +375,10 @@ RAPT_API const char *rapt_trainer_products(const rapt_trainer *trainer);
    options.rate, the next rapt_train_step or rapt_trainer_save fails. */
 RAPT_API void rapt_trainer_set_rate(rapt_trainer *trainer, float rate);
 
-/* Sets whether gradients are computed in 8 bits from the next batch on, if options.quantize_aware
-   is set; otherwise does nothing. At first they are. Training usually begins in floats, and only
-   its last part is in 8 bits. rapt_train_evaluate computes in 8 bits in either case, so that losses
-   can be compared throughout. A checkpoint contains this setting. */
+/* If options.quantize_aware is set, chooses whether gradients are computed in 8 bits, beginning
+   with the next batch; otherwise does nothing. A new trainer computes them in 8 bits. Most training
+   runs turn this off and turn it on for the last part. rapt_train_evaluate computes in 8 bits in
+   either case, so that losses can be compared throughout. A checkpoint contains this setting. */
 RAPT_API void rapt_trainer_set_quantized(rapt_trainer *trainer, int on);
 
 /* Saves a checkpoint: parameters, moments, the number of steps and the random counters. A trainer

@@ -93,7 +93,7 @@ typedef struct rapt_load_options { /* size-first, see base.h */
    change, or that another program wrote is read into memory, as with no_mapping.
 
    Sizes, names and offsets are always checked. The values of a mapped file are assumed to be finite
-   if the metadata say that its writer checked them ("rapt.layout": "panels 16, finite");
+   if the metadata says that its writer checked them ("rapt.layout": "panels 16, finite");
    rapt_model_check checks them again. If a parameter is infinite or NaN, the results are
    meaningless, but memory stays safe. */
 RAPT_API rapt_status rapt_model_load_with(rapt_model **model, const char *path,
@@ -156,7 +156,7 @@ RAPT_API rapt_status rapt_model_read(const rapt_model *model, int index, float *
    at most 127 or 32767. alphas, which only files of Bergamot have, are the scales with which
    Bergamot quantizes the rows that the matrix multiplies. Unknown values are 0. Either array may be
    NULL. The metadata key "rapt.scales" holds the scales, which training does not change. Returns
-   RAPT_BAD_ARGUMENT if the index is out of range, and RAPT_BAD_FILE if the metadata are damaged. */
+   RAPT_BAD_ARGUMENT if the index is out of range, and RAPT_BAD_FILE if the metadata is damaged. */
 RAPT_API rapt_status rapt_model_scales(const rapt_model *model, int index, float *scales,
                                        float *alphas, rapt_message *why);
 /* Copies data [rows][columns] into a parameter. No session or trainer may use the model at the same
@@ -246,8 +246,8 @@ RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source
    The result *logits is [tokens][target_vocab]. It belongs to the session and is valid until the
    session's next call. A call with n tokens gives the same bits as n calls with one token each.
    Errors are the same as for rapt_encode. Also returns RAPT_BAD_ARGUMENT if the model has no
-   decoder, or if rapt_encode has not been called since the last rapt_generate or
-   rapt_score_targets, or not at all. */
+   decoder, or if rapt_encode was never called, or not since the last rapt_generate or
+   rapt_score_targets. */
 RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *target,
                                  const float **logits, rapt_message *why);
 /* Reorders targets, as a beam search does: the new target i continues the old target parents[i],
@@ -278,10 +278,10 @@ typedef enum rapt_weights {
 } rapt_weights;
 /* Copies the attention weights of a layer and head. A layer or head of -1 means the mean over all
    layers or heads. weights is [queries][keys], each row as long as its own sequence. With
-   config.differential, those of a head are p - lambda p2, which may be negative. The weights are
-   recomputed from queries and keys in the session, and have the same bits as those from
-   rapt_attention_weights. This costs one product of queries and keys per layer and head;
-   with location-aware scores, the weights of all rows of the last call are also recomputed. Returns
+   config.differential, the weights of a head are p - lambda p2, which may be negative. The weights
+   are recomputed from queries and keys in the session, and have the same bits as those from
+   rapt_attention_weights. This costs one product of queries and keys per layer and head; with
+   location-aware scores, the weights of all rows of the last call are also recomputed. Returns
    RAPT_BAD_ARGUMENT if self-attention is requested but limits.self_weights is 0, if the model has
    no such attention, layer or head, or if targets have been reordered since the last rapt_decode
    and its weights are requested. */

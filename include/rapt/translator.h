@@ -81,10 +81,10 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     float repetition_penalty; /* as in rapt_generate_options */
     float coverage_penalty;   /* as in rapt_generate_options */
     /* [suppressed_text_count] words and phrases that translations never contain, each with 1 to 255
-       bytes of UTF-8. Each stands for the sequences of tokens as which it is written after a blank,
-       after punctuation and at the beginning of a text, in this case of letters, and also as the
-       beginning of a longer word. The model may then spell a word in another way. The texts are not
-       copied and must be valid during every call that uses them. */
+       bytes of UTF-8. Each stands for the token sequences that spell it after a blank, after
+       punctuation and at the beginning of a text, even where a longer word continues it. The case
+       of letters matters. The model may still spell a word in another way. The texts are not copied
+       and must be valid during every call that uses them. */
     const rapt_text *suppressed_texts;
     size_t suppressed_text_count; /* length of suppressed_texts */
 } rapt_translator_options;
@@ -101,25 +101,25 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
    folder of Hugging Face's cache such as models--facebook--bart-base, whose revision refs/main is
    opened, or a folder or file from another project:
 
-       CTranslate2     model.bin and vocabularies; source.spm and target.spm, or the files of the
-                       tokenizer under their names of Hugging Face, if they were copied into the
-                       folder. Includes packages of Argos Translate: a file whose name ends in
-                       .argosmodel, or the folder that it contains, with metadata.json,
-                       sentencepiece.model and the folder "model"
+       CTranslate2     model.bin and vocabularies; source.spm and target.spm, or Hugging Face's
+                       tokenizer files, if they were copied into the folder. Includes packages of
+                       Argos Translate: a file whose name ends in .argosmodel, or the folder that
+                       it contains, with metadata.json, sentencepiece.model and the folder "model"
        Marian          a .bin or .npz file, and vocabularies: the files named in decoder.yml, or
                        .spm files, or lists with "vocab" in their names. Each may be compressed
                        with gzip or zstd. Includes OPUS-MT and the student models of Firefox
-       Hugging Face    MarianMT: config.json, vocab.json, added_tokens.json if it exists,
-                       source.spm, target.spm, and weights in model.safetensors or
-                       pytorch_model.bin (any version of PyTorch), possibly in shards.
-                       T5, mT5, ByT5 and MADLAD-400: config.json, weights, spiece.model (not
-                       ByT5), and tokenizer_config.json if it exists. NLLB-200, M2M-100,
-                       mBART-25 and mBART-50: config.json, weights, sentencepiece.bpe.model,
-   vocab.json (M2M-100 only), tokenizer_config.json if it exists. BART: config.json, weights,
-   vocab.json, merges.txt, tokenizer_config.json if it exists. BERT, RoBERTa, XLM-RoBERTa, MPNet
-   and DistilBERT: config.json, weights, a vocabulary of one of these kinds, and the files of
-   sentence-transformers (modules.json, 1_Pooling/config.json, sentence_bert_config.json). If the
-   vocabularies of encoders, T5, mBART or BART are missing, tokenizer.json is read instead
+       Hugging Face    config.json, weights in model.safetensors or pytorch_model.bin (of any
+                       version of PyTorch), possibly in shards, tokenizer_config.json if it exists,
+                       and for each kind of model:
+         MarianMT      source.spm, target.spm, vocab.json, and added_tokens.json if it exists
+         T5            spiece.model, except for ByT5; includes mT5, ByT5 and MADLAD-400
+         NLLB, mBART   sentencepiece.bpe.model; includes M2M-100, which also has vocab.json
+         BART          vocab.json and merges.txt
+         BERT          vocab.txt, sentencepiece.bpe.model, or vocab.json and merges.txt, and the
+                       files of sentence-transformers (modules.json, 1_Pooling/config.json,
+                       sentence_bert_config.json); includes RoBERTa, XLM-RoBERTa, MPNet, DistilBERT
+
+   If the vocabularies of T5, mBART, BART or BERT are missing, tokenizer.json is read.
 
    Settings for decoding, in decoder.yml, generation_config.json or config.json, become metadata:
    "rapt.beams", "rapt.length_penalty", "rapt.max_length", "rapt.min_length",
@@ -154,19 +154,19 @@ RAPT_API rapt_status rapt_model_import_with(rapt_model **model, const char *path
 
 /* Measures the activations of an encoder-decoder and keeps for each matrix its alpha, the scale
    with which Firefox's engines quantize the rows that the matrix multiplies (see
-   rapt_model_scales). They open only models that have alphas. texts are sentences such as the model
-   will translate; a few hundred suffice. The model translates them greedily, in batches of 32, and
+   rapt_model_scales). These engines open only models that have alphas. texts are typical sentences
+   to translate; a few hundred suffice. The model translates them greedily, in batches of 32, and
 
        alpha = 127 / (mean + 1.1 standard deviation)
 
-   of the largest magnitudes in the input of each product, batch by batch and step by step. Earlier
-   alphas are replaced. They are metadata and do not change what this library computes. `threads` is
-   the maximum number of threads, see base.h, and does not change the result.
+   over the largest magnitudes in the input of each product, one per batch and step. Earlier alphas
+   are replaced. They are metadata and do not change what this library computes. `threads` is the
+   maximum number of threads, see base.h, and does not change the result.
 
    No session, trainer or translator may use the model at the same time. Returns RAPT_BAD_ARGUMENT
    if the model is not an encoder-decoder of one pair of languages, a text is too long, no text has
    a word, or the model computes values that are not finite. Returns RAPT_BAD_FILE if its metadata
-   have no tokenizers or are damaged, and RAPT_NO_MEMORY if an allocation fails. After an error, the
+   has no tokenizers or is damaged, and RAPT_NO_MEMORY if an allocation fails. After an error, the
    model is unchanged. */
 RAPT_API rapt_status rapt_model_calibrate(rapt_model *model, const rapt_text *texts, size_t count,
                                           int threads, rapt_message *why);
@@ -203,8 +203,8 @@ typedef struct rapt_export_options { /* size-first, see base.h */
     const char *target_language; /* likewise */
     /* A shortlist to write, for RAPT_EXPORT_FIREFOX; may be NULL. */
     const rapt_shortlist *shortlist;
-    /* If nonzero, nothing is written: only checks whether the project supports the model, which
-       need not be calibrated yet, and, unless it is NULL, the folder. */
+    /* If nonzero, nothing is written. The call only checks whether the project supports the model,
+       which need not be calibrated yet, and checks the folder unless it is NULL. */
     int check_only;
     /* If nonzero, RAPT_EXPORT_FIREFOX compresses model, vocabularies and shortlist with gzip, as
        Mozilla publishes them: their names end in .gz. Needs zlib. */
@@ -225,7 +225,7 @@ typedef struct rapt_export_options { /* size-first, see base.h */
 RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export format,
                                        const char *folder, rapt_message *why);
 /* Works like rapt_model_export, with options; NULL means the defaults. Errors are the same as for
-   rapt_model_export. Also returns RAPT_BAD_ARGUMENT if options->reserved is not 0. */
+   rapt_model_export. Also returns RAPT_BAD_ARGUMENT if an option is invalid. */
 RAPT_API rapt_status rapt_model_export_with(const rapt_model *model, rapt_export format,
                                             const char *folder, const rapt_export_options *options,
                                             rapt_message *why);
@@ -324,8 +324,8 @@ enum {
                                min_length */
     RAPT_FAULT_EMPTY = 4,   /* the translation has no tokens */
     RAPT_FAULT_REMAINS = 8, /* the second search did not find a better translation */
-    RAPT_FAULT_LOST = 16    /* an opaque part occurs less often in the translation than in its text;
-                               only if rapt_translate_call.copy is set */
+    RAPT_FAULT_LOST = 16    /* an opaque part occurs less often in the translation than in the
+                               source; only if rapt_translate_call.copy is set */
 };
 
 /* A translation. Its pointers are valid during the callback. Later versions may append fields. */
@@ -368,7 +368,7 @@ typedef struct rapt_translation {
     int faults; /* RAPT_FAULT_... that the sentence's best translation had before it was translated
                    again; 0 unless rapt_translate_call.mend is set */
     int terms;  /* number of terms of the glossary that the sentence contains */
-    int terms_met; /* how many of them the translation contains */
+    int terms_met; /* number of these that the translation contains */
     /* [target_count + ended] log-probabilities of the tokens and of the end, in nats, each given
        the tokens before it. They are normalized as in rapt_generate_outputs: with a shortlist, over
        its tokens. 0 for the tokens of a prefix and for a language. NULL unless requested. */
@@ -416,7 +416,7 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
        but do not affect scores (except with CT2), as in rapt_generate_options.prefix. The model
        decides whether to continue the last word or begin another. Spaces at the end of a prefix are
        dropped, since they belong to the next word. A sentence without tokens has an empty
-       translation. RAPT_BAD_ARGUMENT is the status if a prefix has too many tokens. */
+       translation. If a prefix has too many tokens, the status is RAPT_BAD_ARGUMENT. */
     const rapt_text *prefixes;
     /* Callbacks as in rapt_generate_options, on the calling thread. Their argument `source` is an
        index into texts; with token or logits there may be at most INT_MAX texts. Calls for
@@ -432,9 +432,9 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     /* If nonzero, a sentence whose best translation has a fault is translated again under a
        constraint that excludes the fault: no sequence of 4 tokens occurs twice, the length limit
        for short sources applies, or there is at least one token (see also copy). The new
-       translations replace the old ones if the best of them has no fault, no fewer terms and,
-       unless the best old one was truncated, is not truncated either. A translation with a prefix
-       is never too long or empty. Cannot be combined with token. */
+       translations replace the old ones if the best of them has no fault and no fewer terms and is
+       not truncated, unless the best old one was. A translation with a prefix is never too long or
+       empty. Cannot be combined with token. */
     int mend;
     const rapt_glossary *glossary; /* used instead of that of the options; NULL changes nothing */
     /* [opaque_starts[count]] parts of the texts in which no term is looked for, such as addresses,
@@ -449,8 +449,8 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     int copy;
     int log_probabilities; /* if nonzero, fill in `log_probabilities` and the fields that depend on
                               it */
-    /* [count] if not NULL, `alignments` applies only to texts whose byte is not 0, and the others
-       cost no time for it */
+    /* [count] If not NULL, `alignments` applies only to texts whose byte is not 0; the others do
+       not pay for it */
     const unsigned char *aligned;
 } rapt_translate_call;
 

@@ -33,8 +33,8 @@ enum {
     BF16_PAIRS = BF16_DEPTH / 2
 };
 
-/* c[r][n] = start + sum over k of a[r][k] b[k][n], as defined above. Divisions of the depth must be
-   even. */
+/* The product c[r][n] = start + sum over k of a[r][k] b[k][n], as defined above. A depth that is
+   divided among several calls must be divided at even k. */
 struct bf16_block {
     int rows, columns, depth;
     const float *a; /* a[r][k] is at a[r*a_row + k*a_step]; one of the two strides is 1 */

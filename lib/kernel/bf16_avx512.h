@@ -1,4 +1,4 @@
-/* bf16_avx512.h - products of pairs by vdpbf16ps. Implements the operations that bf16_gemm.c lists.
+/* bf16_avx512.h - the operations listed in bf16_gemm.c, by the instruction vdpbf16ps.
  */
 #ifndef __AVX512BF16__
 #error "compile with -mavx512bf16"
@@ -8,7 +8,7 @@ enum { VP_FORM = BF16_AVX512, VP_ROWS = 13, VP_MAX_PANELS = 2, VP_GROUP = VP_ROW
 
 typedef __m512i vp;
 typedef struct {
-    char none; /* the instruction is never wrong */
+    char none; /* not used, since the instruction is always right */
 } vp_check;
 
 static inline vp vp_load(const uint32_t *p)

@@ -41,9 +41,9 @@ static inline float bf16_flush(float x)
 }
 
 /* Computes step(a, b, c) of bf16.h. If the fused multiply-add returns at most 2^-126, it may have
-   rounded to a multiple of 2^-149 instead of 24 bits. The sum in double precision then tells what
-   24 bits give: a value that is more than half a unit below 2^-126 becomes zero. A product has 16
-   bits, so a sum near that bound has at most 41 bits and is exact. */
+   rounded to a multiple of 2^-149 instead of 24 bits. The sum in double precision then shows how it
+   rounds to 24 bits: a value that is more than half a unit below 2^-126 becomes zero. A product has
+   16 bits, so a sum near that bound has at most 41 bits and is exact. */
 static float bf16_step(float a, float b, float c)
 {
     a = bf16_flush(a), b = bf16_flush(b), c = bf16_flush(c);
@@ -76,7 +76,7 @@ static inline void bf16_join(const float *restrict even, const float *restrict o
     for (int n = 0; n < LANES; n++) to[n] = bf16_round(even[n]) | bf16_round(odd[n]) << 16;
 }
 
-/* Writes sixteen pairs per two rows of x. */
+/* Writes sixteen pairs for every two rows of x. */
 static void bf16_pack(const float *x, ptrdiff_t ld, int columns, int depth, uint32_t *panel)
 {
     float rows[2][LANES] = {{0}};
@@ -121,7 +121,7 @@ static void bf16_pack_group(const struct bf16_block *b, int row, int rows, uint3
 
 /* ---- multiplying ---- */
 
-/* One register tile: `rows` rows from `row` on, and `columns` columns from the first of `panel` on.
+/* One register tile: `rows` rows starting at `row`, and `columns` columns starting at `panel`.
  */
 struct bf16_place {
     const uint32_t *a; /* the packed rows */
@@ -200,7 +200,7 @@ bf16_tile(int rows, int panels, const struct bf16_block *g, const struct bf16_pl
     }
 }
 
-/* Computes the tiles of `width` panels and `rows` rows as long as they fit, and moves `at` on. */
+/* Computes the tiles of `width` panels and `rows` rows as long as they fit, and advances `at`. */
 static inline __attribute__((always_inline)) void
 bf16_run(int rows, int width, const struct bf16_block *g, struct bf16_place *at, int last)
 {
@@ -244,8 +244,8 @@ static void bf16_group(const struct bf16_block *g, const uint32_t *group, int ro
     }
 }
 
-/* The rows are split into groups whose sizes differ by at most one. All groups are multiplied by
-   the same few panels before the next ones. */
+/* The rows are split into groups whose sizes differ by at most one. All groups are multiplied by a
+   few panels before the next panels are read. */
 static void bf16_gemm(const struct bf16_block *g)
 {
     _Alignas(64) uint32_t packed[VP_GROUPS * BF16_PAIRS * VP_SLOTS];

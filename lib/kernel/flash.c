@@ -182,8 +182,8 @@ static void score_block(struct attend_tile *t, int block, float *lanes)
     raise_max(&t->state, t->rows, lanes, LOG2_E * masked_scale_of(t), t->base, t->rescale);
 }
 
-/* Turns scores into sigmoids, which need no maximum, and adds them to the sums, which only tell
-   fully masked rows apart. */
+/* Turns scores into sigmoids, which need no maximum, and adds them to the sums, which serve only to
+   detect fully masked rows. */
 static void apply_sigmoid(struct attend_tile *t)
 {
     vf times = vf_splat(LOG2_E * masked_scale_of(t));
@@ -355,8 +355,8 @@ static struct key_source plain_block(const struct attend *a, int key)
     return from;
 }
 
-/* Returns the first block in [key, last), where key is a multiple of ATTEND_BLOCK, of which a row
-   sees a key, or at least `last`. */
+/* Returns the first block in [key, last) that contains a visible key, or a number of at least
+   `last` if there is none. key must be a multiple of ATTEND_BLOCK. */
 static int next_block(const struct attend *a, int key, int last)
 {
     return rapt__next_visible(a->row, a->rows, key, last) / ATTEND_BLOCK * ATTEND_BLOCK;

@@ -49,7 +49,7 @@ static inline float rapt__score_factor(float scale)
 
 /* How scores x become weights in tiles. Each head may have a learned number b. */
 enum attend_kind {
-    ATTEND_NOTHING, /* the normalizer has no form in tiles */
+    ATTEND_NOTHING, /* the normalizer cannot be computed in tiles */
     ATTEND_SOFTMAX, /* e^x / sum of e^x */
     ATTEND_SINK, /* e^x / (e^b + sum of e^x): the sink is a key that every query sees after its own
                     keys, with the score b and the value 0 */
@@ -63,7 +63,7 @@ struct attend_row {
     float *statistics;         /* 2 floats of softmax statistics (see below), or NULL */
     int low, high;             /* keys low .. high - 1 are visible, unless hidden by `allowed` or by
                                   `sparse` */
-    struct sparse_keys sparse; /* rows of a call that have it differ only in near and blocks */
+    struct sparse_keys sparse; /* rows of a call that use it differ only in near and blocks */
     const uint8_t *allowed;    /* [key] 0 hides the key; NULL if no key is hidden */
     const float *bias,
         *relative;       /* [key] their sum is added to the scaled and capped score; NULL means
@@ -105,10 +105,10 @@ static inline int rapt__next_visible(const struct attend_row *row, int rows, int
 
 /* The softmax statistics of a query: m, the maximum of its scores q.k (after cap and bias, if any),
    and l, the sum of e^(x - m) over its keys, with x and m scaled. A sink counts as one of the keys,
-   with the score that scaling turns into its logit. The weights are e^(x - m) / l; l
-   = 0 means that the query is fully masked, whether there is a sink or not. Unlike lse, m and l
-   remain precise even if m is so large that log l is lost when m + log l is rounded (Milakov and
-   Gimelshein 2018). If l is NaN, m may be anything. With ATTEND_SIGMOID, m is 0 and l is 1. */
+   with the score that scaling turns into its logit. The weights are e^(x - m) / l. A fully masked
+   query has an l of 0, even if there is a sink. Unlike lse, m and l remain precise even if m is so
+   large that log l is lost when m + log l is rounded (Milakov and Gimelshein 2018). If l is NaN, m
+   may be anything. With ATTEND_SIGMOID, m is 0 and l is 1. */
 enum { STATISTICS = 2 };
 
 /* Returns the factor by which the scores in statistics are still to be multiplied. It is 1 with a
@@ -118,8 +118,8 @@ static inline float rapt__statistics_scale(float scale, float cap, bool biased)
     return biased || cap > 0 ? 1 : rapt__score_factor(scale);
 }
 
-/* Returns the score of a sink, which times `scale` is its logit. It is finite even if the scale is
-   tiny. */
+/* Returns the score of a sink: its logit divided by `scale`, but always finite, even if the scale
+   is tiny. */
 static inline float rapt__sink_score(float logit, float scale)
 {
     float score = logit / scale;

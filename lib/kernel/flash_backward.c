@@ -33,8 +33,9 @@ static void attend_pack(const float *from, int rows, int width, float factor, fl
 }
 
 /* Computes delta = out.dout with the same chains of 32 fma as score_tile uses for dp. If one key
-   has all the weight and out is its value, dp - delta is then exactly 0, no matter how large its
-   factor is. After several blocks of keys, or with dropout, a rounding error of dp may remain. */
+   has all the weight and out is its value, dp - delta is then exactly 0 and vanishes even if it is
+   multiplied by a large factor. After several blocks of keys, or with dropout, a rounding error of
+   dp may remain. */
 static void attend_delta(const float *dout_slots, const float *out, ptrdiff_t ld, int rows,
                          int width, float *delta)
 {
@@ -115,7 +116,7 @@ static void add_bias(float *dbias, int n, vf ds)
 }
 
 /* Adds ds of sixteen keys starting at `key`, of which the first `keys` exist, to the gradients of
-   what was added to their scores. */
+   the biases of their scores. */
 static inline void add_biases(const struct attend_row *row, int key, int keys, vf ds)
 {
     int n = rapt__min(keys, LANES);
@@ -273,8 +274,8 @@ static void key_gradients(const struct attend_block *b, const float *weights,
     }
 }
 
-/* Does the same one weight or score gradient at a time and skips those that are 0, for blocks in
-   which 0 times a value may not be 0. */
+/* Does the same one weight or score gradient at a time, skipping those that are 0. Used for blocks
+   in which 0 times an element may be NaN. */
 static void key_gradients_non_finite(const struct attend_block *b, const float *weights,
                                      const struct attend_dkv *d)
 {

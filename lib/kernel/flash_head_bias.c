@@ -34,8 +34,8 @@ static __attribute__((noinline)) void head_cap(const struct attend_head *a, int 
                    slopes ? slopes + s * LANES : NULL);
 }
 
-/* Adds the sums of log f between sixteen keys and query t. A query before the first key sees none,
-   and one after the last key has forgotten what the last key has. */
+/* Adds the sums of log f between sixteen keys and query t. A query before the first key sees no
+   key. A query after the last key has the sum of the last key. */
 static vf head_forget(const struct attend_head *a, int t, int key, vf added)
 {
     int l = rapt__max(0, rapt__min(a->position + t, a->keys - 1));

@@ -146,8 +146,8 @@ static struct sparse_bits open_rows(const struct attend_row *row, int rows, int 
     return any;
 }
 
-/* Sets *key and *keys to the keys in [begin, end) from the first panel to the last that the rows of
-   a tile see; *keys is 0 if there are none. `begin` must be a multiple of 16. */
+/* Sets *key and *keys to the keys in [begin, end) between the first and the last panel that the
+   rows of a tile see; *keys is 0 if they see none. `begin` must be a multiple of 16. */
 static void seen_keys(const struct attend_row *row, int rows, const struct visible_range *visible,
                       int begin, int end, int *key, int *keys, struct seen *seen)
 {

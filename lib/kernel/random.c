@@ -1,6 +1,6 @@
 /* random.c - Philox 4x32-10 (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy
-   as 1, 2, 3") of eight counters at once, and Gumbel noise computed from it. The words are the same
-   as those of rapt__philox. */
+   as 1, 2, 3") for eight counters at once, and Gumbel noise computed from it. The words are the
+   same as those of rapt__philox. */
 
 struct philox {
     vu word[4]; /* one word of each of eight counters; only the low half of each lane is used */

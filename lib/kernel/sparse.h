@@ -1,5 +1,5 @@
 /* sparse.h - the keys that a query sees in sparse attention: those near its position, the global
-   ones, and those in its blocks. Global keys and blocks are called far. */
+   ones, and those in its blocks. Global keys and those in blocks are called far. */
 #ifndef RAPT_LIB_SPARSE_H
 #define RAPT_LIB_SPARSE_H
 
@@ -31,7 +31,7 @@ static inline int rapt__global_from(const struct sparse_keys *k, int64_t key)
     return low;
 }
 
-/* Returns the global key of this index, or INT32_MAX if there are fewer. */
+/* Returns the global key with this index, or INT32_MAX if there are fewer keys. */
 static inline int rapt__global_key(const struct sparse_keys *k, int index)
 {
     if (index >= k->global_count) return INT32_MAX;
@@ -61,7 +61,7 @@ struct sparse_bits {
     uint64_t words[SPARSE_WORDS];
 };
 
-/* Returns a word whose lowest n bits are set, or all of them if there are fewer. */
+/* Returns a word with its lowest n bits set, or with all bits set if n is greater than 64. */
 static inline uint64_t rapt__low_bits(int64_t n)
 {
     return n <= 0 ? 0 : n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
@@ -81,8 +81,8 @@ static inline unsigned rapt__panel_bits(const struct sparse_bits *bits, int pane
     return bits->words[panel / PANELS] >> panel % PANELS * LANES & 0xffff;
 }
 
-/* Returns the bits of the far keys in [key, end), of which there are at most SPARSE_KEYS. Later
-   keys may have any bits. */
+/* Returns the bits of the far keys in [key, end), of which there are at most SPARSE_KEYS. The bits
+   of later keys are unspecified. */
 static inline struct sparse_bits rapt__far_bits(const struct sparse_keys *k, int key, int end)
 {
     struct sparse_bits bits = {{0}};

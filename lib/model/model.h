@@ -378,9 +378,8 @@ void rapt__sublayer_backward(const struct exec_context *c, const struct step *s,
    have kept its queries and keys (KEEPS_SELF). */
 void rapt__encoder_weights(struct team *team, const struct stack *s, const struct rows *all,
                            int layer, int map, int sequence, int first, int rows, float *weights);
-/* Returns map i of a head. A head has one map, or two with `differential`. Sets *share to the
-   factor by which the map contributes to the weights of the head: 1, or -lambda for a second
-   map. */
+/* Returns map i of a head, which has one, or two with `differential`. Sets *share to the factor of
+   its weights in those of the head: 1, or -lambda for a second map. */
 int rapt__map_of(const struct stack *s, int layer, bool cross, int head, int i, float *share);
 enum site { SITE_RESIDUAL, SITE_ATTENTION, SITE_HIDDEN, SITES };
 /* Returns the dropout of one site of a pass. The key of a batch is rapt__mix(seed, number of
@@ -491,9 +490,9 @@ rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, floa
 #define TOKENS_KEY    "rapt.max_tokens"
 #define NORMALIZE_KEY "rapt.normalize"
 #define PAIR_KEY      "rapt.pair_ends"
-/* Keys in the metadata of a translator between many languages: the language of a source follows its
-   end token instead of preceding the text; the language of a target is the first input of the
-   decoder instead of its first output. */
+/* Keys in the metadata of multilingual translators: the language of a source follows its end token
+   instead of preceding it; the language of a target is the decoder's first input, not its first
+   output. */
 #define LANGUAGE_LAST_KEY  "rapt.source_language_last"
 #define LANGUAGE_START_KEY "rapt.language_starts"
 /* Does the same as rapt_model_scales for a name that is not a parameter and has one row. */
