@@ -22,7 +22,8 @@ struct readout {
     size_t position; /* if 0, rows are written back to back; otherwise it is the number of floats
                         per position of a record, and rows are written by position and slot */
     float *weights;  /* result */
-    const unsigned char *wanted; /* [sources] other sources are skipped; NULL means none */
+    const unsigned char *wanted; /* [sources] sources whose byte is 0 are skipped; NULL means that
+                                    none are */
 };
 
 /* Writes the weights of row `row`, which belongs to target i, averaged over the wanted layers and

@@ -1,7 +1,7 @@
-/* constrain.c - changes the logits that follow a hypothesis. Those of forbidden tokens become
+/* constrain.c - changes the logits that follow a hypothesis. Logits of forbidden tokens become
    -infinity: the end token before min_length, tokens that would repeat an n-gram of the hypothesis,
-   and tokens that would complete a suppressed sequence. Those of tokens that the hypothesis
-   contains get repetition_penalty. */
+   and tokens that would complete a suppressed sequence. Tokens that the hypothesis already contains
+   are penalized by repetition_penalty. */
 #include "generate/terms.h"
 
 #include <string.h>
@@ -55,8 +55,8 @@ static bool is_in(const int32_t *ids, int count, int32_t token)
     return false;
 }
 
-/* Penalizes a token if it is in the section. `base` is 0, or the log sum of the row, if the penalty
-   applies to log-probabilities. */
+/* Penalizes a token if it is in the section. `base` is the log sum of the row if the penalty
+   applies to log-probabilities, else 0. */
 static void penalize_token(const struct section *section, int32_t token, float base, float penalty)
 {
     float *logit = rapt__section_logit(section, token);

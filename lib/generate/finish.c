@@ -111,8 +111,8 @@ static bool none_better(const struct search *s, int source, int live)
     return best <= m->done_score[worst_of(s, source)];
 }
 
-/* Returns true if nbest hypotheses with all terms have finished that score at least as high as any
-   live one that may still end well. */
+/* Returns true if nbest finished hypotheses with all terms score at least as high as any live one
+   that may still end well. */
 static bool terms_done(const struct search *s, int source, int live)
 {
     const struct search_memory *m = s->m;

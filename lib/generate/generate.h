@@ -133,8 +133,8 @@ void rapt__section_forbid(const struct section *section, int32_t token);
 float *rapt__section_logit(const struct section *section, int32_t token);
 struct picks {             /* what to pick, and the result */
     int max;               /* maximum number of tokens per row */
-    int *counts;           /* [rows] number of tokens found; fewer than max if others are
-                              impossible */
+    int *counts;           /* [rows] number of tokens found; fewer than max if all others have the
+                              logit -infinity */
     int *tokens;           /* [rows][max] in descending order of logits */
     float *logits;         /* [rows][max] */
     float *log_sums;       /* [rows] log sum exp of the row */

@@ -142,8 +142,8 @@ static float bound_of_k(const struct urn *urn, int top_k)
 }
 
 /* Returns a logit such that all tokens below it together have a probability of less than 1 - top_p:
-   even `vocab` tokens with the share computed here would not exceed that. The terms with 1e-3 and
-   1e-6 allow for rounding. */
+   even if all `vocab` tokens had the share computed here, they would not exceed that. The terms
+   with 1e-3 and 1e-6 allow for rounding. */
 static float bound_of_p(const struct urn *urn, double top_p)
 {
     double share = (1 - top_p) * urn->all / urn->vocab;

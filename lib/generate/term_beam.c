@@ -8,8 +8,8 @@
    terms, or the end if it has them all. All candidates whose hypotheses lack the same number of
    tokens form a bank. Each bank has an equal part of the beam. The bank of complete hypotheses also
    gets the remainder. Places that a bank cannot fill go to the others, beginning with those that
-   lack least. Candidates that cannot be completed within the limit are dropped if any can. The end
-   is a candidate only of complete hypotheses. */
+   lack the fewest tokens. Candidates that cannot be completed within the limit are dropped, unless
+   none can. The end is a candidate only of complete hypotheses. */
 #include "generate/terms.h"
 
 #include <math.h>
@@ -122,8 +122,8 @@ double rapt__terms_hope(const struct search *s, int source)
 
 /* ---- allocation ---- */
 
-/* Computes how many tokens each candidate lacks, and removes those that cannot be completed if any
-   can. Returns the number of candidates left. */
+/* Computes how many tokens each candidate lacks, and removes those that cannot be completed, unless
+   none can. Returns the number of candidates left. */
 static int measure(struct search *s, const struct term_list *l, int source, int row, int count)
 {
     struct search_memory *m = s->m;

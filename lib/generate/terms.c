@@ -1,7 +1,7 @@
-/* terms.c - the terms that a sequence contains and the tokens that lead to the others, by the
-   definition in rapt_terms. A scan goes from left to right and takes the longest phrase at each
-   place. The decision at a place is final once the sequence has as many tokens after it as the
-   longest phrase and one more: later tokens cannot change it. */
+/* terms.c - finds the terms that a sequence contains, as rapt_terms defines it, and the tokens that
+   lead to the others. A scan goes from left to right and takes the longest phrase at each place.
+   The decision at a place is final once the sequence extends at least one token beyond the longest
+   phrase that could begin there. */
 #include "generate/terms.h"
 
 #include <string.h>
@@ -38,8 +38,8 @@ static bool joins(const rapt_terms *t, int32_t left, int32_t right)
     return t->words && t->words[left] & RAPT_WORD_OPEN && t->words[right] & RAPT_WORD_INSIDE;
 }
 
-/* Returns the size of the longest phrase that occurs at ids[at], and sets *term to its term, or
-   returns 0. Terms in `met` are left out. */
+/* Finds the longest phrase that occurs at ids[at], leaving out the terms in `met`. Returns its size
+   and sets *term to its term, or returns 0. */
 static int phrase_at(const struct term_list *l, uint64_t met, const int32_t *ids, int count, int at,
                      int *term)
 {

@@ -23,11 +23,11 @@ struct term_scan {
 struct term_list rapt__terms_of(const rapt_terms *terms, int source);
 /* Scans a sequence as far as no further tokens can change the result. */
 struct term_scan rapt__terms_settle(const struct term_list *list, const int32_t *ids, int count);
-/* Scans all of a sequence, of whose beginning `settled` is a scan. */
+/* Scans a whole sequence, given `settled`, a scan of its beginning. */
 struct term_scan rapt__terms_scan(const struct term_list *list, struct term_scan settled,
                                   const int32_t *ids, int count);
-/* Returns the minimum number of tokens after which a sequence contains all terms, given a scan of
-   all of it. */
+/* Returns the minimum number of tokens to append so that a sequence contains all terms, given a
+   scan of the whole sequence. */
 int rapt__terms_left(const struct term_list *list, const struct term_scan *scan, const int32_t *ids,
                      int count);
 /* Writes the tokens that begin or continue phrases of the missing terms to tokens [list->phrases],
@@ -49,8 +49,8 @@ void rapt__terms_prepare(struct search *s);
 bool rapt__terms_open(const struct search *s, int row);
 /* Returns true if a token is wanted in a row. */
 bool rapt__terms_want(const struct search *s, int row, int32_t token);
-/* Keeps those of the candidates [count] of a source, best first, that have a place in the beam, in
-   their order. Returns their number. */
+/* Removes those of the candidates [count] of a source, best first, that have no place in the beam.
+   Returns the number left, which stay in order. */
 int rapt__terms_allocate(struct search *s, int source, int row, int count);
 /* Returns the number of terms of a source that a sequence contains. */
 int rapt__terms_met(const struct search *s, int source, const int32_t *ids, int count);

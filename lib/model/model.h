@@ -127,9 +127,8 @@ rapt_attention rapt__attention_of(const rapt_config *config, const struct attent
 rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gradients);
 /* Returns true if any attention of a model uses this normalizer. */
 bool rapt__attention_normalizes(const rapt_config *config, rapt_normalizer by);
-/* Returns the bytes of workspace of one attention sublayer, or 0 if the size overflows size_t.
-   Sequences have at most config->positions tokens; if that is 0, they may be as long as rows and
-   keys allow. */
+/* Returns the bytes of workspace of one attention sublayer, or 0 if the size overflows size_t. If
+   config->positions is not 0, no sequence has more tokens than that. */
 size_t rapt__attention_bytes_of(const rapt_config *config, const struct attention_use *which,
                                 int batch, int rows, int keys, int threads);
 /* Returns the bytes of workspace for the attention of one half, or SIZE_MAX if the size overflows.
@@ -495,7 +494,7 @@ rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, floa
    output. */
 #define LANGUAGE_LAST_KEY  "rapt.source_language_last"
 #define LANGUAGE_START_KEY "rapt.language_starts"
-/* Does the same as rapt_model_scales for a name that is not a parameter and has one row. */
+/* Works like rapt_model_scales for a name that is not a parameter and has one row. */
 rapt_status rapt__scales_named(const rapt_model *model, const char *name, float *scale,
                                float *alpha, rapt_message *why);
 #endif

@@ -1,14 +1,14 @@
 /* glossary.c - finds the entries of a glossary in a sentence. The forms of all sources are sorted
    in lower case. At every boundary of words, the range of forms that agree with the sentence so far
-   becomes smaller from byte to byte. */
+   shrinks with each byte. */
 #include "text/glossary.h"
 
 #include <string.h>
 
 enum { KEY_CHARACTER = 8 }; /* bytes of a character in lower case */
 
-/* Writes a character in lower case, and returns the number of bytes. A final sigma is an ordinary
-   one, since capitals do not tell them apart. */
+/* Writes a character in lower case, and returns the number of bytes. A final sigma becomes an
+   ordinary one, since both have the same capital. */
 static size_t lower(uint32_t c, rapt_text bytes, char out[KEY_CHARACTER])
 {
     enum { SIGMA = 0x3C3, FINAL_SIGMA = 0x3C2 };

@@ -23,8 +23,8 @@ static rapt_text trimmed(rapt_text text)
     return text;
 }
 
-/* Removes the text up to a separator, or all of it, from *rest. \ keeps the next character from
-   being one. */
+/* Removes the text up to a separator, or all of it, from *rest and returns it. A \ keeps the next
+   character from being a separator. */
 static rapt_text take_until(rapt_text *rest, char separator)
 {
     size_t end = 0;

@@ -337,7 +337,8 @@ bool rapt__language_any(const rapt_tokenizer *t)
 
 /* ---- similar names ---- */
 
-/* Returns the number of letters to insert, delete or replace (Levenshtein 1966). */
+/* Returns how many letters must be inserted, deleted or replaced to turn a into b (Levenshtein
+   1966). */
 static int distance(const char *a, const char *b)
 {
     char x[WORD], y[WORD];

@@ -38,7 +38,7 @@ bool rapt__is_boundary(rapt_text text, size_t at);
 /* ---- language.c ---- */
 
 enum { LANGUAGES = 204, NLLB_LANGUAGES = 202 };
-struct language_names { /* "" if there is none */
+struct language_names { /* missing names are "" */
     const char *code;   /* code of FLORES-200, such as eng_Latn */
     const char *brief;  /* code of M2M-100: the code of ISO 639-1 or, if there is none, of ISO
                            639-3 */
@@ -104,7 +104,7 @@ rapt_status rapt__scored_check(rapt_text hypothesis, rapt_text reference, rapt_m
 
 /* ---- bleu_tokens.c ---- */
 
-/* Returns RAPT_BAD_ARGUMENT if this library has no such tokenizer. */
+/* Returns RAPT_BAD_ARGUMENT if this library does not have this tokenizer. */
 rapt_status rapt__bleu_tokens_check(rapt_bleu_tokens tokens, rapt_message *why);
 /* Puts spaces between the words of a text and returns the size of the result. `text` (size bytes)
    is overwritten; `out` needs 2 * size + 2 bytes. */
@@ -146,9 +146,9 @@ struct rapt_tokenizer {
     char *pool;
 };
 
-/* Returns a number of tokens that a text does not exceed. It is found much faster than the tokens
-   and is much lower than rapt_tokenizer_bound for SentencePiece models, of whose characters a few
-   become many. */
+/* Returns an upper bound on the number of tokens in a text. It is much faster to compute than the
+   tokens. For SentencePiece models in which a few characters become many, it is much lower than
+   rapt_tokenizer_bound. */
 size_t rapt__tokenizer_most(const rapt_tokenizer *tokenizer, rapt_text text);
 /* Builds a byte-pair tokenizer from untrusted merges. Returns RAPT_BAD_FILE, with the wrong merge
    in *why, if they are inconsistent. */

@@ -99,8 +99,8 @@ rapt_status rapt__spm_normalizer_create(struct spm_normalizer *normalizer,
    is false. */
 size_t rapt__spm_normalizer_spread(const struct spm_normalizer *normalizer, bool bytes);
 
-/* Returns a number of bytes, or of characters if `bytes` is false, that the normalized form of a
-   text does not exceed. */
+/* Returns an upper bound on the size of the normalized form of a text, in bytes, or in characters
+   if `bytes` is false. */
 size_t rapt__spm_normalizer_most(const struct spm_normalizer *normalizer, rapt_text text,
                                  bool bytes);
 
