@@ -370,8 +370,8 @@ RAPT_API rapt_status rapt_attention_init_ragged(rapt_attention *a, size_t size, 
                                                 int heads, const int *query_starts,
                                                 const int *key_starts, int width);
 
-/* The shapes of the learned arrays of a problem, and their offsets within one
-   block of floats. The block may hold parameters, gradients or moments:
+/* The shapes of the learned arrays of a problem, and their offsets within one block of floats. The
+   block may hold parameters, gradients or moments:
 
        rapt_attention_parameters_layout l = {.size = sizeof l};
        rapt_attention_parameters_lay_out(&a, &l, &why);

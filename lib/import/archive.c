@@ -52,9 +52,9 @@ rapt_status rapt__import_archive(struct import *i, const char *path)
     struct found_package found = {.archive = i->archive};
     rapt__archive_list(i->archive, "", visit_top, &found);
     if (found.count != 1)
-        return rapt__import_bad(i, "%.200s: it has %s, which a package of Argos has once", path,
-                                found.count ? "several folders with metadata.json"
-                                            : "no folder with metadata.json");
+        return rapt__import_bad(i, "%.200s: it has %s; a package of Argos has one", path,
+                                found.count ? "several folders with a metadata.json"
+                                            : "no folder with a metadata.json");
     const int size = snprintf(i->folder, sizeof i->folder, "%s/%s", path, found.folder);
     if ((size_t)size >= sizeof i->folder)
         return rapt__import_bad(i, "%.200s: the path is too long", path);

@@ -202,9 +202,9 @@ static rapt_status use_alignment(struct import *i, int layer, int heads)
     return RAPT_OK;
 }
 
-/* Reads the factor of the decoder's output, which T5 1.0 has. The converter trusts a setting that
-   transformers 5 writes for every T5 and stores the factor also for later versions, which have none
-   and whose output matrix is not tied to the embeddings; it is ignored there. */
+/* Reads the factor of the decoder's output, which exists only in T5 1.0. Later versions have an
+   output matrix that is not tied to the embeddings. The converter stores a factor for them, too,
+   because it trusts a setting that transformers 5 writes for every T5. That factor is ignored. */
 static rapt_status read_factor(struct import *i, float *factor)
 {
     static const char name[] = "decoder/scale_outputs";

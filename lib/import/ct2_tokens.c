@@ -191,8 +191,7 @@ static rapt_status read_lists(struct import *i)
     return read_vocabulary(i, target, "target.spm", c->target_vocab, &i->target);
 }
 
-/* Keeps the id of the token with which every translation begins, if a package of Argos names one.
- */
+/* Keeps the id of the first token of every translation, if a package of Argos names one. */
 static rapt_status use_first_token(struct import *i)
 {
     char id[16];

@@ -53,8 +53,8 @@ void rapt__export_refuse(const struct exporting *e, const char *field, const cha
 /* Returns RAPT_BAD_ARGUMENT, with all reasons as the message, if there are any. */
 rapt_status rapt__export_refused(const struct exporting *e);
 /* Refuses the model unless it is an encoder-decoder with feed-forward layers and as many key heads
-   as heads, and unless all fields of its configuration other than sizes and free_fields[count] are
-   0. The sizes of its vocabularies must already have been compared with the tokenizers. */
+   as heads, and all fields of its configuration are 0, except for sizes and free_fields[count]. The
+   sizes of its vocabularies must already have been compared with the tokenizers. */
 void rapt__export_check(const struct exporting *e, const enum config_field *free_fields, int count);
 
 /* ---- tensors ---- */
@@ -132,7 +132,7 @@ rapt_status rapt__export_check_folder(const struct exporting *e, const struct ex
 
 /* ---- the complete export ---- */
 
-/* Refuses a configuration that a project does not have. The tokenizers may be NULL. */
+/* Refuses a configuration that a project cannot represent. The tokenizers may be NULL. */
 typedef void export_check(const struct exporting *e);
 export_check rapt__export_check_hf, rapt__export_check_ct2, rapt__export_check_marian,
     rapt__export_check_bergamot, rapt__export_check_firefox;

@@ -1,5 +1,5 @@
-/* hf_m2m.c - imports M2M-100 (Fan et al. 2021) and NLLB-200 (Costa-jussa et al. 2022), which is the
-   same architecture, from a folder of Hugging Face's transformers: config.json, the weights,
+/* hf_m2m.c - imports M2M-100 (Fan et al. 2021) and NLLB-200 (Costa-jussa et al. 2022), which has
+   the same architecture, from a folder of Hugging Face's transformers: config.json, the weights,
    and the files that hf_languages.c reads. Source: transformers 4.57, modeling_m2m_100.py. */
 #include "import/hf.h"
 

@@ -67,8 +67,7 @@ rapt_status rapt__export_check_folder(const struct exporting *e, const struct ex
     rapt_status status = RAPT_OK;
     if (!rapt__disk_list(e->folder, visit, &found)) {
         if (errno == ENOENT || errno == ENOTDIR)
-            return RAPT_OK; /* reported when the file is
-                               written */
+            return RAPT_OK; /* reported when the file is written */
         return rapt__fail(e->why, errno == ENOMEM ? RAPT_NO_MEMORY : RAPT_NO_FILE,
                           "%.200s: the folder cannot be listed", e->folder);
     }

@@ -217,10 +217,10 @@ static int target_of(const struct found_files *files)
     return found;
 }
 
-/* Chooses the vocabularies that the settings name, the source's first; there may be none. The files
-   that a decoder.yml names must exist, because it comes with the model. Settings written by a
-   training run may name files of another machine; in that case the vocabularies are chosen by their
-   names in the folder. */
+/* Chooses the vocabularies that the settings name, if any, the source's first. The files that a
+   decoder.yml names must exist, because it comes with the model. Settings written by a training run
+   may name files of another machine; in that case the vocabularies are chosen by their names in the
+   folder. */
 static rapt_status take_names(struct import *i, struct found_files *files)
 {
     files->count = 0;

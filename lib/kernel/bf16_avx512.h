@@ -1,5 +1,4 @@
-/* bf16_avx512.h - the operations listed in bf16_gemm.c, by the instruction vdpbf16ps.
- */
+/* bf16_avx512.h - the operations listed in bf16_gemm.c, by the instruction vdpbf16ps. */
 #ifndef __AVX512BF16__
 #error "compile with -mavx512bf16"
 #endif

@@ -121,8 +121,7 @@ static void bf16_pack_group(const struct bf16_block *b, int row, int rows, uint3
 
 /* ---- multiplying ---- */
 
-/* One register tile: `rows` rows starting at `row`, and `columns` columns starting at `panel`.
- */
+/* One register tile: `rows` rows starting at `row`, and `columns` columns starting at `panel`. */
 struct bf16_place {
     const uint32_t *a; /* the packed rows */
     int row, rows, panel, columns;

@@ -38,10 +38,8 @@ static inline __attribute__((always_inline)) void free_registers(void)
     __asm__ volatile("" : : : "memory");
 }
 
-enum {
-    EVEN_DEPTH = 256
-}; /* smallest depth at which spreading the prefetches evenly is worth the
-      extra instructions */
+/* Smallest depth at which spreading the prefetches evenly is worth the extra instructions. */
+enum { EVEN_DEPTH = 256 };
 
 /* Chooses which part of the next panels a tile prefetches. Normally this is a share in proportion
    to its rows, so that the tiles of a column together fetch each line once, evenly spread over

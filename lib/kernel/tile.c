@@ -102,8 +102,7 @@ static inline __attribute__((always_inline)) void tile_whole(enum panel_type typ
     }
 }
 
-/* Returns row k of the last panel, which has n columns. Panels of 16-bit elements are padded.
- */
+/* Returns row k of the last panel, which has n columns. Panels of 16-bit elements are padded. */
 static inline vf rest_row(enum panel_type type, const struct gemm_block *g, const struct tile *t,
                           int k, int n)
 {

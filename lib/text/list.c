@@ -311,10 +311,8 @@ static rapt_status put_pieces(const struct list *l, const struct spm_normalized 
     return RAPT_OK;
 }
 
-enum {
-    PIECE_BYTES = 2 * sizeof(size_t) + sizeof(int32_t)
-}; /* bytes of memory that put_pieces
-      needs per piece */
+/* Bytes of memory that put_pieces needs per piece. */
+enum { PIECE_BYTES = 2 * sizeof(size_t) + sizeof(int32_t) };
 
 /* Encodes bytes [from, to) of a text by the SentencePiece model. */
 static rapt_status encode_part(const struct list *l, rapt_text text, size_t from, size_t to,

@@ -1,12 +1,11 @@
-/* calibrate.c - measures the inputs of a model's products while it translates, and keeps for each
-   product the scale with which engines that quantize activations by a fixed scale, such as
-   Firefox's, should quantize them:
+/* calibrate.c - measures the inputs of a model's products while it translates, and stores for each
+   product the fixed scale by which engines such as Firefox's should quantize these inputs:
 
        alpha = 127 / (mean + 1.1 standard deviation)
 
-   of the largest magnitudes of its calls. A call is a batch of sources or a step of decoding. The
-   standard deviation is that of the population. Source: marian-nmt/marian-dev,
-   scripts/alphas/extract_stats.py. */
+   Mean and standard deviation (of the population) are taken over the calls of a product, each with
+   the largest magnitude of its input. A call is a batch of sources or a step of decoding. Source:
+   marian-nmt/marian-dev, scripts/alphas/extract_stats.py. */
 #include "translate/translate.h"
 
 #include <math.h>

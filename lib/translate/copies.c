@@ -61,7 +61,7 @@ static bool within_word(rapt_text text, size_t at)
            !rapt__is_unspaced(after);
 }
 
-/* Returns the number of times that a text contains a part, not within a word. */
+/* Returns how often a text contains a part, except within words. */
 static size_t occurrences(rapt_text text, rapt_text part)
 {
     size_t count = 0;

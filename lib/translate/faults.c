@@ -1,6 +1,5 @@
-/* faults.c - finds faults of translations: loops, which weak models
-   often produce, too many tokens for a short source, empty translations, and parts of the source
-   that were not copied. */
+/* faults.c - finds faults of translations: loops, which weak models often produce, too many tokens
+   for a short source, empty translations, and parts of the source that were not copied. */
 #include "translate/translate.h"
 
 enum {

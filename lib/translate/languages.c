@@ -23,7 +23,7 @@ static rapt_status find_language(const rapt_tokenizer *t, const char *option, co
                       option, language, *near ? "; similar: " : "", near);
 }
 
-/* Sets t->source_first, and the first input or output of the decoder. Ignores metadata that are not
+/* Sets t->source_first, and the first input or output of the decoder. Ignores metadata that is not
    usable. */
 static void find_first(rapt_translator *t)
 {
@@ -56,7 +56,7 @@ rapt_status rapt__languages_find(rapt_translator *t, rapt_message *why)
     return status;
 }
 
-/* Returns the token after the end of a source, its language, or -1. */
+/* Returns the token that follows the end of a source, which is its language, or -1. */
 static int32_t source_last(const rapt_translator *t)
 {
     return t->source_language_last ? t->source_language : -1;

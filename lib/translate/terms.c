@@ -1,5 +1,5 @@
-/* terms.c - finds the terms of a glossary in sentences, and makes phrases of their targets, and of
-   texts that are never produced: sequences of tokens for each form, as it is written within a
+/* terms.c - finds the terms of a glossary in sentences, and makes phrases of their targets and of
+   suppressed texts. The phrases of a form are the sequences of tokens that spell it within a
    sentence. */
 #include "translate/translate.h"
 
@@ -33,7 +33,7 @@ static rapt_status reserve(const rapt_allocator *allocator, void **array, size_t
     return RAPT_OK;
 }
 
-/* Appends a phrase to the last term, unless the term has it. */
+/* Appends a phrase to the last term, unless the term already has it. */
 static rapt_status add_phrase(struct term_store *s, const rapt_allocator *allocator,
                               const int32_t *ids, size_t count)
 {
@@ -142,7 +142,7 @@ static rapt_status make_ready(rapt_translator *t, rapt_message *why)
                           .threads = usual->threads};
     limits.batch = rapt__max(TERM_BATCH_SLOTS / limits.beams, 1);
     while ((int64_t)limits.batch * limits.target_length < t->model->config.positions)
-        limits.batch++; /* so that one sentence may have as many tokens */
+        limits.batch++; /* so that one sentence may use all positions */
     rapt_status status = t->words ? RAPT_OK : classify_tokens(t);
     if (status) return rapt__fail(why, status, "no memory for the words of a vocabulary");
     return rapt_session_create(&t->term_session, t->model, &limits, &t->allocator, why);
@@ -168,8 +168,9 @@ struct phrase_maker {
     size_t capacity;
 };
 
-/* Appends the tokens of a form to the last term. The form is encoded after `context`, of which only
-   the first byte is not part of it. Does nothing if a token has bytes of both, or is not usable. */
+/* Appends the tokens of a form to the last term. The form is encoded after `context`, whose first
+   byte is left out of the result. Does nothing if a token contains this byte and the next, or if a
+   token is not usable. */
 static rapt_status add_form(const struct phrase_maker *m, const char *context, rapt_text form)
 {
     char bytes[FORM_BYTES];

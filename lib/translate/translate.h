@@ -93,8 +93,8 @@ struct call_memory {
     struct term_store terms, batch_terms; /* of all sentences of a window, and of a batch */
     struct term_store suppressed;         /* phrases of options.suppressed_texts */
 };
-/* Allocates `size` bytes that begin with an empty call_memory. Returns NULL if there is no
-   memory. */
+/* Allocates `size` bytes that begin with an empty call_memory. Returns NULL if an allocation
+   fails. */
 struct call_memory *rapt__call_begin(rapt_translator *t, size_t size);
 /* Decodes target tokens into m->text, with a terminating 0. *size receives the bytes before it. */
 rapt_status rapt__call_text(const rapt_translator *t, struct call_memory *m, const int32_t *ids,
@@ -162,8 +162,8 @@ struct sentence {
     bool aligned;         /* its alignment is wanted */
     int faults;           /* RAPT_FAULT_...; 0 unless call.mend is set */
     int terms;            /* number of terms of the glossary that its text contains */
-    int term, term_count; /* those that can be searched for: the first of them in memory.terms, and
-                             their number */
+    int term, term_count; /* the terms that can be searched for: index of the first in memory.terms,
+                             and number */
     int term_tokens;      /* number of tokens of their shortest phrases */
     int limit;            /* maximum number of target tokens, including the end */
     size_t out;           /* index of its results in out: [nbest][limit] tokens */

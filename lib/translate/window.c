@@ -14,9 +14,9 @@ static int searches_of(const struct window *w)
     return w->job->options.temperature > 0 ? w->job->options.nbest : 1;
 }
 
-/* Orders sentences from long to short, first by the limits of their translations, which a batch
-   takes from its first sentence, and those of equal length by index. Those with terms follow the
-   others, and those without tokens come last. */
+/* Orders sentences by the limits of their translations, then by length, both in descending order,
+   and then by index. A batch takes its limit from its first sentence. Sentences with terms follow
+   the others, and sentences without tokens come last. */
 static int by_length(const void *context, const void *x, const void *y)
 {
     (void)context;
@@ -297,9 +297,9 @@ static rapt_status translate_batch(struct window *w, int first, int n, rapt_mess
 }
 
 /* Searches again for sentence order[at], under constraints that exclude the faults of its best
-   translation. Sets *better to true if the new best translation has no fault, no fewer terms and,
-   unless the old one was truncated, is not truncated either. `copies` is the number of its terms
-   that are not of a glossary. */
+   translation. Sets *better to true if the new best translation has no fault and no fewer terms and
+   is not truncated, unless the old one was. `copies` is the number of its terms that do not come
+   from a glossary. */
 static rapt_status search_again(struct window *w, int at, int *longest, int copies, bool *better,
                                 rapt_message *why)
 {

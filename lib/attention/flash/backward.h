@@ -104,8 +104,7 @@ float *rapt__flash_numbers_layout(struct arena *arena, const struct bounds *b);
 /* Returns the sums of the rows starting at `first`, or NULL if blocks do not add to them. */
 float *rapt__flash_row_sums(const struct flash_backward *f, const struct sequence *b, int h,
                             int first);
-/* Returns the sums of ds of each key of head h, for forget gates; NULL if not wanted.
- */
+/* Returns the sums of ds of each key of head h, for forget gates; NULL if not wanted. */
 float *rapt__flash_forget_sums(const struct flash_backward *f, const struct sequence *b, int h);
 /* Adds the gradients to the caller's array, once all blocks are done. */
 void rapt__flash_add_numbers(struct team *team, const struct flash_backward *f);

@@ -8,10 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    NOISE = 0x67756d
-}; /* mixed into the random key of the noise, so that it differs from the
-      key of dropout */
+/* Mixed into the random key of the noise, so that it differs from the key of dropout. */
+enum { NOISE = 0x67756d };
 
 struct row_head rapt__row_head(const struct projected *c, const struct sequence *b, int h)
 {

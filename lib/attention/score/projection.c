@@ -3,10 +3,8 @@
    other rows. */
 #include "attention/score/score.h"
 
-enum {
-    ROWS = 64
-}; /* number of rows of x, which are read LANES times while they are in the
-      cache */
+/* Number of rows of x that are read LANES times while they are in the cache. */
+enum { ROWS = 64 };
 
 size_t rapt__projection_panels(int in, int out)
 {
