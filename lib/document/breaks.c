@@ -2,7 +2,7 @@
    followed by closing marks and white space, directly after a terminator of a script that is
    written without spaces, and where ICU finds an end by the rules of Unicode (UAX #29). ICU knows
    the terminators of more scripts. It finds no end after the ellipsis U+2026, nor after a full stop
-   that is followed by a number and a small letter. */
+   that is followed by a number and a lower-case letter. */
 #include "document/document.h"
 
 #ifdef RAPT_HAVE_ICU

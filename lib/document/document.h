@@ -96,9 +96,9 @@ bool rapt__protected_next(const struct protection *protection, rapt_text text, s
 /* ---- recase.c: sentences in capitals and in title case ---- */
 struct recasing {
     bool capitals, titles;         /* which of them are written in normal case */
-    bool small_words;              /* short words in small letters may be part of a title */
+    bool small_words;              /* short words in lower case may be part of a title */
     bool keeps_i;                  /* the word I remains a capital, as in English */
-    bool dotless;                  /* the small letter of I has no dot, as in Turkish */
+    bool dotless;                  /* the lower-case form of I has no dot, as in Turkish */
     const rapt_glossary *glossary; /* its terms are written as in the glossary; may be NULL */
 };
 struct recasing rapt__recasing(const rapt_document_options *options);

@@ -35,7 +35,7 @@ struct languages rapt__languages(const char *code)
 
 /* ---- lists of words ---- */
 
-/* Returns true if the word has no small letter. */
+/* Returns true if the word has no lower-case letters. */
 static bool is_in_capitals(rapt_text word)
 {
     for (size_t at = 0; at < word.size;)

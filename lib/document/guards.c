@@ -143,9 +143,9 @@ static bool spells(const rapt_document_engine *engine, rapt_text text)
     return !engine->spells || engine->spells(engine->user, text) != 0;
 }
 
-/* Returns what the model sees of a guard, which may be in bytes [GUARD_TEXT]: its beginning, or,
-   if the model cannot write that, the same with blanks or a name such as X1 that the text does not
-   have. *number is that of the last such name. */
+/* Returns what the model sees of a guard: its beginning or, if the model cannot write that, the
+   same with blanks, or a name such as X1 that does not occur in the text. The result may be in
+   bytes [GUARD_TEXT]. *number is the number of the last such name. */
 static rapt_text shown(const rapt_document_engine *engine, rapt_text text, rapt_span guard,
                        int *number, char *bytes)
 {

@@ -77,8 +77,8 @@ static void take_recased(struct document *d, struct window_part *p, const struct
     rapt__buffer_add(&d->held, (rapt_text){r->capitals, r->text.size});
 }
 
-/* Lets the model read a sentence in capitals or in title case in normal case, unless that makes it
-   too long. */
+/* Converts a sentence in capitals or in title case to normal case for the model, unless that makes
+   it too long. */
 static rapt_status recase(struct document *d, struct window_part *p)
 {
     const rapt_text text = {p->is_held ? d->held.bytes + p->held : p->text.bytes, p->text.size};

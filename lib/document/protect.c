@@ -93,7 +93,7 @@ static size_t digits_end(rapt_text text, size_t at)
     return at;
 }
 
-/* Returns the size of a sign before a number, which does not follow a word, or 0. */
+/* Returns the size of the sign of a number, or 0. A sign directly after a word does not count. */
 static size_t sign_size(rapt_text text, size_t at)
 {
     static const char *const signs[] = {"-", "+", "\xE2\x88\x92", "\xC2\xB1"};
@@ -176,7 +176,7 @@ static size_t symbols_end(rapt_text text, size_t at)
     return end;
 }
 
-/* ---- what the caller lists ---- */
+/* ---- patterns of the caller ---- */
 
 #define NONE ((size_t)-1)
 

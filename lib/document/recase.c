@@ -1,15 +1,16 @@
-/* recase.c - sentences in capitals and in title case. Models have seen few of them, so the model
-   reads them in normal case, and their case is restored in the translation. */
+/* recase.c - normal case for sentences in capitals and in title case. Models have seen few such
+   sentences, so the model reads them in normal case, and their case is restored in the
+   translation. */
 #include "document/document.h"
 
 #include <string.h>
 
 enum {
-    CAPITALS_WORDS = 2,   /* minimum number of words of a sentence in capitals, */
-    CAPITALS_LETTERS = 4, /* of which one has at least this many letters */
-    CAPITALS_PARTS = 10,  /* at most one of this many letters is a small one */
+    CAPITALS_WORDS = 2,   /* minimum number of words of a sentence in capitals */
+    CAPITALS_LETTERS = 4, /* minimum number of letters of the longest of them */
+    CAPITALS_PARTS = 10,  /* at most one in this many letters is lower case */
     TITLE_WORDS = 4,      /* minimum number of words of a sentence in title case */
-    TITLE_SMALL = 3       /* maximum number of letters of a word that a title may not capitalize */
+    TITLE_SMALL = 3       /* words of at most this many letters need no capital in a title */
 };
 enum { CAPITAL_I = 'I', DOTTED_I = 0x130, DOTLESS_I = 0x131, SHARP_S = 0xDF };
 enum { SIGMA = 0x3A3, FINAL_SIGMA = 0x3C2 };
@@ -118,14 +119,15 @@ static bool next_word(struct word_reader *r, size_t at, struct case_word *word)
 /* ---- the case of a sentence ---- */
 
 struct case_counts {
-    size_t words, longest, letters, capitals; /* of words that have letters with case, and no
-                                                 digits; those without a space between them are
-                                                 one word */
-    size_t capitalized; /* words with a capital first letter and small letters after it */
+    size_t words, longest, letters, capitals; /* counts for words that have letters with case and no
+                                                 digits; words without a space between them count as
+                                                 one */
+    size_t capitalized; /* words with a capital first letter followed by lower-case letters */
     bool title;         /* no word so far contradicts title case */
 };
 
-/* spaced: white space precedes the word, which is not a part of a name such as STDEV.S. */
+/* Counts a word. `spaced` means that white space precedes it, so it is not part of a name such as
+   STDEV.S. */
 static void count_word(struct case_counts *n, const struct case_word *w, bool spaced,
                        bool small_words)
 {
@@ -245,8 +247,9 @@ static bool is_unusable(const struct lowering *l, const struct glossary_match *t
     return !fits;
 }
 
-/* Appends the term of a glossary that begins with a word, as the glossary writes it, or with a
-   capital at the beginning of a sentence. Returns its end, or its beginning if there is none. */
+/* If a term of the glossary begins with this word, appends the term as the glossary writes it, but
+   with a capital at the beginning of a sentence. Returns the end of the term, or the beginning of
+   the word if there is none. */
 static size_t write_term(struct lowering *l, const struct case_word *w, bool continued,
                          struct glossary_match *term, bool *more)
 {

@@ -105,8 +105,7 @@ size_t rapt__splitter_fit(const struct sentence_splitter *s, rapt_text text)
 }
 
 /* Moves a cut that is within a guard to the beginning of the guard, or to its end if the text
-   begins with the guard. A guard that begins with this text may end after it, although none does
-   that begins with its sentence; it is then cut. */
+   begins with the guard. A guard that extends beyond the text is cut. */
 static size_t beside_guard(struct sentence_splitter *s, rapt_text text, size_t cut)
 {
     const size_t begin = (size_t)(text.bytes - s->text.bytes);

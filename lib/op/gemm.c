@@ -1,6 +1,6 @@
-/* gemm.c - c = a b with a team. Computes a product in bf16 if the context asks for that, passes it
-   to OpenBLAS if the context asks for that and the product is large enough, and to the built-in
-   kernels otherwise. The choice depends only on the shape of the weights and the number of rows. */
+/* gemm.c - c = a b with a team. Computes a product in bf16 if the context asks for that, by
+   OpenBLAS if the context asks for that and the product is large enough, and otherwise by the
+   built-in kernels. The choice depends only on the shape of the weights and the number of rows. */
 #include "op/gemm.h"
 
 /* Returns true if the context asks for OpenBLAS for this product of a layer with weights

@@ -10,7 +10,7 @@ enum gemm_form {
     GEMM_ROWS        /* b is a plain matrix with rows b_row apart: dW = dy' x */
 };
 
-/* c[r][n] = start + sum over k of a[r][k] b[k][n]; see struct gemm_block. */
+/* The product c[r][n] = start + sum over k of a[r][k] b[k][n]; see struct gemm_block. */
 struct gemm {
     int rows, columns, depth;
     const float *a; /* a[r][k] is at a[r*a_row + k*a_step] */
@@ -67,8 +67,8 @@ bool rapt__gemm_packs(const struct gemm *g); /* true if b is packed block by blo
    member. */
 int rapt__gemm_even_panels(int members, int row_parts, int panels, int max);
 /* Divides a product of `rows` rows and `panels` panels whose units copy or quantize rows in
-   advance. A unit has at most max_panels panels, but never fewer than 8 if there are so many. In a
-   team, each member gets several units, and the members get equal shares. */
+   advance. A unit has at most max_panels panels, but never fewer than 8 unless there are fewer. In
+   a team, each member gets several units, and the members get equal shares. */
 struct gemm_partition rapt__gemm_units(int members, int rows, int panels, int max_panels);
 struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, const struct gemm *g,
                                            int columns);

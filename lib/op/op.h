@@ -253,7 +253,7 @@ struct difference {
     const float *gain;    /* [width], the same for all heads */
     int heads, width;
     int group;     /* heads that share keys; divides heads */
-    float initial; /* a: of lambda, and 1 - a multiplies the results */
+    float initial; /* a in the formula of lambda; the results are multiplied by 1 - a */
     float epsilon;
 };
 /* Returns lambda = exp(x0 . x1) - exp(x2 . x3) + initial. */

@@ -71,7 +71,8 @@ size_t rapt__lower_character(uint32_t character, uint32_t to[2]);
 size_t rapt__lower(rapt_text text, char *out);
 /* Returns true for a lower-case letter. */
 bool rapt__is_lower(uint32_t character);
-/* Returns the capital of a small letter by its simple mapping, and any other character itself. */
+/* Returns the capital of a lower-case letter by its simple mapping. Returns any other character
+   unchanged. */
 uint32_t rapt__upper_character(uint32_t character);
 
 struct ranked { /* an item to sort: a key and the item's original index */

@@ -151,8 +151,8 @@ rapt_status rapt__quantized_check(const rapt_train_options *o, const rapt_model 
 /* Lays out t->quantized, if options.quantize_aware is set. A batch has at most `rows` rows in
    either half. */
 void rapt__quantized_layout(rapt_trainer *t, int rows, struct arena *arena);
-/* Removes scales of integers from the model's metadata: rapt_model_set_precision would quantize
-   parameters that training has changed with them. */
+/* Removes scales of integers from the model's metadata, since rapt_model_set_precision would use
+   them to quantize parameters that training has changed. */
 rapt_status rapt__quantized_begin(const rapt_trainer *t, rapt_message *why);
 /* Quantizes the parameters. All members of a team call this. */
 void rapt__quantized_fill(const struct exec_context *c, const rapt_trainer *t);

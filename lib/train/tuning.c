@@ -1,5 +1,6 @@
-/* tuning.c - which parameters a trainer changes, and adapters of low rank for matrices (Hu et al.
-   2021, LoRA): W = W0 + s B A with A [rank][in], B [out][rank] and a constant s.
+/* tuning.c - decides which parameters a trainer changes, and trains adapters of low rank for
+   matrices (Hu et al. 2021, LoRA): W = W0 + s B A with A [rank][in], B [out][rank] and a constant
+   s.
 
    The model always holds W, and the backward pass computes the gradient dW as for any other matrix.
    A step derives the gradients of A and B from it, which is exact:
