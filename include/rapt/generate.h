@@ -115,7 +115,7 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     int max_length; /* tokens of a sequence, including its end; 0 means the session's
                        target_length */
     /* Limits a sequence further, to max_ratio * source length + max_extra tokens, rounded down (up
-       with RAPT_SEARCH_RULES_MARIAN). 0 means no such limit. */
+       with RAPT_SEARCH_RULES_MARIAN). 0 means no limit. */
     float max_ratio;
     int max_extra;        /* tokens, 0 or more */
     int beams;            /* width of the beam; 0 or 1 means greedy search, or sampling if

@@ -282,9 +282,9 @@ typedef enum rapt_weights {
    are recomputed from queries and keys in the session, and have the same bits as those from
    rapt_attention_weights. This costs one product of queries and keys per layer and head; with
    location-aware scores, the weights of all rows of the last call are also recomputed. Returns
-   RAPT_BAD_ARGUMENT if self-attention is requested but limits.self_weights is 0, if the model has
-   no such attention, layer or head, or if targets have been reordered since the last rapt_decode
-   and its weights are requested. */
+   RAPT_BAD_ARGUMENT if self-attention is requested but limits.self_weights is 0, if the model does
+   not have the attention, layer or head, or if weights of the last rapt_decode are requested after
+   targets have been reordered. */
 RAPT_API rapt_status rapt_session_weights(rapt_session *session, rapt_weights which, int layer,
                                           int head, float *weights, rapt_message *why);
 

@@ -170,7 +170,7 @@ static rapt_status check_learned(const rapt_attention *a, rapt_message *why)
     for (int i = RAPT_ATTENTION_PARAMETER_COUNT; i < RAPT_ATTENTION_PARAMETER_CAPACITY; i++)
         if (a->parameters.array[i])
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "parameters.array[%d] is not NULL: this version has no such array",
+                              "parameters.array[%d] must be NULL in this version of the library",
                               i);
     for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++)
         if (rapt__learned_missing(a, i))

@@ -30,8 +30,8 @@ static rapt_status check_names(const struct archive *a, rapt_message *why)
     for (size_t n = 0; n < a->zip.count; n++)
         if (!stays_inside(a->zip.members[n].name))
             return rapt__fail(why, RAPT_BAD_FILE,
-                              "%s: the name of member \"%s\" is not a relative path without "
-                              "\"..\", drive and backslash",
+                              "%s: the name of member \"%s\" must be a relative path without "
+                              "\"..\", a drive or a backslash",
                               a->source.label.text, rapt__shown(a->zip.members[n].name).text);
     return RAPT_OK;
 }

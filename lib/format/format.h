@@ -130,13 +130,13 @@ rapt_status rapt__archive_read(const struct archive *archive, const char *name,
 void rapt__tensors_close(struct tensor_file *file); /* NULL is allowed */
 
 int rapt__tensors_count(const struct tensor_file *file);
-/* Entries are sorted by name (strcmp order). Both functions return NULL if there is no such index
-   or name. */
+/* Entries are sorted by name (strcmp order). Both functions return NULL if the index is out of
+   range or the name is unknown. */
 const struct tensor_entry *rapt__tensors_entry(const struct tensor_file *file, int index);
 const struct tensor_entry *rapt__tensors_find(const struct tensor_file *file, const char *name);
 
-/* Metadata strings, sorted by key and owned by the file. Both functions return NULL if there is no
-   such index or key. */
+/* Metadata strings, sorted by key and owned by the file. Both functions return NULL if the index is
+   out of range or the key is missing. */
 int rapt__tensors_metadata_count(const struct tensor_file *file);
 const struct tensor_metadata *rapt__tensors_metadata_at(const struct tensor_file *file, int index);
 const char *rapt__tensors_metadata(const struct tensor_file *file, const char *key);

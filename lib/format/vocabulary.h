@@ -35,8 +35,8 @@ void rapt__vocabulary_close(struct vocabulary *vocabulary); /* NULL is allowed *
 
 int rapt__vocabulary_count(const struct vocabulary *vocabulary);
 const char *rapt__vocabulary_token(const struct vocabulary *vocabulary,
-                                   int id); /* returns NULL if there is no such id */
+                                   int id); /* returns NULL if id is out of range */
 int rapt__vocabulary_find(const struct vocabulary *vocabulary,
-                          const char *token); /* returns -1 if there is no such token */
+                          const char *token); /* returns -1 if the token is unknown */
 
 #endif

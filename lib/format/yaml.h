@@ -25,11 +25,12 @@ rapt_status rapt__yaml_open(struct yaml **yaml, const void *bytes, size_t size, 
                             const rapt_allocator *allocator, rapt_message *why);
 void rapt__yaml_close(struct yaml *yaml); /* NULL is allowed */
 
-/* Items are sorted by key (strcmp order), then by index. Returns NULL if there is no such index. */
+/* Items are sorted by key (strcmp order), then by index. Returns NULL if the index is out of
+   range. */
 int rapt__yaml_count(const struct yaml *yaml);
 const struct yaml_item *rapt__yaml_at(const struct yaml *yaml, int index);
 /* Returns the item of a key: its scalar, or the head of its list, which the elements follow.
-   Returns NULL if there is no such key. */
+   Returns NULL if the key is missing. */
 const struct yaml_item *rapt__yaml_find(const struct yaml *yaml, const char *key);
 
 /* ---- scalar.c: scalars, for parsers that read line by line ---- */

@@ -70,8 +70,8 @@ static void work_on_rows(struct team *team, void *argument)
     }
 }
 
-/* Adds `share` times the weights of n rows of a sequence in one layer and head of the encoder, the
-   first of which is row t, to `to`. */
+/* Adds `share` times the weights of n rows of a sequence, starting with row t, in one layer and
+   head of the encoder to `to`. */
 static void add_rows(struct team *team, const rapt_session *s, const struct stack *stack, int layer,
                      int head, int sequence, int t, int n, float share, float *to)
 {

@@ -2,8 +2,8 @@
    names in hf_names.c: model.safetensors, config.json, generation_config.json, vocab.json and the
    SentencePiece models.
 
-   MarianMT needs a pad token that never occurs in a translation. If the vocabulary has no such
-   token, it is added, with a row of zeros, and also serves as the first input of a decoder that
+   MarianMT needs a pad token that never occurs in a translation. If the vocabulary lacks such a
+   token, one is added, with a row of zeros. It also serves as the first input of a decoder that
    starts from zeros. Source: as in hf.c, and convert_marian_to_pytorch.py. */
 #include "import/export.h"
 #include "import/hf.h"

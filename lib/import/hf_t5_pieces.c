@@ -1,5 +1,5 @@
 /* hf_t5_pieces.c - the pieces of T5's vocabularies, to which extra ids are added. ByT5 has no file
-   of pieces. A SentencePiece model is made for it whose only pieces are <pad>, </s>, <unk> and the
+   of pieces, so a SentencePiece model is made for it, with the pieces <pad>, </s>, <unk> and the
    256 bytes. Source: transformers 4.57, tokenization_t5.py, tokenization_byt5.py. */
 #include "import/hf.h"
 

@@ -80,8 +80,8 @@ int rapt__packed_pieces(const struct parameter *p, struct packed_piece pieces[PA
 
 /* ---- values ---- */
 
-/* Returns true if no value is infinite or NaN, that is, if no exponent has all of its bits set.
-   There is no early exit, so that compilers can vectorize the loop. */
+/* Returns true if no value is infinite or NaN, that is, if no exponent has all of its bits set. The
+   loop has no early exit, so that compilers can vectorize it. */
 static bool part_finite(const float *x, size_t count)
 {
     const uint32_t exponent = 0x7F800000;

@@ -67,8 +67,8 @@ static int max_tile(const struct exec_context *exec, const struct gemm *g, enum 
 }
 
 /* Returns the maximum number of panels of a unit. Together with the unit's rows of a, the panels
-   fit into the L2 cache, where units of other rows then find them. There is no such limit if each
-   unit copies a. */
+   fit into the L2 cache, where units of other rows then find them. There is no limit if each unit
+   copies a. */
 static int max_panels(const struct gemm *g, enum gemm_left left)
 {
     int depth = rapt__max(1, rapt__min(g->depth, GEMM_DEPTH));

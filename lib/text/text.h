@@ -54,7 +54,7 @@ extern const char *const rapt__mbart_languages[MBART_LANGUAGES];
    mBART-50 if `mbart` is true. */
 size_t rapt__language_token(rapt_text text, bool mbart);
 /* Returns the token of the language whose token, code or English name is `word`. The case of
-   letters is ignored. Returns -1 if the tokenizer has no such language. */
+   letters is ignored. Returns -1 if the tokenizer does not have the language. */
 int32_t rapt__language_find(const rapt_tokenizer *t, const char *word);
 /* Returns whether the tokenizer has language tokens. */
 bool rapt__language_any(const rapt_tokenizer *t);

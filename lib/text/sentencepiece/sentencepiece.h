@@ -55,7 +55,7 @@ static inline bool rapt__trie_empty(const struct trie *trie)
 /* Returns the unit reached by all these bytes, or NULL if no key begins with them. */
 const struct trie_unit *rapt__trie_walk(const struct trie *trie, const struct trie_unit *from,
                                         const char *bytes, size_t size);
-/* Returns the value of a key, or -1 if there is no such key. */
+/* Returns the value of a key, or -1 if the key is not in the trie. */
 int32_t rapt__trie_find(const struct trie *trie, const char *bytes, size_t size);
 /* Returns the size of the longest key that the text begins with, or 0. */
 size_t rapt__trie_longest(const struct trie *trie, const char *text, size_t size);
@@ -171,8 +171,8 @@ rapt_status rapt__spm_read(struct spm *spm, rapt_message *why);
 rapt_status rapt__spm_index(struct spm *spm, rapt_message *why);
 /* Returns the text of a piece. */
 rapt_text rapt__spm_surface(const struct spm *spm, int32_t id);
-/* Returns the id for a piece of normalized text. This is the unknown id if there is no such piece
-   or if it is a control piece. */
+/* Returns the id for a piece of normalized text. This is the unknown id if no piece has these
+   bytes, or if the piece is a control piece. */
 int32_t rapt__spm_id(const struct spm *spm, const char *bytes, size_t size);
 
 /* ---- processor.c ---- */
