@@ -125,14 +125,13 @@ void show_additive(struct page *page, const struct study *study)
 {
     const struct additive a = additive_make();
     page_step(page, "An additive score is a small network");
-    page_paragraph(
-        page, SHORT,
-        "Bahdanau, Cho and Bengio compare by a network with one hidden layer, which is trained "
-        "with everything else: the alignment model. It reads the state d of the decoder and an "
-        "encoding h, written below each other as one vector. The matrix W_a of such a pair has a "
-        "left half W for d and a right half U for h, so that the product is a sum of two. U h is "
-        "the same in every step and is computed once per sentence. Some write a bias b as well, "
-        "rapt among them.");
+    page_paragraph(page, SHORT,
+                   "Bahdanau, Cho and Bengio compare with a network with one hidden layer, the "
+                   "alignment model, which is trained with everything else. It reads the state d "
+                   "of the decoder and an encoding h, stacked as one vector. The matrix W_a that "
+                   "multiplies this vector has a left half W for d and a right half U for h, so "
+                   "the product is a sum of two. U h is the same in every step and is computed "
+                   "once per sentence. Some authors also add a bias b, and so does rapt.");
     page_formula(page, SHORT, "score(d, h) = v^⊤ tanh(W_a col{d}{h}) = v^⊤ tanh(W d + U h)");
     page_drawing(
         page, SHORT, "An additive score, with numbers",

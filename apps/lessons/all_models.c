@@ -56,8 +56,8 @@ static void tell_picked(struct page *page, struct study *study)
     page_paragraph(
         page, MORE,
         "Prototype 3 is worse at %d words than at %d (BLEU %.0f and %.0f). It reads one English "
-        "word for each German one, so what is hard for it is a word that depends on several. Up to "
-        "6 words a sentence is always one clause, and at 6 one with articles, adjectives or a "
+        "word for each German one, so words that depend on several are hard for it. A sentence of "
+        "up to 6 words is always a single clause, and one of 6 words has articles, adjectives or a "
         "negation. From 7 words on it may consist of two short clauses instead.",
         length, MAX_WORDS, worst, longest);
 }

@@ -1,6 +1,5 @@
 /* architecture_draw.c - draws a model: words at the bottom, encodings above them, weights between
-   encodings and context, the decoder's step on the right. The thickness of a line shows the weight.
-   */
+   encodings and context, the decoder's step on the right. A line is as thick as its weight. */
 #include "architecture.h"
 #include "kit/program.h"
 #include <math.h>

@@ -105,7 +105,7 @@ static void show_ablation(struct page *page, const struct lesson_options *option
     page_step(page, "Which parts a small language needs");
     page_paragraph(page, SHORT,
                    "Five small Transformers, one layer in each half, learn the English and Chinese "
-                   "of lesson 7. Each is trained with %d steps.",
+                   "of lesson 7. Each is trained for %d steps.",
                    options->quick ? 200 : 300);
     page_table(page, SHORT, "Unseen sentences translated exactly",
                "model\tparameters\tloss\texact, %");
@@ -127,15 +127,14 @@ static void show_ablation(struct page *page, const struct lesson_options *option
     page_paragraph(
         page, SHORT,
         "Norms, residual sums and masks stay in all of them. This language is so small that a "
-        "model learns it with one head, or without a "
-        "feed-forward layer. It does not learn it without positions, since attention "
-        "does not know the order of words: \"A chase B\" and \"B chase A\" look the same to "
-        "the model. Guessing should be right half of the time. But of these two at most "
-        "one is kept out of training, so that the model always writes the order that it "
-        "has seen, and for the sentences kept out that is the wrong one. Pre-norm models "
-        "have %zu parameters more than the post-norm one, since a last norm ends each of "
-        "their halves. For the translation of real text, table 3 of "
-        "the paper shows what each part contributes.",
+        "model learns it with one head, or without a feed-forward layer. It does not learn it "
+        "without positions, since attention does not know the order of words: \"A chase B\" and "
+        "\"B chase A\" look the same to the model. Guessing should be right half of the time. But "
+        "of these two at most one is kept out of training, so that the model always writes the "
+        "order that it has seen, and for the sentences kept out that is the wrong one. Pre-norm "
+        "models have %zu more parameters than the post-norm one, since each of their halves ends "
+        "with one more norm. For the translation of real text, table 3 of the paper shows what "
+        "each part contributes.",
         parameters[PRE] - parameters[POST]);
     page_claim_learned(page, "post-norm: unseen sentences translated exactly, %", trained[POST],
                        untrained[POST], AT_LEAST, 80);
@@ -153,15 +152,13 @@ static void show_figure(struct page *page, const struct lesson_options *options)
     page_paragraph(
         page, SHORT,
         "This is figure 1 of \"Attention Is All You Need\" (Vaswani et al. 2017), with the numbers "
-        "of a real step. A model of %d layers with %d heads, trained for some seconds on the "
-        "German "
-        "of the lessons before, writes the "
-        "second word of its translation of \"cats do not like dogs\". Read it from the bottom up. "
-        "The vector x of a word enters each sublayer and also passes it on the right. On the left, "
-        "the source attends to itself. On the right, the words written so far attend "
-        "to themselves, and then ask the source. Each attention of the picture ends like that of "
-        "lesson 10: the results of its %d heads are concatenated and multiplied by W_o before they "
-        "are added to x.",
+        "of a real step. A model of %d layers with %d heads, trained for a few seconds on the "
+        "German of earlier lessons, writes the second word of its translation of \"cats do not "
+        "like dogs\". Read it from the bottom up. The vector x of a word enters each sublayer and "
+        "also passes it on the right. On the left, the source attends to itself. On the right, the "
+        "words written so far attend to themselves, and then ask the source. Each attention of the "
+        "picture ends like that of lesson 10: the results of its %d heads are concatenated and "
+        "multiplied by W_o before they are added to x.",
         BLOCK_LAYERS, BLOCK_HEADS, BLOCK_HEADS);
     show_transformer(page, options);
 }
@@ -177,14 +174,13 @@ static void show_norm(struct page *page)
     norm_create(&norm, &params, NUMBERS);
     norm_forward(&norm, 1, x, y);
     params_free(&params);
-    page_paragraph(
-        page, SHORT,
-        "A norm brings the numbers of each vector to mean 0 and variance 1, and then gives each "
-        "place a learned gain γ and shift β. With γ = 1 and β = 0 it makes (%.0f, %.0f, %.0f, "
-        "%.0f) into (%.2f, %.2f, %.2f, %.2f). Without it, vectors grow with every sum, and "
-        "scores with them.",
-        (double)x[0], (double)x[1], (double)x[2], (double)x[3], (double)y[0], (double)y[1],
-        (double)y[2], (double)y[3]);
+    page_paragraph(page, SHORT,
+                   "A norm brings the numbers of each vector to mean 0 and variance 1, and then "
+                   "gives each place a learned gain γ and shift β. With γ = 1 and β = 0 it turns "
+                   "(%.0f, %.0f, %.0f, %.0f) into (%.2f, %.2f, %.2f, %.2f). Without it, vectors "
+                   "grow with every sum, and scores with them.",
+                   (double)x[0], (double)x[1], (double)x[2], (double)x[3], (double)y[0],
+                   (double)y[1], (double)y[2], (double)y[3]);
     page_formula(page, SHORT, "norm(x) = γ frac{x − μ}{sqrt{σ^2 + ε}} + β");
 }
 
@@ -222,8 +218,8 @@ static void show_sublayers(struct page *page)
         page, SHORT,
         "Attention only mixes vectors: its result is a weighted sum of values, which are linear in "
         "x. The feed-forward layer computes something new from the mixture. It is applied to each "
-        "word by itself, always with the same two matrices: the first makes %d numbers into %d, of "
-        "which negative ones become 0, and the second makes them into %d again.",
+        "word by itself, always with the same two matrices: the first turns %d numbers into %d, of "
+        "which negative ones become 0, and the second turns these into %d again.",
         BLOCK_WIDTH, BLOCK_FFN, BLOCK_WIDTH);
     page_formula(page, SHORT, "FFN(x) = W_2 max(0, W_1 x + b_1) + b_2");
     page_paragraph(

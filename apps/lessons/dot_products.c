@@ -79,14 +79,13 @@ static void extreme(struct page *page, struct problem *p, struct random *random)
     float states[STATES * HIDDEN];
     double sizes[SIZES], weights[SIZES], distances[SIZES];
     page_step(page, "The extreme case");
-    page_paragraph(
-        page, SHORT,
-        "If the decoder's state d equals one of the encoder's states h, the context c consists "
-        "almost only of that state, provided that states are large: its weight a is almost "
-        "1. Here are five random states of %d elements, and the query is the fourth. The picture "
-        "has scaled dot products, which are the subject of the next step. The chart and the first "
-        "claims have dot products as they are.",
-        HIDDEN);
+    page_paragraph(page, SHORT,
+                   "If the decoder's state d equals one of the encoder's states h, the context c "
+                   "consists almost only of that state, provided that states are large: its weight "
+                   "a is almost 1. Here are five random states of %d elements, and the query is "
+                   "the fourth. The picture uses scaled dot products, which are the subject of the "
+                   "next step. The chart and the first claims use dot products without a scale.",
+                   HIDDEN);
     page_formula(page, SHORT, "d = h_4 ⇒ a_4 → 1 ,  c → h_4");
     draw_vector(states, STATES * HIDDEN, random);
     for (int i = 0; i < SIZES; i++) {

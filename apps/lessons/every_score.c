@@ -101,15 +101,13 @@ static void compare_scores(struct page *page, struct study *study)
         "Dot products have no parameters. With states of n elements a general score has n² (here "
         "%d), and an additive one with h hidden units has 2nh + 2h (here %d, with h = %d). The "
         "parameterized one has W_q and W_k of %d × %d each, and a W_v of the same size that is not "
-        "counted, since it belongs to the mixture. Which "
-        "number is larger is a choice of h and says nothing about the scores. A cosine is at "
-        "most 1, so its factor β is learned: without it "
-        "softmax could never be sharp. The location score does not read the keys. Since each state "
-        "knows all words before it, the state after a word serves as well as the word's own. A "
-        "score that never reads the state of the word itself can have an AER of 1 and translate "
-        "right all the same. The AER therefore depends on the seed (try --seed 2) more than on the "
-        "score: a weight says "
-        "which state is read, not which word is meant.",
+        "counted, since it belongs to the mixture. Which number is larger is a choice of h and "
+        "says nothing about the scores. A cosine is at most 1, so its factor β is learned: without "
+        "it softmax could never be sharp. The location score does not read the keys. Since each "
+        "state knows all words before it, the state after a word serves as well as the word's own. "
+        "A score that never reads the state of the word itself can have an AER of 1 and still "
+        "translate correctly. The AER therefore depends on the seed (try --seed 2) more than on "
+        "the score: a weight says which state is read, not which word is meant.",
         n * n, 2 * n * h + 2 * h, h, h, n);
     for (int i = 0; i < SCORED_MODELS; i++) {
         char *statement = xasprintf("%s: sentences translated exactly, %%", study->models[i].name);

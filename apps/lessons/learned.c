@@ -221,9 +221,8 @@ static void show_weights(struct page *page, struct learner *small)
                    least_own(small, NULL), (double)chase_weights[1][1]);
     page_paragraph(
         page, SHORT,
-        "This is the step that writes the second word, after training. The gradient of "
-        "its loss (its color is in the legend) takes the way of the numbers backwards: into the "
-        "state of "
+        "This is the step that writes the second word, after training. The gradient of its loss "
+        "(its color is in the legend) follows the path of the numbers backwards: into the state of "
         "the decoder, the weights and the encodings. What it passes through is learned.");
     draw_step(page, small, &pair.ids, weights);
     chase_make(&denied, &pair);

@@ -115,13 +115,12 @@ static void show_local(struct page *page, const struct by_hand *s, uint64_t seed
     page_claim(page, "local-m, all scores: largest weight beyond the radius", outside, EQUALS, 0);
     page_claim(page, "sparse, all scores: the same, but for weights of or on the first word", apart,
                EQUALS, 0);
-    page_paragraph(
-        page, MORE,
-        "The Gaussian takes weight away that no other key receives. The weights of a "
-        "query therefore sum to less than 1 with local-p, and its output moves towards 0. "
-        "In the map above they sum to between %.2f and %.2f. With all %d scores, on the "
-        "same sentence, it is between %.2f and %.2f.",
-        shown[0], shown[1], RAPT_SCORE_COUNT, smallest, largest);
+    page_paragraph(page, MORE,
+                   "The Gaussian takes away weight that no other key receives. The weights of a "
+                   "query therefore sum to less than 1 with local-p, and its output moves towards "
+                   "0. In the map above they sum to between %.2f and %.2f. With all %d scores, on "
+                   "the same sentence, the sums are between %.2f and %.2f.",
+                   shown[0], shown[1], RAPT_SCORE_COUNT, smallest, largest);
     page_claim(page, "local-p, all scores: largest sum of a query's weights", largest, AT_MOST,
                1 + 1e-6);
 }

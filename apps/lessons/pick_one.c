@@ -256,14 +256,13 @@ static void show_items(struct page *page, struct study *study)
     page_formula(page, SHORT, "k_s = x_s + p_s");
     page_formula(page, SHORT, "i = argmax_s(W d_t ⋅ k_s)");
     page_formula(page, SHORT, "y_t = softmax(W^o col{d_t}{x_i})");
-    page_paragraph(
-        page, MORE,
-        "Argmax gives the query no gradient, so the model never learns what to pick. A sample is "
-        "rewarded if it makes the next word more likely than the mixture of all items would "
-        "(REINFORCE with a baseline). Straight-through picks the maximum but learns as if it were "
-        "softmax. Gumbel-softmax adds random noise to the scores before the softmax, but only in "
-        "training. In translation it is a plain softmax, so that its row of the table below is "
-        "soft attention at that moment.");
+    page_paragraph(page, MORE,
+                   "Argmax gives the query no gradient, so the model never learns what to pick. A "
+                   "sample is rewarded if it makes the next word more likely than the mixture of "
+                   "all items would (REINFORCE with a baseline). Straight-through picks the "
+                   "maximum but learns as if it were softmax. Gumbel-softmax adds random noise to "
+                   "the scores before the softmax, but only in training. In translation it is a "
+                   "plain softmax, so its row in the table below shows soft attention.");
     page_paragraph(page, MORE,
                    "If a condition is known beforehand that selects the items (the last three, "
                    "say, or those of one speaker), nothing has to be learned. Such a condition is "

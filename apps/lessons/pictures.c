@@ -163,12 +163,10 @@ static void show_baseline(struct page *page, uint64_t seed)
     page_paragraph(
         page, SHORT,
         "Does such an estimate find the gradient? A network without any picture chooses between "
-        "two "
-        "places by softmax, with the probabilities %.3f and %.3f. The rewards of the places are "
-        "%.1f "
-        "and %.1f, so that the gradient of the expected reward in the query can be computed. For "
-        "its first element it is as below, where the first elements of the two keys are %.1f and "
-        "%.1f, and √2 is the scale of dot products of vectors of 2 elements.",
+        "two places by softmax, with the probabilities %.3f and %.3f. The rewards of the places "
+        "are %.1f and %.1f, so the gradient of the expected reward with respect to the query can "
+        "be computed. For its first element it is as below, where the first elements of the two "
+        "keys are %.1f and %.1f, and √2 is the scale of dot products of vectors of 2 elements.",
         bandit.probability[0], bandit.probability[1], bandit.reward[0], bandit.reward[1],
         first_of_key[0], first_of_key[1]);
     page_formula(page, SHORT,

@@ -16,8 +16,7 @@ extern const size_t quoted_code_count;
 
 /* Writes the numbers of a map into its figure if its rows are distributions over a few words. */
 void play_map(FILE *file, const struct block *map);
-/* Writes the script at the end of a page that has such a map, and the library if one has a model.
- */
+/* Writes the script at the end of a page with such a map, and the library if a map has a model. */
 void play_end(FILE *file, const struct page *page);
 
 /* Returns bytes in base64; the caller frees. */

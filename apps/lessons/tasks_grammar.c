@@ -79,8 +79,7 @@ void grams_free(struct grams *grams)
     for (int n = 0; n < ORDERS; n++) free(grams->counts[n]);
 }
 
-/* Returns the index of the n-gram that ends with word `at`; before the first word there is BEGIN.
- */
+/* Returns the index of the n-gram that ends with word `at`. BEGIN precedes the first word. */
 static size_t gram(const struct sentence *s, int at, int order)
 {
     size_t index = 0;

@@ -7,8 +7,7 @@
 #include "kit/random.h"
 #include <stdbool.h>
 
-/* Words by class. In a class with number, the words of one number come before those of the other.
- */
+/* Words by class. In classes with number, the words of one number precede those of the other. */
 enum {
     DETERMINER, /* the; a this every; these many two */
     NOUN = DETERMINER + 7,

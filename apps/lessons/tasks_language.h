@@ -1,5 +1,4 @@
-/* tasks_language.h - a decoder and an encoder for one small language, and the measurements of both.
- */
+/* tasks_language.h - a decoder and an encoder for one small language, and measurements of both. */
 #ifndef LESSONS_TASKS_LANGUAGE_H
 #define LESSONS_TASKS_LANGUAGE_H
 

@@ -99,9 +99,9 @@ static void show_history(struct page *page)
     page_step(page, "How it came about");
     page_paragraph(
         page, SHORT,
-        "Before 2014 a recurrent network was the usual network to read or write a sequence. In "
-        "that year two of them became a translator, in which the first passes one vector on to the "
-        "second. Attention was added in the same year, as a way around the vector. Three years "
+        "Before 2014 a recurrent network was the usual choice for reading or writing a sequence. "
+        "In that year two of them became a translator, in which the first passes one vector on to "
+        "the second. Attention was added in the same year, as a way around the vector. Three years "
         "later it replaced the recurrent networks. The years are those of the first publication, "
         "also of a preprint, and each row names the lesson that treats it.");
     page_table(page, SHORT, "Attention, year by year", "year\twhat\twho\tlesson");

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Measures the mean influence of a word on a step at each distance: the number of recurrent steps
-   from the word to the end of its sentence and from the beginning of the translation to the step.
-   */
+/* Measures the mean influence of a word on a step at each distance, which is the number of
+   recurrent steps from the word to the end of its sentence plus those from the beginning of the
+   translation to the step. */
 void measure_distances(struct study *study, int model, double mean[DISTANCES])
 {
     struct random random = random_from(study->training.seed, 7);

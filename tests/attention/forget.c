@@ -1,7 +1,6 @@
 /* forget.c - forget gates of long sequences: weights and gradients are as precise as if the sums of
    log f between a key and a query had been computed by themselves, however large the sums over all
-   keys are. tests/attention/product.c compares short sequences of every kind with the definition.
- */
+   keys are. tests/attention/product.c compares short sequences of all kinds with the definition. */
 #include "roundings.h"
 #include "trial.h"
 

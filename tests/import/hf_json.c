@@ -255,7 +255,7 @@ static void test_pairs_refused(void **state)
     refuse_json("bart", &pairs, all, COUNT(all));
 }
 
-/* A file that ends early, at any byte, or has a wrong byte is refused or opened; it never crashes.
+/* A file that ends early, at any byte, or has a wrong byte is refused or opened, without a crash.
  */
 static void test_damaged(void **state)
 {

@@ -1,7 +1,6 @@
 /* quantized.c - quantize-aware training: losses are those of the model in 8 bits, the bits are the
    same for any threads, instruction sets and shards and after a checkpoint, and training in this
-   way lowers the loss in 8 bits. tests/model/gradient.c compares gradients with their definition.
- */
+   way lowers the loss in 8 bits. tests/model/gradient.c compares gradients with the definition. */
 #include "train/small_shards.h"
 
 #include "counting.h"
