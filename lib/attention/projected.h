@@ -15,7 +15,7 @@
 struct projected {
     const rapt_attention *a; /* gives rows, masks, locality, normalizer, dropout, v and out */
     const float *q, *k;      /* q' and k', with the heads of a. k' may be NULL if a has no keys */
-    rapt_stride q_stride, k_stride; /* as in `a`, batch strides are ignored if starts are given */
+    rapt_stride q_stride, k_stride; /* as in `a`: batch strides are ignored if starts are given */
     int width;                      /* floats per row of q' and k' */
     float scale;                    /* factor of the dot product */
     bool additive;                  /* true for a tanh layer, false for a dot product */
