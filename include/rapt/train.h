@@ -391,9 +391,9 @@ RAPT_API void rapt_trainer_set_quantized(rapt_trainer *trainer, int on);
    if the file cannot be written. */
 RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *path,
                                        const rapt_metadata *metadata, int count, rapt_message *why);
-/* Resumes from a checkpoint, which must have the same configuration as the trainer's model and have
-   been made with the same lora_rank, lora_alpha and, except for parameters that are frozen now,
-   tuning. The parameters in the checkpoint are copied to the model.
+/* Resumes from a checkpoint. Its configuration must be that of the trainer's model, and it must
+   have been made with the same lora_rank, lora_alpha and tuning; the tuning may differ only for
+   parameters that are frozen now. The parameters in the checkpoint are copied to the model.
 
    Returns RAPT_BAD_FILE if a counter, parameter or moment is missing or out of range; *why names
    it. With RAPT_PRODUCTS_AUTO, also returns RAPT_BAD_ARGUMENT or RAPT_NO_MEMORY if the run used

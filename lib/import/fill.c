@@ -98,8 +98,8 @@ static rapt_status differs(struct import *i, const struct tensor_entry *e)
     return rapt__import_bad(i, "tensor %s differs from the one that it is tied to", e->name);
 }
 
-/* Checks that another tensor for the same part has the values with which the part was filled,
-   rounded to 16 bits if the part is stored in 16 bits. */
+/* Checks that another tensor for the same part has the values that the part was filled with, both
+   rounded to 16 bits if the part is stored so. */
 static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
                                const struct target *t, size_t first, size_t all, const float *data)
 {

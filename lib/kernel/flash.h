@@ -81,8 +81,8 @@ struct attend_row {
 /* Number of floats in a panel of attend_row.forget. */
 enum { FORGET_PANEL = 2 * LANES };
 
-/* Returns the first key in [key, end) that one of the rows sees, unless `allowed` or a bias hides
-   it, or INT32_MAX if there is none. */
+/* Returns the first key in [key, end) that one of the rows may see, whatever `allowed` and biases
+   hide, or INT32_MAX if the rows see none. */
 static inline int rapt__next_visible(const struct attend_row *row, int rows, int key, int end)
 {
     int next = end, searched = 0, start = -1; /* far keys in [start, searched) are known */

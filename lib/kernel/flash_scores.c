@@ -224,8 +224,7 @@ static vm lanes_of(unsigned bits)
     return vf_less(vf_zero(), vf_load(open));
 }
 
-/* Returns the mask of the lanes that are in [low, high) and whose bits are set, which usually are
-   adjacent. */
+/* Returns the mask of the lanes in [low, high) whose bits are set; usually these are adjacent. */
 static vm visible_lanes(int low, int high, unsigned bits)
 {
     vf lanes = vf_load(lane_numbers);

@@ -48,8 +48,8 @@ static void spell_types(struct learner *l)
     }
 }
 
-/* Counts the pairs of a word and records the word in those pairs that contain token `with`, or in
-   all pairs if `with` is -1. */
+/* Counts the pairs of a word, and records the word with each pair that contains token `with`, or
+   with all pairs if `with` is -1. */
 static bool count_pairs(struct learner *l, size_t w, int32_t with)
 {
     const int32_t *tokens = l->tokens + l->begin[w];

@@ -1,9 +1,9 @@
 /* translate.h - interface of the layer translate. translator.c creates translators, and settings.c
-   takes their defaults from the model's metadata. window.c translates a window of sentences at a
-   time, which tokenize.c tokenizes; faults.c finds translations to search for again. words.c finds
-   their words, and translate.c passes the translations to callbacks. score_texts.c scores given
-   translations. terms.c finds the terms of a glossary, and copies.c parts of a text that its
-   translation lacks. call_memory.c manages the memory of these calls. */
+   takes their defaults from the model's metadata. translate.c translates sentences window by window
+   and passes the translations to callbacks: tokenize.c tokenizes the sentences, window.c searches,
+   faults.c finds translations to search for again, and words.c finds their words. score_texts.c
+   scores given translations. terms.c finds the terms of a glossary, and copies.c finds parts of a
+   text that its translation lacks. call_memory.c manages the memory of these calls. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
 

@@ -14,8 +14,8 @@
 
 enum { AT_ONCE = 1 << 30 }; /* maximum bytes written in one call */
 
-/* If the file exists, checks that it is a regular file, and replaces `wide` by its path without
-   links. */
+/* If the file exists, checks that it is a regular file and resolves the links in its path,
+   `wide`. */
 static rapt_status examine(const struct disk_target *target, wchar_t wide[DISK_NAME],
                            rapt_message *why)
 {
