@@ -106,7 +106,7 @@ static inline int rapt__next_visible(const struct attend_row *row, int rows, int
 /* The softmax statistics of a query: m, the maximum of its scores q.k (after cap and bias, if any),
    and l, the sum of e^(x - m) over its keys, with x and m scaled. A sink counts as one of the keys,
    with the score that scaling turns into its logit. The weights are e^(x - m) / l. A fully masked
-   query has an l of 0, even if there is a sink. Unlike lse, m and l remain precise even if m is so
+   query has l = 0, even if there is a sink. Unlike lse, m and l remain precise even if m is so
    large that log l is lost when m + log l is rounded (Milakov and Gimelshein 2018). If l is NaN, m
    may be anything. With ATTEND_SIGMOID, m is 0 and l is 1. */
 enum { STATISTICS = 2 };
@@ -131,7 +131,7 @@ struct attend_plain {
     const float *k, *v; /* rows of key_width and value_width floats; v is NULL if not wanted */
     ptrdiff_t k_row, v_row;
     int keys;
-    bool far;                  /* k is probably in no cache near the core and is too long for
+    bool far;                  /* k is probably not in a cache near the core and is too long for
                                   rows_ahead, so attend prefetches it */
     float *panels, *rows;      /* workspace of a block: ATTEND_BLOCK rows of key_width floats, and
                                   ATTEND_BLOCK rows of padded value_width floats */

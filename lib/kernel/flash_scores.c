@@ -10,9 +10,9 @@
 
 enum { BLOCK_PANELS = ATTEND_BLOCK / LANES };
 
-_Static_assert((int)VF_ROWS <= (int)LANES, "a slot's rows are transposed in one vector each");
+_Static_assert((int)VF_ROWS <= (int)LANES, "a row of a slot fits into a vector");
 _Static_assert(LANES == 16, "struct seen keeps a bit for each key of a panel in 16 bits");
-_Static_assert(ATTEND_BLOCK % (4 * LANES) == 0, "dropout factors come by 64 keys");
+_Static_assert(ATTEND_BLOCK % (4 * LANES) == 0, "dropout factors come in runs of 64 keys");
 
 /* Rows are split into tiles whose heights differ by at most one; tile i begins at tile_begin. */
 static int tiles_of(int rows)
@@ -181,7 +181,7 @@ static const float *moved(const float *x, ptrdiff_t n)
     return x ? x + n : NULL;
 }
 
-/* Returns true if biases are added to the scores of a call, which are scaled before that. */
+/* Returns true if a call adds biases to its scores, after scaling them. */
 static bool biased(const struct attend_row *row)
 {
     return row->bias || row->relative || row->forget;

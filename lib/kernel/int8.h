@@ -9,8 +9,8 @@
    rounding mode of the host. |x[k] r| stays below 127.5, so nothing has to be clamped.
 
    - A row with m < 2^-118, such as a row of zeros, has q = 0 and s = 0. For all other rows, r and s
-     are normal numbers, and a denormal x[k] becomes 0 in any case, so that flushing denormals
-     changes nothing.
+     are normal numbers, and a denormal x[k] becomes 0 in any case, so flushing denormals changes
+     nothing.
    - A row with an infinity or a NaN has q = 0 and s = NaN, so that its products are NaN.
 
    Rows of weights are quantized in the same way. The product of a row q with a row w of weights

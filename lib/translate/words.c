@@ -5,8 +5,8 @@
                               / sum over t of p(t, u)
 
    p(t, u) is the number of bytes of token t inside word u, divided by the number of its bytes
-   inside any word. p' is the same for the source. The log-probability of a word is the same mean of
-   those of its tokens. */
+   inside any word. p'(s, v) is the same for token s and word v of the source. The log-probability
+   of a word is the mean of the log-probabilities of its tokens, weighted in the same way. */
 #include "translate/translate.h"
 
 #include <string.h>
@@ -56,9 +56,9 @@ static void source_spans(const struct window *w, const struct sentence *s, int c
     }
 }
 
-/* Fills in the spans of the target tokens. A token ends where the text decoded from the tokens
-   up to it ends, or where a later token ends if that is earlier. (Each byte of an incomplete
-   character decodes to U+FFFD, so that fewer tokens may decode to more bytes.) */
+/* Fills in the spans of the target tokens. A token ends where the text decoded from all tokens up
+   to it ends, but not after a later token. (Each byte of an incomplete character decodes to U+FFFD,
+   so that fewer tokens may decode to more bytes.) */
 static rapt_status target_spans(const struct window *w, const rapt_translation *t, rapt_span *spans)
 {
     char none[1];
