@@ -9,7 +9,7 @@
    tokens form a bank. Each bank has an equal part of the beam. The bank of complete hypotheses also
    gets the remainder. Places that a bank cannot fill go to the others, beginning with those that
    lack the fewest tokens. Candidates that cannot be completed within the limit are dropped, unless
-   none can. The end is a candidate only of complete hypotheses. */
+   that applies to all of them. The end is a candidate only of complete hypotheses. */
 #include "generate/terms.h"
 
 #include <math.h>
@@ -123,7 +123,7 @@ double rapt__terms_hope(const struct search *s, int source)
 /* ---- allocation ---- */
 
 /* Computes how many tokens each candidate lacks, and removes those that cannot be completed, unless
-   none can. Returns the number of candidates left. */
+   that applies to all of them. Returns the number of candidates left. */
 static int measure(struct search *s, const struct term_list *l, int source, int row, int count)
 {
     struct search_memory *m = s->m;

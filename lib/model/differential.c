@@ -2,7 +2,7 @@
    (`differential`). The halves of a head's queries and keys are those of two attentions, which the
    attention layer computes as heads of their own ("maps"). Each head's values are therefore stored
    twice. If several heads share keys, the first maps of all of them come first, because the
-   attention layer requires that maps that share keys are adjacent. */
+   attention layer requires maps that share keys to be adjacent. */
 #include "model/sublayer.h"
 
 /* Returns the number of heads that share keys. */

@@ -46,8 +46,8 @@ static struct {
     _Atomic(cblas_sgemm_fn *) sgemm;
 } openblas = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-/* Returns true if 640 MB of address space are left. OpenBLAS's constructor takes 300 MB of that,
-   and its buffers take the rest. */
+/* Returns true if 640 MB of address space is left. OpenBLAS's constructor takes 300 MB of that, and
+   its buffers take the rest. */
 static bool openblas_has_space(void)
 {
     const size_t bytes = (size_t)640 << 20;

@@ -79,7 +79,7 @@ void rapt__observe(const struct exec_context *c, const struct linear *layers, in
 /* ---- gemm_openblas.c ---- */
 /* Ensures that OpenBLAS is loaded and safe to call from a team. Returns RAPT_BAD_ARGUMENT if this
    library was built without OpenBLAS, if OpenBLAS is not installed, or if it starts its own
-   threads. Returns RAPT_NO_MEMORY if less than 640 MB of address space are left. A later call tries
+   threads. Returns RAPT_NO_MEMORY if less than 640 MB of address space is left. A later call tries
    again. */
 rapt_status rapt__openblas_load(rapt_message *why);
 

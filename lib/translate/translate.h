@@ -246,8 +246,8 @@ rapt_status rapt__spelled(const rapt_translator *t, const rapt_tokenizer *tokeni
                           bool *spelled);
 /* Returns true if translations of text `number` have to contain its opaque parts. */
 bool rapt__copies_wanted(const struct window *w, int number);
-/* Sets *lost to true if a translation of text `number` has some opaque part less often than the
-   text, although tokens can spell it. Overwrites w->memory.text. */
+/* Sets *lost to true if a translation of text `number` contains an opaque part less often than the
+   text does, although tokens can spell it. Overwrites w->memory.text. */
 rapt_status rapt__copies_find(struct window *w, int number, const int32_t *ids, int count,
                               bool *lost);
 

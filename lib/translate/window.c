@@ -297,9 +297,9 @@ static rapt_status translate_batch(struct window *w, int first, int n, rapt_mess
 }
 
 /* Searches again for sentence order[at], under constraints that exclude the faults of its best
-   translation. Sets *better to true if the new best translation has no fault and no fewer terms and
-   is not truncated, unless the old one was. `copies` is the number of its terms that do not come
-   from a glossary. */
+   translation. Sets *better to true if the new best translation has no fault, has at least as many
+   terms as the old one, and is not truncated unless the old one was. `copies` is the number of its
+   terms that do not come from a glossary. */
 static rapt_status search_again(struct window *w, int at, int *longest, int copies, bool *better,
                                 rapt_message *why)
 {

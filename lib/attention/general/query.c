@@ -75,7 +75,7 @@ struct row rapt__row(const struct projected *c, const struct sequence *b,
     return r;
 }
 
-/* Before that, restricts the visible keys to the window of local-p, unless its center is NaN. */
+/* First restricts the visible keys to the window of local-p, unless its center is NaN. */
 void rapt__row_span(struct row *r)
 {
     struct attend_row *visible = &r->visible;
