@@ -80,11 +80,12 @@ RAPT_API const char *rapt_document_format_name(int format);
    shorter words may be abbreviations. Words with digits do not count. Its translation is written in
    capitals.
 
-   It is in title case if it has at least 4 words, all of them have a capital or follow a hyphen,
-   and most are a capital followed by lower-case letters. If the options name a language that does
-   not capitalize nouns as German does, words of up to 3 letters need no capital. Words with two
-   capitals, such as NASA, are not changed. In the translation, the words that come from capitalized
-   words get a capital letter; the alignment determines these, or else the relative positions. */
+   A sentence is in title case if it has at least 4 words, all of them have a capital or follow a
+   hyphen, and most are a capital followed by lower-case letters. If the options name a language
+   that does not capitalize nouns as German does, words of up to 3 letters need no capital. Words
+   with two capitals, such as NASA, are not changed. In the translation, the words that come from
+   capitalized words get a capital letter; the alignment determines these, or, without one, the
+   relative positions do. */
 typedef enum rapt_document_recase {
     RAPT_DOCUMENT_RECASE_CAPITALS, /* sentences in capitals */
     RAPT_DOCUMENT_RECASE_TITLES, /* these and sentences in title case; not the default, since names

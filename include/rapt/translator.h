@@ -432,9 +432,9 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     /* If nonzero, a sentence whose best translation has a fault is translated again under a
        constraint that excludes the fault: no sequence of 4 tokens occurs twice, the length limit
        for short sources applies, or there is at least one token (see also copy). The new
-       translations replace the old ones if the best of them has no fault and no fewer terms and is
-       not truncated, unless the best old one was. A translation with a prefix is never too long or
-       empty. Cannot be combined with token. */
+       translations replace the old ones if the best of them has no fault, has at least as many
+       terms, and is not truncated unless the best old one was. A translation with a prefix is never
+       too long or empty. Cannot be combined with token. */
     int mend;
     const rapt_glossary *glossary; /* used instead of that of the options; NULL changes nothing */
     /* [opaque_starts[count]] parts of the texts in which no term is looked for, such as addresses,
@@ -449,8 +449,8 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     int copy;
     int log_probabilities; /* if nonzero, fill in `log_probabilities` and the fields that depend on
                               it */
-    /* [count] If not NULL, `alignments` applies only to texts whose byte is not 0; the others do
-       not pay for it */
+    /* [count] If not NULL, `alignments` applies only to texts whose byte is not 0; alignments of
+       the other texts are not computed */
     const unsigned char *aligned;
 } rapt_translate_call;
 

@@ -147,7 +147,7 @@ static rapt_status write_vocabulary(const struct exporting *e, const rapt_tokeni
                                     const struct marian_names *names, int side)
 {
     const char *list = names->lists[side];
-    bool is_pieces = true; /* without a list, it was checked before */
+    bool is_pieces = true; /* if there may be no list, the ids have been checked already */
     rapt_status status = list ? rapt__export_is_pieces(e, t, &is_pieces) : RAPT_OK;
     if (status) return status;
     if (is_pieces) return rapt__export_pieces(e, t, names->pieces[side]);

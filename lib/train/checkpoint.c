@@ -125,7 +125,7 @@ rapt_status rapt_trainer_save(const rapt_trainer *t, const char *path,
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", t ? "path" : "trainer");
     if (rapt__gradient_waits(t) || t->shards.count)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "gradients are waiting for a step: take it before saving");
+                          "gradients are waiting for a step: take that step before saving");
     rapt_status status = savable(t, why);
     if (status) return status;
     write_state(t, state);
