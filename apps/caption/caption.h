@@ -34,8 +34,8 @@ struct scene {
 };
 enum { BEGIN = 0, END = 1 };
 extern const char *const caption_words[WORDS];
-/* Draws a scene. If held_out is true, its pair of objects is one that no training scene has;
-   otherwise it is another one. */
+/* Draws a scene. If held_out is true, its pair of objects is one that is held out of training;
+   otherwise it is one of the others. */
 void scene_draw(struct scene *scene, struct random *random, bool held_out);
 void scene_paint(const struct scene *scene, struct random *noise, float *patches); /* [25][PATCH] */
 int scene_object(const struct scene *scene, int x, int y); /* -1 means background */
@@ -54,18 +54,19 @@ struct captioner;
 struct captioner *captioner_create(rapt_normalizer normalizer, int steps, int batch, uint64_t seed);
 void captioner_free(struct captioner *model);
 size_t captioner_parameters(const struct captioner *model);
-/* Makes one training step; returns the loss per word. patches: [batch][25][PATCH]. */
+/* Makes one training step with patches [batch][25][PATCH], and returns the loss per word. */
 double captioner_learn(struct captioner *model, const struct scene *scenes, const float *patches,
                        int count, float rate);
-/* Writes greedy captions out [count][MAX_WORDS], with END after the last word. weights may be NULL;
-   otherwise [count][MAX_WORDS][PATCHES], the cross-attention weights of each word, the mean of
-   HEADS heads. With hard attention the weights of a head are 1 and 0. */
+/* Writes greedy captions out [count][MAX_WORDS], with END after the last word. weights
+   [count][MAX_WORDS][PATCHES], which may be NULL, receives the cross-attention weights of each
+   word, averaged over HEADS heads. With hard attention the weights of a head are 1 and 0. */
 void captioner_describe(struct captioner *model, const float *patches, int count, int *out,
                         float *weights);
 
 /* ---- measure.c ---- */
 struct caption_setup {
-    rapt_normalizer normalizer; /* of hard attention; softmax: no hard model */
+    rapt_normalizer normalizer; /* that of hard attention; softmax means that there is no hard
+                                   model */
     int steps, batch, tests;
     int threads; /* 0 means one per processor */
     uint64_t seed;
@@ -74,11 +75,11 @@ struct caption_setup {
 struct caption_result { /* of one model */
     rapt_normalizer normalizer;
     size_t parameters;
-    double exact, exact_seen; /* share of exact captions: of held-out pairs, of other pairs */
+    double exact, exact_seen; /* shares of exact captions, for held-out pairs and for other pairs */
     double colors, shapes;    /* mean weight on the object's patches at its color and shape word */
     double chance; /* the same if all weights were equal: the share of patches that the object
                       covers */
-    double read;   /* patches with a weight above 0.01, mean over these words */
+    double read;   /* number of patches with a weight above 0.01, averaged over these words */
 };
 /* One picture, as each model sees it. */
 enum { SOFT, HARD, KINDS };
@@ -117,8 +118,8 @@ void caption_spell(char *text, size_t size, const int *out);
 void caption_print(const struct caption_study *study);
 void caption_print_json(const struct caption_study *study);
 enum { CAPTION_SIZE = SIZE * 3, CAPTION_GAP = 14, CAPTION_HEAD = 34 };
-/* Draws the picture with sides of that many pixels. weights [PATCHES]: the opacity of each patch,
-   relative to the largest weight; NULL means opaque. */
+/* Draws the picture with pixels `pixel` wide. The opacity of a patch is its weight in weights
+   [PATCHES], relative to the largest; NULL means opaque. */
 void caption_draw_scene(struct svg *svg, const struct scene *scene, double x, double y,
                         double pixel, const float *weights);
 /* Draws a copy for each word, CAPTION_SIZE wide and shaded by its weights, with the word above it,

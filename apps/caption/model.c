@@ -1,6 +1,6 @@
 /* model.c - a pre-norm Transformer of the library whose source is vectors: the encoder reads
-   patches, the decoder words. Scenes and patches in; losses, captions and cross-attention weights
-   out. */
+   patches, the decoder words. It takes scenes and patches, and gives losses, captions and
+   cross-attention weights. */
 #include "caption.h"
 
 #include <rapt/rapt.h>

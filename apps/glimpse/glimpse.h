@@ -26,7 +26,7 @@ struct setup {
     int side;        /* a picture has side x side pixels */
     int clutter;     /* number of random strokes */
     int window;      /* a glimpse has window x window pixels at full resolution */
-    int cells, blur; /* and cells x cells averages over blur x blur pixels around them */
+    int cells, blur; /* and cells x cells averages of blur x blur pixels around them */
     int grid, pitch; /* candidate locations: grid x grid, pitch pixels apart */
     int glimpses;    /* glimpses per picture, the first at its center */
     int width;       /* of the network */
@@ -72,11 +72,11 @@ int retina_width(const struct setup *setup);    /* values of a glimpse */
 int location_center(const struct setup *setup); /* the location of the first glimpse */
 /* coordinates [locations][2]: x, y in pixels */
 void location_coordinates(const struct setup *setup, float *coordinates);
-/* previews[locations][PREVIEW_CELLS]: the 3 x 3 blurred cells around each location, which the
-   policy reads before the first glimpse. */
+/* Writes to previews[locations][PREVIEW_CELLS] the 3 x 3 blurred cells around each location, which
+   the policy reads before the first glimpse. */
 void retina_preview(const struct setup *setup, const struct picture *picture,
                     const float *coordinates, float *previews);
-/* x[retina_width]: the glimpse of a picture, centered at a point. */
+/* Writes the glimpse of a picture, centered at a point, to x[retina_width]. */
 void retina_sample(const struct setup *setup, const struct picture *picture, const float *point,
                    float *x);
 
@@ -132,8 +132,8 @@ void network_backward(struct network *network);
 /* ---- policy.c: the next location, by hard attention over all locations ---- */
 enum policy { LEARNED, RANDOM, POLICIES };
 extern const char *const policy_names[POLICIES];
-/* Sets chosen and fixation of glimpse t + 1 from the states of glimpse t. greedy: takes the most
-   probable location; otherwise draws one. */
+/* Sets chosen and fixation of glimpse t + 1 from the states of glimpse t. If `greedy` is true,
+   takes the most probable location; otherwise draws one. */
 void policy_choose(struct network *network, enum policy policy, bool greedy, int t, uint64_t seed);
 /* Adds the REINFORCE gradient of all choices, given reward and baseline. */
 void policy_backward(struct network *network);
@@ -177,9 +177,9 @@ void *whole_train(void *whole);
 struct bandit {
     int draws;
     double probability[2], reward[2], exact[2]; /* per arm; d E[reward] / d query */
-    double mean[2][2],
-        error[2][2]; /* of the draws, without and with a baseline; their standard errors */
-    double worst;    /* largest |mean - exact| in standard errors */
+    double mean[2][2], error[2][2]; /* means of the draws, without and with a baseline, and their
+                                       standard errors */
+    double worst;                   /* largest |mean - exact| in standard errors */
 };
 int bandit_run(struct bandit *bandit, int draws, uint64_t seed);
 

@@ -48,7 +48,7 @@ void sensor_draw(struct svg *svg, const struct setup *s, const struct picture *p
     free(glimpse), free(coordinates), free(previews);
 }
 
-/* Moves mark t to the right until it covers no earlier one. */
+/* Moves mark t to the right until it covers none of the earlier ones. */
 static void avoid_marks(double *marks, int t)
 {
     const double apart = 13;

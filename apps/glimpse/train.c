@@ -55,7 +55,7 @@ static void rollout(struct viewer *l, bool greedy, uint64_t seed)
     }
 }
 
-/* Returns true if the digit is no further from the glimpse than a third of the window. */
+/* Returns true if the distance of the digit from the glimpse is at most a third of the window. */
 static bool hits_digit(const struct viewer *l, int picture, int glimpse)
 {
     const float *at = l->network.fixation + 2 * (glimpse * l->setup->batch + picture);

@@ -1,5 +1,5 @@
-/* whole.c - reading a picture without attention: a network with one hidden layer over all pixels,
-   which learns the digit from the same pictures as a viewer. */
+/* whole.c - a network without attention, with one hidden layer over all pixels, which learns the
+   digit from the same pictures as a viewer. */
 #include "glimpse.h"
 #include <math.h>
 #include <stdlib.h>

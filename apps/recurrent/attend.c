@@ -2,10 +2,10 @@
    backward, weights and scores.
 
    With additive scores and the previous state this is Bahdanau, Cho and Bengio 2015, appendix
-   A.1.2; with the new state, Luong, Pham and Manning 2015, section 3.1. Strides describe the time-
-   major layout, so nothing is copied. If a query depends on its position (local-m, sparse) or on
-   the weights of earlier queries (location-aware), each call contains all queries so far and only
-   the result of the last one is used; its gradient then reaches the others. */
+   A.1.2; with the new state, Luong, Pham and Manning 2015, section 3.1. Strides describe the
+   time-major layout, so nothing is copied. If a query depends on its position (local-m, sparse) or
+   on the weights of earlier queries (location-aware), each call contains all queries so far and
+   only the result of the last one is used; its gradient then reaches the others. */
 #include "model.h"
 #include <math.h>
 #include <stdlib.h>
@@ -94,7 +94,7 @@ void attend_create(struct recurrent *m, struct random *random)
     learned_create(m, &a, random, m->learned, m->dlearned);
 }
 
-/* The first row of queries in the call of step t, and the number of rows. */
+/* The rows of queries in the call of step t: the first of them, and their number. */
 struct asked {
     float *q, *dq, *out;
     rapt_attention_saved saved;

@@ -1,5 +1,5 @@
-/* decoder.c - a step of the decoder and its backward pass: state, previous word and context in,
-   logits of the next word out.
+/* decoder.c - a step of the decoder, which computes the logits of the next word from state,
+   previous word and context, and its backward pass.
 
    query before:   context[t] = of state[t]       state[t + 1] = cell(state[t], word[t], context[t])
    query present:  context[t] = of state[t + 1]   state[t + 1] = cell(state[t], word[t])
@@ -71,7 +71,7 @@ void decoder_step(struct recurrent *m, int count, int length, int t)
     if (m->has_context) linear_forward(&m->context_output, count, context, logits);
 }
 
-/* Takes the gradient of the logits of step t back to states and contexts. */
+/* Propagates the gradient of the logits of step t to states and contexts. */
 static void step_backward(struct recurrent *m, int count, int length, int t)
 {
     const int h = m->config.hidden, wide = m->decoder.gates * h;
@@ -86,7 +86,7 @@ static void step_backward(struct recurrent *m, int count, int length, int t)
     context_backward(m, count, length, t);
 }
 
-/* Takes the gradients of all logits back to the first state and, if the source is encoded once, to
+/* Propagates the gradients of all logits to the first state and, if the source is encoded once, to
    keys, values and summary. */
 void decoder_backward(struct recurrent *m, int count, int length, int steps)
 {

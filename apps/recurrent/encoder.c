@@ -52,7 +52,7 @@ static void part(const struct recurrent *m, int rows, const float *from, float *
         for (int i = 0; i < rows * width; i++) left[i] += from[i];
 }
 
-/* Computes y = projection `which` of x; without projections y is x itself. */
+/* Computes y, projection `which` of x; without projections y is x itself. */
 static void project(const struct recurrent *m, int which, int rows, const float *x, float *y)
 {
     if (!m->config.projected) return;
@@ -69,7 +69,8 @@ static void project_backward(const struct recurrent *m, int which, int rows, con
         for (int i = 0; i < rows * m->annotation; i++) dx[i] += dy[i];
 }
 
-/* State t + 1 of direction 0 depends on words 0 .. t, state t of direction 1 on words t .. end. */
+/* State t + 1 of direction 0 depends on words 0 .. t, and state t of direction 1 on words t ..
+   end. */
 static void read_source(struct recurrent *m, int count, int length)
 {
     const int k = m->config.encoder_hidden, wide = gate_width(m), rows = count * length;
@@ -97,7 +98,7 @@ static void read_source(struct recurrent *m, int count, int length)
     project(m, 2, rows, m->annotations.x, m->values.x);
 }
 
-/* Takes the gradients of keys, values and summary back to the inputs of the cells. */
+/* Propagates the gradients of keys, values and summary to the inputs of the cells. */
 static void read_source_backward(struct recurrent *m, int count, int length)
 {
     const int k = m->config.encoder_hidden, wide = gate_width(m), rows = count * length;

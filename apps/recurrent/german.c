@@ -60,7 +60,7 @@ static void german_translate(const struct language *language, struct sentence *s
 
 /* Positions of the English words of a phrase. */
 struct positions {
-    int article, adjective, noun; /* -1 if there is no such word */
+    int article, adjective, noun; /* -1 if the word is missing */
 };
 
 static struct positions say_phrase(const struct language *language, struct sentence *sentence,
@@ -74,7 +74,7 @@ static struct positions say_phrase(const struct language *language, struct sente
     return at;
 }
 
-/* no: the position of "not" if "keine" negates the phrase, else -1. */
+/* `no` is the position of "not" if "keine" negates the phrase, otherwise -1. */
 static void translate_phrase(const struct language *language, struct sentence *sentence,
                              const struct german_phrase *phrase, struct positions at, int no)
 {

@@ -1,4 +1,4 @@
-/* language.c - words of a small language: phrases to tokens and back. */
+/* language.c - converts phrases of a small language to tokens and back. */
 #include "recurrent.h"
 #include <string.h>
 

@@ -30,7 +30,7 @@ static bool tally_add(struct tally *tally, const struct vocabulary *target, cons
     return exact;
 }
 
-/* Links each word to the source word with the largest weight. weights: a row for each word. */
+/* Links each word to the source word with the largest weight. weights has a row for each word. */
 static void add_links(struct tally *tally, const struct sentence *sentence, const float *weights)
 {
     const int columns = sentence->source.count + 1;
@@ -51,7 +51,7 @@ static double alignment_error(const struct tally *tally)
                      : (double)NAN;
 }
 
-/* Adds sentences of one length. weights: as in struct seen, or NULL. */
+/* Adds sentences of one length. weights is as in struct seen, or NULL. */
 static void add_batch(struct tally *tally, struct translator *translator,
                       const struct sentence *sentences, int count, struct words *out,
                       float *weights)

@@ -1,10 +1,11 @@
 /* model.h - the parts of a recurrent encoder-decoder, for the files of this folder only.
 
-   Arrays of a sequence are time-major: row t * batch + b is word t of sentence b. B: sentences, E:
-   width of a word, H, G: width and gates of the decoder's cell, K, L: of the encoder's, T: words
-   of a source sentence and its end, U: steps of the decoder, A: width of an annotation (K for each
-   direction; E without encoder), C: of a context (A, or `width` if projected), Q: of a query (H,
-   or `width`). d...: gradients. */
+   Arrays of a sequence are time-major: row t * batch + b is word t of sentence b. B is the number
+   of sentences, T the number of words of a source sentence and its end, and U the number of steps
+   of the decoder. E is the width of a word. H and G are the width and the number of gates of the
+   decoder's cell, and K and L those of the encoder's. A is the width of an annotation (K for each
+   direction, or E without an encoder), C that of a context (A, or `width` if projected), and Q that
+   of a query (H, or `width`). Names that begin with d are gradients. */
 #ifndef RECURRENT_MODEL_H
 #define RECURRENT_MODEL_H
 
@@ -17,7 +18,7 @@ struct series { /* one array and its gradient */
 struct states { /* [(T + 1) B][width]; c only in an LSTM */
     struct cell_state x, d;
 };
-struct past { /* of a direction that reads its past; V: K, or 2 K in an LSTM */
+struct past { /* of a direction that reads its past; V is K, or 2 K in an LSTM */
     float *learned[RAPT_ATTENTION_PARAMETER_COUNT], *dlearned[RAPT_ATTENTION_PARAMETER_COUNT];
     rapt_attention_parameters widths;
     struct series queries; /* [T B][E + K] word, previous mixture */
@@ -42,7 +43,7 @@ struct recurrent {
     size_t cell_steps;
     struct params params;
     /* Parameters. */
-    struct embed source, target, position; /* position: T -> A, encoder none */
+    struct embed source, target, position; /* position: T -> A, without an encoder */
     struct cell decoder;                   /* E -> H */
     struct linear into_cell;               /* C -> G H: its second input */
     struct linear output, context_output;  /* H -> words, C -> words: added */
@@ -57,7 +58,7 @@ struct recurrent {
     struct side sides[2];
     struct series annotations, keys, values; /* [T B][A], [T B][C]: what attention reads */
     struct states summary;                   /* [B][A] the last state of each direction */
-    struct series inside, start;    /* [B][H] PASS_NETWORK: hidden layer; input of the tanh */
+    struct series inside, start;    /* [B][H] PASS_NETWORK: hidden layer, and input of the tanh */
     struct series inputs, x;        /* [U B][E] inputs of the decoder, [U B][G H] */
     struct states states;           /* [(U + 1) B][H] */
     struct cell_tape tape;          /* [U B][G H] */
@@ -97,7 +98,7 @@ void past_clear(struct recurrent *m, int count,
                 int length); /* clears the gradients before the last step */
 /* After step t + 1 and before step t: completes the gradient of state t + 1. */
 void past_complete(struct recurrent *m, int count, int t);
-/* Takes the gradient of that mixture back to states, words and parameters. */
+/* Propagates the gradient of that mixture to states, words and parameters. */
 void past_backward(struct recurrent *m, int count, int t);
 
 /* ---- initial.c: the first state of the decoder ---- */
@@ -118,7 +119,7 @@ void attend_weights(struct recurrent *m, int count, int length, int t, int sente
 
 /* ---- decoder.c ---- */
 void decoder_step(struct recurrent *m, int count, int length,
-                  int t); /* computes state and logits of step t */
+                  int t); /* computes the state and logits of step t */
 void decoder_backward(struct recurrent *m, int count, int length,
                       int steps); /* backward through time */
 

@@ -1,7 +1,7 @@
-/* recurrent.h - interface header of rapt_recurrent: sentence pairs of a small language in,
-   translations, attention weights and gradients out. The models are encoder-decoders with every
-   recurrent cell, with a context vector or with attention, and rapt's Transformer. Each one uses
-   one thread and depends only on its seed, so that several can be trained in parallel threads. */
+/* recurrent.h - interface header of rapt_recurrent: learns from sentence pairs of a small language,
+   and gives translations, attention weights and gradients. The models are encoder-decoders with
+   every recurrent cell, with a context vector or with attention, and rapt's Transformer. Each uses
+   one thread and depends only on its seed, so several can be trained in parallel threads. */
 #ifndef RECURRENT_H
 #define RECURRENT_H
 
@@ -64,7 +64,7 @@ void german_append(const struct language *language, struct sentence *sentence,
                    const struct german_clause *clause); /* appends one */
 
 /* ---- cell.c: one step of a recurrent cell ----
-   x = input of the step times W, plus b; U: the weight of the state; s: sigmoid
+   Here x is W times the input of the step, plus b; U is the weight of the state; s is the sigmoid.
 
    rnn   h' = tanh(x + hU)                                                    Elman 1990
    gru   r = s(xr + hUr)   z = s(xz + hUz)   n = tanh(xn + r (hUn))           Cho et al. 2014, 2.3
@@ -82,17 +82,17 @@ struct cell {
     struct linear input, state; /* [in][G H] with bias, [H][G H] without */
 };
 struct cell_state {
-    float *h, *c; /* [rows][H]; c: of an LSTM, else NULL */
+    float *h, *c; /* [rows][H]; c is NULL unless the cell is an LSTM */
 };
-struct cell_tape {        /* what the backward pass of one step needs, and overwrites */
+struct cell_tape {        /* what the backward pass of one step reads and overwrites */
     float *gates, *inner; /* [rows][G H] */
 };
 void cell_create(struct cell *cell, enum cell_kind kind, struct params *params,
                  struct random *random, int in, int hidden);
-/* Computes next. x: xW + b of this step, [rows][G H]. */
+/* Computes the next state from x [rows][G H], which is W times the input of the step, plus b. */
 void cell_forward(const struct cell *cell, int rows, const float *x, struct cell_state before,
                   struct cell_state next, struct cell_tape tape);
-/* Adds to dx [rows][G H] and dbefore. */
+/* Adds the gradients to dx [rows][G H] and dbefore. */
 void cell_backward(const struct cell *cell, int rows, struct cell_state before,
                    struct cell_state next, struct cell_state dnext, float *dx,
                    struct cell_state dbefore, struct cell_tape tape);
@@ -106,15 +106,16 @@ enum pass_kind {               /* how the encoding of the whole source reaches t
                  PASSES
 };
 enum encoder_kind {
-    ENCODER_NONE,  /* keys: embedded words + positions, values: embedded words */
+    ENCODER_NONE,  /* keys are embedded words plus positions, and values are embedded words */
     ENCODER_ONCE,  /* a recurrent network reads the source */
-    ENCODER_AGAIN, /* the same for every step of the decoder, whose state it also reads */
+    ENCODER_AGAIN, /* the same, but anew for every step of the decoder, whose state it also reads */
     ENCODERS
 };
 enum reads_kind {
     READS_STATE, /* a step of the encoder continues from the previous state */
-    READS_PAST,  /* from a mixture of all its states so far, by additive attention: intra-attention
-                    (Cheng, Dong and Lapata 2016; of an LSTM both h and c are mixed) */
+    READS_PAST,  /* a step continues from a mixture of all states so far, by additive attention:
+                    intra-attention (Cheng, Dong and Lapata 2016; in an LSTM both h and c are
+                    mixed) */
     READINGS
 };
 enum query_kind {
@@ -125,26 +126,28 @@ enum query_kind {
 extern const char *const pass_names[PASSES],
     *const encoder_names[ENCODERS], *const reads_names[READINGS], *const query_names[QUERIES];
 struct recurrent_config {
-    int embed, hidden;              /* E, H: widths of words, of the state of the decoder */
-    int encoder_hidden, directions; /* of the encoder's state; 1 or 2 directions */
-    int words;                      /* the most of a source sentence and of a translation */
-    int batch;                      /* the most sentences at once, up to MAX_BATCH */
+    int embed, hidden;              /* E and H, the widths of words and of the decoder's state */
+    int encoder_hidden, directions; /* width of the encoder's state; 1 or 2 directions */
+    int words;                      /* maximum length of a source sentence and of a translation */
+    int batch;                      /* maximum number of sentences at once, up to MAX_BATCH */
     enum cell_kind cell;
     enum pass_kind pass;
     enum encoder_kind encoder;
     enum query_kind query;
-    enum reads_kind reads; /* of an encoder in one direction, once */
+    enum reads_kind reads; /* READS_PAST needs an encoder that reads once, in one direction */
     bool one_cell;         /* encoder and decoder are the same cell, with the same parameters */
-    bool attends;          /* the context is attention, by what follows */
-    bool projected;        /* queries, keys and values are W^q, W^k, W^v times them, `width` wide */
-    int width;             /* of projections, and of the hidden layer of additive scores */
+    bool attends;          /* the context is attention, as the fields below say */
+    bool projected;        /* queries, keys and values are multiplied by W^q, W^k and W^v, which
+                              makes them `width` wide */
+    int width;             /* width of projections, and of the hidden layer of additive scores */
     rapt_score score;
     rapt_normalizer normalizer;
     rapt_locality locality;
-    float radius, temperature; /* of locality and of Gumbel softmax; 0: 2 and 1 */
+    float radius, temperature; /* of the locality and of the Gumbel softmax; 0 means 2 and 1 */
     uint64_t seed;
 };
-/* Returns NULL if the configuration is valid, else why not, as a constant string. */
+/* Returns NULL if the configuration is valid, otherwise the reason why it is not, a constant
+   string. */
 const char *recurrent_refusal(const struct recurrent_config *config);
 
 /* ---- recurrent.c: the model; exits if memory runs out or the model is refused ---- */
@@ -160,22 +163,24 @@ size_t recurrent_cell_steps(const struct recurrent *model); /* of one sentence e
 /* ---- run.c: `count` sentences of one source length ---- */
 /* Runs only forward; returns the summed loss in nats. */
 double recurrent_loss(struct recurrent *model, const struct sentence *sentences, int count);
-/* Runs forward and backward and adds to the gradients. Returns the summed loss in nats. *words:
-   number of target words and ends. */
+/* Runs forward and backward and adds to the gradients. Returns the summed loss in nats, and the
+   number of target words and ends in *words. */
 double recurrent_gradient(struct recurrent *model, const struct sentence *sentences, int count,
                           int *words);
 double recurrent_step(struct recurrent *model, const struct sentence *sentences, float rate);
 /* Computes |d loss_t / d x_s| / |d loss_t / d logits_t|, the influence of each source word and the
    end on step t = `step` of the given translation, from gradients with respect to the embedded
-   words. norms: [count][source words + 1], 0 for a translation without that step. */
+   words. norms is [count][source words + 1], with 0 for a translation that does not have the
+   step. */
 void recurrent_influence(struct recurrent *model, const struct sentence *sentences, int count,
                          int step, float *norms);
-/* READS_PAST: the weights of each word and the end (rows) on the states so far (columns: the
-   initial state and the one after each word): [words + 1][words + 1], 0 above the diagonal. */
+/* For READS_PAST: returns the weights [words + 1][words + 1] of each word and the end (rows) on the
+   states so far (columns, the initial state and the state after each word). They are 0 above the
+   diagonal. */
 void recurrent_past(struct recurrent *model, const struct sentence *sentence, float *weights);
 struct seen { /* attention of each word of a translation and of its end; NULL if not wanted */
-    float *weights, *scores; /* [count][MAX_TARGET][source words + 1]; scores: before the
-                                normalizer, only with softmax */
+    float *weights, *scores; /* [count][MAX_TARGET][source words + 1]; scores are those before the
+                                normalizer, with softmax only */
 };
 /* Translates greedily. */
 void recurrent_translate(struct recurrent *model, const struct sentence *sentences, int count,
@@ -220,19 +225,19 @@ void batch_draw(const struct training *training, int step, struct sentence *sent
 struct translator {
     const char *name;
     const struct training *training;
-    struct recurrent *recurrent; /* one of the two, the other is NULL */
+    struct recurrent *recurrent; /* one of the two; the other is NULL */
     struct transformer *transformer;
     int step;
     double loss;    /* per word, moving average */
     double seconds; /* processor time of training */
 };
 void translator_free(struct translator *translator);
-void *translator_train(void *translator); /* all steps; NULL. For run_threads */
+void *translator_train(void *translator); /* makes all steps; returns NULL, for run_threads */
 size_t translator_parameters(const struct translator *translator);
 bool translator_attends(const struct translator *translator);
 void translator_translate(struct translator *translator, const struct sentence *sentences,
                           int count, struct words *out, const struct seen *seen);
-/* For one sentence, see recurrent_influence. */
+/* Does the same as recurrent_influence for one sentence. */
 void translator_influence(struct translator *translator, const struct sentence *sentence, int step,
                           float *norms);
 
@@ -244,8 +249,8 @@ struct quality {
 };
 /* Measures sentences of from .. to words, `tests` of each length, none of which is in training. */
 struct quality quality_of(struct translator *translator, int from, int to, int tests);
-/* Returns the alignment error of taking word t for the translation of word t in the same
-   sentences. */
+/* Returns the alignment error in the same sentences if word t of each is aligned to word t of its
+   translation. */
 double diagonal_error(const struct training *training, int from, int to, int tests);
 
 #endif

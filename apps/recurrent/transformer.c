@@ -1,6 +1,6 @@
 /* transformer.c - the model without recurrence: rapt's Transformer (Vaswani et al. 2017), trained
-   and used through the public interface. Its sinusoidal positions do not generalize: in sentences
-   that are longer than those of training it meets positions that it has never seen. */
+   and used through the public interface. Its sinusoidal positions do not generalize: sentences
+   longer than those in training have positions that it has never seen. */
 #include "recurrent.h"
 #include <math.h>
 #include <stdlib.h>
@@ -91,7 +91,7 @@ size_t transformer_parameters(const struct transformer *m)
     return rapt_model_parameters(m->model) - probes;
 }
 
-/* Fills in a batch. Sources are words and end; targets are begin, words, end. */
+/* Fills in a batch. A source is its words and the end; a target is begin, its words and the end. */
 static void transformer_fill(struct transformer *m, const struct sentence *sentences, int count)
 {
     int s = 0, t = 0;
@@ -120,7 +120,7 @@ double transformer_step(struct transformer *m, const struct sentence *sentences,
     return report.likelihood / (double)report.tokens;
 }
 
-/* Reads the cross-attention weights of the last layer, the mean of the heads, after a
+/* Reads the cross-attention weights of the last layer, averaged over the heads, after a
    translation. */
 static void read_weights(struct transformer *m, const struct sentence *sentence,
                          const struct words *out, float *weights)
