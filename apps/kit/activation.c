@@ -1,8 +1,8 @@
 /* activation.c - sigmoid, tanh and ReLU, forward and backward; softmax and argmax.
 
-   exp(x) = 2^n exp(r), n the integer nearest to x / ln 2 and |r| <= ln 2 / 2, exp(r) by its Taylor
-   series up to r^7; 2^n is assembled from its bits. Branch-free and without calls, so loops
-   vectorize and give the same bits with every C library. */
+   exp(x) is 2^n exp(r), where n is the integer nearest to x / ln 2, so |r| <= ln 2 / 2. exp(r) is
+   computed by its Taylor series up to r^7, and 2^n is assembled from its bits. There are no
+   branches and no calls, so loops vectorize and give the same bits with every C library. */
 #include "kit/layers.h"
 #include <stdint.h>
 #include <string.h>

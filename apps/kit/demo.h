@@ -1,5 +1,5 @@
-/* demo.h - what demonstrations (glimpse, caption) share: options, models trained in
-   parallel, and when to report progress. */
+/* demo.h - functions that the demonstrations (glimpse, caption) share: options, training of models
+   in parallel, and when to report progress. */
 #ifndef KIT_DEMO_H
 #define KIT_DEMO_H
 
@@ -15,7 +15,7 @@ enum { DEMO_ROWS = 5 };
 /* Writes the rows of --quick, --threads, --seed, --svg and --json. */
 void demo_rows(struct demo_options *options, const char *quick_help, const char *seed_help,
                struct option_row rows[DEMO_ROWS]);
-/* Returns the command of a program that has only one, without arguments. */
+/* Returns the command of a program that has a single command without arguments. */
 struct command demo_command(const char *purpose, struct option_row *rows, int count);
 
 /* Calls work(items + i * size) for 0 <= i < count in at most `threads` threads, each of which takes

@@ -1,5 +1,5 @@
-/* editor.c - lines that a person types, with libedit: editing, and a history of the lines of this
-   run. Without libedit, the terminal's own editing remains. */
+/* editor.c - reads lines that a person types, with libedit, which offers editing and a history of
+   the lines of this run. Without libedit, the terminal's own editing remains. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/editor.h"
 
@@ -26,7 +26,7 @@ static char *prompt(EditLine *line)
     return text;
 }
 
-/* Lets libedit take what is typed as UTF-8, whatever the locale of the person is. */
+/* Makes libedit read what is typed as UTF-8, whatever the person's locale is. */
 static void choose_encoding(void)
 {
     if (setlocale(LC_CTYPE, "C.UTF-8") == NULL) setlocale(LC_CTYPE, "");

@@ -8,7 +8,7 @@
 #define HASH_EMPTY UINT64_C(0xCBF29CE484222325) /* of no bytes */
 #define HASH_PRIME UINT64_C(0x100000001B3)
 
-/* Continues the hash of the bytes before, or HASH_EMPTY. */
+/* Continues the hash of earlier bytes, or HASH_EMPTY. */
 static inline uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
 {
     const unsigned char *bytes = data;

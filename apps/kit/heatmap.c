@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CELL = 4, MAX_CELL = 12, NARROW = 2 }; /* columns of a cell; NARROW: including its gap */
+enum { CELL = 4, MAX_CELL = 12, NARROW = 2 }; /* columns of a cell; NARROW includes the gap */
 
 /* Characters of width 0 or 2 on a terminal: Unicode general category Mn, East Asian Width W and F;
    the common ranges. */
@@ -23,7 +23,7 @@ static const struct {
     {0xFFE0, 0xFFE6, 2}, {0x1F300, 0x1F64F, 2}, {0x1F900, 0x1F9FF, 2}, {0x20000, 0x3FFFD, 2},
 };
 
-/* Returns the width of the character at *at and moves *at after it. */
+/* Returns the width of the character at *at and moves *at past it. */
 static int next_columns(rapt_text text, size_t *at)
 {
     uint32_t value = unicode_next(text, at);
@@ -157,7 +157,7 @@ static int color_of(float share)
     return colors[clamp((int)(share * (float)count), 0, count - 1)];
 }
 
-/* share: the weight divided by heatmap_full of the row */
+/* `share` is the weight divided by heatmap_full of the row */
 static void put_cell(FILE *file, const struct layout *layout, float weight, float share, int width)
 {
     int percent = (int)(100 * weight + 0.5F), wide = layout->narrow ? NARROW - 1 : CELL;
@@ -242,7 +242,7 @@ static void print_part(FILE *file, const struct layout *layout, int from, int to
     for (int t = 0; t < layout->rows.count; t++) print_row(file, layout, t, from, to);
 }
 
-/* Decides whether heads are horizontal, if the map then fits, or vertical. */
+/* Makes the heads horizontal if the map then fits, otherwise vertical. */
 static void lay_out_heatmap(struct layout *layout)
 {
     int used = 0, width = layout->style.width;

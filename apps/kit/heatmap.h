@@ -26,7 +26,8 @@ bool heatmap_color(const char *choice);
 /* Returns the weight of the darkest shade in a row: its largest, but at least twice the uniform
    weight (at most 1), so that a uniform row is not dark. */
 float heatmap_full(int columns, const float *weights);
-const char *heatmap_shade(float weight); /* one character: a dot for the smallest to a full block */
+const char *heatmap_shade(float weight); /* one character, from a dot for the smallest weight to a
+                                            full block */
 extern const char heatmap_legend[];      /* explains the shades in % */
 
 int text_columns(rapt_text text); /* width on a terminal */

@@ -1,5 +1,6 @@
 /* help.c - prints --help from the table of a command: usage, purpose, options in groups with their
-   defaults in brackets, lists of values once, examples. Lines have at most HELP_COLUMNS columns. */
+   defaults in brackets, each list of values once, and examples. Lines have at most HELP_COLUMNS
+   columns. */
 #include "kit/program.h"
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 enum {
     LEFT = 26,
     INLINE = 24
-}; /* column where helps begin; longest list of values printed beside an option */
+}; /* column where the help of an option begins; longest list of values printed beside an option */
 
 void print_wrapped(const char *text, int at, int left)
 {

@@ -1,10 +1,10 @@
 /* layers.h - a small neural-network toolkit for the demonstrations: linear, embedding, layer norm,
    activations, cross-entropy and Adam, forward and backward, single-threaded.
 
-   Why it exists beside lib/op: the programs use only the public headers of rapt, and the recurrent
-   networks of the lessons, glimpse and caption need models that neither rapt_model nor rapt/block.h
-   describes. It is written to be read, not to be fast: plain loops that a compiler vectorizes.
-   tests/apps/kit.c checks every gradient by difference quotients.
+   It exists beside lib/op because the programs use only the public headers of rapt, and the
+   recurrent networks of the lessons, glimpse and caption are models that neither rapt_model nor
+   rapt/block.h describes. It is written to be read, not to be fast: plain loops that a compiler
+   vectorizes. tests/apps/kit.c checks every gradient with difference quotients.
 
    Arrays are row-major: x [rows][in], y [rows][out]. The gradient of x is dx; a NULL gradient is
    not computed. Every function ACCUMULATES into its outputs and gradients (+=) unless its comment
@@ -42,7 +42,7 @@ struct linear {
     float *weight, *dweight; /* [in][out] */
     float *bias, *dbias;     /* [out] or NULL */
 };
-/* Initial weights: normal with variance 1 / in; biases: 0. */
+/* Initial weights are normal with variance 1 / in, and biases are 0. */
 void linear_create(struct linear *linear, struct params *params, struct random *random, int in,
                    int out, int biased);
 void linear_forward(const struct linear *linear, int rows, const float *x, float *y);
@@ -85,8 +85,8 @@ void norm_backward(const struct norm *norm, int rows, const float *x, const floa
 
 /* ---- loss.c ---- */
 /* Returns the cross-entropy in nats of softmax(x) with one label per row, summed over rows. Rows
-   with a negative label are ignored. Sets dx = p - onehot. *correct, if not NULL, += rows whose
-   argmax is the label. */
+   with a negative label are ignored. Sets dx = p - onehot. Adds the number of rows whose argmax is
+   the label to *correct, unless it is NULL. */
 double cross_entropy(int rows, int width, const float *x, const int *labels, float *dx,
                      int *correct);
 

@@ -37,7 +37,8 @@ void matmul(int rows, int in, int out, const float *x, const float *w, float *y)
     edge(rows, out - full, in, out, x, w + full, y + full);
 }
 
-/* dx[r][k] += sum over j of dy[r][j] w[k][j]: COLUMNS sums at once, added in pairs at the end. */
+/* dx[r][k] += sum over j of dy[r][j] w[k][j]: computes COLUMNS sums at once, which are added in
+   pairs at the end. */
 static float dot_rows(int out, const float *dy, const float *w)
 {
     float sum[COLUMNS] = {0}, rest = 0;

@@ -71,7 +71,7 @@ static bool ask_more(struct lines *lines)
     return true;
 }
 
-/* Reads once. Returns false at the end. Waits here if the descriptor is non-blocking. */
+/* Reads once. Returns false at the end. If the descriptor is non-blocking, this function waits. */
 static bool read_more(struct lines *lines)
 {
     if (lines->editor != NULL) return ask_more(lines);

@@ -12,7 +12,7 @@ struct lines {
     struct unpack source;
     struct editor *editor; /* NULL unless a person types */
     int error;             /* errno of the failed read, or 0; unpack_error says what it means */
-    bool ended, begun;     /* begun: a window has been returned */
+    bool ended, begun;     /* `begun` means that a window has been returned */
     char *bytes;           /* [size] from the window's first line on */
     size_t size, capacity;
     size_t *ends; /* [whole] offsets after the line feeds */
@@ -25,15 +25,16 @@ void lines_close(struct lines *lines);
    after an error. */
 size_t lines_next(struct lines *lines, size_t max);
 /* Returns line `index` of the window without its end (LF and the CRs before it). The first line of
-   all also loses its byte order mark. Valid until lines_next. */
+   all also loses its byte order mark. The line is valid until lines_next. */
 rapt_text lines_get(const struct lines *lines, size_t index);
 
 /* Waits for a line, then takes what else has arrived, byte for byte: whole lines, or whole
    paragraphs if `paragraphs` is true, of at most `max` bytes. A longer one is cut, after a sentence
-   or a word if possible. Returns an empty text at the end or after an error. Valid until the next
-   call. A file is read either in blocks or in lines. */
+   or a word if possible. Returns an empty text at the end or after an error. The text is valid
+   until the next call. A file is read either in blocks or in lines. */
 rapt_text lines_block(struct lines *lines, size_t max, bool paragraphs);
-/* Waits for the end, then returns all that has not been returned yet. Valid until the next call. */
+/* Waits for the end, then returns everything that has not been returned yet. The text is valid
+   until the next call. */
 rapt_text lines_rest(struct lines *lines);
 
 #endif

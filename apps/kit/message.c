@@ -1,4 +1,4 @@
-/* message.c - messages of one line on standard error, and exit codes. */
+/* message.c - prints messages of one line on standard error, and returns exit codes. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
 #include <errno.h>

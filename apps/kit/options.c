@@ -70,7 +70,7 @@ static bool read_minutes(const char *text, double min, double max, double *value
     return true;
 }
 
-/* Like usage_error, with the name of the command, if it has one, in front. */
+/* Works like usage_error, but puts the name of the command, if it has one, in front. */
 __attribute__((format(printf, 2, 3))) static int wrong_option(const struct command *command,
                                                               const char *format, ...)
 {

@@ -21,11 +21,11 @@ void print_report(const char *format, ...)
    one every ten seconds. */
 void print_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Shows on a terminal which step of training is done, at most five times a second. Any thread may
-   call it. name: of the model, or "". */
+   call it. `name` is that of the model, or "". */
 void training_progress(const char *name, int step, int steps);
 void clear_progress(void); /* removes it from the terminal, as every other message does */
-/* From now on prints only failures, with the number of this rank, which is above 0. Rank 0 prints
-   the rest. */
+/* Makes this process print only failures, with the number of its rank, which is above 0. Rank 0
+   prints the rest. */
 void messages_of_rank(int rank);
 /* Write to standard output, and flush it. A failure is reported once; a closed pipe fails without a
    message. */
@@ -34,7 +34,8 @@ int finish_output(void);
 
 /* ---- system.c ---- */
 double now(void);                 /* seconds of a monotonic clock */
-int threads_used(int asked);      /* asked, or if 0 the processors available to the process */
+int threads_used(int asked);      /* returns `asked`, or the number of processors available to the
+                                     process if that is 0 */
 int terminal_columns(FILE *file); /* HELP_COLUMNS unless the file is a terminal */
 /* Opens those of the files 0, 1 and 2 that are closed, so that a file opened later does not become
    standard output, and ignores SIGPIPE and SIGXFSZ, so that write errors are reported where they
@@ -42,7 +43,8 @@ int terminal_columns(FILE *file); /* HELP_COLUMNS unless the file is a terminal 
 void guard_process(void);
 void watch_for_interrupts(void); /* SIGINT and SIGTERM; a second one kills */
 bool interrupted(void);
-void ignore_interrupts(void); /* from now on, so that output being written is finished */
+void ignore_interrupts(void); /* ignores both signals from now on, so that output being written is
+                                 finished */
 
 /* ---- tools.c ---- */
 void *xcalloc(size_t count, size_t size); /* zeroed; exits if memory runs out */
@@ -120,7 +122,7 @@ char *choices_text(const char *choices); /* turns "a|b|c" into "a, b, c"; the ca
 /* ---- help.c: text for people, at most HELP_COLUMNS columns ---- */
 enum { HELP_COLUMNS = 80 };
 /* Prints the paragraphs of `text`, with lines beginning at column `left`; spaces at the beginning
-   of a line stay. at: the column of the cursor */
+   of a line stay. `at` is the column of the cursor */
 void print_wrapped(const char *text, int at, int left);
 int print_help(const struct command *command);
 /* Returns "--width N" or "--score SCORE". The caller frees it. */
@@ -148,10 +150,10 @@ int print_version(void);
 #define STANDARD_OUTPUT "/dev/stdout"
 /* Opens a file for reading. Returns -1 and sets errno on failure. */
 int file_open(const char *path);
-/* Reads a whole file, and decompresses it if it is compressed. The caller frees *bytes, also after
+/* Reads a whole file, and decompresses it if it is compressed. The caller frees *bytes, even after
    a failure. */
 int file_read(const char *path, char **bytes, size_t *size);
-/* Fails if a regular file exists there, which only --force replaces. */
+/* Fails if a regular file exists there; the message says that --force replaces it. */
 int file_new(const char *path);
 /* Replaces a regular file atomically. Writes into pipes, devices and standard output. Compresses
    what goes to a name that ends in .gz or .zst. */
@@ -167,8 +169,8 @@ bool is_input(const char *path);  /* returns true if it is the regular file that
 int files_check(const struct command *command);
 
 /* ---- encoding.c ---- */
-/* Fails, with what to do, if the bytes begin like a compressed file or like text in UTF-16 or
-   UTF-32. name: of the file, for the message */
+/* Fails with advice if the bytes begin like a compressed file or like text in UTF-16 or UTF-32.
+   `name` is that of the file, for the message */
 int text_check(const char *name, const char *bytes, size_t size);
 
 /* ---- spool.c ---- */

@@ -1,6 +1,6 @@
 /* random.h - random numbers that are a function of (seed, index). A stream has no hidden state, so
-   example 1000 of a task can be drawn without the 999 before it, the same on every machine. Steele,
-   Lea and Flood 2014, "Fast splittable pseudorandom number generators" (SplitMix64). */
+   example 1000 of a task can be drawn without the 999 before it, and is the same on every machine.
+   Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators" (SplitMix64). */
 #ifndef KIT_RANDOM_H
 #define KIT_RANDOM_H
 

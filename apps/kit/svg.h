@@ -14,7 +14,7 @@ struct svg {
     const char *path;
     double width, height;
 };
-/* svg_open and svg_close return an exit code after a message. title: the name of the figure for
+/* svg_open and svg_close return an exit code after a message. `title` is the name of the figure for
    screen readers. The background is white, or dark if the reader prefers that. */
 int svg_open(struct svg *svg, const char *path, double width, double height, const char *title);
 int svg_close(struct svg *svg);
@@ -45,7 +45,8 @@ void svg_dashed_line(struct svg *svg, double x1, double y1, double x2, double y2
 /* Draws a line from the first point to the second, with an arrowhead whose tip is the second. */
 void svg_arrow(struct svg *svg, double x1, double y1, double x2, double y2, const char *color,
                double thickness);
-/* points: [count][2]. closed: a filled polygon; otherwise an open line without fill */
+/* Draws points [count][2]: a filled polygon if `closed` is true, otherwise an open line without
+   fill. */
 void svg_polyline(struct svg *svg, int count, const double *points, const char *color,
                   double thickness, int closed);
 /* The baseline of the text is at y. */
@@ -66,8 +67,8 @@ struct chart {
 void chart_frame(struct svg *svg, const struct chart *chart);
 double chart_x(const struct chart *chart, double value);
 double chart_y(const struct chart *chart, double value);
-double chart_step(double span,
-                  int ticks); /* 1, 2 or 5 times a power of 10, for at most this many ticks */
+double chart_step(double span, int ticks); /* returns 1, 2 or 5 times a power of 10, for at most
+                                              this many ticks */
 /* Draws a curve with its points. */
 void chart_curve(struct svg *svg, const struct chart *chart, int count, const double *xs,
                  const double *ys, const char *color);

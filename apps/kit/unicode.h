@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Returns the character at *at and moves *at after it. In text that is not valid UTF-8 the result
-   is arbitrary, but *at moves by at least one byte and not past the end. */
+/* Returns the character at *at and moves *at past it. In text that is not valid UTF-8 the result is
+   arbitrary, but *at moves by at least one byte and not past the end. */
 uint32_t unicode_next(rapt_text text, size_t *at);
 
 /* Returns a letter of the Latin, Greek, Cyrillic or Armenian script in upper case, and every other

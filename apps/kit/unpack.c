@@ -1,5 +1,5 @@
 /* unpack.c - reads files that may be compressed. The first bytes tell how. A file may consist of
-   several members, as cat and pigz make them. */
+   several members, as those made by cat and pigz do. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/unpack.h"
 #include "kit/program.h"
@@ -67,7 +67,7 @@ void unpack_close(struct unpack *unpack)
     unpack->state = unpack->in = NULL;
 }
 
-/* Reads after the bytes that are there. */
+/* Reads more bytes, after those that are there. */
 static ssize_t read_in(struct unpack *u)
 {
     if (u->in == NULL) u->in = xreallocarray(NULL, AT_ONCE, 1);

@@ -21,7 +21,8 @@ enum unpacked { UNPACKED_WRONG = -1, UNPACKED_WITHIN, UNPACKED_END };
 struct packing {
     const char *name, *suffix;
     void *(*open)(void); /* returns NULL if memory runs out */
-    /* Decodes, and advances both spans. UNPACKED_END: a member of the file has ended. */
+    /* Decodes, and advances both spans. Returns UNPACKED_END when a member of the file has
+       ended. */
     enum unpacked (*decode)(void *state, struct span_in *in, struct span_out *out);
     void (*close)(void *state);
     /* Compresses bytes. Returns memory that the caller frees, or NULL if memory runs out. */
@@ -37,7 +38,7 @@ bool is_packed(const char *bytes, size_t size);
 /* A file that is being read. */
 struct unpack {
     int file;
-    bool begun, within;            /* within: a member has not ended */
+    bool begun, within;            /* `within` means that a member has not ended */
     const struct packing *packing; /* NULL: the file is not compressed */
     void *state;
     unsigned char *in; /* bytes that have been read, of which [at, size) are not decoded */
@@ -53,7 +54,7 @@ void unpack_close(struct unpack *unpack);
 ssize_t unpack_read(struct unpack *unpack, void *bytes, size_t size);
 /* Returns whether unpack_read may return bytes without reading from the file. */
 bool unpack_ready(const struct unpack *unpack);
-/* Says why unpack_read returned -1. error: its errno */
+/* Says why unpack_read returned -1 with this errno, `error`. */
 const char *unpack_error(const struct unpack *unpack, int error);
 /* Returns how many times as large as the file its text is, so far. */
 double unpack_ratio(const struct unpack *unpack);

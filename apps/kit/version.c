@@ -1,4 +1,4 @@
-/* version.c - --version: program and library, how they were built, and what they run on. */
+/* version.c - prints --version: program and library, how they were built, and what they run on. */
 #include "kit/program.h"
 #include <commit.h> /* KIT_COMMIT: "" unless built from a repository */
 #include <rapt/base.h>

@@ -47,7 +47,7 @@ struct options {
     struct search search;
     struct attention_choice choice;
     const char *self, *color, *svg;
-    bool numbers, json, open; /* open: neither --layer nor --head is given */
+    bool numbers, json, open; /* `open` means that neither --layer nor --head is given */
 };
 
 static int check_text(const char *what, const char *bytes)
@@ -125,8 +125,8 @@ static int show_weights(const struct options *o, const struct attention *attenti
     return o->svg != NULL ? draw_attention(o, attention) : EXIT_OK;
 }
 
-/* Turns the options into a layer and a head from 0, or -1 for the mean. open: take the heads that
-   align words according to the model, if it has any */
+/* Turns the options into a layer and a head from 0, or -1 for the mean. If `open` is true, takes
+   the heads that align words according to the model, if it has any. */
 static void choose_weights(struct attention_choice *choice, bool open,
                            const rapt_translator *translator, int code)
 {

@@ -1,6 +1,6 @@
-/* attention.c - attention weights between the words of a sentence and its translation, of
-   cross-attention or of self-attention in either half. Decodes the finished translation again and
-   reads the weights of that pass. */
+/* attention.c - attention weights between the words of a sentence and its translation, from
+   cross-attention or from self-attention in either half. The finished translation is decoded again,
+   and the weights of that pass are read. */
 #include "commands.h"
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +99,8 @@ static rapt_status average_heads(rapt_session *session, const struct attention_c
     return status;
 }
 
-/* weights: [queries][keys] of tokens, zeros at first, with end tokens where the model uses them */
+/* weights [queries][keys] belong to tokens, including end tokens where the model uses them, and are
+   zeros at first */
 static int read_weights(const rapt_model *model, const struct found *found,
                         const struct attention_choice *choice, size_t count, float *weights)
 {

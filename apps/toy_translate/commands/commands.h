@@ -71,7 +71,7 @@ bool *unseen_find(const struct unseen *unseen, const int32_t *ids, int count, st
 json_t *unseen_json(const struct unseen *unseen, const struct words *words, const bool *found);
 /* Adds the words of a source sentence that training has not seen. */
 void unseen_add(struct unseen *unseen, const int32_t *ids, int count);
-void unseen_report(struct unseen *unseen); /* names them in a message, and forgets them */
+void unseen_report(struct unseen *unseen); /* names these words in a message and forgets them */
 void unseen_free(struct unseen *unseen);
 
 /* ---- raw.c: raw text for a model without a tokenizer ---- */
@@ -80,8 +80,8 @@ struct raw {
     bool reported;
 };
 void raw_add(struct raw *raw, const rapt_tokenizer *tokenizer, const int32_t *ids, int count);
-/* Reports, once, that most tokens are unknown, what follows from it, and what to give instead.
-   model: its path */
+/* Reports, once, that most tokens are unknown, what follows from that, and what to give instead.
+   `model` is its path. */
 void raw_report(struct raw *raw, const rapt_tokenizer *tokenizer, const char *model,
                 const char *consequence);
 
@@ -125,7 +125,7 @@ void search_report(const struct search *search, const rapt_translator *translato
 /* ---- encoding.c: texts that an encoder turns into vectors or scores ---- */
 struct encoding {
     const char *model, *pooling, *normalize, *precision, *output, *query; /* NULL if not given */
-    int max_tokens, batch_tokens, threads, top; /* 0 means as the model says; all */
+    int max_tokens, batch_tokens, threads, top; /* 0 means that the model decides; all */
     bool json, npy;
     rapt_encoder *encoder;
     size_t width; /* numbers of a vector */
@@ -139,8 +139,8 @@ struct texts {      /* all lines of a file */
     rapt_text *all; /* [count] */
     size_t count, capacity;
 };
-/* Reads the lines of a file, or of standard input if path is NULL or "-". texts begins as 0, and
-   must be freed even if this fails. */
+/* Reads the lines of a file, or of standard input if path is NULL or "-". *texts must be zero at
+   first, and must be freed even if this fails. */
 int texts_read(struct texts *texts, const char *path);
 void texts_free(struct texts *texts);
 typedef int encoding_fn(const struct encoding *job, const struct texts *texts);
@@ -159,14 +159,14 @@ struct score {
     double seconds; /* 0 if nothing was translated */
     struct raw raw; /* the sources that were translated */
 };
-double score_bleu(const long long *sums); /* cased; sums: [SCORE_COUNTS] */
+double score_bleu(const long long *sums); /* cased; sums is [SCORE_COUNTS] */
 double score_chrf(const long long *sums);
 int score_add(struct score *score, rapt_text hypothesis, rapt_text reference);
 /* Returns the tokenizer that suits the script of the targets, if that is written without spaces, or
    NULL. */
 const char *score_tokenizer(const struct pairs *pairs);
-/* Translates the sources. output: NULL, or gets a line per line of the pairs' file, empty where a
-   pair was skipped */
+/* Translates the sources. Writes a line to `output`, unless it is NULL, for each line of the pairs'
+   file, empty where a pair was skipped. */
 int score_pairs(struct score *score, rapt_translator *translator, const struct pairs *pairs,
                 FILE *output);
 double score_exact(const struct score *score); /* in % */
@@ -192,12 +192,12 @@ void noise_free(struct noise_scores *scores);
 
 /* ---- attention.c ---- */
 struct attention_choice {
-    const char *sentence, *target; /* target: a given translation; NULL means the model's own */
+    const char *sentence, *target; /* `target` is a given translation; NULL means the model's own */
     const char *model;             /* its path, for messages; NULL means one of this program's
                                       own */
     rapt_weights which;            /* RAPT_WEIGHTS_ENCODER is 0 */
     int layer, head;               /* from 0; -1 means the mean over all */
-    int heads;                     /* the mean over this many heads from `head` on; 0: 1 */
+    int heads;                     /* number of heads to average, starting with `head`; 0 means 1 */
     bool quiet;                    /* no message about unseen words */
 };
 struct attention {

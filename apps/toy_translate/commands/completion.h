@@ -1,4 +1,4 @@
-/* completion.h - what the completion scripts of all shells share. */
+/* completion.h - functions that the completion scripts of all shells share. */
 #ifndef TOY_TRANSLATE_COMPLETION_H
 #define TOY_TRANSLATE_COMPLETION_H
 

@@ -69,7 +69,9 @@ static int export_to(struct conversion *job)
     if (code == EXIT_OK) code = export_as(job, true);
     if (code == EXIT_OK) code = calibrate(job);
     if (code == EXIT_OK) code = export_as(job, false);
-    if (code != EXIT_OK && made) rmdir(job->out); /* fails if something was written, which stays */
+    if (code != EXIT_OK && made)
+        rmdir(job->out); /* fails if something was written, which is
+                            kept */
     return code;
 }
 

@@ -1,5 +1,5 @@
-/* encoding.c - what embed, similarity and rerank share: the options of an encoder, and reading
-   texts from lines. */
+/* encoding.c - what embed, similarity and rerank have in common: the options of an encoder, and
+   reading texts from lines. */
 #define _POSIX_C_SOURCE 200809L
 #include "commands.h"
 #include "kit/lines.h"

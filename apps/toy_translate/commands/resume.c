@@ -102,8 +102,8 @@ static bool both_given(const struct command *command, const char *name)
     return option_given(command, dash + 1);
 }
 
-/* list: "name value name value ...". A value of 0 means that the option was not given, unless the
-   table has another default. */
+/* Each option in `list`, "name value name value ...", is set unless it is given. A value of 0 means
+   that the option was not given, unless the table has another default. */
 static int take_option_list(struct training *t, const struct command *command, const char *list)
 {
     int code = EXIT_OK;

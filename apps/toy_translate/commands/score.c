@@ -31,7 +31,7 @@ double score_chrf(const long long *sums)
     return rapt_chrf_score(&chrf);
 }
 
-/* counts: [SCORE_COUNTS] of one sentence, initially 0 */
+/* counts [SCORE_COUNTS] are those of one sentence, initially 0 */
 static rapt_status count_sentence(long long *counts, rapt_bleu_tokens tokens, rapt_bleu *lowered,
                                   rapt_text hypothesis, rapt_text reference, rapt_message *why)
 {

@@ -19,7 +19,8 @@ int model_open(rapt_model **model, const char *path, const char *precision)
     return failed("%s", why.text);
 }
 
-/* Options below their ranges are not given: the model's settings or the program's defaults hold. */
+/* An option below its range is not given; the model's setting or the program's default then
+   applies. */
 const struct search search_default = {.beam = 0,
                                       .nbest = 1,
                                       .batch_tokens = 2048,
@@ -94,7 +95,7 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
     memcpy(rows, all, sizeof all);
 }
 
-/* Without a word, the rules of the project that the model comes from are used. */
+/* If the option is not given, the rules of the project that the model comes from are used. */
 static rapt_search_rules like_of(const char *word)
 {
     static const struct {

@@ -96,7 +96,7 @@ static void make_starts(struct side *side, const uint32_t *lengths, int n)
     side->ids = xreallocarray(side->ids, side->capacity, sizeof *side->ids);
 }
 
-/* Gets examples first .. first + n - 1 in job->source and job->target. */
+/* Reads examples first .. first + n - 1 into job->source and job->target. */
 static int get_examples(struct job *job, size_t first, int n)
 {
     struct examples *e = &job->examples;
@@ -114,7 +114,7 @@ static rapt_tokens side_tokens(const struct side *side, int n)
     return (rapt_tokens){.batch = n, .ids = side->ids, .starts = side->starts};
 }
 
-/* rows: [target_count][source_count], where row t is what token t + 1 attends to */
+/* rows is [target_count][source_count], where row t is what token t + 1 attends to */
 static void count_pair(struct job *job, const int32_t *source, int source_count,
                        const int32_t *target, int target_count, const float *rows)
 {

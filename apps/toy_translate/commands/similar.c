@@ -27,7 +27,7 @@ struct scored {
     size_t line; /* from 0 */
 };
 
-/* Orders by falling score, NaN last, and equal scores by line. */
+/* Orders by decreasing score, with NaN last, and equal scores by line. */
 static int by_score(const void *a, const void *b)
 {
     const struct scored *x = a, *y = b;

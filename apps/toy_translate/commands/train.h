@@ -6,7 +6,7 @@
 #include "training/training.h"
 
 struct files {
-    struct pair_files train, valid; /* valid.more_columns: as train's */
+    struct pair_files train, valid; /* valid.more_columns is that of train */
     const char *alignment;          /* word alignments of the training pairs, or NULL */
 };
 enum { TRAINING_TAKEN = 128 };
@@ -24,7 +24,7 @@ enum { TRAINING_ROWS = 60 + HARD_ROWS + VARIANT_ROWS };
 int training_rows(struct training *training, struct option_row rows[TRAINING_ROWS]);
 /* Fills in defaults that depend on the preset and on other options. */
 void training_fill_in(struct training *training, const struct command *command);
-/* Then fills in those that depend on the size of the training data, in bytes. */
+/* Must be called next. Fills in those that depend on the size of the training data, in bytes. */
 void training_fit(struct training *training, const struct command *command, uint64_t bytes);
 /* Sets an option unless it is given. The text is copied. */
 int training_take(struct training *training, const struct command *command, const char *name,

@@ -146,7 +146,7 @@ static void print_object(const struct job *job, const rapt_translation *t, const
         "terms_met", terms_json(job, t->terms_met)));
 }
 
-/* good: the text is a translation, not the placeholder, which has no score */
+/* `good` means that the text is a translation and not the placeholder, which has no score */
 static void print_translation(const struct job *job, const rapt_translation *t, const char *text,
                               bool good)
 {
@@ -333,8 +333,8 @@ static int translate_to(struct job *job, int input)
     return code == EXIT_OK ? saved : code;
 }
 
-/* Returns GO_ON, or fails if an output is the input, or the other output. path: NULL for standard
-   input */
+/* Returns GO_ON, or fails if an output is also the input or the other output. path is NULL for
+   standard input. */
 static int check_outputs(const struct job *job, const char *path)
 {
     const char *names[] = {"output", "quality"}, *files[] = {job->output, job->quality.name};

@@ -14,7 +14,7 @@ enum { WINDOW = 1024 }; /* as many lines as the library translates at once */
 struct prefixes {
     const char *name; /* name of the file, or NULL without --prefix */
     char *bytes;
-    size_t size, at, lines;  /* lines: that prefixes_next has returned */
+    size_t size, at, lines;  /* number of lines that prefixes_next has returned */
     rapt_text texts[WINDOW]; /* of the window */
 };
 
@@ -36,7 +36,7 @@ struct phrases {
 struct job {
     rapt_translator *translator;
     bool by_lines, scores, alignments, json, unwrap;
-    const char *format, *language; /* language: NULL if it is not given */
+    const char *format, *language; /* language is NULL if it is not given */
     bool unprotected, unmended;
     const char *recase;    /* capitals, titles or none */
     size_t mended, faulty; /* sentences translated again, and of those the ones with a fault left */

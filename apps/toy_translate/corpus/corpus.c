@@ -104,7 +104,7 @@ static bool complain(char *why, const char *what, const char *which)
     return false;
 }
 
-/* Fills pairs with new ones. Held-out pairs only use words of the training set. */
+/* Fills in new pairs. Held-out pairs use only words of the training set. */
 static bool draw_pairs(struct draw *d, uint64_t *state, struct corpus_pair *pairs, size_t count,
                        bool training)
 {

@@ -11,7 +11,7 @@ struct reader {
     corpus_grammar *grammar;
     char *why;
     int line;
-    enum block block; /* that the lines after a heading belong to */
+    enum block block; /* the block that the lines after a heading belong to */
     char *token[MAX_TOKENS];
     int count, next; /* tokens of this line, and how many have been taken */
     bool bad;

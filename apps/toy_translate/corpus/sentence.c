@@ -104,7 +104,8 @@ static int weigh_adjective(const struct draft *d, const struct word *adjective,
            (adjective->set[ADJECTIVE_SORT] & request->kinds);
 }
 
-/* Excludes objects in the first or second person if the subject is in the same: no "I see us". */
+/* Excludes objects in the first or second person if the subject is in the same person, as in "I see
+   us". */
 static int weigh_pronoun(const struct draft *d, const struct word *pronoun,
                          const struct request *request)
 {
@@ -132,7 +133,7 @@ static int weigh_adverb(const struct draft *d, const struct word *adverb,
     return (adverb->set[ADVERB_TIMES] & request->kinds) != 0;
 }
 
-/* subject: the pronoun that is the subject if the phrase is an object, or NULL */
+/* `subject` is the pronoun that is the subject if the phrase is an object, or NULL */
 static bool choose_phrase(struct draft *d, struct phrase *phrase, unsigned classes, unsigned kinds,
                           int pronouns, const struct word *subject)
 {

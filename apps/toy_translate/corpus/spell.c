@@ -9,7 +9,7 @@ struct writer {
     const struct clause *clause; /* being written */
     int language;
     char *text;
-    size_t used, last; /* bytes written, where the last piece begins */
+    size_t used, last; /* number of bytes written, and place where the last piece begins */
     bool full;
 };
 
@@ -145,7 +145,8 @@ static const struct word *kein(const struct writer *w)
     return NULL;
 }
 
-/* Writes the pattern of a tense or frame. light, heavy: write pronouns, other phrases */
+/* Writes the pattern of a tense or frame. `light` and `heavy` mean to write pronouns and other
+   phrases. */
 static void put_pattern(struct writer *w, const struct pattern *pattern, bool light, bool heavy)
 {
     const struct clause *c = w->clause;

@@ -25,7 +25,7 @@ uint64_t alignments_hash(const struct alignments *a, uint64_t hash)
 
 /* ---- lines ---- */
 
-/* Returns the next line. There must be one. */
+/* Returns the next line, which must exist. */
 static rapt_text alignment_line(struct alignments *a)
 {
     const char *begin = a->bytes + a->at, *end = memchr(begin, '\n', a->size - a->at);
@@ -44,7 +44,7 @@ static int line_at(struct alignments *a, size_t line, rapt_text *text)
     return failed("%s has only %zu lines, but there are more pairs", a->name, a->line);
 }
 
-/* Reads a number at *at and moves *at after it. Returns false if *at is not at a digit. */
+/* Reads a number at *at and moves *at past it. Returns false if *at is not at a digit. */
 static bool take_word_number(rapt_text text, size_t *at, size_t *number)
 {
     size_t first = *at;
@@ -195,8 +195,8 @@ static int check_end(struct alignments *a, struct pair_reader *reader)
     return code == EXIT_OK ? no_more(a, reader_lines(reader)) : code;
 }
 
-/* Returns whether pair number `pair` of the files is held out. *segment: initially 0; pairs must be
-   asked for in order. */
+/* Returns whether pair number `pair` of the files is held out. *segment must be 0 at first, and
+   pairs must be asked for in order. */
 static bool is_held_out(const struct part *part, size_t *segment, size_t pair)
 {
     while (*segment < part->segments && part->marks[*segment].pair < pair) ++*segment;

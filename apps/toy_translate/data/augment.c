@@ -1,8 +1,7 @@
-/* augment.c - examples that get noise. In each epoch some examples are noisy, others than in the
-   epoch before. The text of such an example is decoded from its tokens, gets noise, and is encoded
-   again: once at the beginning of the epoch, to know its length, and again when its batch comes, so
-   that no text is held. An example whose text has unknown tokens, or would become too long, stays
-   as it is. */
+/* augment.c - examples that get noise. Each epoch has different noisy examples. The text of such an
+   example is decoded from its tokens, gets noise, and is encoded again: once at the beginning of
+   the epoch, to know its length, and again when its batch comes, so that no text is held. An
+   example whose text has unknown tokens, or would become too long, stays as it is. */
 #include "index.h"
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +90,7 @@ static bool decode_side(struct noisy_pair *pair, int side, const rapt_tokenizer 
     return true;
 }
 
-/* Gets the text of an example without noise. *known becomes false if it has unknown tokens. */
+/* Finds the text of an example without noise. *known becomes false if it has unknown tokens. */
 static int decode(struct examples *examples, size_t index, struct noisy_pair *pair, bool *known)
 {
     struct augmented *a = examples->augmented;

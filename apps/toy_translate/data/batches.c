@@ -1,11 +1,11 @@
 /* batches.c - batches of sentences of similar length. Either side of a batch has at most `budget`
    tokens, and a batch has at most MAX_SENTENCES sentences.
 
-   For each epoch, sort by length in classes of four tokens, in random order within a class; begin a
-   new batch where the token budget is full; shuffle the batches. Everything is a function of seed
-   and epoch, so a resumed run continues with the same batches. Only one number per example is in
-   memory: the random ranks that examples are sorted by are a function of the index, and are
-   computed again for every comparison. */
+   For each epoch, the examples are sorted by length in classes of four tokens, in random order
+   within a class; a new batch begins where the token budget is full; and the batches are shuffled.
+   Everything is a function of seed and epoch, so a resumed run continues with the same batches.
+   Only one number per example is in memory: the random ranks that examples are sorted by are a
+   function of the index, and are computed again for every comparison. */
 #include "data.h"
 #include "kit/random.h"
 #include <stdlib.h>
@@ -180,7 +180,7 @@ void batches_plan(struct batches *batches, uint64_t seed, int epoch)
 
 /* ---- their tokens ---- */
 
-/* Gets the tokens of examples order[from .. end - 1]. */
+/* Reads the tokens of examples order[from .. end - 1]. */
 static int gather_tokens(struct batches *batches, size_t from, size_t end, rapt_tokens *source,
                          rapt_tokens *target)
 {

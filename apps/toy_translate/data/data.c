@@ -50,7 +50,7 @@ static void add_mark(struct part *part, const struct pair_reader *reader, uint64
     part->marks[part->segments++] = mark;
 }
 
-/* data: NULL, or gets a sample. */
+/* `data` receives a sample, unless it is NULL. */
 static int survey(struct part *part, uint64_t *hash, struct data *data)
 {
     struct pair_reader reader;

@@ -62,7 +62,7 @@ struct pair_reader {
     struct position position; /* where its line begins */
     struct skipped skipped;
 };
-/* chunk: bytes to read at once. A longer line takes more memory. */
+/* `chunk` is the number of bytes to read at once. A longer line takes more memory. */
 int reader_open(struct pair_reader *reader, const struct pair_inputs *inputs, size_t chunk);
 void reader_seek(struct pair_reader *reader, struct position position);
 /* Reads the next pair that is not skipped; *more becomes false at the end. */
@@ -73,8 +73,8 @@ int reader_again(struct pair_reader *reader, struct position position, bool *sam
 size_t reader_lines(const struct pair_reader *reader);
 void reader_report(const struct pair_reader *reader); /* prints what was skipped */
 void reader_close(struct pair_reader *reader);
-/* Continues the hash of the pairs before (initially HASH_EMPTY, kit/hash.h) with this one. Sizes
-   are hashed too, so that moving a boundary changes the hash. */
+/* Continues the hash of earlier pairs (initially HASH_EMPTY, kit/hash.h) with this one. Sizes are
+   hashed too, so that moving a boundary changes the hash. */
 uint64_t reader_hash(uint64_t hash, const struct pair_reader *reader);
 uint32_t reader_digest(const struct pair_reader *reader); /* of the pair that was read last */
 
@@ -93,7 +93,7 @@ void pair_rows(struct pair_files *files, struct option_row rows[PAIR_ROWS]);
 int pair_files_check(const struct pair_files *files, const char *command);
 int pairs_read(struct pairs *pairs, const struct pair_files *files);
 void pairs_add(struct pairs *pairs, rapt_text source, rapt_text target, size_t line); /* copies */
-void pairs_drop(struct pairs *pairs, const bool *drop); /* drop: [count] */
+void pairs_drop(struct pairs *pairs, const bool *drop); /* drop is [count] */
 void pairs_thin(struct pairs *pairs);                   /* drops every second pair */
 void pairs_free(struct pairs *pairs);
 
@@ -104,7 +104,7 @@ struct mark {
     size_t pair;     /* its number in the files */
     uint64_t hash;   /* of all pairs before it */
     uint32_t digest; /* of the pair (reader_digest) */
-    bool held_out;   /* for validation: not in this part */
+    bool held_out;   /* for validation, so not in this part */
 };
 /* Pairs of the files, in segments that can be read independently. */
 struct part {
@@ -134,7 +134,7 @@ struct data {
     struct pairs *sample;  /* evenly spaced training pairs, or NULL */
     size_t sample_spacing; /* 1 means that the sample is all of them */
 };
-enum { SAMPLE_BYTES = 1 << 26 }; /* a sample is at most this and one pair */
+enum { SAMPLE_BYTES = 1 << 26 }; /* a sample has at most this many bytes and one pair */
 /* Reads the files once. Without files of its own, valid takes pairs of train (split.c): one in a
    hundred, at least 1 and at most `max`, which must not exceed SEGMENTS / 2. */
 int data_open(struct data *data, const struct pair_files *train, const struct pair_files *valid,
@@ -161,7 +161,7 @@ struct vocabulary {
 /* Learns `vocab` tokens, or as many as the pairs support unless `exactly`. */
 int vocabulary_learn(struct vocabulary *vocabulary, const struct pairs *pairs, int vocab,
                      bool exactly, bool separate);
-/* Reads SentencePiece models. target: NULL if `path` serves both sides */
+/* Reads SentencePiece models. target is NULL if `path` serves both sides. */
 int vocabulary_open(struct vocabulary *vocabulary, const char *path, const char *target);
 int vocabulary_load(struct vocabulary *vocabulary, const rapt_model *model);
 /* Fills in the metadata of a model file and returns their number. */
@@ -210,7 +210,7 @@ const char *noise_name(int kind);
 int noise_read(struct noise *noise, const char *list, bool always, const char *command,
                const char *option);
 bool noise_any(const struct noise *noise);
-char *noise_text(const struct noise *noise); /* such a list; the caller frees it */
+char *noise_text(const struct noise *noise); /* returns such a list, which the caller frees */
 /* Draws the kinds of noise that a pair gets, as bits. */
 unsigned noise_draw(const struct noise *noise, struct random *random);
 struct noisy_pair { /* {0} before the first use */
@@ -222,9 +222,8 @@ rapt_text noisy_text(const struct noisy_pair *pair, int side);
 char *noisy_reserve(struct noisy_pair *pair, int side, size_t more);
 /* Appends a pair, with a blank between the sentences in scripts that need one. */
 void noisy_append(struct noisy_pair *pair, rapt_text source, rapt_text target);
-/* Adds the kinds of noise, except NOISE_CONCAT, which noisy_append makes. words: the numbers, from
-   0, of a source word and of its translation, which tags enclose; NULL means that they enclose the
-   sentence */
+/* Adds the kinds of noise, except NOISE_CONCAT, which noisy_append makes. Tags enclose the source
+   word and the translation whose numbers, from 0, are in `words`, or the sentence if it is NULL. */
 void noise_add(struct noisy_pair *pair, unsigned kinds, const size_t words[2],
                struct random *random);
 void noisy_free(struct noisy_pair *pair);
@@ -240,7 +239,7 @@ struct frame {
 struct frames {
     struct frame source, target; /* the first of target.before is the decoder's first input */
 };
-/* Finds the tokens that a translator adds. Languages: NULL unless the model needs them. */
+/* Finds the tokens that a translator adds. The languages are NULL unless the model needs them. */
 int frames_find(struct frames *frames, const rapt_model *model, const struct vocabulary *vocabulary,
                 const char *source_language, const char *target_language);
 size_t frame_count(const struct frame *frame);
@@ -252,8 +251,8 @@ struct examples {
     struct frames frames;
     size_t max_tokens;         /* pairs with a longer side are skipped, with a message */
     size_t max_ids;            /* token ids to hold in memory */
-    int threads;               /* that make the index; 0 means one */
-    const struct ranks *ranks; /* that each make a part of the index; NULL means only this
+    int threads;               /* threads that make the index; 0 means one */
+    const struct ranks *ranks; /* ranks that each make a part of the index; NULL means only this
                                   process */
     /* The index: */
     size_t count;
@@ -267,8 +266,8 @@ struct examples {
     size_t own;                  /* pairs that this rank tokenized for the index */
     struct augmented *augmented; /* NULL means that the examples are as they are in the files */
 };
-/* All ranks call this together. Fails if the pairs have changed since the part was surveyed. seen:
-   NULL, or gets the source words (on rank 0, those of all ranks) */
+/* All ranks call this together. Fails if the pairs have changed since the part was surveyed.
+   `seen`, unless NULL, receives the source words (on rank 0, those of all ranks). */
 int examples_make(struct examples *examples, const struct part *part, struct seen *seen);
 size_t examples_index_bytes(const struct part *part);
 /* Returns the number of tokens of the longer side, in this epoch. */
@@ -300,8 +299,8 @@ int batches_get(struct batches *batches, size_t b, rapt_tokens *source, rapt_tok
    tokens. A part may be empty. */
 int batches_get_part(struct batches *batches, size_t b, size_t part, size_t parts,
                      rapt_tokens *source, rapt_tokens *target);
-/* Returns the most tokens that either side of a part can have. max_tokens: of a sentence, without
-   begin and end */
+/* Returns the maximum number of tokens that either side of a part can have. max_tokens is that of a
+   sentence, without begin and end. */
 size_t batches_part_budget(size_t budget, size_t max_tokens, size_t parts);
 void batches_free(struct batches *batches);
 
@@ -309,7 +308,7 @@ void batches_free(struct batches *batches);
 struct token_link {
     uint16_t source, target; /* tokens of an example, from 0, not counting begin */
 };
-struct alignments { /* all zero: no alignments */
+struct alignments { /* all zero means no alignments */
     const char *name;
     char *bytes;           /* of the file, until the links of all examples are made */
     size_t size, at, line; /* offset of the next line, and number of the line before it */
@@ -332,9 +331,9 @@ const struct token_link *alignments_links(const struct alignments *alignments, s
                                           size_t *count);
 void alignments_free(struct alignments *alignments);
 
-/* ---- augment.c: examples that get noise, other ones in each epoch ---- */
-/* The noise of an example is a function of the seed, the epoch and the example. alignments: of the
-   examples, or NULL; they must remain valid. */
+/* ---- augment.c: examples that get noise, different ones in each epoch ---- */
+/* The noise of an example is a function of the seed, the epoch and the example. `alignments` are
+   those of the examples, or NULL; they must remain valid. */
 void examples_augment(struct examples *examples, const struct noise *noise, uint64_t seed,
                       const struct alignments *alignments);
 /* Begins an epoch, counted from 1, and sets the lengths of the examples. Does nothing without

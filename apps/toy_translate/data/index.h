@@ -25,13 +25,13 @@ bool encode_texts(struct encoded *pair, const struct examples *examples, rapt_te
 void encoded_free(struct encoded *pair);
 
 /* ---- examples.c ---- */
-/* Gets an example as it is in the files. Returns the program's exit code. */
+/* Reads an example as it is in the files. Returns the program's exit code. */
 int examples_get_clean(struct examples *examples, size_t index, int32_t *source, int32_t *target);
 
 /* ---- augment.c ---- */
-/* The number of tokens of both sides of an example as it is in the files. */
+/* The numbers of tokens of both sides of an example as it is in the files. */
 void examples_clean_counts(const struct examples *examples, size_t index, size_t counts[2]);
-/* Gets an example that gets noise. */
+/* Reads an example that gets noise. */
 int augmented_get(struct examples *examples, size_t index, int32_t *source, int32_t *target);
 void augmented_free(struct augmented *augmented);
 
@@ -40,10 +40,10 @@ struct skipped_pairs {
     size_t count, first; /* the line of the first one */
 };
 /* ---- index_ranks.c ---- */
-struct share { /* what a rank has made of its segments */
+struct share { /* what a rank has made from its segments */
     int code;
     uint64_t count;        /* pairs */
-    uint64_t ids, max_ids; /* token ids held, and the most that may be */
+    uint64_t ids, max_ids; /* token ids held, and the maximum number */
     struct skipped_pairs skipped;
     uint64_t words; /* bytes of the list of seen words; 0 if there are too many */
 };

@@ -242,7 +242,7 @@ static void add_typo(struct noisy_pair *pair, size_t begin, size_t end, struct r
 
 static void add_typos(struct noisy_pair *pair, struct random *random)
 {
-    enum { LETTERS = 40 }; /* per typo, after the first */
+    enum { LETTERS = 40 }; /* letters per typo, after the first */
     size_t begin = 0, end = 0, letters = find_letter(noisy_text(pair, 0), SIZE_MAX, &begin, &end);
     for (size_t i = 0; letters > 0 && i <= letters / LETTERS; i++) {
         const size_t count = find_letter(noisy_text(pair, 0), SIZE_MAX, &begin, &end);

@@ -130,7 +130,8 @@ void reader_seek(struct pair_reader *reader, struct position position)
     }
 }
 
-/* Splits a line at tabs. Returns false if it has only one column. *more: it has more than two. */
+/* Splits a line at tabs. Returns false if it has only one column. *more becomes true if it has more
+   than two. */
 static bool split_columns(rapt_text line, rapt_text *source, rapt_text *target, bool *more)
 {
     const char *tab = line.size > 0 ? memchr(line.bytes, '\t', line.size) : NULL;

@@ -267,8 +267,8 @@ static int by_size(const void *a, const void *b)
 void exchange_watch(struct exchange *x)
 {
     enum { STEPS = 20 };
-    static const double slow = 1.5,
-                        enough = 5; /* times the median; seconds of shards to judge by */
+    static const double slow = 1.5, enough = 5; /* factor of the median; seconds of shards before
+                                                   ranks are judged */
     int count = x->ranks->count, own = x->end - x->first;
     if (count < 2 || x->steps < STEPS || x->seconds[x->ranks->rank] * own < enough) return;
     double *sorted = xcalloc((size_t)count, sizeof *sorted);

@@ -14,7 +14,7 @@
 #include <time.h>
 
 enum { MESSAGE = 1 << 30 };   /* maximum bytes per message */
-static const double late = 3; /* seconds after which a late rank is named; doubles each time */
+static const double late = 3; /* seconds after which a late rank is named, doubled each time */
 
 static pthread_mutex_t calling = PTHREAD_MUTEX_INITIALIZER; /* held while MPI is called */
 static bool in_turn; /* MPI allows calls by several threads in turn */

@@ -51,7 +51,8 @@ void ranks_close(const struct ranks *ranks, int code);
 struct exchange {
     const struct ranks *ranks;
     int shards, first, end; /* shards of a step; this rank computes first .. end - 1 */
-    rapt_subtree *nodes;    /* [count] of all ranks, in order; gradient: this rank's piece of it */
+    rapt_subtree *nodes;    /* [count] of all ranks, in order; `gradient` is this rank's piece of
+                               it */
     int *owner;             /* [count] the rank that computes each node */
     int count;
     int own, own_count;    /* this rank computes nodes own .. own + own_count - 1 */
@@ -60,7 +61,7 @@ struct exchange {
     float *received;       /* this rank's piece of every node that another rank computes */
     size_t bytes;          /* size of received */
     struct flight *flight; /* gradients in transit while the last shard is computed */
-    bool waits;      /* send only when all shards are computed: measures what overlapping gains */
+    bool waits;      /* send only when all shards are computed, to measure what overlapping gains */
     double *seconds; /* [ranks] per shard, summed over the steps since exchange_watch reported */
     long long steps; /* since then */
 };
@@ -70,8 +71,8 @@ void exchange_free(struct exchange *x);
 /* Returns the memory needed for what other ranks send, in bytes. */
 size_t exchange_bytes(const struct ranks *ranks, int shards, size_t floats);
 
-/* Rank r has the bytes starts[r] .. starts[r + 1] - 1 of data; afterwards, all ranks have all of
-   them. starts: [ranks + 1] */
+/* Gives all ranks all bytes of data, of which rank r has the bytes starts[r] .. starts[r + 1] - 1.
+   starts is [ranks + 1]. */
 int exchange_parts(const struct exchange *x, void *data, const size_t *starts);
 /* Gives all ranks the records of all shards, and the seconds that each rank took. */
 int exchange_records(struct exchange *x, rapt_shard *records, double seconds);
@@ -98,7 +99,7 @@ void exchange_watch(struct exchange *x);
 typedef int shards_batch_fn(void *user, int shard, rapt_tokens *source, rapt_tokens *target);
 
 /* Computes this rank's shards and adds the gradients of all ranks in the trainer, unless a loss is
-   not finite. records: [shards], of all ranks afterwards. With EXIT_OK, *status is the library's
+   not finite. records [shards] receives those of all ranks. With EXIT_OK, *status is the library's
    result and *why explains it. Can also return the exit code of a failed batch. */
 int shards_gradient(struct exchange *x, rapt_trainer *trainer, shards_batch_fn *batch, void *user,
                     rapt_shard *records, rapt_status *status, rapt_message *why);

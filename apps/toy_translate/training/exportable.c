@@ -1,5 +1,5 @@
-/* exportable.c - the projects for which a model can be trained: whether theirs can hold it, which
-   is found out before the first step. */
+/* exportable.c - finds out before the first step whether the format of the project for which a
+   model is trained can hold it. */
 #include "training.h"
 #include <stdlib.h>
 #include <string.h>

@@ -11,8 +11,8 @@
 
 enum { CHECKPOINT_SECONDS = 300, REPORT_STEPS = 100 };
 
-/* loss, valid: negative log-likelihood per token of the training and the validation data. The epoch
-   reported is that of the last step. */
+/* `loss` and `valid` are the negative log-likelihoods per token of the training and the validation
+   data. The epoch reported is that of the last step. */
 static void report_loss(const struct learner *learner, double loss, double valid, bool done)
 {
     const struct state *state = &learner->state;

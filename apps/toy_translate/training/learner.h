@@ -22,7 +22,7 @@ struct history { /* one point per validation */
 };
 
 struct progress {
-    double shown, from; /* when the line was last written; when counting of tokens began */
+    double shown, from; /* when the line was last written, and when the counting of tokens began */
     long long tokens;
     double speed; /* tokens per second, smoothed */
 };
@@ -33,8 +33,8 @@ struct memory {
     size_t available; /* 0 if unknown */
 };
 struct learner;
-/* Fails if a run needs more than --memory-limit, and warns if the machine has less. *max_ids: how
-   many token ids can be held as well */
+/* Fails if a run needs more than --memory-limit, and warns if the machine has less. *max_ids
+   receives the number of token ids that can be held as well. */
 int memory_plan(struct learner *learner, const struct data *data, size_t *max_ids);
 void memory_report(const struct learner *learner);
 
@@ -61,7 +61,7 @@ struct learner {
     double validation_seconds; /* duration of the last validation */
     double rate;               /* of the last step */
     double recent;             /* negative log-likelihood per token, smoothed over steps */
-    double valid_loss;         /* of the model being saved; NaN: unknown */
+    double valid_loss;         /* of the model being saved; NaN if unknown */
     long long first;           /* steps made by earlier runs */
     long long tokens;          /* in this run */
     size_t bytes;              /* of the trainer */
@@ -93,8 +93,8 @@ int tune_open(struct learner *learner);   /* opens the model and the vocabulary 
 int tune_choose(struct learner *learner); /* sets learner->tuning by --freeze and --lora */
 /* Sets the options on which the memory of a trainer depends. */
 void tune_options(const struct learner *learner, rapt_train_options *options);
-/* Numbers of the model: those that are trained in full, those of matrices with adapters, and of the
-   adapters. */
+/* Counts the numbers of the model that are trained in full, those of matrices with adapters, and
+   those of the adapters. */
 struct tuned {
     size_t full, base, adapters;
 };
@@ -103,8 +103,8 @@ char *tune_text(const struct recipe *recipe); /* as options_text; the caller fre
 
 /* ---- step.c ---- */
 /* Makes a step with the batch at the learner's position. With EXIT_OK, *status is the library's
-   result, with *report or *why. EXIT_INTERRUPTED: this process was asked to end, or a rank was
-   lost; the step was not made. */
+   result, with *report or *why. EXIT_INTERRUPTED means that this process was asked to end or a rank
+   was lost, and that the step was not made. */
 int step_make(struct learner *learner, rapt_status *status, rapt_report *report, rapt_message *why);
 
 /* ---- rate.c ---- */
@@ -132,13 +132,13 @@ int model_save(const struct learner *learner, const char *path);
 char *epoch_path(const struct learner *learner, long long epoch);
 
 /* ---- facts.c ---- */
-/* Returns the metadata of TRAINING_KEY. The caller frees it. valid: NaN if unknown */
+/* Returns the metadata of TRAINING_KEY. The caller frees it. `valid` is NaN if unknown. */
 char *facts_text(const struct learner *learner, double valid);
 
 /* ---- history.c ---- */
 void history_add(struct history *history, struct history_point point);
 char *history_text(const struct history *history);             /* the caller frees it */
-bool history_parse(struct history *history, const char *text); /* false: damaged */
+bool history_parse(struct history *history, const char *text); /* returns false if it is damaged */
 void history_free(struct history *history);
 
 /* ---- curve.c: OUT.svg, if the recipe asks for it ---- */
@@ -152,7 +152,7 @@ char *sample(struct learner *learner); /* "source -> translation", or NULL; the 
 void progress_count(struct progress *progress, long long tokens);
 /* Rewrites one line on a terminal; otherwise prints a line every 10 s. */
 void progress_show(struct learner *learner);
-/* Prints a line about a validation, and a translation by the present model. */
+/* Prints a line about a validation, and a translation by the current model. */
 void progress_validated(struct learner *learner, double valid, bool best);
 
 /* ---- space.c ---- */
@@ -172,8 +172,8 @@ void average_free(struct average *average);
 /* ---- best.c: OUT, the best model so far ---- */
 /* Writes the model, which is the best so far, to OUT. */
 int best_save(const struct learner *learner, bool within_epoch);
-/* The model just validated is not the best: makes OUT the best model of the finished epochs again,
-   if it is another. */
+/* Called if the model just validated is not the best. Makes OUT the best model of the finished
+   epochs again, if it is another one. */
 int best_restore(const struct learner *learner);
 int best_check(const struct learner *learner); /* fails if OUT is not a model */
 /* Ensures that a resumed run, with trainer and average loaded, has OUT; writes it again if
@@ -181,9 +181,9 @@ int best_check(const struct learner *learner); /* fails if OUT is not a model */
 int best_find(struct learner *learner);
 
 /* ---- validate.c ---- */
-/* Validates; OUT becomes or remains the best model so far, and state->best its loss. *loss:
-   negative log-likelihood per token. within_epoch: the run ends here, which must not change a
-   longer run */
+/* Validates. OUT becomes or remains the best model so far, and state->best its loss. *loss receives
+   the negative log-likelihood per token. within_epoch means that the run ends here, which must not
+   change a longer run. */
 int validate(struct learner *learner, struct state *state, bool within_epoch, double *loss);
 
 #endif

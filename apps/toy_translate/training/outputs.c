@@ -41,7 +41,7 @@ int outputs_each(const char *out, int (*visit)(const char *path, const void *use
 }
 
 /* Returns true if this program wrote the file: its models and checkpoints have metadata with this
-   prefix. unsure: the answer if memory is insufficient to tell. */
+   prefix. `unsure` is the answer if memory is insufficient to tell. */
 static bool is_ours(const char *path, bool unsure)
 {
     static const char prefix[] = "toy_translate.";

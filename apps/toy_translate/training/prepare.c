@@ -81,8 +81,8 @@ static int set_bf16(const char *products, rapt_train_options *options)
                   products);
 }
 
-/* Ranks must not measure which library is faster each for itself, since they would then compute
-   different bits. */
+/* Ranks must not each measure which library is faster, since they could then compute different
+   bits. */
 static int set_products(const struct learner *learner, rapt_train_options *options)
 {
     const char *products = learner->recipe->products;

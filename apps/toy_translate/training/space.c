@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Bytes on the disk compared with the beginning of training: now, and at most. */
+/* Bytes on the disk, now and at most, compared with the beginning of training. */
 struct usage {
     long long now, max;
 };

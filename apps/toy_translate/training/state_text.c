@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { WHOLE, REAL, REAL_OR_NULL }; /* null: infinite */
+enum kind { WHOLE, REAL, REAL_OR_NULL }; /* null means infinite */
 
 static const struct field {
     const char *name;
@@ -101,7 +101,7 @@ static bool read_data(const json_t *object, struct state *state, struct state_re
     return true;
 }
 
-/* Fields that contradict each other. */
+/* Refuses a state whose fields contradict each other. */
 static bool fields_agree(const struct state *s, struct state_reason *why)
 {
     if (s->step < s->epoch - 1 + s->position)

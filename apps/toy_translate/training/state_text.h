@@ -18,11 +18,11 @@ struct state_reason {
     char text[256];
 };
 
-/* Returns the JSON that state_parse reads; the caller frees it. options: "name value name value
-   ..." */
+/* Returns the JSON that state_parse reads; the caller frees it. `options` is "name value name value
+   ...". */
 char *state_text(const struct state *state, const char *options);
-/* text: [size], not necessarily terminated by NUL. The caller frees *options. Returns false and
-   changes nothing if the text is invalid; *why then names the field and its value. */
+/* Parses text [size], which need not be terminated by NUL. The caller frees *options. Returns false
+   and changes nothing if the text is invalid; *why then names the field and its value. */
 bool state_parse(struct state *state, char **options, const char *text, size_t size,
                  struct state_reason *why);
 

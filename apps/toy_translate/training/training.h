@@ -21,10 +21,11 @@ struct variant_value { /* of an option; 0 if not given */
     double real;
     bool flag;
 };
-struct variant { /* both: the option X sets self_X and cross_X; stored at the index of self_X */
+struct variant { /* `both` is for option X, which sets self_X and cross_X, stored at the index of
+                    self_X */
     struct variant_value own[RAPT_CONFIG_FIELDS], both[RAPT_CONFIG_FIELDS];
 };
-enum { VARIANT_ROWS = 2 * RAPT_CONFIG_FIELDS }; /* at most, of both parts together */
+enum { VARIANT_ROWS = 2 * RAPT_CONFIG_FIELDS }; /* maximum number, in both parts together */
 enum variant_part { VARIANT_MODEL, VARIANT_ATTENTION };
 /* Writes the options of one part and returns their number. */
 int variant_rows(struct variant *variant, enum variant_part part,
@@ -47,7 +48,7 @@ void hard_rows(struct hard *hard, struct option_row rows[HARD_ROWS]);
 /* Refuses options that the model does not use. */
 int hard_check(const struct hard *hard, const rapt_config *config);
 void hard_apply(const struct hard *hard, rapt_train_options *options);
-char *hard_text(const struct hard *hard); /* as variant_text */
+char *hard_text(const struct hard *hard); /* like variant_text */
 
 /* ---- learn.c: the training loop of train and demo ---- */
 struct recipe {
@@ -78,7 +79,7 @@ struct recipe {
     int batch_tokens, epochs, steps; /* 0 means unlimited */
     double minutes;                  /* 0 means unlimited */
     int average, patience;
-    int valid_steps; /* validate every valid_steps steps too; 0 means only after each epoch */
+    int valid_steps; /* validate every valid_steps steps, too; 0 means only after each epoch */
     double enough;   /* stop when the validation loss is below this a second time; 0 means never */
     uint64_t seed;
     int shards;            /* per step; 0 means to compute the batch as a whole */
@@ -99,8 +100,8 @@ static inline bool quantizes_late(const struct recipe *recipe)
 }
 /* Makes a configuration without vocabulary sizes, which are set later. */
 int recipe_config(const struct recipe *recipe, rapt_config *config);
-/* Trains, and frees the sample of the data. *steps, if not NULL: the number of steps made,
-   including those of earlier runs */
+/* Trains, and frees the sample of the data. *steps, unless NULL, receives the number of steps made,
+   including those of earlier runs. */
 int learn(const struct recipe *recipe, struct data *data, long long *steps);
 
 /* ---- exportable.c ---- */
@@ -113,8 +114,8 @@ int export_check(const char *project, const rapt_config *config,
 /* ---- agree.c: the start of a run of several ranks ---- */
 struct learner;
 /* Every rank calls this twice: when it has data, vocabulary and model, which must be alike, and
-   when it is ready to train. code: EXIT_OK, or why this rank cannot go on (learner may then be
-   NULL). Returns EXIT_OK if all ranks may go on. Does nothing with one rank, or after the ranks
+   when it is ready to train. `code` is EXIT_OK or says why this rank cannot go on (learner may then
+   be NULL). Returns EXIT_OK if all ranks may go on. Does nothing with one rank, or after the ranks
    have agreed. */
 int agree(struct ranks *ranks, int code, const struct learner *learner);
 
@@ -137,7 +138,7 @@ void lock_close(int lock);
 
 /* ---- state.c ---- */
 /* Reads the state and the options of a run from `text`, the metadata of its checkpoint, which is
-   NULL if they are missing. path: for messages. The caller frees *options. */
+   NULL if they are missing. path is for messages. The caller frees *options. */
 int state_open(struct state *state, char **options, const char *path, const char *text);
 
 /* ---- progress.c ---- */

@@ -7,7 +7,7 @@
 
 /* The loss of one batch. */
 struct batch_loss {
-    double likelihood; /* NaN: not finite */
+    double likelihood; /* NaN if not finite */
     long long tokens;
 };
 
