@@ -1,7 +1,7 @@
 /* attention_sparse.c - patterns of sparse attention: windows, global positions and blocks. Each
-   line has the share of the pairs of a query and a key that are visible, and of_dense, how much of
-   the speed per visible pair attention of all keys has in the same run. 1 means that time is in
-   proportion to the visible pairs. */
+   line has the share of the pairs of a query and a key that are visible, and of_dense, the speed
+   per visible pair relative to that of attention to all keys in the same run. 1 means that time is
+   proportional to the number of visible pairs. */
 #include "bench.h"
 
 #include <rapt/attention.h>

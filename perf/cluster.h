@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-enum { CLUSTER_SHARED = 64 }; /* most ranks of one machine */
+enum { CLUSTER_SHARED = 64 }; /* maximum number of ranks of one machine */
 
 struct cluster {
     int shards;                 /* of a step, a power of two */
@@ -17,7 +17,8 @@ struct cluster {
                        be computed meanwhile */
     int cores;      /* cores of the one machine that all ranks share; 0 means that each has a
                        machine of its own */
-    int together;   /* on that machine: up to how many concurrent ranks the following are known */
+    int together;   /* on that machine: maximum number of concurrent ranks for which the following
+                       are known */
     double shard_of[CLUSTER_SHARED], step_of[CLUSTER_SHARED]; /* [n - 1] while n ranks compute */
     double bandwidth_of[CLUSTER_SHARED]; /* [n - 1] while n ranks send to all; 0 if not known */
 };
@@ -26,7 +27,8 @@ enum cluster_term {
     TERM_SHARDS, /* the rank with the most shards */
     TERM_WAIT,   /* waiting for the slowest, whose shards take longer by chance */
     TERM_RECORDS,
-    TERM_SCATTER, /* the part of sending gradients to the ranks that sum them that is not hidden */
+    TERM_SCATTER, /* sending gradients to the ranks that sum them, without the part that is
+                     hidden */
     TERM_SUM,
     TERM_GATHER, /* sending sums to all */
     TERM_STEP,   /* the optimizer */

@@ -1,7 +1,7 @@
-/* cluster_cores.c - how long ranks that share the cores of one machine take for their shards. The
-   scheduler is modeled after the average behavior of Linux: it spreads ranks over cores when they
-   begin, those of a core share it equally, and a core that runs out of work takes a rank from the
-   core that has the most. Which ranks begin side by side is chance, so all rotations are
+/* cluster_cores.c - computes how long ranks that share the cores of one machine take for their
+   shards. The scheduler is modeled after the average behavior of Linux: it spreads ranks over cores
+   when they begin, those of a core share it equally, and a core that runs out of work takes a rank
+   from the core that has the most. Which ranks begin side by side is chance, so all rotations are
    averaged. */
 #include "cluster.h"
 

@@ -1,5 +1,5 @@
-/* rank_job.h - what the ranks of perf_ranks do together. All ranks of the job call each function;
-   those that are not involved wait. */
+/* rank_job.h - functions that the ranks of perf_ranks perform together. All ranks of the job call
+   each function; those that are not involved wait. */
 #ifndef RAPT_PERF_RANK_JOB_H
 #define RAPT_PERF_RANK_JOB_H
 

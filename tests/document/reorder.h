@@ -48,7 +48,7 @@ static inline bool is_placeholder(rapt_text text, rapt_span word)
 }
 
 /* Writes the words of a text in another order, in capital letters, except placeholders. The caller
- * frees out->bytes. */
+   frees out->bytes. */
 static inline void reorder_text(const struct reordering *how, rapt_text text, rapt_text *out,
                                 struct word_list *source, struct word_list *target)
 {
