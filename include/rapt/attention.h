@@ -208,7 +208,7 @@ typedef enum rapt_rotary_scaling {
     RAPT_ROTARY_SCALING_NONE,   /* f[i] = base^(-2i / n) */
     RAPT_ROTARY_SCALING_LINEAR, /* position interpolation: f[i] / s (Chen et al. 2023) */
     RAPT_ROTARY_SCALING_NTK, /* the base is multiplied by s^(n / (n - 2)). The first pair keeps its
-                                angle, and that of the last pair is divided by s. Peng et al.
+                                angle, and the angle of the last pair is divided by s. Peng et al.
                                 2023 */
     RAPT_ROTARY_SCALING_YARN /* g f[i] + (1 - g) f[i] / s, where g grows linearly from 0 for pairs
                                 that turn at most once in L positions to 1 for pairs that turn at

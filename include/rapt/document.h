@@ -155,7 +155,7 @@ typedef enum rapt_piece_kind {
 typedef struct rapt_document_piece {
     rapt_piece_kind kind; /* whether it is a sentence */
     /* RAPT_BAD_FILE if a sentence is not valid UTF-8, RAPT_BAD_ARGUMENT if it has too many tokens.
-       Its text is then that of the document. */
+       Its text is then the text of the document. */
     rapt_status status;
     rapt_span source; /* its bytes in the document */
     rapt_span target; /* its bytes in the translated document */
@@ -184,8 +184,8 @@ typedef struct rapt_document_piece {
     int restored;
     /* The sentence as it was given to the model: without markup, in one line, with what the model
        sees of protected texts, and possibly in normal case. The spans in `translation` are in this
-       text and in that of the translation. Not terminated; empty for kept pieces and sentences that
-       are not valid UTF-8. */
+       text and in the text of the translation. Not terminated; empty for kept pieces and sentences
+       that are not valid UTF-8. */
     rapt_text read;
     int recased; /* 1 if the model has read the sentence in normal case (recase) */
 } rapt_document_piece;

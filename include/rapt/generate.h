@@ -78,10 +78,10 @@ typedef int rapt_stop_fn(void *user);
 typedef enum rapt_search_rules {
     RAPT_SEARCH_RULES_MODEL,  /* in a translator, the rules of the project that its model comes
                                  from; otherwise RAPT */
-    RAPT_SEARCH_RULES_RAPT,   /* those of this library */
-    RAPT_SEARCH_RULES_MARIAN, /* those of Marian, also used by Bergamot in Firefox */
-    RAPT_SEARCH_RULES_HF,     /* those of Hugging Face's transformers */
-    RAPT_SEARCH_RULES_CT2     /* those of CTranslate2 */
+    RAPT_SEARCH_RULES_RAPT,   /* the rules of this library */
+    RAPT_SEARCH_RULES_MARIAN, /* the rules of Marian, also used by Bergamot in Firefox */
+    RAPT_SEARCH_RULES_HF,     /* the rules of Hugging Face's transformers */
+    RAPT_SEARCH_RULES_CT2     /* the rules of CTranslate2 */
 } rapt_search_rules;
 
 /* The position of a token's text within a word, as bits. */

@@ -200,7 +200,7 @@ typedef struct rapt_export_options { /* size-first, see base.h */
     /* The languages, for RAPT_EXPORT_FIREFOX: codes of 2 to 12 letters, such as "en" or
        "zh-Hans". */
     const char *source_language;
-    const char *target_language; /* likewise */
+    const char *target_language; /* see source_language */
     /* A shortlist to write, for RAPT_EXPORT_FIREFOX; may be NULL. */
     const rapt_shortlist *shortlist;
     /* If nonzero, nothing is written. The call only checks whether the project supports the model,
@@ -436,7 +436,7 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
        terms, and is not truncated unless the best old one was. A translation with a prefix is never
        too long or empty. Cannot be combined with token. */
     int mend;
-    const rapt_glossary *glossary; /* used instead of that of the options; NULL changes nothing */
+    const rapt_glossary *glossary; /* replaces the glossary of the options; NULL changes nothing */
     /* [opaque_starts[count]] parts of the texts in which no term is looked for, such as addresses,
        in ascending order; NULL if there are none */
     const rapt_span *opaque;

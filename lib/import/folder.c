@@ -80,7 +80,7 @@ static const struct {
 } known[] = {
     {"lex.", ".bin", RAPT_FILE_USE_SHORTLIST, "a lexical shortlist, used on request"},
     {"lex.", ".txt", RAPT_FILE_USE_SHORTLIST, "a lexical shortlist, used on request"},
-    {"qualityModel.", ".bin", RAPT_FILE_USE_NONE, "estimates quality, which rapt does not do"},
+    {"qualityModel.", ".bin", RAPT_FILE_USE_NONE, "a quality estimator, which rapt ignores"},
     {"", ".optimizer.npz", RAPT_FILE_USE_NONE, "training state"},
     {"", "optimizer.bin", RAPT_FILE_USE_NONE, "training state"},
     {"", "scheduler.bin", RAPT_FILE_USE_NONE, "training state"},

@@ -377,8 +377,8 @@ void rapt__sublayer_backward(const struct exec_context *c, const struct step *s,
    have kept its queries and keys (KEEPS_SELF). */
 void rapt__encoder_weights(struct team *team, const struct stack *s, const struct rows *all,
                            int layer, int map, int sequence, int first, int rows, float *weights);
-/* Returns map i of a head, which has one, or two with `differential`. Sets *share to the factor of
-   its weights in those of the head: 1, or -lambda for a second map. */
+/* Returns map i of a head, which has one, or two with `differential`. Sets *share to the factor
+   with which its weights are added to the head's: 1, or -lambda for a second map. */
 int rapt__map_of(const struct stack *s, int layer, bool cross, int head, int i, float *share);
 enum site { SITE_RESIDUAL, SITE_ATTENTION, SITE_HIDDEN, SITES };
 /* Returns the dropout of one site of a pass. The key of a batch is rapt__mix(seed, number of

@@ -40,7 +40,7 @@ static struct head_norm norm_of(const struct difference *d)
 }
 
 /* Returns the offset of the first attention of a head among the maps of all rows; *second receives
-   that of the second. */
+   the offset of the second. */
 static size_t maps_of(const struct difference *d, size_t head, size_t *second)
 {
     size_t group = (size_t)d->group, width = (size_t)d->width;
@@ -76,7 +76,7 @@ void rapt__difference_forward(const struct exec_context *c, const struct differe
     rapt__team_barrier(c->team);
 }
 
-/* Adds the gradients of the vectors, given that of lambda. */
+/* Adds the gradients of the vectors, given the gradient of lambda. */
 static void vectors_backward(const struct difference *d, double dlambda, float *dvectors)
 {
     int half = d->width / 2;

@@ -2,7 +2,7 @@
 
        y = x sigmoid(z)     each z multiplies `width` adjacent elements of a row
 
-   Forward and backward take rows one at a time. With width 1 they are those of a gated activation;
+   Forward and backward take rows one at a time. With width 1 they work like a gated activation;
    otherwise the sigmoids of a few gates are computed together, and each scales its elements. */
 #include "op/op.h"
 

@@ -103,7 +103,7 @@ static void test_choice(void **state)
     check_use(&r, "training_args.bin", RAPT_FILE_USE_NONE, "training options");
     check_use(&r, "optimizer.bin", RAPT_FILE_USE_NONE, "training state");
     check_use(&r, "qualityModel.ende.bin", RAPT_FILE_USE_NONE,
-              "estimates quality, which rapt does not do");
+              "a quality estimator, which rapt ignores");
     check_use(&r, "lex.50.50.ende.s2t.bin", RAPT_FILE_USE_SHORTLIST,
               "a lexical shortlist, used on request");
     check_use(&r, "metadata.json", RAPT_FILE_USE_NONE, "not needed");
