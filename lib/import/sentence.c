@@ -30,7 +30,7 @@ static rapt_status read_pooling(struct import *i, const char *folder)
     rapt__import_settings_free(i, &s);
     if (status) return status;
     if (first == mean)
-        return rapt__import_bad(i, "%s: %s pooling mode is true; one must be", name,
+        return rapt__import_bad(i, "%s: %s pooling mode is true; exactly one must be", name,
                                 first ? "more than one" : "no");
     i->config.pooling = first ? RAPT_POOLING_FIRST : RAPT_POOLING_MEAN;
     return RAPT_OK;
