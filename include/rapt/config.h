@@ -239,7 +239,7 @@ typedef struct rapt_config_field {
     const char *name;     /* as in rapt_config and in model files, such as "ffn_width" */
     rapt_field_type type; /* type of the member */
     size_t offset;        /* offset of the member in rapt_config; every member is 4 bytes long */
-    double min, max;      /* smallest and largest value, for all types */
+    double min, max;      /* smallest value; largest value, for all types */
     double zero;          /* the default that 0 selects if that is a constant, else 0 */
     const char *(*word)(
         int value); /* returns the name of an enumeration's value, such as "pre", or NULL if the
