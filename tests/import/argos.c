@@ -187,16 +187,16 @@ static void test_zip_refused(void **state)
     (void)state;
     folder_refused(zip_of("encrypted"), "is encrypted");
     if (!without_zlib(zip_of("bomb"))) folder_refused(zip_of("bomb"), "more than any model needs");
-    refuse_changed("metadata", "metadatA", 2, "it has no folder with metadata.json");
-    refuse_changed("model.bin", "../../bin", 2, "is not a relative path");
+    refuse_changed("metadata", "metadatA", 2, "it has no folder with a metadata.json");
+    refuse_changed("model.bin", "../../bin", 2, "must be a relative path");
     refuse_changed("translate-en_de-1_0/metadata", "/ranslate-en_de-1_0/metadata", 2,
-                   "is not a relative path");
-    refuse_changed("model.bin", "model\\bin", 2, "is not a relative path");
+                   "must be a relative path");
+    refuse_changed("model.bin", "model\\bin", 2, "must be a relative path");
     refuse_changed("source_vocab", "target_vocab", 2, "occurs twice");
     refuse_changed("model.bin", "model.bim", 2, "the folder has no weights file");
     refuse_changed("translate-en_de-1_0/sentencepiece.model",
                    "a-second-folder-like-this/metadata.json", 2,
-                   "it has several folders with metadata.json");
+                   "it has several folders with a metadata.json");
     refuse_changed("sentencepiece.model", "sentencepiece.mode1", 2,
                    "the package has no sentencepiece.model");
     folder_refused(zip_of("other"), "p/model/model.bin is not a model of CTranslate2");
