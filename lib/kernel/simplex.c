@@ -6,11 +6,11 @@
    started at tau = -1, approaches the solution from below, and takes few steps, each of which reads
    the row once. Finally p is divided by its sum, which removes the error that rounding has left.
 
-   Entmax of any alpha (Correia, Niculae and Martins 2019) has the same form: p = u^(1/order) of
-   u = order (x - max x) - tau, where order = alpha - 1, and needs a logarithm and an exponential
-   for each element and step. If order is small, u is close to 1 and log u is multiplied by a large
-   number. So the rounding error of u is computed (Dekker 1971), and its effect on the logarithm is
-   added, and tau is kept as two floats. */
+   Entmax of any alpha (Correia, Niculae and Martins 2019) has the same form: p = u^(1/order) of u =
+   order (x - max x) - tau, where order = alpha - 1, and needs a logarithm and an exponential for
+   each element and step. If order is small, u is close to 1 and log u is multiplied by a large
+   number. Therefore the rounding error of u is computed (Dekker 1971) and its effect on the
+   logarithm is added, and tau is kept as two floats. */
 
 static inline vf above_threshold(const float *x, size_t left, float max, float share, float tau)
 {

@@ -38,8 +38,8 @@ void rapt__entmax(struct row *r)
     memcpy(r->space.weights + r->first, p, (size_t)n * sizeof *p);
 }
 
-/* Sets g to z^(2 - alpha) for a learned alpha. Returns the sum of e, and that of e dz through
- *e_dz. */
+/* Sets g to z^(2 - alpha) for a learned alpha, adds the sum of e dz to *e_dz, and returns the sum
+   of e. */
 static double learned_roots(const struct row *r, double order, const float *dz, float *g,
                             double *e_dz)
 {
