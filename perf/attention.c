@@ -247,10 +247,10 @@ static struct problem shrunk(const struct problem *p)
 int main(int argc, char **argv)
 {
     struct bench b;
-    int code = bench_begin(
-        &b, argc, argv, "Measures attention, forward and backward.",
-        "attention_forward, attention_backward, forward, backward, cached, "
-        "ragged, scaling; linear; patterns; kinds, or the name of a score, locality or normalizer");
+    int code = bench_begin(&b, argc, argv, "Measures attention, forward and backward.",
+                           "attention_forward, attention_backward, forward, backward, cached, "
+                           "ragged, scaling; linear; monotonic; patterns; kinds, or the name of a "
+                           "score, locality or normalizer");
     if (code != BENCH_GO_ON) return code;
     for (int i = 0; i < b.thread_counts; i++) {
         for (size_t n = 0; n < sizeof problems / sizeof *problems; n++) {
@@ -263,6 +263,7 @@ int main(int argc, char **argv)
         }
         measure_kinds(&b, b.threads[i]);
         measure_linear(&b, b.threads[i]);
+        measure_monotonic(&b, b.threads[i]);
         measure_sparse(&b, b.threads[i]);
     }
     return bench_end(&b);

@@ -114,6 +114,9 @@ void measure_kinds(struct bench *b, int threads);
 /* ---- attention_linear.c, of perf_attention ---- */
 void measure_linear(struct bench *b, int threads);
 
+/* ---- attention_monotonic.c, of perf_attention ---- */
+void measure_monotonic(struct bench *b, int threads);
+
 /* ---- attention_sparse.c, of perf_attention: sparse attention beside all keys ---- */
 void measure_sparse(struct bench *b, int threads);
 

@@ -13,6 +13,7 @@
 #include "glossary.h"
 #include "linear_attention.h"
 #include "metrics.h"
+#include "monotonic_attention.h"
 #include "precision.h"
 #include "shortlist.h"
 #include "text.h"

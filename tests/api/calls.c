@@ -8,6 +8,7 @@
 #include "api/calls_import.h"
 #include "api/calls_linear.h"
 #include "api/calls_model.h"
+#include "api/calls_monotonic.h"
 #include "api/calls_shortlist.h"
 #include "api/calls_text.h"
 #include "api/calls_train.h"
@@ -66,6 +67,13 @@ static const struct call {
     {"rapt_linear_attention_forward", true, 7, 1u << 5, linear_attention_forward},
     {"rapt_linear_attention_backward", true, 8, 1u << 5, linear_attention_backward},
     {"rapt_linear_attention_step", true, 7, 0, linear_attention_step},
+    /* monotonic_attention.h */
+    {"rapt_monotonic_attention_init", false, 1, 0, monotonic_attention_init},
+    {"rapt_monotonic_attention_check", true, 1, 0, monotonic_attention_check},
+    {"rapt_monotonic_attention_workspace", false, 1, 0, monotonic_attention_workspace},
+    {"rapt_monotonic_attention_forward", true, 9, 1u << 7, monotonic_attention_forward},
+    {"rapt_monotonic_attention_backward", true, 11, 1u << 7 | 1u << 8, monotonic_attention_backward},
+    {"rapt_monotonic_attention_step", true, 9, 0, monotonic_attention_step},
     /* file.h */
     {"rapt_file_write", true, 2, 0, file_write},
     {"rapt_file_check", true, 1, 0, file_check},

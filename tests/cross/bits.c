@@ -2,6 +2,7 @@
    rows, attention with each score and the delta rule, forward and backward, and translations of
    small models. wasm.sh runs it here and as WebAssembly, where it must print the same. */
 #include "attention/linear.h"
+#include "attention/monotonic.h"
 #include "attention/trial.h"
 #include "base/base.h"
 #include "kernel/cases.h"
@@ -80,6 +81,18 @@ static void print_linear(void)
     linear_free(&t);
 }
 
+static void print_monotonic(void)
+{
+    const struct monotonic_choice c = {2, 4,         2, 20, 30, 20, 18, RAPT_MONOTONIC_LOOKBACK,
+                                       0, .noise = 1};
+    struct monotonic_trial t = monotonic_make(&c, 7);
+    assert_int_equal(monotonic_forward(&t, NULL), RAPT_OK);
+    assert_int_equal(monotonic_backward(&t, NULL), RAPT_OK);
+    print("monotonic", 0, t.out, t.outs);
+    for (int i = 0; i < MONOTONIC_INPUTS; i++) print(monotonic_names[i], 0, t.d[i], t.count[i]);
+    monotonic_free(&t);
+}
+
 static void print_translation(int index)
 {
     const rapt_config *config = &small_configs[index];
@@ -123,6 +136,7 @@ int main(void)
              normalizer++)
             print_attention((rapt_score)score, (rapt_normalizer)normalizer);
     print_linear();
+    print_monotonic();
     for (int i = 0; i < COUNT(small_configs); i++)
         if (small_configs[i].kind == RAPT_KIND_ENCODER_DECODER) print_translation(i);
     return 0;

@@ -27,7 +27,7 @@ prints() {
     cmp -s out "$expected/$name.txt" || { echo "$name printed:"; diff out "$expected/$name.txt"; exit 1; }
     echo "$name: as expected"
 }
-for name in attention ragged reverse text tagger language_model block allocator memory plus; do
+for name in attention ragged monotonic reverse text tagger language_model block allocator memory plus; do
     prints "$name" "bin/$name"
 done
 

@@ -11,6 +11,7 @@
 #include "process/operations_glossary.h"
 #include "process/operations_linear.h"
 #include "process/operations_model.h"
+#include "process/operations_monotonic.h"
 #include "process/operations_shortlist.h"
 #include "process/operations_text.h"
 #include "process/operations_translator.h"
@@ -194,6 +195,7 @@ static const struct operation operations[] = {
     {"isa_use", do_isa, false, true},
     {"attention", do_attention, false, false},
     {"linear_attention", do_linear_attention, false, false},
+    {"monotonic_attention", do_monotonic_attention, false, false},
     {"tokenizer_learn", do_learn, true, true},
     {"tokenizer_create", do_tokenizer, true, true},
     {"tokenizer_load", do_spm, true, true},

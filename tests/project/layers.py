@@ -36,7 +36,7 @@ PUBLIC = {  # public headers each layer may use
     "base": {"base.h"},
     "kernel": {"base.h"},
     "op": {"base.h"},
-    "attention": {"base.h", "attention.h", "linear_attention.h"},
+    "attention": {"base.h", "attention.h", "linear_attention.h", "monotonic_attention.h"},
     "model": {"precision.h", "base.h", "attention.h", "file.h", "transformer.h", "block.h"},
     "import": {"base.h", "file.h", "transformer.h", "shortlist.h", "text.h"},
     "generate": {"base.h", "attention.h", "transformer.h", "generate.h", "shortlist.h", "text.h"},
@@ -47,7 +47,7 @@ PUBLIC = {  # public headers each layer may use
     "format": {"base.h", "file.h"},
 }
 # lib/attention: folders, which have one interface header each, and files. Each comes before those it calls.
-PARTS = ["cache", "linear", "attention.c", "layout.c", "check.c", "dispatch.c", "learned.c", "score", "flash", "general",
+PARTS = ["cache", "linear", "monotonic", "attention.c", "layout.c", "check.c", "dispatch.c", "learned.c", "score", "flash", "general",
          "relative_sums.c", "row_biases.c", "forget.c", "mask.c", "bias.c", "problem.c"]
 FOLDERS = {  # folders whose interface headers a folder may include; SHARED is open to all
     "": {"score", "flash", "general"},
@@ -55,6 +55,7 @@ FOLDERS = {  # folders whose interface headers a folder may include; SHARED is o
     "flash": set(),
     "general": set(),
     "linear": set(),
+    "monotonic": set(),
     "cache": {"score", "flash", "general"},
 }
 SHARED = {"attention.h", "problem.h", "projected.h", "learned.def"}

@@ -1,0 +1,185 @@
+/* monotonic_attention.h - monotonic attention on plain arrays: expected values with gradients for
+   training, and hard stops for use.
+
+   A head reads the keys from left to right and never goes back. For query t it starts at the key
+   where query t - 1 stopped (query 0 at key 0) and stops at each key s that it reaches with the
+   probability
+
+       p[t][s] = sigmoid(scale q[t].k[s] + offset + noise)
+
+   The expected alignment alpha[t][s] is the probability that query t stops at key s:
+
+       reach[t][s] = (1 - p[t][s-1]) reach[t][s-1] + alpha[t-1][s],  alpha[t][s] = p[t][s]
+   reach[t][s]
+
+   where alpha[-1] is 1 for key 0 and 0 for all others. A query that stops at key s outputs v[s], or
+   a softmax of the chunk energies u[t][l] = chunk_scale chunk_q[t].chunk_k[l] over keys up to s:
+
+       mode        out of a query that stops at key s       source
+       hard        v[s]                                     Raffel et al. 2017 (arXiv 1704.00784)
+       chunk       softmax over keys s - chunk + 1 to s     Chiu and Raffel 2018 (1712.05382), MoChA
+       lookback    softmax over keys 0 to s                 Arivazhagan et al. 2019 (1906.05218)
+
+   With several heads these are the monotonic multihead attentions of Ma et al. 2019 (1909.12406).
+   forward computes the expected value of out, which is sum over s of weights[t][s] v[s]. step makes
+   hard stops, at the first key with p >= 0.5 without noise, and reads no key after it.
+
+   If a query stops at no key, out is 0 and so are the alignments and outputs of all later queries
+   of the head, as in Raffel et al.: alpha[t] may sum to less than 1. With last_stops, the last
+   existing key always stops, so that alpha[t] sums to 1.
+
+   Alignments and weights below 2^-100 may become 0. If an element is infinite or NaN, the results
+   of its sequence and key head are meaningless; all others are not affected.
+
+   The functions are thread-safe and allocate nothing, like those of attention.h. Results have the
+   same bits for every number of threads, batch and instruction set. */
+#ifndef RAPT_MONOTONIC_ATTENTION_H
+#define RAPT_MONOTONIC_ATTENTION_H
+
+#include "attention.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a query outputs if it stops at key s. */
+typedef enum rapt_monotonic {
+    RAPT_MONOTONIC_HARD,     /* the value of key s */
+    RAPT_MONOTONIC_CHUNK,    /* a softmax over the last `chunk` keys up to s */
+    RAPT_MONOTONIC_LOOKBACK, /* a softmax over all keys up to s */
+    RAPT_MONOTONIC_COUNT
+} rapt_monotonic;
+/* Returns the name of a mode, such as "lookback", or NULL for an unknown value. The string is
+   static. */
+RAPT_API const char *rapt_monotonic_name(rapt_monotonic mode);
+
+/* A problem of monotonic attention. rapt_monotonic_attention_init fills it in; all other functions
+   only read it. 0 is the default of every field that init does not set. */
+typedef struct rapt_monotonic_attention { /* size-first, see base.h */
+    size_t size;
+    int batch;           /* number of sequences */
+    int heads;           /* number of query heads */
+    int key_heads;       /* number of heads of k, v and chunk_k; must divide heads. Query head h
+                            reads key head h / (heads / key_heads). 0 means one per query head */
+    int queries;         /* rows of q in the longest sequence */
+    int keys;            /* rows of k and v in the longest sequence */
+    int key_width;       /* floats per row of q, k, chunk_q and chunk_k, 1 to 65536 */
+    int value_width;     /* floats per row of v and out, 1 to 65536 */
+    rapt_monotonic mode; /* default: hard */
+    rapt_stride q;       /* layout of q; batch strides are ignored if starts are given */
+    rapt_stride k;       /* layout of k */
+    rapt_stride v;       /* layout of v */
+    rapt_stride chunk_q; /* layout of chunk_q, the queries of chunk energies */
+    rapt_stride chunk_k; /* layout of chunk_k, the keys of chunk energies */
+    rapt_stride out;     /* layout of out */
+    rapt_stride weights; /* layout of alpha and weights, whose rows have one float per key of the
+                            sequence */
+    const int *query_starts; /* offsets [batch + 1] for a ragged batch, in which the rows of q of
+                                all sequences are stored back to back; NULL if every sequence has
+                                `queries` rows */
+    const int *key_starts;   /* the same for k, v and chunk_k, with `keys` rows */
+    const int *key_counts;   /* [batch] number of existing keys of each sequence, or NULL if all of
+                                them exist. Others are not read */
+    const float *offset; /* [heads] added to the energies; papers start at -1 to -4. NULL means 0 */
+    float scale;         /* factor of the energies; 0 means 1 / sqrt(key_width) */
+    float chunk_scale;   /* factor of the chunk energies; 0 means 1 / sqrt(key_width) */
+    int chunk;           /* number of keys of a chunk, 1 or more; only read in mode chunk */
+    int last_stops;      /* if nonzero, the last existing key always stops. fairseq calls it mass
+                            preservation. While a source is still arriving, set it to 0 */
+    float noise;   /* standard deviation of the noise in forward and backward, 0 or more. It teaches
+                      a model to make p nearly 0 or 1; the papers use 1. Each element is the sum of
+                      12 uniform numbers, which is nearly normal */
+    int threads;   /* maximum number of threads, see base.h */
+    uint64_t seed; /* seed of the noise; the same seed gives the same noise for any number of
+                      threads. forward and backward need the same */
+} rapt_monotonic_attention;
+
+/* Fills in *a for arrays [batch][heads][rows][width] and weights [batch][heads][queries][keys].
+   size is sizeof *a. Any field may be changed afterwards, together with the strides that depend on
+   it. Returns RAPT_BAD_ARGUMENT only if a is NULL or size is not sizeof *a. The numbers are checked
+   later, by rapt_monotonic_attention_check. */
+RAPT_API rapt_status rapt_monotonic_attention_init(rapt_monotonic_attention *a, size_t size,
+                                                   int batch, int heads, int queries, int keys,
+                                                   int width);
+
+/* Checks whether a problem is valid. Returns RAPT_BAD_ARGUMENT if it is not; *why names the
+   offending field. */
+RAPT_API rapt_status rapt_monotonic_attention_check(const rapt_monotonic_attention *a,
+                                                    rapt_message *why);
+
+/* Returns the number of bytes of workspace that the functions below need for this problem and its
+   number of threads, or 0 if the problem is invalid. The workspace must be aligned to 64 bytes. If
+   `backward` is 0, it suffices for forward and step, and the size is linear in keys. Otherwise it
+   also suffices for backward, and has queries x keys floats for each thread. */
+RAPT_API size_t rapt_monotonic_attention_workspace(const rapt_monotonic_attention *a, int backward);
+
+/* Results of rapt_monotonic_attention_forward in addition to out. Each array may be NULL. */
+typedef struct rapt_monotonic_attention_outputs { /* size-first, see base.h */
+    size_t size;
+    float *alpha;   /* expected alignments, in the layout `weights` of the problem; 0 for keys that
+                       do not exist */
+    float *weights; /* weights of the values, in the same layout; the same as alpha in mode hard */
+    float *delays;  /* [heads][query rows of all sequences] sum over s of (s + 1) alpha[t][s], the
+                       expected number of keys that a query has read. A query that stops nowhere
+                       counts as 0. Measures of latency are functions of these */
+} rapt_monotonic_attention_outputs;
+
+/* Computes the expected value of out from q, k and v, and from chunk_q and chunk_k, which mode hard
+   does not read and which may otherwise be q and k. All are [batch][heads][rows][width] with the
+   strides in `a`. The results must not overlap the inputs. outputs may be NULL.
+
+   Returns RAPT_BAD_ARGUMENT if rapt_monotonic_attention_check rejects the problem, a required array
+   is NULL, an array of outputs would have rows that share memory because a stride is 0, or
+   workspace is NULL or misaligned. */
+RAPT_API rapt_status rapt_monotonic_attention_forward(
+    const rapt_monotonic_attention *a, const float *q, const float *k, const float *v,
+    const float *chunk_q, const float *chunk_k, float *out,
+    const rapt_monotonic_attention_outputs *outputs, void *workspace, rapt_message *why);
+
+/* The arrays to which rapt_monotonic_attention_backward adds gradients. Each has the layout of the
+   array it belongs to, and is NULL if that gradient is not wanted. In mode hard, nothing is added
+   to chunk_q and chunk_k. */
+typedef struct rapt_monotonic_attention_gradients { /* size-first, see base.h */
+    size_t size;
+    float *q;       /* gradient of q */
+    float *k;       /* gradient of k */
+    float *v;       /* gradient of v */
+    float *chunk_q; /* gradient of chunk_q */
+    float *chunk_k; /* gradient of chunk_k */
+    float *offset;  /* gradient of offset, [heads], also if offset is NULL */
+} rapt_monotonic_attention_gradients;
+
+/* Adds gradients to the arrays in d. The inputs are those of rapt_monotonic_attention_forward,
+   whose results are recomputed. dout is the gradient of out and has its layout. dalpha and ddelays
+   are the gradients of alpha and delays, for losses that depend on alignments or latency; NULL
+   means 0.
+
+   Errors are the same as for rapt_monotonic_attention_forward. Also returns RAPT_BAD_ARGUMENT if a
+   gradient is requested for an array whose rows share memory because a stride is 0. */
+RAPT_API rapt_status rapt_monotonic_attention_backward(const rapt_monotonic_attention *a,
+                                                       const float *q, const float *k,
+                                                       const float *v, const float *chunk_q,
+                                                       const float *chunk_k, const float *dout,
+                                                       const float *dalpha, const float *ddelays,
+                                                       const rapt_monotonic_attention_gradients *d,
+                                                       void *workspace, rapt_message *why);
+
+/* Computes out for further queries, usually one, with hard stops and without noise. positions
+   [batch][heads] holds the key at which each head continues, 0 at first, and is updated: after a
+   stop it is the key where the last query stopped, and otherwise the number of existing keys. A
+   stream whose keys are still arriving can then be asked again with the same query and more keys,
+   which continues after the keys that it has read. n queries in one call or in n calls give the
+   same bits. In mode hard, values are copied.
+
+   Errors are the same as for rapt_monotonic_attention_forward. Also returns RAPT_BAD_ARGUMENT if a
+   position is negative or greater than the number of existing keys. */
+RAPT_API rapt_status rapt_monotonic_attention_step(const rapt_monotonic_attention *a,
+                                                   const float *q, const float *k, const float *v,
+                                                   const float *chunk_q, const float *chunk_k,
+                                                   int *positions, float *out, void *workspace,
+                                                   rapt_message *why);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

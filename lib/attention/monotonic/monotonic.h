@@ -1,0 +1,122 @@
+/* monotonic.h - expected alignments of monotonic attention, their gradients, and hard stops
+   (rapt/monotonic_attention.h).
+
+   One item is a key head of a sequence with the query heads that share its keys. An item is
+   computed by one member. The alignment of a query depends on that of the query before it, so rows
+   are computed one after the other; only the products of queries, keys and values are computed in
+   blocks of rows. The recurrences never divide by a product of probabilities, which may underflow.
+ */
+#ifndef RAPT_LIB_ATTENTION_MONOTONIC_H
+#define RAPT_LIB_ATTENTION_MONOTONIC_H
+
+#include "attention/problem.h"
+
+#include <rapt/monotonic_attention.h>
+
+enum { MONOTONIC_ROWS = 16 }; /* rows of a block of queries */
+
+/* ---- block.c: energies and alignments of a block of queries ---- */
+struct monotonic_problem { /* a checked problem, and the numbers that follow from it */
+    const rapt_monotonic_attention *a;
+    const struct kernels *kernels;
+    rapt_attention plain; /* has the shapes, layouts and key counts of the problem */
+    int key_heads, group; /* query heads per key head */
+    int ld;               /* floats per row of keys, a multiple of 16 */
+    float scale, chunk_scale;
+    bool soft; /* the mode has chunk energies */
+};
+struct monotonic_problem rapt__monotonic(const rapt_monotonic_attention *a);
+
+struct monotonic_item {
+    struct sequence sequence;
+    int key_head;
+};
+struct monotonic_item rapt__monotonic_item(const struct monotonic_problem *m, int index);
+
+/* Return the offset of row t of a query head, and that of a key of a key head. */
+static inline ptrdiff_t rapt__monotonic_query(const rapt_stride *s,
+                                              const struct monotonic_item *item, int head, int t)
+{
+    return rapt__query_at(s, &item->sequence, head, t);
+}
+static inline ptrdiff_t rapt__monotonic_key(const rapt_stride *s, const struct monotonic_item *item)
+{
+    return rapt__key_at(s, &item->sequence, item->key_head, 0);
+}
+
+/* Returns the index of a query in delays. */
+static inline ptrdiff_t rapt__monotonic_delay(const struct monotonic_problem *m,
+                                              const struct monotonic_item *item, int head, int t)
+{
+    return (ptrdiff_t)head * rapt__query_rows(&m->plain) + item->sequence.query_first + t;
+}
+
+/* Rows of `ld` floats, one float per key, for the queries of a block. */
+struct monotonic_block {
+    int head, first, rows;
+    float *key_panels, *chunk_panels; /* keys in panels, multiplied by the scales */
+    float *stop;                      /* [MONOTONIC_ROWS][ld] p */
+    float *keep;                      /* [MONOTONIC_ROWS][ld] 1 - p */
+    float *energies;                  /* [MONOTONIC_ROWS][ld] chunk energies */
+    float *weights;                   /* [MONOTONIC_ROWS][ld] */
+};
+void rapt__monotonic_layout(struct arena *arena, const struct monotonic_problem *m,
+                            struct monotonic_block *b);
+/* Packs the keys of an item. */
+void rapt__monotonic_pack(const struct monotonic_problem *m, const struct monotonic_item *item,
+                          const float *k, const float *chunk_k, struct monotonic_block *b);
+/* Computes stop and keep for the queries of a block. */
+void rapt__monotonic_stops(const struct monotonic_problem *m, const struct monotonic_item *item,
+                           const float *q, const struct monotonic_block *b);
+/* Computes the chunk energies. */
+void rapt__monotonic_energies(const struct monotonic_problem *m, const struct monotonic_item *item,
+                              const float *chunk_q, const struct monotonic_block *b);
+
+/* ---- recurrence.c: rows of n keys ---- */
+/* Computes the alignment before the first query: 1 for key 0. */
+void rapt__monotonic_begin(int n, float *alpha);
+/* Computes the probability that a query reaches and stops at each key from the alignment of the
+   query before it. */
+void rapt__monotonic_align(const float *stop, const float *keep, const float *before, int n,
+                           float *reach, float *alpha);
+/* Computes the gradient of the energies from that of alpha. Replaces dalpha by the gradient of
+   `before`. Returns the sum of the gradients of the energies. */
+double rapt__monotonic_align_backward(const float *stop, const float *keep, const float *reach,
+                                      int n, float *dalpha, float *denergies);
+
+/* Scratch rows [ld] of the softmax over a chunk or prefix. */
+struct monotonic_scratch {
+    float *exponentials, *ratios, *sums, *tops;
+};
+void rapt__monotonic_scratch_layout(struct arena *arena, const struct monotonic_problem *m,
+                                    struct monotonic_scratch *s);
+/* Computes the weights of values from the chunk energies and the alignment of a query. */
+void rapt__monotonic_weights(const struct monotonic_problem *m, const float *energies,
+                             const float *alpha, int n, const struct monotonic_scratch *s,
+                             float *weights);
+/* Computes the gradients of alpha and of the energies from that of the weights. The scratch rows
+   must be as rapt__monotonic_weights left them. */
+void rapt__monotonic_weights_backward(const struct monotonic_problem *m, const float *energies,
+                                      const float *alpha, const float *dweights, int n,
+                                      const struct monotonic_scratch *s, float *dalpha,
+                                      float *denergies);
+
+/* ---- forward.c, backward.c, step.c: the items of a problem, shared out among a team ---- */
+struct monotonic_call { /* arguments of forward, backward or step */
+    rapt_monotonic_attention a;
+    rapt_monotonic_attention_outputs outputs;
+    rapt_monotonic_attention_gradients d;
+    const float *q, *k, *v, *chunk_q, *chunk_k, *dout, *dalpha, *ddelays;
+    float *out;
+    int *positions;
+    void *workspace;
+};
+void rapt__monotonic_forward(struct team *team, void *call);
+void rapt__monotonic_backward(struct team *team, void *call);
+void rapt__monotonic_step(struct team *team, void *call);
+/* Return the bytes of workspace, or 0 if the size overflows size_t. */
+size_t rapt__monotonic_forward_workspace(const struct monotonic_problem *m, int team_size);
+size_t rapt__monotonic_backward_workspace(const struct monotonic_problem *m, int team_size);
+size_t rapt__monotonic_step_workspace(const struct monotonic_problem *m, int team_size);
+
+#endif

@@ -1,0 +1,218 @@
+/* recurrence.c - the recurrences along the keys of one query, forward and backward, in the names of
+   rapt/monotonic_attention.h.
+
+   Weights in mode lookback: with the running maximum M[k] of the energies u[0 .. k], S[k] the sum
+   of exp(u[l] - M[k]) over l <= k, and R[j] the sum of exp(M[j] - M[k]) alpha[k] / S[k] over k >=
+   j,
+
+       weights[j] = exp(u[j] - M[j]) R[j],    R[j] = alpha[j] / S[j] + exp(M[j] - M[j+1]) R[j+1]
+
+   No exponent is above 0, and S is at least 1. Its gradients need the mean g[k] of dweights over
+   the softmax of keys up to k, which is computed like S, and the sum Q of exp(M[j] - M[k]) alpha[k]
+   g[k] / S[k] over k >= j, which is computed like R:
+
+       dalpha[k] = g[k],    du[j] = exp(u[j] - M[j]) (R[j] dweights[j] - Q[j])
+
+   In mode chunk, the same sums are over a window of keys and have their own maximum each, so they
+   are computed term by term for the `chunk` distances between a key and the end of its window. */
+#include "attention/monotonic/monotonic.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Smaller alignments and weights become 0, because arithmetic with denormal numbers is slow. */
+static const double LEAST = 0x1p-100;
+
+/* Returns 1 - p. Its relative error is that of a float times the smaller of p and 1 - p, so that
+   products of thousands of factors near 1 stay accurate. */
+static inline double rest_of(float stop, float keep)
+{
+    return stop < keep ? 1 - (double)stop : (double)keep;
+}
+
+void rapt__monotonic_begin(int n, float *alpha)
+{
+    for (int s = 0; s < n; s++) alpha[s] = s == 0;
+}
+
+void rapt__monotonic_align(const float *stop, const float *keep, const float *before, int n,
+                           float *reach, float *alpha)
+{
+    double q = 0;
+    for (int s = 0; s < n; s++) {
+        q += (double)before[s];
+        if (q < LEAST) q = 0;
+        double stopped = (double)stop[s] * q;
+        reach[s] = (float)q;
+        alpha[s] = stopped < LEAST ? 0 : (float)stopped;
+        q *= rest_of(stop[s], keep[s]);
+    }
+}
+
+double rapt__monotonic_align_backward(const float *stop, const float *keep, const float *reach,
+                                      int n, float *dalpha, float *denergies)
+{
+    double next = 0, sum = 0; /* next is the gradient of reach[s + 1] */
+    for (int s = n - 1; s >= 0; s--) {
+        double p = (double)stop[s], rest = rest_of(stop[s], keep[s]), d = (double)dalpha[s];
+        denergies[s] = (float)(p * rest * (double)reach[s] * (d - next));
+        sum += (double)denergies[s];
+        next = p * d + rest * next;
+        dalpha[s] = (float)next;
+    }
+    return sum;
+}
+
+void rapt__monotonic_scratch_layout(struct arena *arena, const struct monotonic_problem *m,
+                                    struct monotonic_scratch *s)
+{
+    size_t ld = (size_t)m->ld;
+    *s = (struct monotonic_scratch){NULL, NULL, NULL, NULL};
+    if (!m->soft) return;
+    s->exponentials = rapt__arena_floats(arena, ld, 1);
+    s->ratios = rapt__arena_floats(arena, ld, 1);
+    s->sums = rapt__arena_floats(arena, ld, 1);
+    s->tops = rapt__arena_floats(arena, ld, 1);
+}
+
+/* ---- lookback ---- */
+
+/* Computes exp(u[j] - M[j]), ratios exp(M[j-1] - M[j]) and the sums S. */
+static void prefix_sums(const struct kernels *kernels, const float *u, int n,
+                        const struct monotonic_scratch *s)
+{
+    float top = u[0];
+    for (int j = 0; j < n; j++) {
+        float before = top;
+        top = u[j] > top ? u[j] : top;
+        s->exponentials[j] = u[j] - top;
+        s->ratios[j] = before - top;
+    }
+    kernels->exp_row(s->exponentials, (size_t)n);
+    kernels->exp_row(s->ratios, (size_t)n);
+    double sum = 0;
+    for (int j = 0; j < n; j++) {
+        sum = (double)s->ratios[j] * sum + (double)s->exponentials[j];
+        s->sums[j] = (float)sum;
+    }
+}
+
+static void lookback_weights(const float *alpha, int n, const struct monotonic_scratch *s,
+                             float *weights)
+{
+    double rest = 0;
+    for (int j = n - 1; j >= 0; j--) {
+        rest += (double)alpha[j] / (double)s->sums[j];
+        double weight = (double)s->exponentials[j] * rest;
+        weights[j] = weight < LEAST ? 0 : (float)weight;
+        rest *= (double)s->ratios[j];
+    }
+}
+
+static void lookback_backward(const float *alpha, const float *dweights, int n,
+                              const struct monotonic_scratch *s, float *dalpha, float *denergies)
+{
+    double sum = 0, rest = 0, means = 0;
+    for (int j = 0; j < n; j++) {
+        sum = (double)s->ratios[j] * sum + (double)s->exponentials[j] * (double)dweights[j];
+        dalpha[j] = (float)(sum / (double)s->sums[j]);
+    }
+    for (int j = n - 1; j >= 0; j--) {
+        double share = (double)alpha[j] / (double)s->sums[j];
+        rest += share, means += share * (double)dalpha[j];
+        denergies[j] = (float)((double)s->exponentials[j] * (rest * (double)dweights[j] - means));
+        rest *= (double)s->ratios[j], means *= (double)s->ratios[j];
+    }
+}
+
+/* ---- chunk ---- */
+
+static int window_of(const struct monotonic_problem *m, int n)
+{
+    return rapt__min(m->a->chunk, n);
+}
+
+/* Computes the exponentials of the keys at a distance from the ends of their windows: element k
+   belongs to key k - distance. */
+static void window_exponentials(const struct kernels *kernels, const float *u, int n, int distance,
+                                const struct monotonic_scratch *s)
+{
+    for (int k = distance; k < n; k++) s->exponentials[k] = u[k - distance] - s->tops[k];
+    kernels->exp_row(s->exponentials + distance, (size_t)(n - distance));
+}
+
+/* Computes the maximum and the sum of the window that ends at each key. */
+static void window_sums(const struct monotonic_problem *m, const float *u, int n,
+                        const struct monotonic_scratch *s)
+{
+    int window = window_of(m, n);
+    memcpy(s->tops, u, (size_t)n * sizeof *u);
+    for (int distance = 1; distance < window; distance++)
+        for (int k = distance; k < n; k++)
+            s->tops[k] = u[k - distance] > s->tops[k] ? u[k - distance] : s->tops[k];
+    memset(s->sums, 0, (size_t)n * sizeof *s->sums);
+    for (int distance = 0; distance < window; distance++) {
+        window_exponentials(m->kernels, u, n, distance, s);
+        for (int k = distance; k < n; k++) s->sums[k] += s->exponentials[k];
+    }
+}
+
+static void chunk_weights(const struct monotonic_problem *m, const float *u, const float *alpha,
+                          int n, const struct monotonic_scratch *s, float *weights)
+{
+    memset(weights, 0, (size_t)n * sizeof *weights);
+    for (int k = 0; k < n; k++) s->ratios[k] = alpha[k] / s->sums[k];
+    for (int distance = 0; distance < window_of(m, n); distance++) {
+        window_exponentials(m->kernels, u, n, distance, s);
+        for (int k = distance; k < n; k++)
+            weights[k - distance] += s->ratios[k] * s->exponentials[k];
+    }
+    for (int k = 0; k < n; k++)
+        if ((double)weights[k] < LEAST) weights[k] = 0;
+}
+
+static void chunk_backward(const struct monotonic_problem *m, const float *u, const float *alpha,
+                           const float *dweights, int n, const struct monotonic_scratch *s,
+                           float *dalpha, float *denergies)
+{
+    memset(dalpha, 0, (size_t)n * sizeof *dalpha);
+    memset(denergies, 0, (size_t)n * sizeof *denergies);
+    for (int distance = 0; distance < window_of(m, n); distance++) {
+        window_exponentials(m->kernels, u, n, distance, s);
+        for (int k = distance; k < n; k++) dalpha[k] += dweights[k - distance] * s->exponentials[k];
+    }
+    for (int k = 0; k < n; k++) {
+        dalpha[k] /= s->sums[k];
+        s->ratios[k] = alpha[k] / s->sums[k];
+    }
+    for (int distance = 0; distance < window_of(m, n); distance++) {
+        window_exponentials(m->kernels, u, n, distance, s);
+        for (int k = distance; k < n; k++)
+            denergies[k - distance] +=
+                s->ratios[k] * s->exponentials[k] * (dweights[k - distance] - dalpha[k]);
+    }
+}
+
+void rapt__monotonic_weights(const struct monotonic_problem *m, const float *energies,
+                             const float *alpha, int n, const struct monotonic_scratch *s,
+                             float *weights)
+{
+    if (m->a->mode == RAPT_MONOTONIC_CHUNK) {
+        window_sums(m, energies, n, s);
+        chunk_weights(m, energies, alpha, n, s, weights);
+    } else {
+        prefix_sums(m->kernels, energies, n, s);
+        lookback_weights(alpha, n, s, weights);
+    }
+}
+
+void rapt__monotonic_weights_backward(const struct monotonic_problem *m, const float *energies,
+                                      const float *alpha, const float *dweights, int n,
+                                      const struct monotonic_scratch *s, float *dalpha,
+                                      float *denergies)
+{
+    if (m->a->mode == RAPT_MONOTONIC_CHUNK)
+        chunk_backward(m, energies, alpha, dweights, n, s, dalpha, denergies);
+    else
+        lookback_backward(alpha, dweights, n, s, dalpha, denergies);
+}

@@ -1,0 +1,92 @@
+/* step.c - hard stops of monotonic attention, query by query. */
+#include "attention/monotonic/monotonic.h"
+
+#include <string.h>
+
+static void lay_out_step(struct arena *part, const void *what, void *to)
+{
+    const struct monotonic_problem *m = what;
+    float **weights = to; /* [ld] */
+    *weights = rapt__arena_floats(part, (size_t)m->ld, 1);
+}
+
+size_t rapt__monotonic_step_workspace(const struct monotonic_problem *m, int team_size)
+{
+    struct arena arena = {0};
+    float *weights;
+    rapt__arena_parts(&arena, (size_t)team_size, lay_out_step, m, &weights, NULL);
+    return arena.overflow ? 0 : arena.used;
+}
+
+/* Returns the first key from `key` on at which query t stops, or the number of existing keys. */
+static int find_stop(const struct monotonic_problem *m, const struct monotonic_item *item,
+                     const struct monotonic_call *call, int head, int t, int key)
+{
+    const rapt_monotonic_attention *a = m->a;
+    const int existing = item->sequence.existing;
+    if (key == existing) return key;
+    const float *q = call->q + rapt__monotonic_query(&a->q, item, head, t);
+    const float *k = call->k + rapt__monotonic_key(&a->k, item);
+    float offset = a->offset ? a->offset[head] : 0;
+    for (; key < existing; key++) {
+        if (a->last_stops && key == existing - 1) break;
+        if (m->scale * m->kernels->dot(q, k + key * a->k.row, a->key_width) + offset >= 0) break;
+    }
+    return key;
+}
+
+/* Computes out of a query that stops at a key, as a softmax over the keys from `first` on. */
+static void attend_softly(const struct monotonic_problem *m, const struct monotonic_item *item,
+                          const struct monotonic_call *call, int head, int t, int first, int stop,
+                          float *weights, float *out)
+{
+    const rapt_monotonic_attention *a = m->a;
+    const float *q = call->chunk_q + rapt__monotonic_query(&a->chunk_q, item, head, t);
+    const float *k = call->chunk_k + rapt__monotonic_key(&a->chunk_k, item);
+    const float *v = call->v + rapt__monotonic_key(&a->v, item) + first * a->v.row;
+    const int n = stop + 1 - first;
+    float max, sum;
+    for (int i = 0; i < n; i++)
+        weights[i] =
+            m->chunk_scale * m->kernels->dot(q, k + (first + i) * a->chunk_k.row, a->key_width);
+    m->kernels->softmax_row(weights, n, &max, &sum);
+    for (int i = 0; i < n; i++) weights[i] /= sum;
+    m->kernels->gemv(weights, n, v, a->v.row, a->value_width, out);
+}
+
+static void step_query(const struct monotonic_problem *m, const struct monotonic_item *item,
+                       const struct monotonic_call *call, int head, int t, int *position,
+                       float *weights)
+{
+    const rapt_monotonic_attention *a = m->a;
+    float *out = call->out + rapt__monotonic_query(&a->out, item, head, t);
+    const size_t size = (size_t)a->value_width * sizeof *out;
+    int stop = *position = find_stop(m, item, call, head, t, *position);
+    memset(out, 0, size);
+    if (stop == item->sequence.existing) return;
+    if (m->soft) {
+        int first = a->mode == RAPT_MONOTONIC_CHUNK ? rapt__max(0, stop - (a->chunk - 1)) : 0;
+        attend_softly(m, item, call, head, t, first, stop, weights, out);
+    } else {
+        memcpy(out, call->v + rapt__monotonic_key(&a->v, item) + stop * a->v.row, size);
+    }
+}
+
+void rapt__monotonic_step(struct team *team, void *argument)
+{
+    const struct monotonic_call *call = argument;
+    const struct monotonic_problem m = rapt__monotonic(&call->a);
+    struct arena arena = rapt__arena_over(call->workspace, SIZE_MAX, team->rank);
+    float *weights;
+    rapt__arena_parts(&arena, (size_t)team->size, lay_out_step, &m, &weights, NULL);
+    rapt__workspace_begin(team);
+    for (int i; (i = rapt__team_take(team)) < call->a.batch * call->a.heads;) {
+        int head = i % call->a.heads;
+        const struct monotonic_item item = {rapt__sequence(&m.plain, i / call->a.heads),
+                                            head / m.group};
+        for (int t = 0; t < item.sequence.queries; t++)
+            step_query(&m, &item, call, head, t, &call->positions[i], weights);
+    }
+    rapt__team_barrier(team);
+    rapt__workspace_end(team, &arena);
+}

@@ -1,0 +1,54 @@
+/* monotonic_attention.h - monotonic attention by its definition, in double. It shares the public
+   structs with the library, but no code.
+
+   Gradients are difference quotients of the objective
+
+     J = sum of out * dout + sum of alpha * dalpha + sum of delays * ddelays */
+#ifndef RAPT_ORACLE_MONOTONIC_ATTENTION_H
+#define RAPT_ORACLE_MONOTONIC_ATTENTION_H
+
+#include <rapt/monotonic_attention.h>
+
+/* Inputs in double, in the layouts that a problem describes; offset may be NULL, and mode hard does
+   not read chunk_q and chunk_k. The pointers to floats in the problem are not read. */
+struct oracle_monotonic_inputs {
+    const double *q, *k, *v, *chunk_q, *chunk_k, *offset;
+};
+
+/* Results of one query head of a sequence with m queries and n existing keys. */
+struct oracle_monotonic_results {
+    double *out;     /* [m][value_width] */
+    double *alpha;   /* [m][n] */
+    double *weights; /* [m][n] */
+    double *delays;  /* [m] */
+};
+
+/* Computes the results by equation 9 of Raffel et al. 2017 (arXiv 1704.00784), and the weights by
+   their definition as an expected value: equations 21 and 22 of Chiu and Raffel 2018 (1712.05382)
+   before any reordering of sums, and section 3.2 of Arivazhagan et al. 2019 (1906.05218). */
+void oracle_monotonic_head(const rapt_monotonic_attention *a,
+                           const struct oracle_monotonic_inputs *x, int sequence, int head,
+                           const struct oracle_monotonic_results *r);
+/* Computes the same, except delays, as the mean over all monotonic paths of stops, of which there
+   may be (n + 1)^m. */
+void oracle_monotonic_paths(const rapt_monotonic_attention *a,
+                            const struct oracle_monotonic_inputs *x, int sequence, int head,
+                            const struct oracle_monotonic_results *r);
+/* Computes out of query t alone with a hard stop, from the key at *position on. Sets *position to
+   the key of the stop or to n. Returns the smallest magnitude of the energies that it compared with
+   0. */
+double oracle_monotonic_stop(const rapt_monotonic_attention *a,
+                             const struct oracle_monotonic_inputs *x, int sequence, int head, int t,
+                             int *position, double *out);
+
+int oracle_monotonic_queries(const rapt_monotonic_attention *a, int sequence);
+int oracle_monotonic_keys(const rapt_monotonic_attention *a, int sequence); /* existing keys */
+/* Return the offset of a query of a head, and that of a key of a key head. */
+ptrdiff_t oracle_monotonic_query(const rapt_monotonic_attention *a, const rapt_stride *s,
+                                 int sequence, int head, int t);
+ptrdiff_t oracle_monotonic_key(const rapt_monotonic_attention *a, const rapt_stride *s,
+                               int sequence, int key_head, int key);
+/* Returns the index of a query in delays. */
+size_t oracle_monotonic_delay(const rapt_monotonic_attention *a, int sequence, int head, int t);
+
+#endif
