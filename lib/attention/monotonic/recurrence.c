@@ -23,11 +23,17 @@
 /* Smaller alignments and weights become 0, because arithmetic with denormal numbers is slow. */
 static const double LEAST = 0x1p-100;
 
-/* Returns 1 - p. Its relative error is that of a float times the smaller of p and 1 - p, so that
-   products of thousands of factors near 1 stay accurate. */
-static inline double rest_of(float stop, float keep)
+enum { PART = 64 }; /* keys whose probabilities are converted at once */
+
+/* Computes 1 - p. Its relative error is that of a float times the smaller of p and 1 - p, so that
+   products of thousands of factors near 1 stay accurate. In a loop of its own, the compiler
+   replaces the branch, which is hard to predict, by vector instructions. */
+static void rest_of(const float *stop, const float *keep, int n, double *rest)
 {
-    return stop < keep ? 1 - (double)stop : (double)keep;
+    for (int s = 0; s < n; s++) {
+        double exact = 1 - (double)stop[s], rounded = (double)keep[s];
+        rest[s] = stop[s] < keep[s] ? exact : rounded;
+    }
 }
 
 void rapt__monotonic_begin(int n, float *alpha)
@@ -38,26 +44,30 @@ void rapt__monotonic_begin(int n, float *alpha)
 void rapt__monotonic_align(const float *stop, const float *keep, const float *before, int n,
                            float *reach, float *alpha)
 {
-    double q = 0;
+    double rest[PART], passed = 0; /* the probability that the query passes the key before s */
     for (int s = 0; s < n; s++) {
-        q += (double)before[s];
-        if (q < LEAST) q = 0;
-        double stopped = (double)stop[s] * q;
-        reach[s] = (float)q;
+        if (s % PART == 0) rest_of(stop + s, keep + s, rapt__min(n - s, PART), rest);
+        double reached = passed + (double)before[s];
+        reached = reached < LEAST ? 0 : reached;
+        double stopped = (double)stop[s] * reached;
+        reach[s] = (float)reached;
         alpha[s] = stopped < LEAST ? 0 : (float)stopped;
-        q *= rest_of(stop[s], keep[s]);
+        passed = reached * rest[s % PART];
     }
 }
 
 double rapt__monotonic_align_backward(const float *stop, const float *keep, const float *reach,
                                       int n, float *dalpha, float *denergies)
 {
-    double next = 0, sum = 0; /* next is the gradient of reach[s + 1] */
+    double rest[PART], next = 0, sum = 0; /* next is the gradient of reach[s + 1] */
     for (int s = n - 1; s >= 0; s--) {
-        double p = (double)stop[s], rest = rest_of(stop[s], keep[s]), d = (double)dalpha[s];
-        denergies[s] = (float)(p * rest * (double)reach[s] * (d - next));
+        int first = s - s % PART;
+        if (s == n - 1 || s - first == PART - 1)
+            rest_of(stop + first, keep + first, s - first + 1, rest);
+        double p = (double)stop[s], d = (double)dalpha[s], other = rest[s - first];
+        denergies[s] = (float)(p * other * (double)reach[s] * (d - next));
         sum += (double)denergies[s];
-        next = p * d + rest * next;
+        next = p * d + other * next;
         dalpha[s] = (float)next;
     }
     return sum;
