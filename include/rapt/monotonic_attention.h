@@ -9,8 +9,8 @@
 
    The expected alignment alpha[t][s] is the probability that query t stops at key s:
 
-       reach[t][s] = (1 - p[t][s-1]) reach[t][s-1] + alpha[t-1][s],  alpha[t][s] = p[t][s]
-   reach[t][s]
+       reach[t][s] = (1 - p[t][s-1]) reach[t][s-1] + alpha[t-1][s]
+       alpha[t][s] = p[t][s] reach[t][s]
 
    where alpha[-1] is 1 for key 0 and 0 for all others. A query that stops at key s outputs v[s], or
    a softmax of the chunk energies u[t][l] = chunk_scale chunk_q[t].chunk_k[l] over keys up to s:
@@ -90,8 +90,8 @@ typedef struct rapt_monotonic_attention { /* size-first, see base.h */
                       a model to make p nearly 0 or 1; the papers use 1. Each element is the sum of
                       12 uniform numbers, which is nearly normal */
     int threads;   /* maximum number of threads, see base.h */
-    uint64_t seed; /* seed of the noise; the same seed gives the same noise for any number of
-                      threads. forward and backward need the same */
+    uint64_t seed; /* seed of the noise, which also depends on the indices of sequence, head, query
+                      and key. forward and backward need the same */
 } rapt_monotonic_attention;
 
 /* Fills in *a for arrays [batch][heads][rows][width] and weights [batch][heads][queries][keys].
