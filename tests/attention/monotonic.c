@@ -366,6 +366,31 @@ static void threads_and_instructions(void **state)
     }
 }
 
+/* Keys and values that do not exist are not read. */
+static void padding(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CHOICES; i++) {
+        struct monotonic_trial t = monotonic_make(&choices[i], 4);
+        struct monotonic_trial u = monotonic_make(&choices[i], 4);
+        const rapt_monotonic_attention *a = &u.a;
+        const rapt_stride *const strides[] = {NULL, &a->k, &a->v, NULL, &a->chunk_k};
+        const int widths[] = {0, a->key_width, a->value_width, 0, a->key_width};
+        int key_heads = a->key_heads ? a->key_heads : a->heads;
+        for (int n = 0; n < a->batch * key_heads && choices[i].counted; n++) {
+            int b = n / key_heads, keys = oracle_monotonic_keys(a, b);
+            int all = choices[i].ragged ? u.key_starts[b + 1] - u.key_starts[b] : a->keys;
+            for (int array = MONOTONIC_K; array <= MONOTONIC_CHUNK_K; array++)
+                for (int s = keys; s < all && strides[array] && u.count[array]; s++)
+                    for (int j = 0; j < widths[array]; j++)
+                        u.x[array]
+                           [oracle_monotonic_key(a, strides[array], b, n % key_heads, s) + j] = NAN;
+        }
+        run(&t, true), run(&u, true), compare_trials(&t, &u);
+        monotonic_free(&t), monotonic_free(&u);
+    }
+}
+
 /* A sequence alone has the same bits as in a batch. */
 static void alone(void **state)
 {
@@ -402,6 +427,6 @@ int main(void)
         cmocka_unit_test(stops),     cmocka_unit_test(certain),
         cmocka_unit_test(streams),   cmocka_unit_test(no_stop),
         cmocka_unit_test(long_rows), cmocka_unit_test(threads_and_instructions),
-        cmocka_unit_test(alone)};
+        cmocka_unit_test(padding),   cmocka_unit_test(alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
