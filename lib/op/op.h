@@ -279,6 +279,29 @@ void rapt__heads_repeat(const struct exec_context *c, int heads, int width, int 
 void rapt__heads_repeat_backward(const struct exec_context *c, int heads, int width, int rows,
                                  const float *dy, float *dx, ptrdiff_t row);
 
+/* ---- head_map.c: rows that consist of heads ---- */
+/* A linear map of each head, y_h = x_h W_h'. Row r of head h of x is at x + h*x_head + r*x_row, and
+   that of y at y + h*y_head + r*y_row. */
+struct head_map {
+    struct linear all; /* W_0, W_1, ... one after the other, without bias: [heads * out of a head]
+                          [in]; the outputs of a head must be a multiple of 16 */
+    int heads;
+    ptrdiff_t x_head, x_row, y_head, y_row;
+};
+void rapt__head_map_forward(const struct exec_context *c, const struct head_map *m, int rows,
+                            const float *x, float *y);
+/* Computes dx, and adds the gradients of the matrices to dweight (in panels). dx and dy are like x
+   and y. */
+void rapt__head_map_backward(const struct exec_context *c, const struct head_map *m, int rows,
+                             const float *x, const float *dy, float *dx, float *dweight);
+/* Copies `heads` heads of width floats from x to y, laid out as above. */
+void rapt__heads_copy(const struct exec_context *c, int heads, int width, int rows, const float *x,
+                      ptrdiff_t x_head, ptrdiff_t x_row, float *y, ptrdiff_t y_head,
+                      ptrdiff_t y_row);
+/* Adds rows of width floats of x, which are x_row apart, to rows of y, which are y_row apart. */
+void rapt__rows_add(const struct exec_context *c, int width, int rows, const float *x,
+                    ptrdiff_t x_row, float *y, ptrdiff_t y_row);
+
 /* ---- output_gate.c: y = x sigmoid(z) ---- */
 struct output_gate {
     int gates; /* number of elements of a row of z */
