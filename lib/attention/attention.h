@@ -126,16 +126,22 @@ int rapt__normalizer_number(rapt_normalizer normalizer);
 void rapt__relative_fill(struct team *team, const rapt_attention *spec, int row, int zero,
                          float *to);
 
-/* ---- cache.c: keys in panels of 16, and values, in the layout of the kernels ---- */
+/* ---- cache.c: keys in panels of 16, and values, in the layout of the kernels ----
+   A joint cache holds values that are the last value_width elements of their keys, which are plain
+   rows. Kernels pack them again for each call. Its value_width is a multiple of 16. */
 struct cache {
     int sequences, key_heads, key_width, value_width;
+    bool joint;
     int *offsets; /* [sequences + 1] first panel of each slot */
     int *slot;
     int *counts;               /* [sequences] number of keys */
     int *after, *spare;        /* [sequences] scratch space for reordering */
-    float *keys;               /* per slot and key head [panels][key width][16] */
-    float *values;             /* per slot and key head [panels * 16][padded value width] */
-    unsigned char *non_finite; /* per slot and key head [panels]: 1 if a value is infinite or NaN */
+    float *keys;               /* per slot and key head [panels][key width][16], or if joint [panels
+                                * 16][key width] */
+    float *values;             /* per slot and key head [panels * 16][padded value width]; not if
+                                  joint */
+    unsigned char *non_finite; /* per slot and key head [panels]: 1 if a value is infinite or NaN;
+                                  not if joint */
     int forget_heads;          /* number of query heads with forget gates; 0 means no gates */
     float *forget;    /* per slot and query head [panels][2][16]: sums of log f, as in struct
                          attend_row */
@@ -150,12 +156,13 @@ struct cache {
    0. Once the arena has memory, rapt__cache_start initializes the cache or empties it. Sequence i
    then has room for capacity[i] keys. */
 void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int key_heads,
-                        int key_width, int value_width, int forget_heads, struct arena *arena);
+                        int key_width, int value_width, int forget_heads, bool joint,
+                        struct arena *arena);
 void rapt__cache_start(struct cache *cache, const int *capacity);
 
 /* Appends rows starts[i] .. starts[i+1]-1 to sequence i. Row r of key head g is at k + r*k_row +
-   g*key_width and v + r*v_row + g*value_width. The caller must ensure that there is room for
-   them. */
+   g*key_width and v + r*v_row + g*value_width. A joint cache does not read v. The caller must
+   ensure that there is room for them. */
 void rapt__cache_append(struct team *team, struct cache *cache, const int *starts, const float *k,
                         ptrdiff_t k_row, const float *v, ptrdiff_t v_row);
 /* Appends the logarithms of the forget gates of the rows that rapt__cache_append has just appended,
@@ -212,7 +219,7 @@ struct cached_queries {
 };
 /* Returns the bytes of workspace for the functions below if no sequence has more than `longest`
    keys. spec->threads is as in rapt_attention. */
-size_t rapt__cache_workspace(const rapt_attention *spec, int longest);
+size_t rapt__cache_workspace(const rapt_attention *spec, int longest, bool joint);
 void rapt__cache_attend(struct team *team, const struct cache *cache,
                         const struct cached_queries *queries, void *workspace);
 

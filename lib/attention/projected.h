@@ -59,6 +59,7 @@ struct bounds {
     size_t max_queries, max_keys;         /* `queries` and `keys` of the problem */
     size_t longest_queries, longest_keys; /* rows of the longest sequence */
     size_t team;                          /* number of members */
+    bool joint;                           /* keys are those of a joint cache */
 };
 
 /* Returns the number that the normalizer has learned for query head h. */

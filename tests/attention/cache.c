@@ -31,9 +31,9 @@ static void make_pair(struct pair *p, int threads)
         p->k[i] = zeros(MAX * K_ROW), p->v[i] = zeros(MAX * V_ROW);
         p->capacity[i] = MAX - i % 2;
     }
-    rapt__cache_layout(&p->cache, SEQUENCES, panels, KEY_HEADS, KW, VW, 0, &p->arena);
+    rapt__cache_layout(&p->cache, SEQUENCES, panels, KEY_HEADS, KW, VW, 0, false, &p->arena);
     assert_int_equal(rapt__arena_reserve(&p->arena, NULL), RAPT_OK);
-    rapt__cache_layout(&p->cache, SEQUENCES, panels, KEY_HEADS, KW, VW, 0, &p->arena);
+    rapt__cache_layout(&p->cache, SEQUENCES, panels, KEY_HEADS, KW, VW, 0, false, &p->arena);
     rapt__cache_start(&p->cache, p->capacity);
 }
 
@@ -144,7 +144,7 @@ static void compare(struct pair *p, int count, const int *of, int max, bool caus
                                  .mask.causal = causal,
                                  .cap = p->cap,
                                  .threads = p->threads};
-    struct job job = {.p = p, .workspace = malloc(rapt__cache_workspace(&spec, MAX) + 1)};
+    struct job job = {.p = p, .workspace = malloc(rapt__cache_workspace(&spec, MAX, false) + 1)};
     job.queries = (struct cached_queries){.spec = &spec,
                                           .count = count,
                                           .starts = starts,

@@ -9,8 +9,12 @@ struct cache_reader {
     const struct cached_queries *q;
     const struct kernels *kernels;
     const struct projected *projected;
-    float *workspace; /* workspace of this member for the kernel */
-    int group, rows;  /* query heads per key head, and rows per item */
+    struct kernel_space {          /* of this member */
+        float *workspace;          /* for the kernel */
+        float *panels;             /* a block of keys of a joint cache */
+        unsigned char *non_finite; /* for its values */
+    } space;
+    int group, rows; /* query heads per key head, and rows per item */
 };
 
 int64_t rapt__cached_position(const struct cache *c, const struct cached_queries *q, int i, int r)
@@ -67,20 +71,38 @@ static struct attend_row cached_row_of(const struct cache_reader *x, int i, int 
     return row;
 }
 
+/* Returns the keys and values of a key head. If the cache is joint, *plain locates its rows. */
+static struct attend_keys keys_of(const struct cache_reader *x, int sequence, int g,
+                                  struct attend_plain *plain)
+{
+    const struct cache *c = x->cache;
+    size_t panel = rapt__cache_panel(c, sequence, g);
+    struct attend_keys keys = {.keys = rapt__cache_keys(c, panel),
+                               .key_width = c->key_width,
+                               .value_width = c->value_width};
+    if (!c->joint) {
+        keys.values = rapt__cache_values(c, panel);
+        keys.non_finite = c->non_finite + panel;
+        return keys;
+    }
+    *plain = (struct attend_plain){.k = keys.keys,
+                                   .v = rapt__cache_joint_values(c, keys.keys),
+                                   .k_row = c->key_width,
+                                   .v_row = c->key_width,
+                                   .keys = c->counts[sequence],
+                                   .panels = x->space.panels,
+                                   .non_finite = x->space.non_finite};
+    keys.plain = plain;
+    return keys;
+}
+
 /* Computes rows [first, first + rows) of query sequences [i, end), which all read the same keys.
    Rows are ordered by query row, then by the heads of the group. */
 static void attend_cached_tiles(const struct cache_reader *x, int i, int end, int g, int first,
                                 int rows)
 {
-    const struct cache *c = x->cache;
-    size_t panel = rapt__cache_panel(c, rapt__cached_sequence(x->q, i), g);
-    struct attend_keys keys = {rapt__cache_keys(c, panel),
-                               rapt__cache_values(c, panel),
-                               c->non_finite + panel,
-                               0,
-                               c->key_width,
-                               c->value_width,
-                               NULL};
+    struct attend_plain plain;
+    const struct attend_keys keys = keys_of(x, rapt__cached_sequence(x->q, i), g, &plain);
     struct attend_row row[ATTEND_ROWS];
     int start = x->q->starts[i];
     for (int n = 0; n < rows; n++) {
@@ -94,25 +116,29 @@ static void attend_cached_tiles(const struct cache_reader *x, int i, int end, in
                                   .kind = x->projected->kind,
                                   .scale = x->projected->scale,
                                   .cap = x->q->spec->cap,
-                                  .workspace = x->workspace};
+                                  .workspace = x->space.workspace};
     x->kernels->attend(&attend);
 }
 
 static void lay_out_kernel(struct arena *part, const void *what, void *to)
 {
     const struct bounds *b = what;
-    float **workspace = to;
-    *workspace =
-        rapt__arena_floats(part, rapt__attend_workspace((int)b->width, (int)b->value_width), 1);
+    struct kernel_space *m = to;
+    *m = (struct kernel_space){
+        .workspace = rapt__arena_floats(
+            part, rapt__attend_workspace((int)b->width, (int)b->value_width), 1)};
+    if (!b->joint) return;
+    m->panels = rapt__arena_floats(part, ATTEND_BLOCK, b->width);
+    m->non_finite = rapt__arena_take(part, ATTEND_BLOCK / LANES, 1);
 }
 
-size_t rapt__cache_workspace(const rapt_attention *spec, int longest)
+size_t rapt__cache_workspace(const rapt_attention *spec, int longest, bool joint)
 {
     const struct projected c = rapt__projected(spec, NULL, NULL);
-    const struct bounds b = rapt__cached_bounds(&c, longest, rapt__team_size(spec->threads));
+    const struct bounds b = rapt__cached_bounds(&c, longest, joint, rapt__team_size(spec->threads));
     struct arena arena = {0}, weights = {0};
-    struct row_space row;
-    float *kernel;
+    struct cached_space row;
+    struct kernel_space kernel;
     if (rapt__flash_supports(&c)) {
         rapt__arena_parts(&arena, b.team, lay_out_kernel, &b, &kernel, NULL);
         rapt__cached_weights_layout(&weights, &b);
@@ -127,9 +153,9 @@ static void attend_flash(struct team *team, const struct projected *c, const str
                          const struct cached_queries *q, struct arena *arena)
 {
     const rapt_attention *a = q->spec;
-    const struct bounds b = rapt__cached_bounds(c, 0, team->size);
+    const struct bounds b = rapt__cached_bounds(c, 0, cache->joint, team->size);
     struct cache_reader x = {.cache = cache, .q = q, .kernels = rapt__kernels(), .projected = c};
-    rapt__arena_parts(arena, b.team, lay_out_kernel, &b, &x.workspace, NULL);
+    rapt__arena_parts(arena, b.team, lay_out_kernel, &b, &x.space, NULL);
     rapt__workspace_begin(team);
     x.group = a->heads / cache->key_heads;
     x.rows = ATTEND_ROWS / x.kernels->tile_rows * x.kernels->tile_rows;

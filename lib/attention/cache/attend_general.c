@@ -7,20 +7,24 @@
 
 enum { ITEM_ROWS = 16 };
 
-struct bounds rapt__cached_bounds(const struct projected *c, int longest, int team_size)
+struct bounds rapt__cached_bounds(const struct projected *c, int longest, bool joint, int team_size)
 {
     struct projected none = *c;
     rapt_attention a = *c->a;
     a.batch = 0, a.query_starts = a.key_starts = NULL;
     none.a = &a;
     struct bounds b = rapt__bounds(&none, team_size);
-    b.a = c->a, b.longest_keys = (size_t)longest;
+    b.a = c->a, b.longest_keys = (size_t)longest, b.joint = joint;
     return b;
 }
 
 void rapt__cached_row_layout(struct arena *part, const void *bounds, void *to)
 {
-    rapt__row_layout(part, bounds, false, to);
+    const struct bounds *b = bounds;
+    struct cached_space *m = to;
+    size_t rows = rapt__round_up_size(b->longest_keys, LANES);
+    rapt__row_layout(part, b, false, &m->row);
+    m->panels = b->joint ? rapt__arena_floats(part, rows, b->width) : NULL;
 }
 
 static int longest_of(const struct cache *c)
@@ -34,7 +38,7 @@ struct cached_rows rapt__cached_rows(const struct projected *projected, const st
                                      const struct cached_queries *q, int team_size,
                                      struct arena *arena)
 {
-    const struct bounds b = rapt__cached_bounds(projected, longest_of(c), team_size);
+    const struct bounds b = rapt__cached_bounds(projected, longest_of(c), c->joint, team_size);
     struct cached_rows x = {.cache = c, .q = q, .projected = *projected};
     rapt__arena_parts(arena, b.team, rapt__cached_row_layout, &b, &x.space, NULL);
     return x;
@@ -50,7 +54,17 @@ struct row_keys rapt__cached_keys(const struct cached_rows *x, int i, int h)
 {
     const struct cache *c = x->cache;
     int g = h / (x->q->spec->heads / c->key_heads);
-    size_t panel = rapt__cache_panel(c, rapt__cached_sequence(x->q, i), g);
+    int sequence = rapt__cached_sequence(x->q, i), keys = c->counts[sequence];
+    size_t panel = rapt__cache_panel(c, sequence, g);
+    if (c->joint) {
+        const float *rows = rapt__cache_keys(c, panel);
+        rapt__kernels()->pack_columns(rows, c->key_width, keys, c->key_width, 1, 0,
+                                      rapt__ceil_div(keys, LANES), x->space.panels);
+        return (struct row_keys){.panels = x->space.panels,
+                                 .values = rapt__cache_joint_values(c, rows),
+                                 .value_row = c->key_width,
+                                 .value_width = c->value_width};
+    }
     return (struct row_keys){.panels = rapt__cache_keys(c, panel),
                              .values = rapt__cache_values(c, panel),
                              .value_row = rapt__padded(c->value_width),
@@ -65,7 +79,7 @@ struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *
                       .keys = keys,
                       .q = q->q + r * q->q_row + (ptrdiff_t)h * x->cache->key_width,
                       .visible = rapt__cached_visible(x->cache, q, i, r),
-                      .space = x->space};
+                      .space = x->space.row};
     rapt__cached_biases(x->cache, q, i, h, r, &row.visible);
     if (q->centers) row.center = q->centers + (ptrdiff_t)h * q->starts[q->count] + r;
     return row;

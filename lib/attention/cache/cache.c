@@ -1,19 +1,23 @@
 /* cache.c - key/value cache. It stores past keys and values in the layout of the flash kernel: keys
    in panels of 16, values as rows of whole vectors. A new token writes only its own lane and row,
-   and nothing is repacked. */
+   and nothing is repacked. A joint cache stores each key once, as a row, whose end is the value. */
 #include "attention/cache/cache.h"
 
+#include <assert.h>
 #include <string.h>
 
 void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int key_heads,
-                        int key_width, int value_width, int forget_heads, struct arena *arena)
+                        int key_width, int value_width, int forget_heads, bool joint,
+                        struct arena *arena)
 {
     size_t vw = (size_t)rapt__padded(value_width), n = (size_t)sequences;
-    size_t all = panels * (size_t)key_heads;
+    size_t all = panels * (size_t)key_heads, separate = joint ? 0 : all;
+    assert(!joint || (value_width % LANES == 0 && value_width <= key_width));
     *cache = (struct cache){.sequences = sequences,
                             .key_heads = key_heads,
                             .key_width = key_width,
                             .value_width = value_width,
+                            .joint = joint,
                             .forget_heads = forget_heads};
     cache->offsets = rapt__arena_take(arena, n + 1, sizeof(int));
     cache->slot = rapt__arena_take(arena, n, sizeof(int));
@@ -21,8 +25,8 @@ void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int k
     cache->counts = rapt__arena_take(arena, n, sizeof(int));
     cache->spare = rapt__arena_take(arena, n, sizeof(int));
     cache->keys = rapt__arena_floats(arena, all, (size_t)LANES * (size_t)key_width);
-    cache->values = rapt__arena_floats(arena, all, LANES * vw);
-    cache->non_finite = rapt__arena_take(arena, all, 1);
+    cache->values = rapt__arena_floats(arena, separate, LANES * vw);
+    cache->non_finite = rapt__arena_take(arena, separate, 1);
     cache->forget = rapt__arena_floats(arena, panels * (size_t)forget_heads, FORGET_PANEL);
     cache->stamps = rapt__arena_take(arena, panels, sizeof *cache->stamps);
     cache->copies = rapt__arena_take(arena, panels, 3 * sizeof(int));
@@ -59,6 +63,10 @@ static void append_row(const struct cache *c, const struct kernels *kernels, int
     size_t panel = rapt__cache_panel(c, sequence, g) + (size_t)(key / LANES);
     int lane = key % LANES;
     float *keys = rapt__cache_keys(c, panel), *lanes = keys + lane;
+    if (c->joint) {
+        memcpy(keys + (ptrdiff_t)lane * c->key_width, k, sizeof *k * (size_t)c->key_width);
+        return;
+    }
     if (lane == 0) memset(keys, 0, sizeof(float) * LANES * (size_t)c->key_width);
     for (int n = 0; n < c->key_width; n++) lanes[(ptrdiff_t)n * LANES] = k[n];
     bool non_finite = kernels->pad_rows(v, 0, 1, c->value_width,

@@ -28,6 +28,7 @@ static inline size_t rapt__cache_panel(const struct cache *c, int sequence, int 
     return rapt__cache_slot(c, c->slot[sequence], g);
 }
 
+/* Returns a panel of keys, or 16 rows of keys of a joint cache. */
 static inline float *rapt__cache_keys(const struct cache *c, size_t panel)
 {
     return c->keys + panel * LANES * (size_t)c->key_width;
@@ -54,6 +55,13 @@ int64_t rapt__cached_position(const struct cache *c, const struct cached_queries
 void rapt__cached_biases(const struct cache *c, const struct cached_queries *q, int i, int h, int r,
                          struct attend_row *row);
 
+/* Returns the values of a joint cache that belong to the keys at `keys`. Their rows are
+   c->key_width apart. */
+static inline const float *rapt__cache_joint_values(const struct cache *c, const float *keys)
+{
+    return keys + (c->key_width - c->value_width);
+}
+
 /* ---- weights.c ---- */
 /* Lays out the workspace that rapt__cache_weights needs for a softmax of dot products. */
 void rapt__cached_weights_layout(struct arena *part, const struct bounds *b);
@@ -63,16 +71,22 @@ struct cached_rows { /* workspace of one member */
     const struct cache *cache;
     const struct cached_queries *q;
     struct projected projected; /* the problem that remains of q->spec after projection */
-    struct row_space space;
+    struct cached_space {
+        struct row_space row;
+        float *panels; /* [longest / 16][width][16] keys of a joint cache; otherwise NULL */
+    } space;
 };
-/* Returns the bounds of c for sequences of at most `longest` keys. Does not read the numbers of
-   rows in its spec. */
-struct bounds rapt__cached_bounds(const struct projected *c, int longest, int team_size);
-void rapt__cached_row_layout(struct arena *part, const void *bounds, void *to); /* a row_space */
+/* Returns the bounds of c for sequences of at most `longest` keys, in a cache that is joint or not.
+   Does not read the numbers of rows in its spec. */
+struct bounds rapt__cached_bounds(const struct projected *c, int longest, bool joint,
+                                  int team_size);
+void rapt__cached_row_layout(struct arena *part, const void *bounds, void *to); /* a cached_space */
 struct cached_rows rapt__cached_rows(const struct projected *projected, const struct cache *c,
                                      const struct cached_queries *q, int team_size,
                                      struct arena *arena);
 struct row_head rapt__cached_head(const struct cached_rows *x, int h);
+/* Returns the keys of a head. Those of a joint cache are packed in the workspace of x, until the
+   next call. */
 struct row_keys rapt__cached_keys(const struct cached_rows *x, int i, int h);
 /* Returns row r of query sequence i, without the weights of the previous query. */
 struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *head,

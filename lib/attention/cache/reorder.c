@@ -63,9 +63,11 @@ static void copy_panel(const struct cache *c, int from, int sequence, int p, int
     int left = c->counts[sequence] - p * LANES, rows = rapt__min(left, LANES);
     memcpy(rapt__cache_keys(c, b), rapt__cache_keys(c, a),
            sizeof(float) * LANES * (size_t)c->key_width);
-    memcpy(rapt__cache_values(c, b), rapt__cache_values(c, a),
-           sizeof(float) * (size_t)rows * (size_t)rapt__padded(c->value_width));
-    c->non_finite[b] = c->non_finite[a];
+    if (!c->joint) {
+        memcpy(rapt__cache_values(c, b), rapt__cache_values(c, a),
+               sizeof(float) * (size_t)rows * (size_t)rapt__padded(c->value_width));
+        c->non_finite[b] = c->non_finite[a];
+    }
     for (int h = 0; g == 0 && h < c->forget_heads; h++)
         memcpy(rapt__cache_forget_of(c, c->slot[sequence], h) + (ptrdiff_t)p * FORGET_PANEL,
                rapt__cache_forget_of(c, from, h) + (ptrdiff_t)p * FORGET_PANEL,

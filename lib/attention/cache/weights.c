@@ -5,6 +5,7 @@
 
 struct weights_space {
     float *q_rows, *q_slots, *weights;
+    float *panels; /* a block of keys of a joint cache */
 };
 
 static void lay_out_softmax(struct arena *part, const void *what, void *to)
@@ -14,6 +15,7 @@ static void lay_out_softmax(struct arena *part, const void *what, void *to)
     m->q_rows = rapt__arena_floats(part, rapt__round_up_size(b->width, LANES), 1);
     m->q_slots = rapt__arena_floats(part, ATTEND_SLOTS, b->width);
     m->weights = rapt__arena_floats(part, ATTEND_BLOCK, 1);
+    m->panels = b->joint ? rapt__arena_floats(part, ATTEND_BLOCK, b->width) : NULL;
 }
 
 void rapt__cached_weights_layout(struct arena *part, const struct bounds *b)
@@ -28,7 +30,7 @@ static void add_softmax(const struct projected *p, const struct cache *c,
 {
     const rapt_attention *a = q->spec;
     const struct kernels *kernels = rapt__kernels();
-    const struct bounds bounds = rapt__cached_bounds(p, 0, 1);
+    const struct bounds bounds = rapt__cached_bounds(p, 0, c->joint, 1);
     int sequence = rapt__cached_sequence(q, i), g = h / (a->heads / c->key_heads);
     size_t panel = rapt__cache_panel(c, sequence, g);
     ptrdiff_t at = (ptrdiff_t)h * q->starts[q->count] + row;
@@ -50,6 +52,11 @@ static void add_softmax(const struct projected *p, const struct cache *c,
     for (int key = 0; key < visible.high; key += ATTEND_BLOCK) {
         block.key = key, block.keys = rapt__min(visible.high - key, ATTEND_BLOCK);
         task.key_panels = rapt__cache_keys(c, panel + (size_t)(key / LANES));
+        if (c->joint) {
+            kernels->pack_columns(task.key_panels, c->key_width, block.keys, c->key_width, 1, 0,
+                                  rapt__ceil_div(block.keys, LANES), m.panels);
+            task.key_panels = m.panels;
+        }
         kernels->attend_weights(&block, &task);
         for (int s = 0; s < block.keys; s++) weights[key + s] += share * m.weights[s];
     }
@@ -103,7 +110,7 @@ void rapt__cache_weights(const struct cache *cache, const struct cached_queries 
     }
     struct cached_rows x = rapt__cached_rows(&c, cache, queries, 1, &arena);
     if (c.recurrent)
-        add_recurrent(&x, i, row, head, share, weights, x.space.dropped);
+        add_recurrent(&x, i, row, head, share, weights, x.space.row.dropped);
     else
         add_one(&x, i, row, head, share, weights);
     rapt__workspace_end(NULL, &arena);
