@@ -97,7 +97,7 @@ typedef enum rapt_output_gate {
 } rapt_output_gate;
 
 /* The number of fields that rapt_config_field_at describes. */
-enum { RAPT_CONFIG_FIELDS = 61 };
+enum { RAPT_CONFIG_FIELDS = 62 };
 
 /* The configuration of a model. Set size and every field whose value differs from 0, or start from
    a preset. Fields named self_* apply to self-attention in both halves. Inference is deterministic:
@@ -156,7 +156,8 @@ typedef struct rapt_config { /* size-first, see base.h */
 
     rapt_rotary rotary; /* rotary positions in self-attention (Su et al. 2021) */
     int rotary_width;   /* number of leading elements of a head that are rotated, even, 0 to 2^16; 0
-                           means all */
+                           means all. With latent_width, these are added to the width of a head, and
+                           0 means that width */
     float rotary_base;  /* base of the rotary angles, 0 or more; 0 means 10000 */
 
     rapt_relative_bias relative_bias; /* distance-dependent term of the scores */
@@ -223,7 +224,21 @@ typedef struct rapt_config { /* size-first, see base.h */
                           all tokens and that all tokens see, 0 to 2^24; 0 means 1. In
                           cross-attention, queries with these positions see all of the source, and
                           all queries see its first tokens */
-    int reserved[1];   /* must be 0 */
+    int latent_width;  /* elements of the latent row c of a token, from which the keys and values of
+                          all heads are computed, a multiple of 16, 0 to 2^16; 0 means that keys and
+                          values are computed from the input (DeepSeek-AI 2024). c is the last
+                          latent_width elements of "self_attn.qkv", after RMSNorm with the gain
+                          "self_attn.latent_norm.weight". Head h has the values B_h c and the keys
+                          (p, A_h' c), where A_h is rows h latent_width to (h + 1) latent_width of
+                          "self_attn.key_up.weight" [heads * latent_width][width of a head], and B_h
+                          those of "self_attn.value_up.weight" [heads * width of a head]
+                          [latent_width]. With rotary, p is rotary_width elements before c, which all
+                          heads share and which alone are rotated; the queries of a head in "qkv"
+                          begin with as many. "cross_attn" is the same without p, and c is
+                          "cross_attn.kv". Caches hold p and c only. The width of a head must be a
+                          multiple of 16, key_heads 0 and scores dot or scaled-dot; local-p,
+                          query_key_norm and differential are refused */
+    int reserved[2];   /* must be 0 */
 } rapt_config;
 
 /* The type of a field of rapt_config. */

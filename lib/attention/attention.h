@@ -93,6 +93,11 @@ void rapt__score_centers(struct team *team, const rapt_attention *spec, const fl
    computed in order, and a cache also keeps the last weights (history.c). */
 bool rapt__score_recurrent(const rapt_attention *a);
 bool rapt__score_is_additive(rapt_score score); /* true for a tanh layer, false for a dot product */
+/* Returns true if the score is a dot product of queries and keys as they are. */
+bool rapt__score_is_plain(rapt_score score);
+/* Returns `scale`, or the default of the score if `scale` is 0. A scaleless score always has the
+   scale 1. */
+float rapt__score_scale(rapt_score score, float scale, int key_width);
 /* Returns true if the score learns a row for each position, which limits sequences of keys to
    parameters.positions. Returns false for an invalid score. */
 bool rapt__score_has_positions(rapt_score score);

@@ -72,7 +72,7 @@ static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool
         struct attention_history one;
         rapt__cache_layout(state->caches ? &state->caches[i] : &cache, sequences, panels,
                            spec.key_heads, rapt__score_width(&spec), spec.value_width,
-                           spec.log_forget ? spec.heads : 0, false, arena);
+                           spec.log_forget ? spec.heads : 0, c->latent_width > 0, arena);
         if (recurrent)
             rapt__history_layout(state->history ? &state->history[i] : &one, slots, spec.heads,
                                  history, arena);
@@ -118,7 +118,7 @@ static size_t workspace_of(const rapt_session *s, int rows)
         rapt_attention spec = rapt__attention_of(c, &which);
         spec.threads = l->threads;
         size_t bytes = i == 0 ? rapt__attention_bytes(c, false, l->batch, rows, 0, l->threads)
-                              : rapt__cache_workspace(&spec, c->positions, false);
+                              : rapt__cache_workspace(&spec, c->positions, c->latent_width > 0);
         if (there[i]) max = rapt__max_size(max, bytes);
     }
     return rapt__max_size(max, s->weights_workspace * (size_t)l->threads);
@@ -137,7 +137,8 @@ static size_t weights_workspace_of(const rapt_session *s)
         rapt_attention spec = rapt__attention_of(c, &which);
         spec.threads = 1;
         if (there[cross])
-            max = rapt__max_size(max, rapt__cache_workspace(&spec, c->positions, false));
+            max = rapt__max_size(max,
+                                 rapt__cache_workspace(&spec, c->positions, c->latent_width > 0));
     }
     return rapt__round_up_size(max, 64);
 }

@@ -45,7 +45,8 @@ void rapt__export_check(const struct exporting *e, const enum config_field *free
     const rapt_config *c = e->config;
     if (c->kind != RAPT_KIND_ENCODER_DECODER) rapt__export_refuse(e, "kind", "encoder-decoder");
     if (c->ffn_width == 0) rapt__export_refuse(e, "ffn_width", "above 0");
-    if (rapt__key_heads(c) != c->heads) rapt__export_refuse(e, "key_heads", "heads");
+    if (!c->latent_width && rapt__key_heads(c) != c->heads)
+        rapt__export_refuse(e, "key_heads", "heads");
     for (int i = 0; i < RAPT_CONFIG_FIELDS; i++)
         if (!is_of(i, sizes, sizeof sizes / sizeof *sizes) && !is_of(i, free_fields, count) &&
             rapt__config_get(c, i))

@@ -53,6 +53,17 @@ static rapt_relative relative_of(const rapt_config *c, const struct attention_us
     return r;
 }
 
+/* Makes a problem that of queries and keys with P rotated elements before those of the latent rows,
+   which are the values, too. The scale remains that of heads whose keys are computed. */
+static void read_latent_rows(const rapt_config *c, bool cross, rapt_attention *a)
+{
+    int P = rapt__latent_rotary(c, cross), R = c->latent_width;
+    a->key_width = P + R, a->value_width = R;
+    a->out = (rapt_stride){0, R, (ptrdiff_t)a->heads * R};
+    a->scale = rapt__score_scale(a->score, 0, P + rapt__head_width(c));
+    a->relative.rotary_width = P;
+}
+
 rapt_attention rapt__attention_of(const rapt_config *c, const struct attention_use *which)
 {
     int K = rapt__head_width(c);
@@ -73,6 +84,7 @@ rapt_attention rapt__attention_of(const rapt_config *c, const struct attention_u
     if (!cross) a.relative = relative_of(c, which);
     if (!cross && rapt__forget_gates(c, which->decoder)) a.log_forget = unread;
     a.log_forget_stride = (rapt_stride){0, 1, a.heads};
+    if (c->latent_width) read_latent_rows(c, cross, &a);
     a.parameters = learned_of(c);
     for (int i = 0; which->offset && i < RAPT_ATTENTION_PARAMETER_COUNT; i++)
         if (which->offset->array[i]) a.parameters.array[i] = which->block + which->offset->array[i];

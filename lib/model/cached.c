@@ -58,6 +58,7 @@ void rapt__cross_append(const struct exec_context *c, const struct stack *s, int
     rapt__linear_forward(c, &project, states, project.in, rows, u->kv, project.out, ACTIVATION_NONE,
                          NULL);
     rapt__source_keys_normalize(c, s, layer, u, rows);
+    rapt__latent_normalize(c, s, layer, true, u, rows);
     rapt__values_repeat(c, s, true, u, rows);
     cached_append(c->team, &spec, state, layer, NULL, starts, &h, u->projected_keys);
 }
@@ -88,7 +89,7 @@ static struct cached_queries queries_of(const struct stack *s, const rapt_attent
                                         const struct sublayer *u, int layer, bool cross)
 {
     const struct cache_state *state = cross ? &caches->cross : &caches->self;
-    struct heads h = rapt__heads_at(&s->model->config, cross, u->q, NULL, NULL);
+    struct heads h = rapt__heads_of(s, cross, u);
     struct cached_queries q = {.spec = spec,
                                .count = rows->batch,
                                .starts = rows->starts,
@@ -115,8 +116,7 @@ void rapt__attend_cached(const struct exec_context *c, const struct step *s, boo
     const struct rows *rows = &s->pass->rows;
     const struct cache_state *state = cross ? &caches->cross : &caches->self;
     const rapt_attention spec = rapt__attention_spec(s->stack, s->layer, cross, false);
-    struct heads h =
-        rapt__heads_at(&s->stack->model->config, cross, s->u->q, NULL, cross ? NULL : s->u->values);
+    struct heads h = rapt__heads_of(s->stack, cross, s->u);
     if (!cross)
         cached_append(c->team, &spec, state, s->layer, caches->past, rows->starts, &h,
                       s->u->projected_keys);

@@ -48,7 +48,7 @@ rapt_status rapt_config_preset(rapt_config *config, const char *name, int vocab,
 
 /* ---- ranges ---- */
 
-enum { MAX_POSITIONS = 1 << 26, MAX_ROWS = 1 << 20 };
+enum { MAX_POSITIONS = 1 << 26, MAX_ROWS = 1 << 20, MAX_WIDTH = 1 << 16 };
 
 static rapt_status check_field(const rapt_config *c, int i, rapt_message *why)
 {
@@ -138,9 +138,52 @@ static rapt_status check_differential(const rapt_config *c, rapt_message *why)
     return RAPT_OK;
 }
 
+/* Returns the name of the first field that has no meaning with latent rows, and sets *needed to
+   what it must be, or returns NULL. */
+static const char *not_latent(const rapt_config *c, const char **needed)
+{
+    bool both = c->kind == RAPT_KIND_ENCODER_DECODER;
+    const rapt_attention self = {.locality = c->self_locality},
+                         cross = {.locality = c->cross_locality};
+    *needed = "a dot product of queries and keys";
+    if (!rapt__score_is_plain(c->self_score)) return "self_score";
+    if (both && !rapt__score_is_plain(c->cross_score)) return "cross_score";
+    *needed = "one that does not read the queries of heads";
+    if (rapt__locality_centered(&self)) return "self_locality";
+    if (both && rapt__locality_centered(&cross)) return "cross_locality";
+    *needed = "0";
+    return c->key_heads        ? "key_heads"
+           : c->query_key_norm ? "query_key_norm"
+           : c->differential   ? "differential"
+                               : NULL;
+}
+
+static rapt_status check_latent(const rapt_config *c, rapt_message *why)
+{
+    int R = c->latent_width, K = rapt__head_width(c), P = rapt__latent_rotary(c, false);
+    if (!R) return RAPT_OK;
+    const char *needed, *field = not_latent(c, &needed);
+    if (field)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "latent_width is %d, so %s must be %s", R, field,
+                          needed);
+    if (R % LANES != 0 || K % LANES != 0)
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "latent_width is %d and the width of a head is %d; both must be multiples "
+            "of %d",
+            R, K, LANES);
+    if (P + R > MAX_WIDTH || ((long long)P + R + K) * c->heads > MAX_ROWS)
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "latent_width is %d, too many with %d rotated elements and %d heads of %d", R, P,
+            c->heads, K);
+    return RAPT_OK;
+}
+
 static rapt_status check_rotary(const rapt_config *c, rapt_message *why)
 {
-    int K = rapt__map_width(c), rotated = c->rotary_width ? c->rotary_width : K;
+    int K = c->latent_width ? MAX_WIDTH : rapt__map_width(c);
+    int rotated = c->rotary_width ? c->rotary_width : rapt__map_width(c);
     if (!c->rotary) return RAPT_OK;
     if (rapt__score_is_additive(c->self_score))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
@@ -188,6 +231,7 @@ rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "heads is %d, which does not divide width %d",
                           c->heads, c->width);
     status = check_differential(c, why);
+    if (!status) status = check_latent(c, why);
     if (status) return status;
     if (c->forget_gate && (c->kind == RAPT_KIND_ENCODER_ONLY || c->decoder_recurrence))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
@@ -254,12 +298,26 @@ float rapt__epsilon(const rapt_config *config)
 
 int rapt__key_heads(const rapt_config *config)
 {
+    if (config->latent_width) return 1;
     return config->key_heads ? config->key_heads : config->heads;
 }
 
 int rapt__head_width(const rapt_config *config)
 {
     return config->head_width ? config->head_width : config->width / config->heads;
+}
+
+int rapt__latent_rotary(const rapt_config *c, bool cross)
+{
+    if (!c->latent_width || !c->rotary || cross) return 0;
+    return c->rotary_width ? c->rotary_width : rapt__head_width(c);
+}
+
+struct head_rows rapt__head_rows(const rapt_config *c, bool cross)
+{
+    int K = rapt__head_width(c), P = rapt__latent_rotary(c, cross), G = rapt__key_heads(c) * K;
+    if (c->latent_width) return (struct head_rows){c->heads * (P + K), P + c->latent_width, 0};
+    return (struct head_rows){c->heads * K, G, G};
 }
 
 int rapt__gates(const rapt_config *config)

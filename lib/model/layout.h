@@ -29,12 +29,14 @@ struct norm_offsets {
 struct score_offsets { /* learned arrays of score and locality */
     size_t array[RAPT_ATTENTION_PARAMETER_COUNT];
 };
-struct attention_offsets {     /* rows of qkv: H*K queries, key_heads*K keys, key_heads*K values */
-    struct linear_offsets qkv; /* self-attention */
+struct attention_offsets {       /* rows of qkv: queries, keys, values (struct head_rows) */
+    struct linear_offsets qkv;   /* self-attention */
     struct linear_offsets q, kv; /* cross-attention */
     struct linear_offsets out;
-    struct linear_offsets gate;   /* with output_gate; has no bias */
-    struct linear_offsets forget; /* with forget_gate, in self-attention of the decoder */
+    struct linear_offsets key_up, value_up; /* with latent_width, without bias */
+    struct norm_offsets latent_norm;        /* with latent_width: gain [latent_width] */
+    struct linear_offsets gate;             /* with output_gate; has no bias */
+    struct linear_offsets forget;           /* with forget_gate, in self-attention of the decoder */
     struct norm_offsets norm;
     struct norm_offsets query_norm, key_norm; /* with query_key_norm: gains [width of a map] */
     size_t differential;                      /* [4][width of a map] vectors of lambda; 0 if none */
@@ -105,6 +107,24 @@ struct layer_parts {
 
 /* stack_layout.c: lists the parts of a layer in order and returns their number. */
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3]);
+
+/* ---- config.c: the heads of an attention sublayer ---- */
+/* Return the numbers of query and key heads for which a sublayer computes weights, and their width.
+   With `differential`, each half of a head counts. */
+int rapt__maps(const rapt_config *config);
+int rapt__key_maps(const rapt_config *config);
+int rapt__map_width(const rapt_config *config);
+/* Numbers of floats in a token's queries, keys and values. */
+struct head_rows {
+    int q, k, v;
+};
+/* Without latent_width, these are heads K, key_heads K and the same. With it, P floats of each
+   query and P of the only key precede K and the latent row; v is 0, since the latent row is also
+   the value. */
+struct head_rows rapt__head_rows(const rapt_config *c, bool cross);
+/* Returns P, the number of floats of queries and keys that are rotated apart from the latent
+   row. */
+int rapt__latent_rotary(const rapt_config *c, bool cross);
 
 /* Lays out the parameters of a model in an arena, which first counts and then hands out memory
    (lib/base/base.h). `matrices` is as in struct layout. */

@@ -42,11 +42,6 @@ int rapt__key_heads(const rapt_config *config);
 int rapt__head_width(const rapt_config *config);
 int rapt__gates(const rapt_config *config); /* elements of a row of output gates; 0 if none */
 int rapt__forget_gates(const rapt_config *config, bool decoder); /* gates of a row; 0 if none */
-/* Return the numbers of query and key heads for which a sublayer computes weights, and their width.
-   With `differential`, each half of a head counts. */
-int rapt__maps(const rapt_config *config);
-int rapt__key_maps(const rapt_config *config);
-int rapt__map_width(const rapt_config *config);
 
 /* ---- config_json.c: the configuration in a model file ---- */
 enum { CONFIG_TEXT = 4096 }; /* size in bytes that is sufficient for any configuration */
@@ -218,12 +213,12 @@ struct drop { /* dropout rates of a pass, and its random key; all zeros at infer
 
 /* The results of a sublayer, which backward reads. At inference, sublayers share memory. */
 struct sublayer {
-    float *q;                /* self-attention: [rows][(H + 2 key_heads) K]; cross-attention:
-                                [rows][H K]; recurrent unit: [rows][2 D] candidates and inputs of
-                                gates */
-    float *kv;               /* cross-attention: [source rows][2 key_heads K] */
-    float *raw_q, *raw_kv;   /* for backward, with query_key_norm: queries and keys before their
-                                norms, in the layouts of q and kv */
+    float *q;                /* self-attention: [rows] queries, keys and values (struct head_rows);
+                                cross-attention: [rows] queries; recurrent unit: [rows][2 D]
+                                candidates and inputs of gates */
+    float *kv;               /* cross-attention: [source rows] keys and values */
+    float *raw_q, *raw_kv;   /* for backward, with query_key_norm or latent_width: queries and keys
+                                before their norms, in the layouts of q and kv */
     float *inverse_q;        /* with raw_q: [maps][rows] */
     float *inverse_k;        /* with raw_q: [key maps][rows or source rows] */
     float *mixed;            /* [rows][H K] output of the heads, or [rows][D] cells of the unit */
@@ -231,7 +226,10 @@ struct sublayer {
     float *log_forget;       /* with forget_gate: [rows][maps] log sigmoid of it */
     float *gate, *gated;     /* with output_gate: [rows][gates] before the sigmoid; [rows][H K] */
     float *values;           /* differential: [rows or source rows][key maps][K] each value twice */
-    float *maps;             /* differential: [rows][maps][K] outputs of both attentions */
+    float *latent_q;         /* with latent_width: [rows][H][P + latent_width] queries of latent
+                                rows */
+    float *maps;             /* differential: [rows][maps][K] outputs of both attentions; with
+                                latent_width: [rows][H][latent_width] weighted sums of latent rows */
     float *raw_mixed;        /* for backward, differential: [rows][H K] before the norm */
     float *inverse_mixed;    /* for backward, differential: [H][rows] */
     float *statistics;       /* [maps][rows][2] softmax statistics (see rapt_attention_saved) */
@@ -261,7 +259,8 @@ struct stack_memory {
     float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive only if gated */
     float *norm_partial;                               /* with query_key_norm or differential */
     float *dgate, *dgated, *dforget;                   /* with output_gate; with forget_gate */
-    float *dvalues, *dmaps, *dlambda;                  /* differential; dlambda is [rows] */
+    float *dvalues, *dmaps;                            /* differential, latent_width */
+    float *dlambda, *dlatent_q;                        /* differential: [rows]; latent_width */
 };
 
 /* The rows of a pass. */

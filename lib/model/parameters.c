@@ -150,8 +150,9 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool deco
     bool recurrent = parts->has[PART_RECURRENT], ffn = parts->has[PART_FEEDFORWARD];
     bool normed = !parts->alone, heads_normed = c->query_key_norm != 0;
     bool differential = c->differential != 0;
-    int K = rapt__head_width(c), Q = c->heads * K, G = rapt__key_heads(c) * K;
-    int M = rapt__map_width(c);
+    int K = rapt__head_width(c), Q = c->heads * K, M = rapt__map_width(c);
+    int R = c->latent_width, L = c->heads * R;
+    const struct head_rows rows = rapt__head_rows(c, false), cross_rows = rapt__head_rows(c, true);
     int D = c->width, F = c->ffn_width, I = rapt__ffn_rows(c), gates = rapt__gates(c);
     int forgets = rapt__forget_gates(c, decoder);
     bool centered = c->norm_type == RAPT_NORM_TYPE_LAYER;
@@ -167,9 +168,12 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool deco
     l->self.gate.in = l->cross.gate.in = D;
     l->self.gate.out = l->cross.gate.out = gates;
     l->self.forget.in = D, l->self.forget.out = forgets;
-    l->self.qkv.out = Q + 2 * G;
-    l->cross.q.out = l->self.out.in = l->cross.out.in = Q;
-    l->cross.kv.out = 2 * G;
+    l->self.qkv.out = rows.q + rows.k + rows.v;
+    l->cross.q.out = cross_rows.q, l->cross.kv.out = cross_rows.k + cross_rows.v;
+    l->self.out.in = l->cross.out.in = Q;
+    l->self.key_up.in = l->cross.key_up.in = K, l->self.key_up.out = l->cross.key_up.out = L;
+    l->self.value_up.in = l->cross.value_up.in = R,
+    l->self.value_up.out = l->cross.value_up.out = Q;
     l->recurrent.input.in = l->recurrent.input.out = D;
     l->recurrent.forget.in = l->recurrent.forget.out = D;
     l->self.out.out = l->cross.out.out = l->feedforward.out.out = D;
@@ -178,6 +182,8 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool deco
        of feed-forward layers and of the output, so a second term costs little. */
     l->self.qkv.fine = l->cross.q.fine = l->cross.kv.fine = l->cross.out.fine = true;
     l->self.gate.fine = l->cross.gate.fine = l->self.forget.fine = true;
+    l->self.key_up.fine = l->cross.key_up.fine = true;
+    l->self.value_up.fine = l->cross.value_up.fine = true;
     l->recurrent.input.fine = l->recurrent.forget.fine = true;
 }
 

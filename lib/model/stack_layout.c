@@ -54,19 +54,48 @@ static bool normalizes_hard(const rapt_config *c, enum part part)
     return rapt__normalizer_is_hard(normalizer);
 }
 
-/* Returns the number of floats in a token's queries, and sets *keys to the number in its keys. */
-static size_t query_elements(const rapt_config *c, size_t *keys)
+/* Returns the number of floats in a token's outputs of all heads. */
+static size_t output_elements(const rapt_config *c)
 {
-    const size_t K = (size_t)rapt__head_width(c);
-    *keys = (size_t)rapt__key_heads(c) * K;
-    return (size_t)c->heads * K;
+    return (size_t)c->heads * (size_t)rapt__head_width(c);
+}
+
+/* Returns the number of floats in a token's keys and values. */
+static size_t key_elements(const rapt_config *c, bool cross)
+{
+    const struct head_rows rows = rapt__head_rows(c, cross);
+    return (size_t)rows.k + (size_t)rows.v;
+}
+
+/* Returns the number of floats in a token's queries and, for self-attention, keys and values. */
+static size_t projected_elements(const rapt_config *c, bool cross)
+{
+    return (size_t)rapt__head_rows(c, cross).q + (cross ? 0 : key_elements(c, false));
 }
 
 /* Returns memory for queries and, for self-attention, keys and values. */
 static float *projections_of(const rapt_config *c, enum part part, size_t rows, struct arena *arena)
 {
-    size_t G, Q = query_elements(c, &G);
-    return rapt__arena_floats(arena, rows, part == PART_SELF ? Q + 2 * G : Q);
+    return rapt__arena_floats(arena, rows, projected_elements(c, part == PART_CROSS));
+}
+
+/* Returns the number of floats in a token's queries for latent rows. */
+static size_t latent_elements(const rapt_config *c, bool cross)
+{
+    return (size_t)c->heads * (size_t)rapt__head_rows(c, cross).k;
+}
+
+/* Returns the number of floats in a token's outputs of attention, if they are not yet those of
+   heads. */
+static size_t map_elements(const rapt_config *c)
+{
+    return c->latent_width ? (size_t)c->heads * (size_t)c->latent_width : 2 * output_elements(c);
+}
+
+/* Returns the number of floats in a token's values, each twice, of a difference. */
+static size_t value_elements(const rapt_config *c)
+{
+    return 2 * (size_t)rapt__head_rows(c, false).v;
 }
 
 /* Lays out the results of attention without a cache for each row: the statistics of its
@@ -84,16 +113,15 @@ static void learning_layout(struct sublayer *u, const rapt_config *c, enum part 
                             size_t source_rows, struct arena *arena)
 {
     const bool cross = part == PART_CROSS;
-    size_t G, Q = query_elements(c, &G);
-    if (c->query_key_norm) {
+    if (c->query_key_norm || c->latent_width) {
         u->raw_q = projections_of(c, part, rows, arena);
         u->inverse_q = rapt__arena_floats(arena, rows, (size_t)rapt__maps(c));
         u->inverse_k =
             rapt__arena_floats(arena, cross ? source_rows : rows, (size_t)rapt__key_maps(c));
-        if (cross) u->raw_kv = rapt__arena_floats(arena, source_rows, 2 * G);
+        if (cross) u->raw_kv = rapt__arena_floats(arena, source_rows, key_elements(c, true));
     }
     if (c->differential) {
-        u->raw_mixed = rapt__arena_floats(arena, rows, Q);
+        u->raw_mixed = rapt__arena_floats(arena, rows, output_elements(c));
         u->inverse_mixed = rapt__arena_floats(arena, rows, (size_t)c->heads);
     }
 }
@@ -104,7 +132,8 @@ enum use { USE_CACHED, USE_FORWARD, USE_LEARNING };
 static void sublayer_layout(struct sublayer *u, const rapt_config *c, bool decoder, enum part part,
                             enum use use, size_t rows, size_t source_rows, struct arena *arena)
 {
-    size_t D = (size_t)c->width, F = (size_t)c->ffn_width, G, Q = query_elements(c, &G);
+    size_t D = (size_t)c->width, F = (size_t)c->ffn_width, Q = output_elements(c);
+    bool cross = part == PART_CROSS;
     if (part == PART_FEEDFORWARD) {
         u->hidden = rapt__arena_floats(arena, rows, (size_t)rapt__ffn_rows(c));
         u->active = rapt__arena_floats(arena, rows, F);
@@ -114,10 +143,12 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, bool decod
     } else {
         u->q = projections_of(c, part, rows, arena);
         u->mixed = rapt__arena_floats(arena, rows, Q);
-        if (c->differential) {
-            u->maps = rapt__arena_floats(arena, rows, 2 * Q);
-            u->values = rapt__arena_floats(arena, part == PART_CROSS ? source_rows : rows, 2 * G);
-        }
+        if (c->differential || c->latent_width)
+            u->maps = rapt__arena_floats(arena, rows, map_elements(c));
+        if (c->differential)
+            u->values = rapt__arena_floats(arena, cross ? source_rows : rows, value_elements(c));
+        if (c->latent_width)
+            u->latent_q = rapt__arena_floats(arena, rows, latent_elements(c, cross));
         if (c->output_gate) {
             u->gate = rapt__arena_floats(arena, rows, (size_t)rapt__gates(c));
             u->gated = rapt__arena_floats(arena, rows, Q);
@@ -132,7 +163,7 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, bool decod
         else
             softmax_layout(u, c, part, rows, arena);
     }
-    if (part == PART_CROSS) u->kv = rapt__arena_floats(arena, source_rows, 2 * G);
+    if (cross) u->kv = rapt__arena_floats(arena, source_rows, key_elements(c, true));
     u->y = rapt__arena_floats(arena, rows, D);
     u->sum = rapt__arena_floats(arena, rows, D);
     u->out = rapt__arena_floats(arena, rows, D);
@@ -143,30 +174,32 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, bool decod
 static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t rows,
                             size_t source_rows, struct arena *arena)
 {
-    size_t D = (size_t)c->width, G, Q = query_elements(c, &G);
+    size_t D = (size_t)c->width, Q = output_elements(c), R = (size_t)c->latent_width;
     size_t unit = c->decoder_recurrence ? 3 * D : 0;
     m->dout = rapt__arena_floats(arena, rows, D);
     m->dstream = rapt__arena_floats(arena, rows, D);
     m->dy = rapt__arena_floats(arena, rows, D);
     m->dmixed = rapt__arena_floats(arena, rows, rapt__max_size(D, Q));
-    m->dq = rapt__arena_floats(arena, rows, rapt__max_size(unit, Q + 2 * G));
+    m->dq = rapt__arena_floats(arena, rows, rapt__max_size(unit, projected_elements(c, false)));
     m->dhidden = rapt__arena_floats(arena, rows, (size_t)rapt__ffn_rows(c));
     m->dactive = rapt__arena_floats(arena, rows, c->ffn_gated ? (size_t)c->ffn_width : 0);
-    m->dkv = rapt__arena_floats(arena, source_rows, 2 * G);
+    m->dkv = rapt__arena_floats(arena, source_rows, key_elements(c, true));
     if (c->output_gate) {
         m->dgate = rapt__arena_floats(arena, rows, (size_t)rapt__gates(c));
         m->dgated = rapt__arena_floats(arena, rows, Q);
     }
     if (c->forget_gate) m->dforget = rapt__arena_floats(arena, rows, (size_t)rapt__maps(c));
     size_t longest = rapt__max_size(rows, source_rows);
-    if (c->differential) {
-        m->dmaps = rapt__arena_floats(arena, rows, 2 * Q);
-        m->dvalues = rapt__arena_floats(arena, longest, 2 * G);
+    if (c->differential || R) {
+        m->dmaps = rapt__arena_floats(arena, rows, map_elements(c));
+        m->dvalues = rapt__arena_floats(arena, longest,
+                                        R ? projected_elements(c, false) : value_elements(c));
         m->dlambda = rapt__arena_floats(arena, rows, 1);
     }
-    if (c->query_key_norm || c->differential)
+    if (R) m->dlatent_q = rapt__arena_floats(arena, rows, latent_elements(c, false));
+    if (c->query_key_norm || c->differential || R)
         m->norm_partial = rapt__arena_floats(
-            arena, rapt__head_norm_partial((int)longest, rapt__head_width(c)), 1);
+            arena, rapt__head_norm_partial((int)longest, R ? (int)R : rapt__head_width(c)), 1);
 }
 
 /* Returns a sublayer with memory only for the results from which attention weights can be computed
@@ -177,8 +210,11 @@ static struct sublayer weights_layout(const rapt_config *c, bool decoder, enum p
     const struct attention_use which = {.decoder = decoder, .cross = part == PART_CROSS};
     const rapt_attention spec = rapt__attention_of(c, &which);
     struct sublayer own = {0};
-    if (!decoder || !rapt__score_changes(&spec, false))
+    if (!decoder || !rapt__score_changes(&spec, false)) {
         own.q = projections_of(c, part, rows, arena);
+        if (c->latent_width)
+            own.latent_q = rapt__arena_floats(arena, rows, latent_elements(c, part == PART_CROSS));
+    }
     if (decoder)
         queries_layout(&own, &spec, rows, arena);
     else
@@ -203,6 +239,7 @@ static void share_layout(struct stack_memory *m, const rapt_config *c, bool deco
         struct sublayer *first = &m->sublayers[0], *u = &m->sublayers[i];
         if (i >= n) *u = m->sublayers[i % n];
         if (own.q) u->q = own.q;
+        if (own.latent_q) u->latent_q = own.latent_q;
         if (keeps) u->projected_q = own.projected_q, u->centers = own.centers;
         if (keeps) u->statistics = own.statistics, u->chosen = own.chosen;
         u->y = first->y, u->sum = first->sum, u->out = first->out, u->saved = first->saved;

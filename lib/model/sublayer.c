@@ -9,8 +9,9 @@
 
    The projections of attention also have biases, which are omitted here. Queries and keys may have
    norms (head_norm.c), heads may be differences of two attentions (differential.c), and their
-   outputs may have gates (output_gate.c). Keys of a decoder may be forgotten (forget_gate.c). The
-   operator * multiplies element by element. Gated layers are those of Shazeer 2020. */
+   outputs may have gates (output_gate.c). Keys of a decoder may be forgotten (forget_gate.c). Keys
+   and values may be computed from latent rows (latent.c). The operator * multiplies element by
+   element. Gated layers are those of Shazeer 2020. */
 #include "model/sublayer.h"
 
 static const struct stack_offsets *stack_offsets_of(const struct stack *s)
@@ -50,20 +51,22 @@ void rapt__sublayer_project_backward(const struct exec_context *c, const struct 
 
 struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *kv, float *values)
 {
-    ptrdiff_t K = rapt__head_width(c), Q = c->heads * K, G = rapt__key_heads(c) * K;
-    struct heads h;
-    if (cross)
-        h = (struct heads){q, kv, kv ? kv + G : NULL, Q, 2 * G, 2 * G}; /* q or kv may be NULL */
-    else
-        h = (struct heads){q, q + Q, q + Q + G, Q + 2 * G, Q + 2 * G, Q + 2 * G};
-    if (values) h.v = values, h.v_row = 2 * G;
+    const struct head_rows rows = rapt__head_rows(c, cross);
+    ptrdiff_t value = rows.v ? rows.k : rows.k - c->latent_width, row = rows.k + rows.v;
+    float *k = cross ? kv : q ? q + rows.q : NULL;
+    ptrdiff_t all = cross ? row : rows.q + row;
+    struct heads h = {q, k, k ? k + value : NULL, cross ? rows.q : all, all, all};
+    if (values) h.v = values;
+    if (values && rows.v) h.v_row = (ptrdiff_t)2 * rows.v;
     return h;
 }
 
-/* Returns the queries, keys and values of a sublayer. */
-static struct heads heads_of(const struct stack *s, bool cross, const struct sublayer *u)
+struct heads rapt__heads_of(const struct stack *s, bool cross, const struct sublayer *u)
 {
-    return rapt__heads_at(&s->model->config, cross, u->q, u->kv, u->values);
+    const rapt_config *c = &s->model->config;
+    struct heads h = rapt__heads_at(c, cross, u->q, u->kv, u->values);
+    if (u->latent_q) h.q = u->latent_q, h.q_row = (ptrdiff_t)c->heads * rapt__head_rows(c, cross).k;
+    return h;
 }
 
 /* Returns the outputs of attention. */
@@ -97,7 +100,7 @@ static rapt_attention problem_of(const struct step *s, bool cross)
 {
     const struct pass *p = s->pass;
     const struct rows *rows = &p->rows, *keys = cross ? &p->source : rows;
-    struct heads h = heads_of(s->stack, cross, s->u);
+    struct heads h = rapt__heads_of(s->stack, cross, s->u);
     rapt_attention a = rapt__attention_spec(s->stack, s->layer, cross, p->learning);
     a.batch = rows->batch, a.queries = rows->longest, a.keys = keys->longest;
     a.q = (rapt_stride){0, a.key_width, h.q_row};
@@ -119,6 +122,8 @@ static void attention_forward(const struct exec_context *c, const struct step *s
     const struct pass *p = s->pass;
     rapt__sublayer_project(c, s, cross ? &offset->q : &offset->qkv, s->in, p->rows.count, s->u->q);
     rapt__queries_normalize(c, s, cross);
+    rapt__latent_queries(c, s, cross);
+    if (!cross) rapt__latent_normalize(c, s->stack, s->layer, false, s->u, p->rows.count);
     rapt__forget_gates_forward(c, s);
     if (!cross) rapt__values_repeat(c, s->stack, false, s->u, p->rows.count);
     if (p->caches) {
@@ -126,14 +131,16 @@ static void attention_forward(const struct exec_context *c, const struct step *s
     } else {
         if (cross) rapt__sublayer_project(c, s, &offset->kv, p->states, p->source.count, s->u->kv);
         if (cross) rapt__source_keys_normalize(c, s->stack, s->layer, s->u, p->source.count);
+        if (cross) rapt__latent_normalize(c, s->stack, s->layer, true, s->u, p->source.count);
         if (cross) rapt__values_repeat(c, s->stack, true, s->u, p->source.count);
-        struct heads h = heads_of(s->stack, cross, s->u);
+        struct heads h = rapt__heads_of(s->stack, cross, s->u);
         rapt_attention a = problem_of(s, cross);
         const rapt_attention_saved saved = {.chosen = s->u->chosen, .statistics = s->u->statistics};
         rapt__attention_forward(c->team, &a, h.q, h.k, h.v, attended(s->u), &saved,
                                 s->stack->attention_workspace);
     }
     rapt__maps_subtract(c, s, cross);
+    rapt__latent_values(c, s, cross);
     const float *mixed = rapt__outputs_gate(c, s, cross);
     rapt__sublayer_project(c, s, &offset->out, mixed, p->rows.count, s->u->y);
 }
@@ -145,7 +152,7 @@ void rapt__encoder_weights(struct team *team, const struct stack *s, const struc
     const struct step step = {
         .stack = s, .pass = &pass, .layer = layer, .u = rapt__sublayer_of(s, layer, PART_SELF)};
     const rapt_attention a = problem_of(&step, false);
-    struct heads h = rapt__heads_at(&s->model->config, false, step.u->q, NULL, NULL);
+    struct heads h = rapt__heads_of(s, false, step.u);
     const rapt_attention_saved saved = {.chosen = step.u->chosen, .statistics = step.u->statistics};
     rapt__attention_weights(team, &a, h.q, h.k, &saved, sequence, map, first, rows, weights,
                             s->attention_workspace);
@@ -159,19 +166,21 @@ static void attention_backward(const struct exec_context *c, const struct step *
     struct stack_memory *m = s->stack->memory;
     int rows = s->pass->rows.count, sources = s->pass->source.count;
     const rapt_config *config = &s->stack->model->config;
-    struct heads h = heads_of(s->stack, cross, s->u);
+    struct heads h = rapt__heads_of(s->stack, cross, s->u);
     struct heads d = rapt__heads_at(config, cross, m->dq, m->dkv, m->dvalues);
+    float *dq = m->dlatent_q ? m->dlatent_q : d.q;
     bool gated = config->output_gate != RAPT_OUTPUT_GATE_NONE;
     rapt__sublayer_project_backward(c, s, &offset->out, gated ? s->u->gated : s->u->mixed, dy, rows,
                                     gated ? m->dgated : m->dmixed, false, gradients);
     add = rapt__outputs_gate_backward(c, s, cross, din, add, gradients);
     rapt__maps_backward(c, s, cross, gradients);
+    rapt__latent_values_backward(c, s, cross, gradients);
     rapt__fill(c, m->dq, (size_t)rows * (size_t)d.q_row, 0);
     if (cross) rapt__fill(c, m->dkv, (size_t)sources * (size_t)d.k_row, 0);
     if (s->u->forget) rapt__fill(c, m->dforget, (size_t)rows * (size_t)rapt__maps(config), 0);
     rapt_attention a = problem_of(s, cross);
     rapt_gradients to = rapt__gradients_of(&offset->score, gradients);
-    to.q = d.q, to.k = d.k, to.v = d.v;
+    to.q = dq, to.k = d.k, to.v = d.v;
     size_t relative = cross ? 0 : stack_offsets_of(s->stack)->relative;
     if (relative && a.relative.table) to.table = gradients + relative;
     if (relative && a.relative.slopes) to.slopes = gradients + relative;
@@ -184,6 +193,7 @@ static void attention_backward(const struct exec_context *c, const struct step *
                              m->dmaps ? m->dmaps : m->dmixed, &reinforce,
                              guided ? s->pass->guide : NULL, &to, s->stack->attention_workspace);
     rapt__values_backward(c, s, cross);
+    rapt__latent_backward(c, s, cross, gradients);
     rapt__head_norms_backward(c, s, cross, gradients);
     add = rapt__forget_gates_backward(c, s, din, add, gradients);
     if (cross)

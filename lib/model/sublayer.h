@@ -10,10 +10,13 @@ struct heads {
     float *q, *k, *v; /* their values, or their gradients */
     ptrdiff_t q_row, k_row, v_row;
 };
-/* Locates queries, keys and values: in q for self-attention, in q and kv for cross-attention. kv
-   may be NULL. If `values` is not NULL, it holds the values of differential attention, each stored
-   twice. */
+/* Locates queries, keys and values: in q for self-attention, in q and kv for cross-attention. q and
+   kv may be NULL. If `values` is not NULL, it holds the values: those of differential attention, each
+   stored twice, or those of latent rows, as far apart as the keys. */
 struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *kv, float *values);
+/* Returns what attention reads: the projections in u or, if there are any, the queries for latent
+   rows or the values of a difference. */
+struct heads rapt__heads_of(const struct stack *s, bool cross, const struct sublayer *u);
 const struct attention_offsets *rapt__offsets_of(const struct stack *s, int layer, bool cross);
 /* attention_config.c: adapts a problem to training. Sequences marked in p->expected use expected
    values instead of draws, and an annealed arg-max becomes a softmax. */
@@ -55,6 +58,24 @@ void rapt__maps_backward(const struct exec_context *c, const struct step *s, boo
                          float *gradients);
 /* Adds the stack's dvalues to the gradients of values in its dq or dkv. */
 void rapt__values_backward(const struct exec_context *c, const struct step *s, bool cross);
+
+/* ---- latent.c: without latent_width, these functions do nothing ---- */
+/* Normalizes the latent rows of self-attention, in u->q, or those of cross-attention, in u->kv. */
+void rapt__latent_normalize(const struct exec_context *c, const struct stack *s, int layer,
+                            bool cross, const struct sublayer *u, int rows);
+/* Computes u->latent_q from u->q. */
+void rapt__latent_queries(const struct exec_context *c, const struct step *s, bool cross);
+/* Computes u->mixed from u->maps. */
+void rapt__latent_values(const struct exec_context *c, const struct step *s, bool cross);
+/* Computes the stack's dmaps from its dmixed, clears its dvalues and dlatent_q, and adds the
+   gradients of "value_up". */
+void rapt__latent_values_backward(const struct exec_context *c, const struct step *s, bool cross,
+                                  float *gradients);
+/* Computes the gradients of queries, in the stack's dq, from its dlatent_q. Adds its dvalues to the
+   gradients of latent rows, in its dq or dkv, which become those before the norm. Adds the
+   gradients of "key_up" and "latent_norm". */
+void rapt__latent_backward(const struct exec_context *c, const struct step *s, bool cross,
+                           float *gradients);
 
 /* ---- output_gate.c ---- */
 /* Returns u->mixed or, with output_gate, u->gated, which it computes. */

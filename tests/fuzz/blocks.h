@@ -41,6 +41,7 @@ static inline rapt_config take_block_config(struct feed *in)
     if (take_flag(in)) c.output_gate = (rapt_output_gate)take_below(in, 3);
     if (take_flag(in)) c.differential = 1;
     if (take_flag(in)) c.forget_gate = 1;
+    if (take_flag(in)) c.latent_width = 16 * take_below(in, 3), c.head_width = 16;
     return c;
 }
 

@@ -214,6 +214,43 @@ static void test_alone(void **state)
     rapt_model_free(model);
 }
 
+/* Returns the bytes of memory that a longer target needs, per token and layer. */
+static double bytes_per_token(const rapt_config *c)
+{
+    enum { SHORT = 256, MORE = 4096 };
+    rapt_model *model = small_model(c, 1);
+    rapt_limits limits = {
+        .size = sizeof limits, .batch = 1, .target_length = SHORT, .target_tokens = 1};
+    size_t before = rapt_session_bytes(model, &limits);
+    limits.target_length += MORE;
+    size_t after = rapt_session_bytes(model, &limits);
+    rapt_model_free(model);
+    return (double)(after - before) / MORE / c->decoder_layers;
+}
+
+/* With latent rows, the cache holds c and the rotated part of a key for each token: 32 + 8 floats
+   here, and 2 * 4 * 16 without. */
+static void test_latent_memory(void **state)
+{
+    (void)state;
+    rapt_config c = {.size = sizeof c,
+                     .kind = RAPT_KIND_DECODER_ONLY,
+                     .target_vocab = 5,
+                     .positions = 8192,
+                     .width = 4,
+                     .heads = 4,
+                     .head_width = 16,
+                     .decoder_layers = 8,
+                     .rotary = RAPT_ROTARY_PAIRS,
+                     .rotary_width = 8};
+    double plain = bytes_per_token(&c);
+    c.latent_width = 32;
+    double latent = bytes_per_token(&c);
+    print_message("bytes of memory per token and layer: %g, latent rows %g\n", plain, latent);
+    assert_true(fabs(plain - latent - 4 * (2 * 4 * 16 - (32 + 8))) < 1);
+    assert_true(latent < 1.05 * 4 * (32 + 8));
+}
+
 /* Gives n tokens in one call, or in pieces of uneven length. */
 static void test_one_by_one(void **state)
 {
@@ -333,9 +370,9 @@ static void test_reorder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_definition), cmocka_unit_test(test_threads_and_machines),
-        cmocka_unit_test(test_alone),      cmocka_unit_test(test_one_by_one),
-        cmocka_unit_test(test_reorder),
+        cmocka_unit_test(test_definition),    cmocka_unit_test(test_threads_and_machines),
+        cmocka_unit_test(test_alone),         cmocka_unit_test(test_one_by_one),
+        cmocka_unit_test(test_latent_memory), cmocka_unit_test(test_reorder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

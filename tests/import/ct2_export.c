@@ -297,6 +297,9 @@ static void test_refusals(void **state)
     c.key_heads = 1;
     export_refused(&c, PIECES_BEGIN, RAPT_EXPORT_CT2, "key_heads");
     c = ct2_configs[1];
+    c.latent_width = c.head_width = 16;
+    export_refused(&c, PIECES_BEGIN, RAPT_EXPORT_CT2, "latent_width");
+    c = ct2_configs[1];
     c.decoder_start = RAPT_DECODER_START_END, c.no_source_end = 1;
     export_refused(&c, PIECES_BEGIN, RAPT_EXPORT_CT2, "no_source_end must be 0 unless");
     c = ct2_configs[1];

@@ -96,6 +96,18 @@ static void test_combinations(void **state)
     REFUSE(10, forget_gate, 2);
     REFUSE(37, self_normalizer, RAPT_NORMALIZER_ARGMAX);
     REFUSE(37, cross_normalizer, RAPT_NORMALIZER_SAMPLE);
+    REFUSE(43, latent_width, 24); /* not a multiple of 16 */
+    REFUSE(43, latent_width, 1 << 16);
+    REFUSE(0, latent_width, 16); /* heads 4 wide */
+    REFUSE(43, key_heads, 1);
+    REFUSE(43, query_key_norm, 1);
+    REFUSE(43, differential, 1);
+    REFUSE(43, self_score, RAPT_SCORE_GENERAL);
+    REFUSE(43, self_score, RAPT_SCORE_COSINE);
+    REFUSE(43, cross_score, RAPT_SCORE_ADDITIVE);
+    REFUSE(43, self_locality, RAPT_LOCALITY_LOCAL_P);
+    REFUSE(43, cross_locality, RAPT_LOCALITY_LOCAL_P);
+    REFUSE(43, rotary_width, 5);
     REFUSE(10, encoder_layers, 1);
     REFUSE(10, source_vocab, 5);
     REFUSE(0, pooler, 1);

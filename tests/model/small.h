@@ -170,6 +170,17 @@ static const rapt_config small_configs[] = {
      .head_width = 4, .ffn_width = 4, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE, .norm_type = RAPT_NORM_TYPE_RMS,
      .norm_epsilon = 0.01f, .self_normalizer = RAPT_NORMALIZER_ENTMAX_1_5, .output_gate = RAPT_OUTPUT_GATE_ELEMENT, .differential = 1,
      .forget_gate = 1},
+    /* latent rows */
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 8, .heads = 2, .head_width = 16,
+     .ffn_width = 4, .encoder_layers = 1, .decoder_layers = 1, .norm_epsilon = 0.01f, .rotary = RAPT_ROTARY_PAIRS, .rotary_width = 6,
+     .latent_width = 16},
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 5, .heads = 2,
+     .head_width = 16, .ffn_width = 3, .decoder_layers = 2, .self_score = RAPT_SCORE_DOT, .norm_order = RAPT_NORM_ORDER_PRE, .position = RAPT_POSITION_NONE,
+     .norm_epsilon = 0.01f, .rotary = RAPT_ROTARY_HALVES, .forget_gate = 1, .output_gate = RAPT_OUTPUT_GATE_HEAD,
+     .self_normalizer = RAPT_NORMALIZER_SPARSEMAX, .latent_width = 32},
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_ENCODER_ONLY, .source_vocab = 9, .target_vocab = 5, .positions = 12, .width = 6,
+     .heads = 1, .head_width = 32, .ffn_width = 4, .encoder_layers = 2, .norm_epsilon = 0.01f,
+     .relative_bias = RAPT_RELATIVE_BIAS_ALIBI, .latent_width = 16},
 };
 /* clang-format on */
 

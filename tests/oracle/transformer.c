@@ -21,28 +21,6 @@ struct side {
     double *cross;        /* the next weights of cross-attention are written here; may be NULL */
 };
 
-/* Returns PE(p, 2i) = sin(p / 10000^(2i/d)) or PE(p, 2i+1) = cos of the same (section 3.5), or the
-   other orders of columns as rapt_position describes them. */
-static double sinusoid(const struct side *s, int row, int column)
-{
-    const rapt_config *c = &s->m->config;
-    int p = row + c->first_position;
-    int half = c->width / 2, sine, i;
-    if (c->position == RAPT_POSITION_NONE) return 0;
-    if (c->position == RAPT_POSITION_LEARNED)
-        return oracle_find(s->m, s->decoder ? "decoder.positions.weight"
-                                            : "encoder.positions.weight")[row * c->width + column];
-    if (c->position == RAPT_POSITION_INTERLEAVED)
-        i = column / 2, sine = column % 2 == 0;
-    else
-        i = column % half, sine = column < half;
-    double exponent = (double)i / half;
-    if (c->position == RAPT_POSITION_CONCATENATED_N1)
-        exponent = half > 1 ? (double)i / (half - 1) : 0;
-    double angle = p / pow(10000, exponent);
-    return sine ? sin(angle) : cos(angle);
-}
-
 enum site { SITE_OUTPUT, SITE_ATTENTION, SITE_HIDDEN, SITES };
 
 static uint64_t key_of(const struct side *s, enum site site)
@@ -92,7 +70,8 @@ static void embed(struct side *s)
             double y = c->source_width && !s->decoder ? projected(s, r, j)
                        : zero && r == 0               ? 0
                                                       : scale * table[token * c->width + j];
-            s->x[r * c->width + j] = y + (type ? type[j] : 0) + sinusoid(s, r, j);
+            s->x[r * c->width + j] =
+                y + (type ? type[j] : 0) + oracle_sinusoid(s->m, s->decoder, r, j);
         }
     }
     if (c->embedding_norm) {
@@ -111,20 +90,9 @@ struct heads {
     const double *q, *k, *v;
     int q_row, k_row, v_row, S, cross;
     const struct oracle_inputs *score;
-    const double *log_forget; /* [S][attentions], or NULL */
+    const double *log_forget;           /* [S][attentions], or NULL */
+    const struct oracle_latent *latent; /* what q, k and v are of, or NULL */
 };
-
-/* Returns the widths of rapt_config, with their defaults. */
-static rapt_attention_parameters learned_of(const rapt_config *c)
-{
-    int K = oracle_head_width(c);
-    return (rapt_attention_parameters){
-        .hidden = c->score_hidden > 0 ? c->score_hidden : K,
-        .positions = c->positions,
-        .channels = c->location_channels > 0 ? c->location_channels : 4,
-        .filter_width = c->location_filter_width > 0 ? c->location_filter_width : 7,
-        .center_hidden = c->center_hidden > 0 ? c->center_hidden : K};
-}
 
 /* Returns the numbers that are added by distance, [heads] or [heads][buckets], or NULL if there are
    none; to: space for 64. */
@@ -191,12 +159,13 @@ static rapt_attention problem_of(const struct side *s, const struct heads *h, in
     a.temperature = h->cross ? c->cross_temperature : c->self_temperature;
     a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     a.mask.causal = s->decoder && !h->cross;
-    a.parameters = learned_of(c);
+    a.parameters = oracle_learned_of(c);
     a.cap = c->score_cap;
     if (!h->cross) a.relative = relative_of(s);
     static const float there[1];
     if (h->log_forget) a.log_forget = there;
     a.log_forget_stride = (rapt_stride){0, 1, a.heads};
+    if (h->latent) oracle_latent_narrow(c, h->cross, h->latent, &a);
     a.noiseless = s->drop == NULL;
     if (!s->drop) return a;
     a.dropout = s->drop->attention;
@@ -269,15 +238,22 @@ static void attend(struct side *s, const struct heads *h, double *mixed, double 
     free(rewards);
 }
 
-/* Returns the values of a difference, [S][key heads][2][K]: those of each head twice. */
-static double *repeated(const rapt_config *c, const struct heads *h)
+/* Computes attention of latent rows: v is not read, and k has a row of p and c. */
+static void attend_latent(struct side *s, const struct oracle_layer *l, const struct heads *h,
+                          double *mixed, double *weights)
 {
-    int K = oracle_head_width(c), G = (c->key_heads ? c->key_heads : c->heads) * K;
-    double *to = oracle_zeros(h->S, 2 * G);
-    for (int s = 0; s < h->S; s++)
-        for (int i = 0; i < 2 * G; i++)
-            to[s * 2 * G + i] = h->v[s * h->v_row + i / (2 * K) * K + i % K];
-    return to;
+    const rapt_config *c = &s->m->config;
+    const double *up[2] = {h->cross ? l->cross_up[0] : l->self_up[0],
+                           h->cross ? l->cross_up[1] : l->self_up[1]};
+    int T = s->rows->count, P = oracle_latent_rotary(c, h->cross);
+    struct oracle_latent own =
+        oracle_latent_make(s->m, up, T, h->q, h->q_row, h->S, h->k, h->k_row, P);
+    struct heads all = *h;
+    all.latent = &own, all.q = own.q, all.k = own.k, all.v = own.v;
+    all.q_row = c->heads * own.key_width, all.k_row = own.key_heads * own.key_width;
+    all.v_row = own.key_heads * own.value_width;
+    attend(s, &all, own.out, weights);
+    oracle_latent_finish(s->m, &own, up, T, mixed);
 }
 
 /* Computes the outputs of heads and, unless *weights is NULL, writes their weights and moves
@@ -287,11 +263,14 @@ static void attend_heads(struct side *s, const struct oracle_layer *l, const str
 {
     const rapt_config *c = &s->m->config;
     int K = oracle_head_width(c), Q = c->heads * K, T = s->rows->count, all = c->heads * T * h->S;
-    if (!c->differential) {
+    if (c->latent_width) {
+        attend_latent(s, l, h, mixed, *weights);
+    } else if (!c->differential) {
         attend(s, h, mixed, *weights);
     } else {
         struct heads own = *h;
-        double *maps = oracle_zeros(T, 2 * Q), *two = oracle_zeros(2, all), *v = repeated(c, h);
+        double *maps = oracle_zeros(T, 2 * Q), *two = oracle_zeros(2, all),
+               *v = oracle_repeat(c, h->v, h->v_row, h->S);
         own.v = v, own.v_row = 2 * (c->key_heads ? c->key_heads : c->heads) * K;
         attend(s, &own, maps, two);
         oracle_subtract(c, h->cross ? l->cross_lambda : l->self_lambda,
@@ -309,14 +288,25 @@ static void self_attention(struct side *s, const struct oracle_layer *l, const d
 {
     const rapt_config *c = &s->m->config;
     int D = c->width, K = oracle_head_width(c), Q = c->heads * K, T = s->rows->count;
-    int G = (c->key_heads ? c->key_heads : c->heads) * K, row = Q + 2 * G;
+    int G = (c->key_heads ? c->key_heads : c->heads) * K, row = Q + 2 * G, q = Q;
+    int P = oracle_latent_rotary(c, 0), R = c->latent_width;
+    if (R) q = Q + c->heads * P, row = q + P + R;
     double *qkv = oracle_zeros(T, row), *mixed = oracle_zeros(T, Q);
     oracle_affine(s->m, TWO_TERMS, T, D, row, in, l->self_qkv[0], l->self_qkv[1], qkv);
     int M = c->differential ? K / 2 : K;
     oracle_norm_heads(c, l->self_query, Q / M, M, row, T, qkv);
     oracle_norm_heads(c, l->self_key, G / M, M, row, T, qkv + Q);
+    oracle_norm_heads(c, l->self_latent, 1, R, row, T, qkv + q + P);
     double *log_forget = oracle_log_forget(s->m, l->self_forget, Q / M, T, in);
-    struct heads a = {qkv, qkv + Q, qkv + Q + G, row, row, row, T, 0, &l->self_score, log_forget};
+    struct heads a = {.q = qkv,
+                      .k = qkv + q,
+                      .v = R ? NULL : qkv + Q + G,
+                      .q_row = row,
+                      .k_row = row,
+                      .v_row = row,
+                      .S = T,
+                      .score = &l->self_score,
+                      .log_forget = log_forget};
     attend_heads(s, l, &a, mixed, &s->m->self);
     oracle_gate_heads(s->m, l->self_gate, T, in, mixed);
     oracle_affine(s->m, ONE_TERM, T, Q, D, mixed, l->self_out[0], l->self_out[1], y);
@@ -331,13 +321,23 @@ static void cross_attention(struct side *s, const struct oracle_layer *l, const 
     const rapt_config *c = &s->m->config;
     int D = c->width, K = oracle_head_width(c), Q = c->heads * K;
     int G = (c->key_heads ? c->key_heads : c->heads) * K, T = s->rows->count, S = s->source->count;
-    double *q = oracle_zeros(T, Q), *kv = oracle_zeros(S, 2 * G), *mixed = oracle_zeros(T, Q);
+    int R = c->latent_width, row = R ? R : 2 * G;
+    double *q = oracle_zeros(T, Q), *kv = oracle_zeros(S, row), *mixed = oracle_zeros(T, Q);
     oracle_affine(s->m, TWO_TERMS, T, D, Q, in, l->cross_q[0], l->cross_q[1], q);
-    oracle_affine(s->m, TWO_TERMS, S, D, 2 * G, s->states, l->cross_kv[0], l->cross_kv[1], kv);
+    oracle_affine(s->m, TWO_TERMS, S, D, row, s->states, l->cross_kv[0], l->cross_kv[1], kv);
     int M = c->differential ? K / 2 : K;
     oracle_norm_heads(c, l->cross_query, Q / M, M, Q, T, q);
-    oracle_norm_heads(c, l->cross_key, G / M, M, 2 * G, S, kv);
-    struct heads a = {q, kv, kv + G, Q, 2 * G, 2 * G, S, 1, &l->cross_score, NULL};
+    oracle_norm_heads(c, l->cross_key, G / M, M, row, S, kv);
+    oracle_norm_heads(c, l->cross_latent, 1, R, row, S, kv);
+    struct heads a = {.q = q,
+                      .k = kv,
+                      .v = R ? NULL : kv + G,
+                      .q_row = Q,
+                      .k_row = row,
+                      .v_row = row,
+                      .S = S,
+                      .cross = 1,
+                      .score = &l->cross_score};
     attend_heads(s, l, &a, mixed, &s->cross);
     oracle_gate_heads(s->m, l->cross_gate, T, in, mixed);
     oracle_affine(s->m, TWO_TERMS, T, Q, D, mixed, l->cross_out[0], l->cross_out[1], y);

@@ -47,6 +47,15 @@ double *oracle_log_forget(const struct oracle_model *m, double *const forget[2],
     return z;
 }
 
+double *oracle_repeat(const rapt_config *c, const double *v, int v_row, int rows)
+{
+    int K = oracle_head_width(c), G = (c->key_heads ? c->key_heads : c->heads) * K;
+    double *to = oracle_zeros(rows, 2 * G);
+    for (int s = 0; s < rows; s++)
+        for (int i = 0; i < 2 * G; i++) to[s * 2 * G + i] = v[s * v_row + i / (2 * K) * K + i % K];
+    return to;
+}
+
 /* Returns the place of the first attention of a head: r heads that share keys have their first
    attentions, then their second ones. */
 static int first_map(const rapt_config *c, int head)

@@ -4,6 +4,7 @@
 #include "int8.h"
 #include "op.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,17 @@ double *oracle_zeros(int rows, int columns)
 int oracle_head_width(const rapt_config *c)
 {
     return c->head_width > 0 ? c->head_width : c->width / c->heads;
+}
+
+rapt_attention_parameters oracle_learned_of(const rapt_config *c)
+{
+    int K = oracle_head_width(c);
+    return (rapt_attention_parameters){
+        .hidden = c->score_hidden > 0 ? c->score_hidden : K,
+        .positions = c->positions,
+        .channels = c->location_channels > 0 ? c->location_channels : 4,
+        .filter_width = c->location_filter_width > 0 ? c->location_filter_width : 7,
+        .center_hidden = c->center_hidden > 0 ? c->center_hidden : K};
 }
 
 /* Adds to x[size] what is held fixed. In the first pass it becomes the difference of rounded[size]
@@ -74,6 +86,26 @@ void oracle_find_pair(const struct oracle_model *m, const char *scope, const cha
     pair[1] = oracle_find(m, full);
 }
 
+double oracle_sinusoid(const struct oracle_model *m, int decoder, int row, int column)
+{
+    const rapt_config *c = &m->config;
+    int p = row + c->first_position;
+    int half = c->width / 2, sine, i;
+    if (c->position == RAPT_POSITION_NONE) return 0;
+    if (c->position == RAPT_POSITION_LEARNED)
+        return oracle_find(m, decoder ? "decoder.positions.weight"
+                                      : "encoder.positions.weight")[row * c->width + column];
+    if (c->position == RAPT_POSITION_INTERLEAVED)
+        i = column / 2, sine = column % 2 == 0;
+    else
+        i = column % half, sine = column < half;
+    double exponent = (double)i / half;
+    if (c->position == RAPT_POSITION_CONCATENATED_N1)
+        exponent = half > 1 ? (double)i / (half - 1) : 0;
+    double angle = p / pow(10000, exponent);
+    return sine ? sin(angle) : cos(angle);
+}
+
 static struct oracle_inputs find_scores(const struct oracle_model *m, const char *layer,
                                         const char *part)
 {
@@ -117,6 +149,12 @@ static struct oracle_layer *find_layers(const struct oracle_model *m, const char
         l->cross_difference = find_weight(m, scope, "cross_attn.differential_norm");
         l->self_gate = find_weight(m, scope, "self_attn.gate");
         oracle_find_pair(m, scope, "self_attn.forget", l->self_forget);
+        l->self_up[0] = find_weight(m, scope, "self_attn.key_up");
+        l->self_up[1] = find_weight(m, scope, "self_attn.value_up");
+        l->self_latent = find_weight(m, scope, "self_attn.latent_norm");
+        l->cross_up[0] = find_weight(m, scope, "cross_attn.key_up");
+        l->cross_up[1] = find_weight(m, scope, "cross_attn.value_up");
+        l->cross_latent = find_weight(m, scope, "cross_attn.latent_norm");
         l->cross_query = find_weight(m, scope, "cross_attn.query_norm");
         l->cross_key = find_weight(m, scope, "cross_attn.key_norm");
         l->cross_gate = find_weight(m, scope, "cross_attn.gate");

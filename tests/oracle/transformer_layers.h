@@ -10,10 +10,12 @@ struct oracle_layer { /* pairs of matrix and vector: weight and bias, or gain an
     double *cross_q[2], *cross_kv[2], *cross_out[2], *cross_norm[2];
     double *self_query, *self_key, *cross_query, *cross_key; /* gains of norms, or NULL */
     double *self_gate, *cross_gate;                          /* or NULL */
-    double *self_forget[2];                                  /* of forget gates, or NULL */
-    double *self_lambda, *cross_lambda;                      /* vectors, or NULL */
-    double *self_difference, *cross_difference;              /* gains of norms, or NULL */
-    int number;                                              /* from 1 on, in its half */
+    double *self_up[2], *cross_up[2];           /* of latent rows: of keys, of values */
+    double *self_latent, *cross_latent;         /* gains of their norms, or NULL */
+    double *self_forget[2];                     /* of forget gates, or NULL */
+    double *self_lambda, *cross_lambda;         /* vectors, or NULL */
+    double *self_difference, *cross_difference; /* gains of norms, or NULL */
+    int number;                                 /* from 1 on, in its half */
     double *in[2], *out[2], *norm[2];
     double *input[2], *forget[2], *recurrent_norm[2]; /* of a recurrent unit; input[1] NULL */
     struct oracle_inputs self_score, cross_score;     /* learned arrays of scores and localities */
@@ -31,6 +33,11 @@ struct oracle_past {
 
 double *oracle_zeros(int rows, int columns);
 int oracle_head_width(const rapt_config *c);
+/* Returns the widths of rapt_config, with their defaults. */
+rapt_attention_parameters oracle_learned_of(const rapt_config *c);
+/* Returns PE(p, 2i) = sin(p / 10000^(2i/d)) or PE(p, 2i+1) = cos of the same (section 3.5), or the
+   other orders of columns as rapt_position describes them. */
+double oracle_sinusoid(const struct oracle_model *m, int decoder, int row, int column);
 /* The terms in which an int8 model quantizes the rows of x. */
 enum oracle_terms { ONE_TERM = 1, TWO_TERMS };
 /* Computes y = x w' + b; if the model is int8, with each row of x replaced by what it is quantized
@@ -43,7 +50,27 @@ double *oracle_find(const struct oracle_model *m, const char *name);
 void oracle_find_pair(const struct oracle_model *m, const char *scope, const char *name,
                       double *pair[2]);
 
+/* ---- transformer_latent.c ---- */
+struct oracle_latent { /* an attention of latent rows, made of queries and keys that are given */
+    double *q, *k, *v, *out; /* rows of heads or key heads */
+    int key_heads, key_width, value_width;
+};
+/* Returns how many elements of queries and keys are rotated apart from the latent row. */
+int oracle_latent_rotary(const rapt_config *c, int cross);
+/* Each query is P + K numbers of each head, and each key P numbers and a latent row. */
+struct oracle_latent oracle_latent_make(const struct oracle_model *m, const double *up[2],
+                                        int queries, const double *q, int q_row, int rows,
+                                        const double *keys, int row, int P);
+/* Gives a problem the widths of l. Whatever they are, its scale is that of keys of a head. */
+void oracle_latent_narrow(const rapt_config *c, int cross, const struct oracle_latent *l,
+                          rapt_attention *a);
+/* Computes the outputs of heads from l->out, and frees what l holds. */
+void oracle_latent_finish(const struct oracle_model *m, struct oracle_latent *l,
+                          const double *up[2], int queries, double *mixed);
+
 /* ---- transformer_heads.c ---- */
+/* Returns the values of a difference, [rows][key heads][2][K]: those of each head twice. */
+double *oracle_repeat(const rapt_config *c, const double *v, int v_row, int rows);
 /* Normalizes `heads` adjacent heads of width K at the start of each of `rows` rows, which are `row`
    numbers apart. If gain is NULL, does nothing. */
 void oracle_norm_heads(const rapt_config *c, const double *gain, int heads, int K, int row,

@@ -25,6 +25,13 @@ bool rapt__score_is_additive(rapt_score score)
     return rapt__score(score)->additive;
 }
 
+bool rapt__score_is_plain(rapt_score score)
+{
+    const struct score *s = scores[score];
+    const struct score_side *q = &s->queries, *k = &s->keys;
+    return !s->additive && !q->weights && !q->rows && !k->weights && !k->rows;
+}
+
 bool rapt__score_has_positions(rapt_score score)
 {
     return (unsigned)score < RAPT_SCORE_COUNT && scores[score]->keyless;

@@ -142,11 +142,6 @@ void rapt__project_backward(const struct projection *p, const float *panels,
 void rapt__projection_gradient(struct team *team, const struct projection *p,
                                const struct score_rows *r);
 
-/* ---- score.c ---- */
-/* Returns `scale`, or the default of the score if `scale` is 0. A scaleless score always has the
-   scale 1. */
-float rapt__score_scale(rapt_score score, float scale, int key_width);
-
 /* ---- rotary.c ---- */
 int rapt__rotary_pairs(const rapt_attention *a); /* 0 if there are no rotary positions */
 void rapt__rotary_frequencies(const rapt_attention *a, double *frequencies); /* [pairs] */

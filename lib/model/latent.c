@@ -1,0 +1,122 @@
+/* latent.c - attention sublayers whose keys and values are computed from latent rows (latent_width;
+   DeepSeek-AI 2024, section 2.1). With c the latent row of a token and p the rotated part of its
+   key, which all heads share, head h has
+
+       k_h = (p, A_h' c)    v_h = B_h c    q_h . k_h = (q_h's first P elements) . p + (A_h q) . c
+
+   where q is the rest of q_h. Keys and values of heads are never computed: A_h maps the queries,
+   and B_h the weighted sums of latent rows. To the attention layer, all heads thus share one key
+   head, whose keys are (p, c) and whose values are c. Training, prompts and caches all compute this
+   form, so that they have the same bits. */
+#include "model/sublayer.h"
+
+static struct head_norm norm_of(const struct stack *s, int layer, bool cross, ptrdiff_t row)
+{
+    const rapt_config *c = &s->model->config;
+    return (struct head_norm){.gain =
+                                  s->block + rapt__offsets_of(s, layer, cross)->latent_norm.gain,
+                              .heads = 1,
+                              .width = c->latent_width,
+                              .row = row,
+                              .epsilon = rapt__epsilon(c)};
+}
+
+void rapt__latent_normalize(const struct exec_context *c, const struct stack *s, int layer,
+                            bool cross, const struct sublayer *u, int rows)
+{
+    const rapt_config *config = &s->model->config;
+    if (!config->latent_width) return;
+    struct heads h = rapt__heads_at(config, cross, u->q, u->kv, NULL), raw = {0};
+    if (u->raw_q) raw = rapt__heads_at(config, cross, u->raw_q, u->raw_kv, NULL);
+    const struct head_norm n = norm_of(s, layer, cross, h.v_row);
+    rapt__head_norm_forward(c, &n, rows, h.v, raw.v, u->inverse_k);
+}
+
+/* Returns the maps A of queries. They leave out the rotated elements, with which heads begin. */
+static struct head_map key_map_of(const struct step *s, bool cross)
+{
+    const struct stack *stack = s->stack;
+    const rapt_config *c = &stack->model->config;
+    const struct head_rows rows = rapt__head_rows(c, cross);
+    return (struct head_map){
+        .all = rapt__linear_at(&stack->model->layout,
+                               &rapt__offsets_of(stack, s->layer, cross)->key_up, stack->block),
+        .heads = c->heads,
+        .x_head = rows.q / c->heads,
+        .x_row = rapt__heads_at(c, cross, NULL, NULL, NULL).q_row,
+        .y_head = rows.k,
+        .y_row = (ptrdiff_t)c->heads * rows.k};
+}
+
+/* Returns the maps B from weighted sums of latent rows to outputs of heads. */
+static struct head_map value_map_of(const struct step *s, bool cross)
+{
+    const struct stack *stack = s->stack;
+    const rapt_config *c = &stack->model->config;
+    int K = rapt__head_width(c), R = c->latent_width;
+    return (struct head_map){
+        .all = rapt__linear_at(&stack->model->layout,
+                               &rapt__offsets_of(stack, s->layer, cross)->value_up, stack->block),
+        .heads = c->heads,
+        .x_head = R,
+        .x_row = (ptrdiff_t)c->heads * R,
+        .y_head = K,
+        .y_row = (ptrdiff_t)c->heads * K};
+}
+
+void rapt__latent_queries(const struct exec_context *c, const struct step *s, bool cross)
+{
+    const rapt_config *config = &s->stack->model->config;
+    const struct sublayer *u = s->u;
+    int rows = s->pass->rows.count, P = rapt__latent_rotary(config, cross);
+    if (!config->latent_width) return;
+    const struct head_map m = key_map_of(s, cross);
+    rapt__heads_copy(c, m.heads, P, rows, u->q, m.x_head, m.x_row, u->latent_q, m.y_head, m.y_row);
+    rapt__head_map_forward(c, &m, rows, u->q + P, u->latent_q + P);
+}
+
+void rapt__latent_values(const struct exec_context *c, const struct step *s, bool cross)
+{
+    if (!s->stack->model->config.latent_width) return;
+    const struct head_map m = value_map_of(s, cross);
+    rapt__head_map_forward(c, &m, s->pass->rows.count, s->u->maps, s->u->mixed);
+}
+
+void rapt__latent_values_backward(const struct exec_context *c, const struct step *s, bool cross,
+                                  float *gradients)
+{
+    const rapt_config *config = &s->stack->model->config;
+    const struct stack_memory *m = s->stack->memory;
+    int rows = s->pass->rows.count, keys = cross ? s->pass->source.count : rows;
+    if (!config->latent_width) return;
+    const struct head_map map = value_map_of(s, cross);
+    rapt__head_map_backward(c, &map, rows, s->u->maps, m->dmixed, m->dmaps,
+                            gradients +
+                                rapt__offsets_of(s->stack, s->layer, cross)->value_up.weight);
+    const struct heads h = rapt__heads_of(s->stack, cross, s->u);
+    rapt__fill(c, m->dvalues, (size_t)keys * (size_t)h.v_row, 0);
+    rapt__fill(c, m->dlatent_q, (size_t)rows * (size_t)h.q_row, 0);
+}
+
+void rapt__latent_backward(const struct exec_context *c, const struct step *s, bool cross,
+                           float *gradients)
+{
+    const rapt_config *config = &s->stack->model->config;
+    const struct stack_memory *m = s->stack->memory;
+    const struct sublayer *u = s->u;
+    int rows = s->pass->rows.count, keys = cross ? s->pass->source.count : rows;
+    int P = rapt__latent_rotary(config, cross);
+    if (!config->latent_width) return;
+    const struct attention_offsets *offset = rapt__offsets_of(s->stack, s->layer, cross);
+    const struct head_map map = key_map_of(s, cross);
+    rapt__heads_copy(c, map.heads, P, rows, m->dlatent_q, map.y_head, map.y_row, m->dq, map.x_head,
+                     map.x_row);
+    rapt__head_map_backward(c, &map, rows, u->q + P, m->dlatent_q + P, m->dq + P,
+                            gradients + offset->key_up.weight);
+    struct heads d = rapt__heads_at(config, cross, m->dq, m->dkv, NULL);
+    struct heads raw = rapt__heads_at(config, cross, u->raw_q, u->raw_kv, NULL);
+    const struct head_norm n = norm_of(s->stack, s->layer, cross, d.v_row);
+    rapt__rows_add(c, config->latent_width, keys, m->dvalues, d.v_row, d.v, d.v_row);
+    rapt__head_norm_backward(c, &n, keys, raw.v, u->inverse_k, d.v,
+                             gradients + offset->latent_norm.gain, m->norm_partial);
+}
