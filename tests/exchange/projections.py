@@ -1,5 +1,6 @@
 """projections.py PROGRAM ENGINES LOGITS LIBRARY HEADERS - compares what changes queries, keys and outputs of attention, forward
 and backward. Norms of queries and keys, gates of outputs, differences and forget gates, in blocks, are judged by PyTorch with the norm of transformers 4.40;
+latent rows by the DeepseekV2Attention of transformers 5.24, in ENGINES;
 scaled rotary angles, on arrays, by the functions of transformers 5.24, in ENGINES, and by the paper's formula of YaRN. LIBRARY is
 librapt.so, and HEADERS the folder that holds rapt/."""
 import ast
@@ -13,6 +14,7 @@ import hf_search
 import numpy
 import torch
 from bound import rapt
+from torch.nn.utils.stateless import functional_call
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 from transformers.models.qwen2.modeling_qwen2 import Qwen2RMSNorm
 
@@ -110,6 +112,70 @@ def compare_block(norm, gate, differential=0, forget=0):
     bound.compare(f"query_key_norm {norm}, output_gate {gate}, differential {differential}, forget_gate {forget}", got, wanted, ("y", "dx", *tensors))
 
 
+# ---- latent rows ----
+
+LATENT, LATENT_HEADS, LATENT_K, ROTATED = 32, 3, 16, 8
+DEEPSEEK = ("DeepseekV2RMSNorm", "repeat_kv", "eager_attention_forward", "apply_rotary_emb", "yarn_get_mscale", "yarn_apply_mscale",
+            "DeepseekV2Attention")
+
+
+def deepseek_attention(folder):
+    """Returns the class of transformers 5, which computes in double here."""
+    statements = [node for node in hf_search.parse(folder, "transformers/models/deepseek_v2/modeling_deepseek_v2.py")
+                  if getattr(node, "name", "") in DEEPSEEK]
+    assert len(statements) == len(DEEPSEEK)
+    for node in ast.walk(ast.Module(statements, [])):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            node.decorator_list = []
+    text = "from __future__ import annotations\n" + ast.unparse(ast.Module(statements, []))
+    assert text.count("torch.float32") == 2 and text.count(".float()") == 2
+    functions = types.SimpleNamespace(get_interface=lambda _, eager: eager)
+    names = {"torch": torch, "nn": torch.nn, "math": math, "ALL_ATTENTION_FUNCTIONS": functions}
+    exec(text.replace("torch.float32", "torch.float64").replace(".float()", ".double()"), names)
+    return names["DeepseekV2Attention"]
+
+
+def latent_attention(theirs, x, p, rotated):
+    """Returns causal attention with the tensors p of a block and with `theirs`, whose heads have their rotated elements last."""
+    heads = LATENT_HEADS * (rotated + LATENT_K)
+
+    def turned(t):
+        q, kv = t[:heads].view(LATENT_HEADS, rotated + LATENT_K, -1), t[heads:]
+        q = torch.cat([q[:, rotated:], q[:, :rotated]], 1)
+        return q.reshape(heads, -1), torch.cat([kv[rotated:], kv[:rotated]])
+
+    q, kv = turned(p["self_attn.qkv.weight"])
+    q_bias, kv_bias = turned(p["self_attn.qkv.bias"].T)
+    keys = p["self_attn.key_up.weight"].view(LATENT_HEADS, LATENT, LATENT_K).transpose(1, 2)
+    values = p["self_attn.value_up.weight"].view(LATENT_HEADS, LATENT_K, LATENT)
+    given = {"q_proj.weight": q, "q_proj.bias": q_bias[:, 0], "kv_a_proj_with_mqa.weight": kv, "kv_a_proj_with_mqa.bias": kv_bias[:, 0],
+             "kv_a_layernorm.weight": p["self_attn.latent_norm.weight"][0], "kv_b_proj.weight": torch.cat([keys, values], 1).reshape(-1, LATENT),
+             "o_proj.weight": p["self_attn.out.weight"], "o_proj.bias": p["self_attn.out.bias"][0]}
+    angles = torch.arange(ROWS)[:, None] * BASE ** (-2 * torch.arange(rotated // 2, dtype=torch.double) / rotated)
+    hidden = torch.full((ROWS, ROWS), -math.inf, dtype=torch.double).triu(1)
+    return functional_call(theirs, given, (x[None], hidden), {"position_embeddings": torch.polar(torch.ones_like(angles), angles)[None]})[0][0]
+
+
+def compare_latent(folder):
+    block = Block(rapt.sized(rapt.rapt_config, width=WIDTH, heads=LATENT_HEADS, head_width=LATENT_K, norm_epsilon=EPSILON,
+                             rotary=rapt.RAPT_ROTARY_PAIRS, rotary_width=ROTATED, latent_width=LATENT))
+    config = types.SimpleNamespace(
+        attention_dropout=0, hidden_size=WIDTH, num_attention_heads=LATENT_HEADS, num_key_value_heads=LATENT_HEADS, q_lora_rank=None,
+        qk_rope_head_dim=ROTATED, kv_lora_rank=LATENT, v_head_dim=LATENT_K, qk_nope_head_dim=LATENT_K, attention_bias=True,
+        rope_parameters={}, _attn_implementation="eager")
+    theirs = deepseek_attention(folder)(config, 0)
+    theirs.q_proj = torch.nn.Linear(WIDTH, LATENT_HEADS * (ROTATED + LATENT_K))  # theirs has no bias
+    theirs.kv_a_layernorm.variance_epsilon = EPSILON
+    x, dy = (random.standard_normal((ROWS, WIDTH)).astype(numpy.float32) for _ in range(2))
+    got = block.run(x, dy)
+    tensors = {name: torch.tensor(data, dtype=torch.double, requires_grad=True) for name, data in block.tensors.items()}
+    input = torch.tensor(x, dtype=torch.double, requires_grad=True)
+    y = latent_attention(theirs, input, tensors, ROTATED)
+    (y * torch.tensor(dy)).sum().backward()
+    wanted = [y.detach().numpy(), input.grad.numpy(), *(t.grad.numpy() for t in tensors.values())]
+    bound.compare("latent_width", got, wanted, ("y", "dx", *tensors))
+
+
 # ---- scaled rotary angles ----
 
 PAIRS, BASE, FACTOR, ORIGINAL, POSITIONS = 32, 10000, 4.0, 1024, 60
@@ -179,5 +245,6 @@ for norm in 0, 1:
         compare_block(norm, gate)
 compare_block(0, rapt.RAPT_OUTPUT_GATE_ELEMENT, 1)
 compare_block(0, rapt.RAPT_OUTPUT_GATE_ELEMENT, forget=1)
+compare_latent(sys.argv[2])
 compare_rotary(sys.argv[2])
-print(f"12 comparisons with PyTorch {torch.__version__} and transformers agree")
+print(f"13 comparisons with PyTorch {torch.__version__} and transformers agree")
