@@ -74,4 +74,6 @@ for gate in head element; do
 done
 row "differential" --differential
 row "forget gates" --forget-gate
+row "latent rows of 32" --latent-width 32
+row "latent rows of 32, rotary positions" --latent-width 32 --position none --rotary halves --rotary-width 8
 row "cross-attention: additive, local-p" --cross-score additive --cross-locality local-p
