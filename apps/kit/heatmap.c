@@ -3,6 +3,7 @@
 #include "kit/heatmap.h"
 #include "kit/program.h"
 #include "kit/unicode.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -122,6 +123,7 @@ const char *heatmap_shade(float weight)
 {
     static const char *const shades[] = {"\u00B7", "\u2591", "\u2592", "\u2593", "\u2588"};
     int percent = (int)(100 * weight + 0.5F);
+    if (weight <= -0.05F) return "-";
     return shades[percent < 5 ? 0 : percent < 20 ? 1 : percent < 40 ? 2 : percent < 65 ? 3 : 4];
 }
 
@@ -131,7 +133,7 @@ const char heatmap_legend[] =
 float heatmap_full(int columns, const float *weights)
 {
     float full = columns > 2 ? 2 / (float)columns : 1;
-    for (int c = 0; c < columns; c++) full = weights[c] > full ? weights[c] : full;
+    for (int c = 0; c < columns; c++) full = fmaxf(full, fabsf(weights[c]));
     return full;
 }
 
@@ -160,7 +162,7 @@ static int color_of(float share)
 /* `share` is the weight divided by heatmap_full of the row */
 static void put_cell(FILE *file, const struct layout *layout, float weight, float share, int width)
 {
-    int percent = (int)(100 * weight + 0.5F), wide = layout->narrow ? NARROW - 1 : CELL;
+    int percent = (int)lroundf(100 * weight), wide = layout->narrow ? NARROW - 1 : CELL;
     if (layout->style.numbers) {
         fprintf(file, " %*d", width, percent);
         return;

@@ -10,7 +10,7 @@
 struct heatmap {
     int rows, columns;
     const rapt_text *row_names, *column_names; /* [rows], [columns]; UTF-8 */
-    const float *weights;                      /* [rows][columns], each from 0 to 1 */
+    const float *weights;                      /* [rows][columns], each from -1 to 1 */
 };
 struct heatmap_style {
     int width;    /* terminal columns */
@@ -23,11 +23,12 @@ void heatmap_print(FILE *file, const struct heatmap *map, struct heatmap_style s
 /* Decides by "always", "never" or "auto": on a terminal, unless NO_COLOR is set
    (https://no-color.org). */
 bool heatmap_color(const char *choice);
-/* Returns the weight of the darkest shade in a row: its largest, but at least twice the uniform
-   weight (at most 1), so that a uniform row is not dark. */
+/* Returns the weight of the darkest shade in a row: its largest absolute weight, but at least twice
+   the uniform weight (at most 1), so that a uniform row is not dark. */
 float heatmap_full(int columns, const float *weights);
-const char *heatmap_shade(float weight); /* one character, from a dot for the smallest weight to a
-                                            full block */
+/* Returns one character, from a dot for the smallest weight to a full block; a minus for weights of
+   -0.05 or less. */
+const char *heatmap_shade(float weight);
 extern const char heatmap_legend[];      /* explains the shades in % */
 
 int text_columns(rapt_text text); /* width on a terminal */

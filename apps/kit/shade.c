@@ -1,15 +1,18 @@
-/* shade.c - a heat map in SVG: weights as shades of blue, relative to their row. */
+/* shade.c - a heat map in SVG: weights as shades of blue, relative to their row; negative ones as
+   shades of orange. */
 #include "kit/heatmap.h"
 #include "kit/program.h"
 #include "kit/svg.h"
+#include <math.h>
 #include <stdlib.h>
 
 void shade_color(float weight, char color[8])
 {
-    static const int white[3] = {255, 255, 255}, dark[3] = {8, 48, 107};
-    static const int middle[3] = {107, 174, 214};
+    static const int white[3] = {255, 255, 255}, darks[2][3] = {{8, 48, 107}, {127, 39, 4}};
+    static const int middles[2][3] = {{107, 174, 214}, {253, 141, 60}};
+    const int *middle = middles[weight < 0], *dark = darks[weight < 0];
     int rgb[3];
-    weight = weight < 0 ? 0 : weight > 1 ? 1 : weight;
+    weight = fminf(fabsf(weight), 1);
     for (int i = 0; i < 3; i++) {
         const int from = weight < 0.5F ? white[i] : middle[i];
         const int to = weight < 0.5F ? middle[i] : dark[i];
@@ -53,10 +56,10 @@ void shade_map(struct svg *svg, double x, double y, double cell, int rows, int c
             shade_color(weight / full, color);
             put_hint(svg, row_names, r, column_names, c, weight);
             svg_rect(svg, left, top, cell, cell, color, "#D8D8D8");
-            if (cell >= 22 && weight > 0.095F)
+            if (cell >= 22 && fabsf(weight) > 0.095F)
                 svg_text(svg, left + cell / 2, top + cell / 2 + 4, 11, SVG_MIDDLE,
-                         weight > 0.55F * full ? "white" : "#333333", "%.0f",
-                         (double)(100 * weight));
+                         fabsf(weight) > 0.55F * full ? "white" : "#333333", "%s%.0f",
+                         weight < 0 ? "\u2212" : "", 100 * fabs((double)weight));
             svg_hint_end(svg);
         }
         if (row_names != NULL) put_name(svg, x - 8, top + cell / 2 + 4, 0, row_names[r]);

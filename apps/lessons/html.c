@@ -298,8 +298,9 @@ static void put_index(FILE *file, const struct page *pages, int count, int p)
     html_element(
         file, "p",
         "From one vector that holds a whole sentence to networks that consist of attention "
-        "only. rapt computed every number and picture when these pages were made, and "
-        "checked each claim.");
+        "only, and what changed in them since. rapt computed every number and picture when these "
+        "pages "
+        "were made, and checked each claim.");
     fputs("<ol class=\"lessons\">\n", file);
     for (int i = 0; i < count; i++) {
         const struct page *page = &pages[i];

@@ -43,7 +43,7 @@ void page_table(struct page *page, enum page_detail detail, const char *title, c
 /* Appends a row to the last table. */
 void page_row(struct page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* weights [rows][columns], each from 0 to 1. */
+/* weights [rows][columns], each from -1 to 1; negative ones are orange. */
 void page_map(struct page *page, enum page_detail detail, const char *title, int rows, int columns,
               const char *const *row_names, const char *const *column_names, const float *weights);
 

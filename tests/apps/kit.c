@@ -336,6 +336,13 @@ static void test_svg(void **state)
     assert_non_null(darkest);
     assert_null(strstr(darkest + 1, "fill=\"#08306B\""));
     free(part);
+    assert_int_equal(svg_part_open(&svg, 200, 60), EXIT_OK);
+    shade_map(&svg, 0, 0, 24, 1, 4, NULL, NULL, (const float[]){0.3F, -0.6F, -0.05F, 0});
+    part = svg_part_close(&svg);
+    assert_non_null(strstr(part, "fill=\"#7F2704\"")); /* the largest absolute weight */
+    assert_non_null(strstr(part, ">\xE2\x88\x92"
+                                 "60</text>"));
+    free(part);
     assert_int_equal(svg_open(&svg, "missing/folder/x.svg", 1, 1, "x"), EXIT_OK);
     assert_int_equal(svg_close(&svg), EXIT_FAILED);
     assert_int_equal(svg_open(&svg, "/dev/full", 1, 1, "x"), EXIT_OK);
@@ -365,12 +372,14 @@ static void test_arrow(void **state)
     check_arrow(100, 100, "");
 }
 
-/* The largest weight of a row has the darkest shade, unless all weights are equal. */
+/* The largest weight of a row has the darkest shade, unless all weights are equal. A negative one
+   is a minus. */
 static void test_heatmap(void **state)
 {
-    static const rapt_text names[] = {{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}};
-    static const float weights[] = {0.25F, 0.25F, 0.25F, 0.25F, 0.28F, 0.24F, 0.24F, 0.24F,
-                                    0.9F,  0.1F,  0,     0,     0,     0,     0,     0};
+    static const rapt_text names[] = {{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}, {"e", 1}};
+    static const float weights[] = {0.25F, 0.25F, 0.25F, 0.25F, 0.28F, 0.24F, 0.24F,
+                                    0.24F, 0.9F,  0.1F,  0,     0,     0,     0,
+                                    0,     0,     0.5F,  -0.5F, 0,     0};
     static const char wanted[] = "  a    b    c    d   \n"
                                  "a ▓▓▓▓ ▓▓▓▓"
                                  " ▓▓▓▓ ▓▓▓▓\n"
@@ -378,8 +387,9 @@ static void test_heatmap(void **state)
                                  " ▓▓▓▓ ▓▓▓▓\n"
                                  "c ████ ░░░░"
                                  "  ·    ·  \n"
-                                 "d  ·    ·    ·    ·  \n";
-    const struct heatmap map = {4, 4, names, names, weights};
+                                 "d  ·    ·    ·    ·  \n"
+                                 "e ████  -    ·    ·  \n";
+    const struct heatmap map = {5, 4, names, names, weights};
     char text[1024] = "";
     (void)state;
     FILE *file = fmemopen(text, sizeof text, "w");

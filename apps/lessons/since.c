@@ -1,0 +1,175 @@
+/* since.c - what changed in attention since 2017: the same small translator with one change each,
+   ordered by the four questions that the changes answer. */
+#include "since.h"
+#include "kit/demo.h"
+#include "kit/program.h"
+#include <stdlib.h>
+
+const char *const since_names[SINCE_VARIANTS] = {
+    "2017",       "attention sinks",  "gated outputs",      "differential",
+    "sigmoid",    "sparsemax",        "α-entmax",           "QK-norm",
+    "forgetting", "rotary positions", "window, global word"};
+
+/* Changes the attention of 2017 in one way. */
+static void change_attention(rapt_config *c, enum since_variant variant)
+{
+    static const rapt_normalizer normalizers[SINCE_VARIANTS] = {
+        [SINCE_SINK] = RAPT_NORMALIZER_SINK_SOFTMAX,
+        [SINCE_SIGMOID] = RAPT_NORMALIZER_SIGMOID,
+        [SINCE_SPARSEMAX] = RAPT_NORMALIZER_SPARSEMAX,
+        [SINCE_ENTMAX] = RAPT_NORMALIZER_ENTMAX};
+    c->self_normalizer = c->cross_normalizer = normalizers[variant];
+    if (variant == SINCE_GATE) c->output_gate = RAPT_OUTPUT_GATE_HEAD;
+    if (variant == SINCE_DIFFERENCE) c->differential = 1;
+    if (variant == SINCE_NORMED) c->query_key_norm = 1;
+    if (variant == SINCE_FORGET) c->forget_gate = 1;
+    if (variant == SINCE_ROTARY) c->position = RAPT_POSITION_NONE, c->rotary = RAPT_ROTARY_HALVES;
+    if (variant == SINCE_WINDOW) {
+        c->self_locality = RAPT_LOCALITY_SPARSE;
+        c->self_radius = 1, c->global_tokens = 1;
+    }
+}
+
+static void create_model(struct since *since, enum since_variant variant)
+{
+    const int vocabulary = chase_vocabulary();
+    struct since_model *model = &since->models[variant];
+    rapt_config config = {.source_vocab = vocabulary,
+                          .target_vocab = vocabulary,
+                          .width = SINCE_WIDTH,
+                          .heads = SINCE_HEADS,
+                          .ffn_width = 2 * SINCE_WIDTH,
+                          .encoder_layers = 1,
+                          .decoder_layers = 1,
+                          .norm_order = RAPT_NORM_ORDER_PRE};
+    change_attention(&config, variant);
+    *model = (struct since_model){.since = since, .index = variant};
+    small_create(&model->small, &config, since->options->seed);
+}
+
+/* Called in threads. */
+static void *train_model(void *argument)
+{
+    struct since_model *model = argument;
+    const struct since *since = model->since;
+    model->exact[0] = since_exact(&model->small);
+    small_train(&model->small, since->steps, 5e-3F, chase_draw_training, NULL,
+                random_from(since->options->seed, 91), NULL);
+    model->exact[1] = since_exact(&model->small);
+    return NULL;
+}
+
+static void show_question(struct since *since)
+{
+    struct page *page = since->page;
+    page_step(page, "Four rules of softmax, and four questions");
+    page_paragraph(
+        page, SHORT,
+        "Attention as it was in 2017 obeys four rules. A word gives away all of its weight, 1, "
+        "even "
+        "if it needs nothing. Every word that it sees gets some of it, since exp is never 0. A "
+        "score does not know how far away a word is, unless positions tell it. And each of n words "
+        "is compared with all others, which makes n² scores. Nobody chose these rules for the sake "
+        "of language: they follow from the formula.");
+    page_formula(page, SHORT, "a_{ts} = frac{exp(e_{ts})}{∑_j exp(e_{tj})}");
+    page_paragraph(
+        page, SHORT,
+        "What has changed since then is best understood as the answers to four questions, one for "
+        "each rule. Where may weight go that nobody needs? Must weights be positive and sum to 1? "
+        "How far may attention look? What does it cost? To see the answers, one small translator "
+        "is trained %d times: once as in 2017, and once for each change. It has one layer in each "
+        "half and %d heads, and learns the English and Chinese of lesson 7 in %d steps. Seed and "
+        "sentences are always the same. All maps show one sentence, which was kept out of "
+        "training.",
+        SINCE_VARIANTS, SINCE_HEADS, since->steps);
+}
+
+/* Shows the sentence as the translator of 2017 reads it. */
+static void show_2017(struct since *since)
+{
+    struct learner *small = &since->models[SINCE_2017].small;
+    struct since_map map;
+    since_weights(small, &since->pair, (struct since_head){RAPT_WEIGHTS_CROSS, -1}, &map);
+    since_show(since->page, SHORT, "2017: cross-attention, mean of the heads", &map);
+    page_paragraph(
+        since->page, SHORT,
+        "Each Chinese word (row) finds its English word, or a neighbor that has read it in the "
+        "encoder. Most rows need one or two words, and still no weight of the map is 0.");
+    page_claim(since->page, "2017: weights of the sentence shown that are exactly 0",
+               since_zeros(&map), EQUALS, 0);
+}
+
+static void show_all(struct since *since)
+{
+    static const struct since_head cross = {RAPT_WEIGHTS_CROSS, -1};
+    struct page *page = since->page;
+    double worst[2] = {1, 1};
+    page_table(page, SHORT, "Unseen sentences translated exactly, and rows of cross-attention",
+               "change\texact, %\trow sum\twords read\tparameters");
+    for (int i = 0; i < SINCE_VARIANTS; i++) {
+        struct since_model *model = &since->models[i];
+        page_row(page, "%s\t%.0f\t%.2f\t%.1f\t%zu", since_names[i], 100 * model->exact[1],
+                 1 - since_mean(&model->small, cross, since_unused),
+                 since_mean(&model->small, cross, since_seen),
+                 rapt_model_parameters(model->small.model));
+        for (int trained = 0; trained < 2; trained++)
+            if (model->exact[trained] < worst[trained]) worst[trained] = model->exact[trained];
+    }
+    page_paragraph(
+        page, SHORT,
+        "A word is counted as read if its weight is at least 1 %%. All translators learn this "
+        "language, so that the changes cannot be judged here by how well they translate: they were "
+        "made for models that are a million times as large. What one can see here is what they do "
+        "to the weights.");
+    page_claim_learned(page, "the worst translator: unseen sentences translated exactly, %",
+                       100 * worst[1], 100 * worst[0], AT_LEAST, 60);
+}
+
+static void show_summary(struct page *page)
+{
+    page_step(page, "All answers");
+    page_table(page, SHORT, "What was softmax in 2017, and what was made of it",
+               "question\tchange\tweights, output or state");
+    page_row(page, "Where to?\tattention sink\texp(e) / (exp b + Σ exp e)");
+    page_row(page, "\tgated output\tσ(W x) times the result of a head");
+    page_row(page, "\tdifferential\tsoftmax(e) − λ softmax(e′)");
+    page_row(page, "What sum?\tsigmoid\tσ(e + b), each by itself");
+    page_row(page, "\tsparsemax, entmax\tmax(0, e − τ), or a power of it");
+    page_row(page, "\tQK-norm\tq and k of fixed length");
+    page_row(page, "How far?\tforgetting\te + the sum of log f in between");
+    page_row(page, "\tscaled rotary\tslower angles for longer texts");
+    page_row(page, "\twindow, global words\tonly a few e are computed");
+    page_row(page, "What cost?\tlinear\tS + k v, read by q S");
+    page_row(page, "\tgated delta rule\tα S, corrected by β k (v − k S)");
+    page_paragraph(
+        page, SHORT,
+        "The questions are independent, and so are the answers: a model may have QK-norm, gates, "
+        "windows in most layers and a state in the others, and many of today's do. What remained "
+        "of 2017 is what the first lessons were about: a query asks, keys answer, and values are "
+        "mixed.");
+}
+
+int lesson_since(struct page *page, const struct lesson_options *options)
+{
+    static const struct chase sentence = {
+        .subject = 0, .verb = 0, .object = 1, .where = 0, .negated = true, .today = true};
+    struct since *since = xcalloc(1, sizeof *since);
+    struct chase_pair pair;
+    chase_make(&sentence, &pair);
+    *since = (struct since){
+        .page = page, .options = options, .pair = pair.ids, .steps = options->quick ? 250 : 400};
+    show_question(since);
+    for (int i = 0; i < SINCE_VARIANTS; i++) create_model(since, (enum since_variant)i);
+    run_threads(train_model, since->models, SINCE_VARIANTS, sizeof *since->models,
+                options->threads);
+    show_2017(since);
+    show_all(since);
+    since_nowhere(since);
+    since_sums(since);
+    since_far(since);
+    since_cost(since);
+    show_summary(page);
+    for (int i = 0; i < SINCE_VARIANTS; i++) learner_free(&since->models[i].small);
+    free(since);
+    return EXIT_OK;
+}

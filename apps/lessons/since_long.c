@@ -1,0 +1,229 @@
+/* since_long.c - lesson since: rotary positions beyond the lengths of training: their scores by
+   distance, and translations of longer texts, with the angles as trained or scaled. */
+#include "kit/demo.h"
+#include "since.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { LONG = 36, KNOWN = 18, FACTOR = 2, SCALINGS = RAPT_ROTARY_SCALING_NTK + 1, TESTED = 64 };
+static const char *const scaling_names[SCALINGS] = {"as trained", "linear", "NTK-aware"};
+
+/* ---- texts of several sentences ---- */
+struct text {        /* which texts are drawn */
+    int least, most; /* sentences */
+    bool unseen;
+};
+
+static void append(struct ids *ids, const struct ids *more)
+{
+    for (int i = 0; i < more->count; i++) ids->at[ids->count++] = more->at[i];
+}
+
+/* Draws again if the text is longer than LONG words. */
+static void draw_text(struct random *random, struct ids_pair *pair, const void *user)
+{
+    const struct text *text = user;
+    struct ids_pair whole;
+    do {
+        const int sentences = text->least + random_below(random, text->most - text->least + 1);
+        whole.source.count = whole.target.count = 0;
+        for (int i = 0; i < sentences; i++) {
+            struct chase_pair part;
+            chase_draw(random, text->unseen, &part);
+            append(&whole.source, &part.ids.source);
+            append(&whole.target, &part.ids.target);
+        }
+    } while (whole.source.count > LONG);
+    *pair = whole;
+}
+
+/* Returns the share of unseen texts of so many sentences that are translated exactly, in %. */
+static double exact(struct learner *small, int sentences)
+{
+    const struct text text = {sentences, sentences, true};
+    return 100 * small_exact(small, TESTED, draw_text, &text, random_from(small->setup.seed, 97));
+}
+
+/* ---- models ---- */
+/* A translator with rotary positions, trained on one and two sentences; then with each scaling, as
+   it is and after more training with up to three. */
+struct scaled {
+    struct learner small;
+    int steps;           /* of more training */
+    double scores[LONG]; /* by distance, before that */
+    double exact[2][2];  /* [trained further][two or three sentences] */
+};
+
+static void create(struct learner *small, uint64_t seed)
+{
+    const int vocabulary = chase_vocabulary();
+    small_create(small,
+                 &(rapt_config){.source_vocab = vocabulary,
+                                .target_vocab = vocabulary,
+                                .width = SINCE_WIDTH,
+                                .heads = SINCE_HEADS,
+                                .ffn_width = 2 * SINCE_WIDTH,
+                                .encoder_layers = 1,
+                                .decoder_layers = 1,
+                                .norm_order = RAPT_NORM_ORDER_PRE,
+                                .position = RAPT_POSITION_NONE,
+                                .rotary = RAPT_ROTARY_HALVES},
+                 seed);
+}
+
+/* Sets scores[d] to the score of a word at distance d, less that at distance 0. The text is one
+   word, LONG times, so that only the distance can make a difference. */
+static void scores_by_distance(struct learner *small, double scores[LONG])
+{
+    struct since_map map;
+    struct ids_pair pair = {.source.count = LONG, .target.count = 0};
+    for (int i = 0; i < LONG; i++) pair.source.at[i] = RAPT_TOKEN_SPECIALS;
+    since_weights(small, &pair, (struct since_head){RAPT_WEIGHTS_ENCODER, 0}, &map);
+    const float *row = map.weights + (LONG - 1) * map.columns;
+    for (int d = 0; d < LONG; d++)
+        scores[d] = log((double)row[LONG - 1 - d]) - log((double)row[LONG - 1]);
+}
+
+static void scaled_create(struct scaled *scaled, const struct learner *from,
+                          rapt_rotary_scaling scaling, int steps)
+{
+    struct learner_setup setup = from->setup;
+    setup.config.rotary_scaling = scaling;
+    setup.config.rotary_factor = scaling == RAPT_ROTARY_SCALING_NONE ? 0 : FACTOR;
+    scaled->steps = steps;
+    learner_create(&scaled->small, &setup);
+    since_copy(from, &scaled->small);
+}
+
+/* Called in threads. */
+static void *scaled_work(void *argument)
+{
+    static const struct text three = {1, 3, false};
+    struct scaled *scaled = argument;
+    struct learner *small = &scaled->small;
+    scores_by_distance(small, scaled->scores);
+    for (int i = 0; i < 2; i++) scaled->exact[0][i] = exact(small, 2 + i);
+    small_train(small, scaled->steps, 3e-3F, draw_text, &three, random_from(small->setup.seed, 98),
+                NULL);
+    for (int i = 0; i < 2; i++) scaled->exact[1][i] = exact(small, 2 + i);
+    return NULL;
+}
+
+/* ---- measures of claims ---- */
+/* Returns the largest minus the smallest score within the distances of training. */
+static double scores_differ(struct learner *small, const void *user)
+{
+    double scores[LONG], most = -INFINITY, least = INFINITY;
+    (void)user;
+    scores_by_distance(small, scores);
+    for (int d = 0; d < KNOWN; d++) {
+        most = fmax(most, scores[d]);
+        least = fmin(least, scores[d]);
+    }
+    return most - least;
+}
+
+/* Returns by how many % more texts of two sentences are right with NTK-aware than with linear
+   scaling, without further training. */
+static double kept_more(struct learner *small, const void *user)
+{
+    double kept[SCALINGS];
+    (void)user;
+    for (int i = RAPT_ROTARY_SCALING_LINEAR; i < SCALINGS; i++) {
+        struct scaled scaled;
+        scaled_create(&scaled, small, (rapt_rotary_scaling)i, 0);
+        kept[i] = exact(&scaled.small, 2);
+        learner_free(&scaled.small);
+    }
+    return kept[RAPT_ROTARY_SCALING_NTK] - kept[RAPT_ROTARY_SCALING_LINEAR];
+}
+
+/* ---- the page ---- */
+static void show_scores(struct page *page, const struct scaled *scaled)
+{
+    const double *none = scaled[RAPT_ROTARY_SCALING_NONE].scores;
+    const double *linear = scaled[RAPT_ROTARY_SCALING_LINEAR].scores;
+    double xs[LONG], worst = 0;
+    for (int d = 0; d < LONG; d++) xs[d] = d;
+    page_chart(page, MORE, "\"Tom Tom Tom …\": score of a word by its distance, encoder, head 1",
+               "distance in words", "score, less that at distance 0");
+    for (int i = 0; i < SCALINGS; i++)
+        page_curve(page, scaling_names[i], LONG, xs, scaled[i].scores);
+    for (int d = 0; FACTOR * d < LONG; d++) worst = fmax(worst, fabs(linear[FACTOR * d] - none[d]));
+    page_claim(page, "linear, factor 2: score at distance 2d, minus that at d as trained, largest",
+               worst, AT_MOST, 1e-3);
+}
+
+static void show_texts(struct page *page, const struct scaled *scaled)
+{
+    page_table(page, SHORT, "Unseen texts of 2 and 3 sentences translated exactly, %",
+               "angles\t2\t3\t2, trained\t3, trained");
+    for (int i = 0; i < SCALINGS; i++)
+        page_row(page, "%s\t%.0f\t%.0f\t%.0f\t%.0f", scaling_names[i], scaled[i].exact[0][0],
+                 scaled[i].exact[0][1], scaled[i].exact[1][0], scaled[i].exact[1][1]);
+    page_paragraph(
+        page, SHORT,
+        "The columns on the left show the same parameters with other angles. Linear scaling spoils "
+        "what was known, two sentences, since each distance now has another angle. NTK-aware "
+        "scaling keeps it. "
+        "Three sentences need more than angles: cross-attention must find its place in them, too. "
+        "So the columns on the right were measured after %d more steps, with up to three "
+        "sentences. In large models the difference is the number of steps: without scaling, texts "
+        "of a new length take a long training, with it a short one or none.",
+        scaled->steps);
+}
+
+static void tell_rotary(struct page *page)
+{
+    page_paragraph(
+        page, SHORT,
+        "Most models today rotate queries and keys by angles that grow with the position (Su et "
+        "al. 2021), so that a score depends on the distance. What will the scores be at distances "
+        "that training never had? One more translator learns texts of one or two sentences, up to "
+        "%d words. A text that consists of one word, %d times, shows its scores: all that can "
+        "differ between the words is the distance.",
+        KNOWN, LONG);
+    page_formula(page, SHORT, "e_{ts} = frac{1}{sqrt{d}} q_t ⋅ R((t − s) θ) k_s");
+}
+
+static void tell_scaling(struct page *page)
+{
+    page_paragraph(
+        page, SHORT,
+        "As trained, the curve goes on to distances for which nobody taught it what to do. "
+        "Position interpolation (linear; Chen et al. 2023) divides all angles by the factor of the "
+        "new length, here %d, so that distance 34 gets the score that 17 had. All scores stay on "
+        "the part of the curve that was trained, but neighbors are harder to tell apart. That is "
+        "what the fastest angles were for, and these have seen whole turns in training. NTK-aware "
+        "scaling therefore leaves the fastest angle as it is and slows down the others the more, "
+        "the slower they are. YaRN (Peng et al. 2023) decides for each angle by the number of its "
+        "turns.",
+        FACTOR);
+}
+
+void since_long(struct since *since)
+{
+    static const struct text two = {1, 2, false};
+    struct page *page = since->page;
+    struct learner rotary;
+    struct scaled *scaled = xcalloc(SCALINGS, sizeof *scaled);
+    const uint64_t seed = since->options->seed;
+    create(&rotary, seed);
+    small_train(&rotary, 2 * since->steps, 5e-3F, draw_text, &two, random_from(seed, 96), NULL);
+    for (int i = 0; i < SCALINGS; i++)
+        scaled_create(&scaled[i], &rotary, (rapt_rotary_scaling)i, since->steps / 2);
+    run_threads(scaled_work, scaled, SCALINGS, sizeof *scaled, since->options->threads);
+    tell_rotary(page);
+    show_scores(page, scaled);
+    tell_scaling(page);
+    show_texts(page, scaled);
+    learner_claim(&rotary, page, "rotary: range of the scores within the distances of training",
+                  scores_differ, NULL, AT_LEAST, 2.2);
+    learner_claim(
+        &rotary, page,
+        "two sentences translated exactly, NTK-aware minus linear, not trained further, %",
+        kept_more, NULL, AT_LEAST, 30);
+    for (int i = 0; i < SCALINGS; i++) learner_free(&scaled[i].small);
+    learner_free(&rotary);
+    free(scaled);
+}

@@ -1,0 +1,169 @@
+/* since_sums.c - lesson since: sigmoid attention, sparsemax, entmax and QK-norm: whether weights
+   must be positive and sum to 1, and what decides how sharp they are. */
+#include "kit/program.h"
+#include "since.h"
+#include <math.h>
+#include <stdlib.h>
+
+static const struct since_head cross = {RAPT_WEIGHTS_CROSS, -1};
+
+/* ---- sigmoid ---- */
+static double sums_apart(struct learner *small, const void *user)
+{
+    (void)user;
+    return since_mean(small, cross, since_apart);
+}
+
+static void show_sigmoid(struct since *since)
+{
+    struct page *page = since->page;
+    struct learner *small = &since->models[SINCE_SIGMOID].small;
+    struct since_map map;
+    char *names[SINCE_ROWS];
+    page_step(page, "Must weights be positive, and sum to 1?");
+    page_paragraph(
+        page, SHORT,
+        "A sum of 1 makes the words of a row compete: what one gets, another one loses. Sigmoid "
+        "attention (Ramapuram et al. 2024) asks each word by itself whether it is to be read. The "
+        "bias b begins at −log of a typical length, so that the weights are small at first. The "
+        "sum of a row, in brackets, is then something that the network can choose.");
+    page_formula(page, SHORT, "a_{ts} = σ(e_{ts} + b)");
+    since_weights(small, &since->pair, cross, &map);
+    for (int r = 0; r < map.rows; r++) {
+        double sum = 0;
+        for (int c = 0; c < map.columns; c++) sum += (double)map.weights[r * map.columns + c];
+        map.row[r] = names[r] = xasprintf("%s (%.2f)", map.row[r], sum);
+    }
+    since_show(page, SHORT, "Sigmoid: cross-attention, mean of the heads, and the sums of rows",
+               &map);
+    for (int r = 0; r < map.rows; r++) free(names[r]);
+    learner_claim(small, page, "sigmoid: largest minus smallest sum of a row of a sentence, mean",
+                  sums_apart, NULL, AT_LEAST, 0.2);
+}
+
+/* ---- exact zeros ---- */
+static double words_read(struct learner *small, const void *user)
+{
+    const struct since_head *head = user;
+    return since_mean(small, *head, since_read);
+}
+
+/* Shows the cross-attention of head 1 of a model with exact zeros. */
+static void show_zeros(struct since *since, enum since_variant variant, const char *title)
+{
+    static const struct since_head first = {RAPT_WEIGHTS_CROSS, 0};
+    struct learner *small = &since->models[variant].small;
+    struct since_map map;
+    since_weights(small, &since->pair, first, &map);
+    char *shown =
+        xasprintf("%s: cross-attention, head 1, in which %.0f of %d weights are exactly 0", title,
+                  since_zeros(&map), map.rows * map.columns);
+    since_show(since->page, SHORT, shown, &map);
+    free(shown);
+}
+
+static void claim_zeros(struct since *since, enum since_variant variant, double bound)
+{
+    static const struct since_head first = {RAPT_WEIGHTS_CROSS, 0};
+    char *statement = xasprintf("%s: words that a row of cross-attention reads, mean of head 1",
+                                since_names[variant]);
+    learner_claim(&since->models[variant].small, since->page, statement, words_read, &first,
+                  AT_MOST, bound);
+    free(statement);
+}
+
+static void show_sparse(struct since *since)
+{
+    struct page *page = since->page;
+    rapt_tensor tensor;
+    page_paragraph(
+        page, SHORT,
+        "Or keep the sum, and give up that every word gets something. Sparsemax (Martins and "
+        "Astudillo 2016) takes the same τ from all scores of a row, sets what is then negative to "
+        "0, and chooses τ so that the rest sums to 1. With the scores 1, 0.4 and −2, τ is 0.2, and "
+        "the weights are 0.8, 0.2 and 0. A word with the weight 0 is not read at all, as in hard "
+        "attention, and yet the weights have a gradient, as in soft attention.");
+    page_formula(page, SHORT, "a_{ts} = max(0, e_{ts} − τ_t)");
+    show_zeros(since, SINCE_SPARSEMAX, "Sparsemax");
+    page_paragraph(
+        page, SHORT,
+        "Entmax (Peters, Niculae and Martins 2019; Correia, Niculae and Martins 2019) lies "
+        "between softmax, which is α = 1, and sparsemax, which is α = 2. Each head can learn its "
+        "α.");
+    page_formula(page, SHORT, "a_{ts} = max(0, (α − 1) e_{ts} − τ_t)^{1/(α − 1)}");
+    show_zeros(since, SINCE_ENTMAX, "Entmax");
+    float *order = since_parameter(&since->models[SINCE_ENTMAX].small,
+                                   "decoder.layers.0.cross_attn.score.entmax_alpha", &tensor);
+    page_paragraph(page, MORE,
+                   "α is 1 + σ(a) with a learned a, and begins at 1.5. Here the heads of "
+                   "cross-attention have come to %.2f and %.2f.",
+                   1 + 1 / (1 + exp(-(double)order[0])), 1 + 1 / (1 + exp(-(double)order[1])));
+    free(order);
+    claim_zeros(since, SINCE_SPARSEMAX, 2);
+    claim_zeros(since, SINCE_ENTMAX, 3.5);
+}
+
+/* ---- QK-norm ---- */
+enum { FACTORS = 9, LARGEST = 16 };
+
+static void scale_queries(struct learner *small, float factor)
+{
+    since_scale(small, "decoder.layers.0.cross_attn.q.weight", factor);
+    since_scale(small, "decoder.layers.0.cross_attn.q.bias", factor);
+}
+
+/* Sets the entropies of the sentence's rows for queries of 1/16 to 16 times the length. */
+static void entropies(struct since *since, enum since_variant variant, double bits[FACTORS])
+{
+    struct learner *small = &since->models[variant].small, scaled;
+    struct since_map map;
+    learner_create(&scaled, &small->setup);
+    since_copy(small, &scaled);
+    scale_queries(&scaled, 1.0F / LARGEST);
+    for (int i = 0; i < FACTORS; i++) {
+        since_weights(&scaled, &since->pair, (struct since_head){RAPT_WEIGHTS_CROSS, 0}, &map);
+        bits[i] = since_bits(&map);
+        scale_queries(&scaled, 2);
+    }
+    learner_free(&scaled);
+}
+
+static void show_norm(struct since *since)
+{
+    struct page *page = since->page;
+    double xs[FACTORS], plain[FACTORS], normed[FACTORS];
+    page_paragraph(
+        page, SHORT,
+        "There is one more thing that the sum of 1 leaves open: how sharp a row is. That depends "
+        "on "
+        "how long queries and keys are, and in training they may grow without end, until each row "
+        "is 1 for one word, and has no gradient (lesson 9). QK-norm (Henry et al. 2020; Dehghani "
+        "et "
+        "al. 2023) divides each query and each key by its root mean square, and multiplies it by a "
+        "learned gain g that all words share.");
+    page_formula(page, SHORT,
+                 "e_{ts} = frac{1}{sqrt{d}} frac{g q_t}{rms(q_t)} ⋅ frac{g′ k_s}{rms(k_s)}");
+    entropies(since, SINCE_2017, plain);
+    entropies(since, SINCE_NORMED, normed);
+    for (int i = 0; i < FACTORS; i++) xs[i] = i - FACTORS / 2;
+    page_chart(page, SHORT, "The sentence with longer queries: entropy of cross-attention, head 1",
+               "log2 of the factor of all queries", "bits");
+    page_curve(page, "2017", FACTORS, xs, plain);
+    page_curve(page, "QK-norm", FACTORS, xs, normed);
+    page_paragraph(
+        page, SHORT,
+        "The chart multiplies the queries of both trained translators by a factor. In that of 2017 "
+        "this moves the rows from even weights, on the left, to hard attention. In the other one "
+        "it changes nothing: the weights depend only on directions.");
+    page_claim(page, "QK-norm: bits that queries 16 times as long take from the rows",
+               normed[FACTORS / 2] - normed[FACTORS - 1], AT_MOST, 0.01);
+    page_claim(page, "2017: bits that queries 16 times as long take from the rows",
+               plain[FACTORS / 2] - plain[FACTORS - 1], AT_LEAST, 0.2);
+}
+
+void since_sums(struct since *since)
+{
+    show_sigmoid(since);
+    show_sparse(since);
+    show_norm(since);
+}
