@@ -43,7 +43,7 @@ static void create_model(struct since *since, enum since_variant variant)
                           .decoder_layers = 1,
                           .norm_order = RAPT_NORM_ORDER_PRE};
     change_attention(&config, variant);
-    *model = (struct since_model){.since = since, .index = variant};
+    *model = (struct since_model){.since = since};
     small_create(&model->small, &config, since->options->seed);
 }
 

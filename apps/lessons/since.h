@@ -25,8 +25,7 @@ enum since_variant {
 struct since_model {
     const struct since *since;
     struct learner small;
-    double exact[2];          /* share of unseen sentences, without and with training */
-    enum since_variant index; /* in since.models */
+    double exact[2]; /* share of unseen sentences, without and with training */
 };
 struct since {
     struct page *page;

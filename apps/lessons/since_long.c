@@ -1,6 +1,7 @@
 /* since_long.c - lesson since: rotary positions beyond the lengths of training: their scores by
    distance, and translations of longer texts, with the angles as trained or scaled. */
 #include "kit/demo.h"
+#include "kit/program.h"
 #include "since.h"
 #include <math.h>
 #include <stdlib.h>
@@ -49,6 +50,7 @@ static double exact(struct learner *small, int sentences)
    it is and after more training with up to three. */
 struct scaled {
     struct learner small;
+    int head;            /* of the encoder, whose scores are shown */
     int steps;           /* of more training */
     double scores[LONG]; /* by distance, before that */
     double exact[2][2];  /* [trained further][two or three sentences] */
@@ -71,26 +73,45 @@ static void create(struct learner *small, uint64_t seed)
                  seed);
 }
 
-/* Sets scores[d] to the score of a word at distance d, less that at distance 0. The text is one
-   word, LONG times, so that only the distance can make a difference. */
-static void scores_by_distance(struct learner *small, double scores[LONG])
+/* Sets scores[d] to the score of a word at distance d in a head of the encoder, less that at
+   distance 0. The text is one word, LONG times, so that only the distance can make a difference. */
+static void scores_by_distance(struct learner *small, int head, double scores[LONG])
 {
     struct since_map map;
     struct ids_pair pair = {.source.count = LONG, .target.count = 0};
     for (int i = 0; i < LONG; i++) pair.source.at[i] = RAPT_TOKEN_SPECIALS;
-    since_weights(small, &pair, (struct since_head){RAPT_WEIGHTS_ENCODER, 0}, &map);
+    since_weights(small, &pair, (struct since_head){RAPT_WEIGHTS_ENCODER, head}, &map);
     const float *row = map.weights + (LONG - 1) * map.columns;
     for (int d = 0; d < LONG; d++)
         scores[d] = log((double)row[LONG - 1 - d]) - log((double)row[LONG - 1]);
 }
 
-static void scaled_create(struct scaled *scaled, const struct learner *from,
-                          rapt_rotary_scaling scaling, int steps)
+/* Returns the largest minus the smallest score of a head within the distances of training. */
+static double range_of_scores(struct learner *small, int head)
+{
+    double scores[LONG], most = -INFINITY, least = INFINITY;
+    scores_by_distance(small, head, scores);
+    for (int d = 0; d < KNOWN; d++) {
+        most = fmax(most, scores[d]);
+        least = fmin(least, scores[d]);
+    }
+    return most - least;
+}
+
+/* Returns the head with the larger range. */
+static int ranging_head(struct learner *small)
+{
+    return range_of_scores(small, 1) > range_of_scores(small, 0);
+}
+
+static void scaled_create(struct scaled *scaled, struct learner *from, rapt_rotary_scaling scaling,
+                          int steps)
 {
     struct learner_setup setup = from->setup;
     setup.config.rotary_scaling = scaling;
     setup.config.rotary_factor = scaling == RAPT_ROTARY_SCALING_NONE ? 0 : FACTOR;
     scaled->steps = steps;
+    scaled->head = ranging_head(from);
     learner_create(&scaled->small, &setup);
     since_copy(from, &scaled->small);
 }
@@ -101,7 +122,7 @@ static void *scaled_work(void *argument)
     static const struct text three = {1, 3, false};
     struct scaled *scaled = argument;
     struct learner *small = &scaled->small;
-    scores_by_distance(small, scaled->scores);
+    scores_by_distance(small, scaled->head, scaled->scores);
     for (int i = 0; i < 2; i++) scaled->exact[0][i] = exact(small, 2 + i);
     small_train(small, scaled->steps, 3e-3F, draw_text, &three, random_from(small->setup.seed, 98),
                 NULL);
@@ -110,17 +131,10 @@ static void *scaled_work(void *argument)
 }
 
 /* ---- measures of claims ---- */
-/* Returns the largest minus the smallest score within the distances of training. */
 static double scores_differ(struct learner *small, const void *user)
 {
-    double scores[LONG], most = -INFINITY, least = INFINITY;
     (void)user;
-    scores_by_distance(small, scores);
-    for (int d = 0; d < KNOWN; d++) {
-        most = fmax(most, scores[d]);
-        least = fmin(least, scores[d]);
-    }
-    return most - least;
+    return range_of_scores(small, ranging_head(small));
 }
 
 /* Returns by how many % more texts of two sentences are right with NTK-aware than with linear
@@ -145,8 +159,10 @@ static void show_scores(struct page *page, const struct scaled *scaled)
     const double *linear = scaled[RAPT_ROTARY_SCALING_LINEAR].scores;
     double xs[LONG], worst = 0;
     for (int d = 0; d < LONG; d++) xs[d] = d;
-    page_chart(page, MORE, "\"Tom Tom Tom …\": score of a word by its distance, encoder, head 1",
-               "distance in words", "score, less that at distance 0");
+    char *title = xasprintf("\"Tom Tom Tom …\": score of a word by its distance, encoder, head %d",
+                            scaled->head + 1);
+    page_chart(page, MORE, title, "distance in words", "score, less that at distance 0");
+    free(title);
     for (int i = 0; i < SCALINGS; i++)
         page_curve(page, scaling_names[i], LONG, xs, scaled[i].scores);
     for (int d = 0; FACTOR * d < LONG; d++) worst = fmax(worst, fabs(linear[FACTOR * d] - none[d]));
@@ -181,7 +197,8 @@ static void tell_rotary(struct page *page)
         "al. 2021), so that a score depends on the distance. What will the scores be at distances "
         "that training never had? One more translator learns texts of one or two sentences, up to "
         "%d words. A text that consists of one word, %d times, shows its scores: all that can "
-        "differ between the words is the distance.",
+        "differ between the words is the distance. The chart has the head whose scores differ "
+        "more.",
         KNOWN, LONG);
     page_formula(page, SHORT, "e_{ts} = frac{1}{sqrt{d}} q_t ⋅ R((t − s) θ) k_s");
 }
@@ -217,7 +234,8 @@ void since_long(struct since *since)
     show_scores(page, scaled);
     tell_scaling(page);
     show_texts(page, scaled);
-    learner_claim(&rotary, page, "rotary: range of the scores within the distances of training",
+    learner_claim(&rotary, page,
+                  "rotary: range of the scores of that head within the distances of training",
                   scores_differ, NULL, AT_LEAST, 2.2);
     learner_claim(
         &rotary, page,
