@@ -29,7 +29,7 @@ float heatmap_full(int columns, const float *weights);
 /* Returns one character, from a dot for the smallest weight to a full block; a minus for weights of
    -0.05 or less. */
 const char *heatmap_shade(float weight);
-extern const char heatmap_legend[];      /* explains the shades in % */
+extern const char heatmap_legend[]; /* explains the shades in % */
 
 int text_columns(rapt_text text); /* width on a terminal */
 /* Returns the bytes of the longest prefix that fits in `columns`. The text must be valid UTF-8. */

@@ -79,9 +79,9 @@ extern const char *const chart_colors[6]; /* color-blind safe: Okabe and Ito 200
 /* 0 is white, 1 is dark blue, -1 is dark orange; writes "#RRGGBB" */
 void shade_color(float weight, char color[8]);
 /* Draws weights [rows][columns] as squares of `cell` pixels from (x, y) on, with row names on the
-   left and slanted column names above (NULL means no names). The largest absolute weight of a row is
-   the darkest, unless its weights are about equal. Absolute weights above 0.095 are printed in per
-   cent if cells are large enough. */
+   left and slanted column names above (NULL means no names). The largest absolute weight of a row
+   is the darkest, unless its weights are about equal. Absolute weights above 0.095 are printed in
+   per cent if cells are large enough. */
 void shade_map(struct svg *svg, double x, double y, double cell, int rows, int columns,
                const rapt_text *row_names, const rapt_text *column_names, const float *weights);
 
