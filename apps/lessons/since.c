@@ -105,7 +105,7 @@ static void show_all(struct since *since)
     struct page *page = since->page;
     double worst[2] = {1, 1};
     page_table(page, SHORT, "Unseen sentences translated exactly, and rows of cross-attention",
-               "change\texact, %\trow sum\twords read\tparameters");
+               "change\texact, %\trow sum\tread\tparameters");
     for (int i = 0; i < SINCE_VARIANTS; i++) {
         struct since_model *model = &since->models[i];
         page_row(page, "%s\t%.0f\t%.2f\t%.1f\t%zu", since_names[i], 100 * model->exact[1],
