@@ -12,6 +12,7 @@
    measured time. It exceeds 1 if loads and stores between the calls are saved. times_plain is the
    speed beside scaled dot products of rows of 64 with softmax, causal or not, in samples that
    alternate. */
+#include "attention/attention.h"
 #include "bench.h"
 #include "kernel/kernel.h"
 #include "op/op.h"
@@ -331,8 +332,7 @@ static void measure_pass(struct bench *b, const struct kind *kind, struct kind_j
                          struct kind_job *plain, bool backward)
 {
     bench_work *run = backward ? run_backward : run_forward;
-    const bool tanh =
-        kind->score == RAPT_SCORE_ADDITIVE || kind->score == RAPT_SCORE_LOCATION_AWARE;
+    const bool tanh = rapt__score_is_additive(kind->score);
     const double alone = tanh && !backward ? bench_time(b, run_tanh, j).fastest : 0;
     const double times = bench_times(b, run, j, plain);
     report(b, kind, j, backward, bench_time(b, run, j), alone, times);

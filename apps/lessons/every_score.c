@@ -67,20 +67,21 @@ static void compare_scores(struct page *page, struct study *study)
                                                         "P[s]·q",
                                                         "v·tanh(Wq + Uk + b)",
                                                         "v·tanh(Wq + Uk + Lf + b)",
+                                                        "v·tanh(Wq + Uk + wc + b)",
                                                         "W_q q · W_k k",
                                                         "q·k",
                                                         "v·tanh(Wq + Uk + b)"};
     const int n = study->config.hidden, h = study->config.width;
     page_step(page, "Every score");
     page_paragraph(page, SHORT,
-                   "The first seven rows have the same encoder and decoder, each with a cell of "
+                   "The first %d rows have the same encoder and decoder, each with a cell of "
                    "its own, and differ only in the score. In the row \"%s\" the values are "
                    "projected, too. In the row \"%s\" one cell both reads and "
                    "writes, and in the last row the context enters the cell. The parameters are "
                    "those of the score only. AER, the alignment error rate (lesson 2), is measured "
                    "on sentences that are translated exactly. It is 0 if the largest weight is "
                    "always on the word that is being translated.",
-                   study->models[PROJECTED].name, study->models[ONE_CELL].name);
+                   RAPT_SCORE_COUNT, study->models[PROJECTED].name, study->models[ONE_CELL].name);
     page_table(page, SHORT, "Scores in the same decoder",
                "score\tformula\tparameters\texact, %\tAER\tseconds");
     for (int i = 0; i < SCORED_MODELS; i++) {
@@ -90,12 +91,14 @@ static void compare_scores(struct page *page, struct study *study)
         page_row(page, "%s\t%s\t%zu\t%.1f\t%.2f\t%.1f", model->name, formulas[i], parameters,
                  quality.exact, quality.alignment_error, model->seconds);
     }
-    page_paragraph(page, SHORT,
-                   "In the formulas q is the state that asks, k a key, f the weights of the step "
-                   "before, after a convolution, and P[s] a learned vector for each position. The "
-                   "general score, also called multiplicative, is a middle ground: it has one "
-                   "matrix, where a dot product "
-                   "has none and an additive score two and a vector (W, U, v).");
+    page_paragraph(
+        page, SHORT,
+        "In the formulas q is the state that asks, k a key, f the weights of the step "
+        "before, after a convolution, c the sum of the weights of all steps before, called "
+        "coverage, and P[s] a learned vector for each position. The "
+        "general score, also called multiplicative, is a middle ground: it has one "
+        "matrix, where a dot product "
+        "has none and an additive score two and a vector (W, U, v).");
     page_paragraph(
         page, MORE,
         "Dot products have no parameters. With states of n elements a general score has n² (here "

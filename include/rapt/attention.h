@@ -5,7 +5,7 @@
 
    for every sequence and head. Three choices combine freely: the score, the locality (which keys a
    query sees) and the normalizer (how scores become weights). No queries x keys matrix is stored,
-   except in the backward pass of location-aware scores.
+   except in the backward pass of location-aware and coverage scores.
 
    In every mask, nonzero means attend. A query without a visible key is fully masked: it gets
    output 0, weights 0 and a log-sum-exp of -infinity, and no gradient flows through it. A key can
@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Score functions of a query q and a key k, which has K floats. The parameters W, U, b, v, beta, P,
-   F and L are learned; see rapt_attention_parameter. */
+   F, L and w are learned; see rapt_attention_parameter. */
 typedef enum rapt_score {
     RAPT_SCORE_SCALED_DOT, /* q.k / sqrt(K)                  Vaswani et al. 2017, section 3.2.1 */
     RAPT_SCORE_DOT,        /* q.k                            Luong et al. 2015, section 3.1 */
@@ -43,6 +43,9 @@ typedef enum rapt_score {
     RAPT_SCORE_LOCATION_AWARE, /* v . tanh(W q + U k + L f + b), where f is the convolution of the
                                   filters F with the weights of the previous query. Chorowski et al.
                                   2015, section 2.2 */
+    RAPT_SCORE_COVERAGE, /* v . tanh(W q + U k + w c + b), where c is the sum of the key's weights
+                            in all previous queries. Tu et al. 2016, section 3; See et al. 2017,
+                            section 2.3 */
     RAPT_SCORE_COUNT
 } rapt_score;
 /* Returns the name of a score, such as "scaled-dot", or NULL for an unknown value. The string is
@@ -153,14 +156,13 @@ typedef struct rapt_mask {
    [rows][columns] in row-major order without gaps, starting with the rows of head 0. Each comment
    begins with the array's letter in the formulas. In the shapes, H is the number of query heads, G
    the number of key heads, Q the floats per row of q and K the floats per row of k. M is K for
-   general scores and `hidden` for additive and location-aware ones. The other names are fields of
-   rapt_attention_parameters. */
+   general scores and `hidden` for those with a tanh: additive, location-aware and coverage. The
+   other names are fields of rapt_attention_parameters. */
 typedef enum rapt_attention_parameter {
-    RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT,  /* W [H][M][Q]: general, additive, location-aware */
-    RAPT_ATTENTION_PARAMETER_KEY_WEIGHT,    /* U [G][hidden][K]: additive, location-aware */
-    RAPT_ATTENTION_PARAMETER_HIDDEN_BIAS,   /* b [H][hidden]: additive, location-aware; NULL means
-                                               0 */
-    RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR, /* v [H][hidden]: additive, location-aware */
+    RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT,        /* W [H][M][Q]: general, and with a tanh */
+    RAPT_ATTENTION_PARAMETER_KEY_WEIGHT,          /* U [G][hidden][K]: with a tanh */
+    RAPT_ATTENTION_PARAMETER_HIDDEN_BIAS,         /* b [H][hidden]: with a tanh; NULL means 0 */
+    RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR,       /* v [H][hidden]: with a tanh */
     RAPT_ATTENTION_PARAMETER_INVERSE_TEMPERATURE, /* beta [1][H]: cosine; NULL means 1 */
     RAPT_ATTENTION_PARAMETER_POSITION,            /* P [G][positions][Q]: location */
     RAPT_ATTENTION_PARAMETER_FILTERS,        /* F [H][channels][filter_width]: location-aware */
@@ -171,6 +173,7 @@ typedef enum rapt_attention_parameter {
     RAPT_ATTENTION_PARAMETER_SIGMOID_BIAS,   /* b [1][H]: sigmoid; NULL means 0. Ramapuram et al.
                                                 start at -log of the number of keys */
     RAPT_ATTENTION_PARAMETER_ENTMAX_ALPHA, /* a [1][H]: entmax; NULL means 0, which is alpha 1.5 */
+    RAPT_ATTENTION_PARAMETER_COVERAGE_WEIGHT, /* w [H][hidden]: coverage */
     RAPT_ATTENTION_PARAMETER_COUNT
 } rapt_attention_parameter;
 /* Length of arrays indexed by rapt_attention_parameter. Entries whose index is
@@ -183,7 +186,7 @@ RAPT_API const char *rapt_attention_parameter_name(rapt_attention_parameter arra
 /* The learned parameters of the score, the locality and the normalizer. Arrays and sizes that none
    of the three uses are not read. Sizes that are read must be from 1 to 65536. */
 typedef struct rapt_attention_parameters {
-    int hidden;        /* additive, location-aware: number of hidden units */
+    int hidden;        /* scores with a tanh: number of hidden units */
     int positions;     /* location: number of keys of the longest sequence */
     int channels;      /* location-aware: number of filters */
     int filter_width;  /* location-aware: width of each filter, odd: f[s][c] = sum over j of F[c][j]
@@ -301,10 +304,10 @@ typedef struct rapt_attention { /* size-first, see base.h */
     rapt_relative relative;               /* effects of the distance between query and key */
     rapt_attention_parameters parameters; /* learned parameters of score, locality and
                                              normalizer */
-    const float *previous_weights; /* location-aware: [batch][heads][keys], the weights that the
-                                      first query uses as weights of the previous query. Only the
-                                      weights of existing keys are read. NULL means 0. They receive
-                                      no gradient */
+    const float *previous_weights; /* [batch][heads][keys]. location-aware: the weights that the
+                                      first query uses as weights of the previous query. coverage:
+                                      the coverage of the first query. Only those of existing keys
+                                      are read. NULL means 0. They receive no gradient */
     /* [batch], for SAMPLE. If an element is nonzero, no keys are drawn for its sequence. Instead
        the weights are p, the expected value of a draw, the gradient is that of SOFTMAX (Xu et al.
        2015, section 4.1), and chosen is set to -1. NULL means all 0. */
@@ -404,9 +407,9 @@ RAPT_API rapt_status rapt_attention_check(const rapt_attention *a, rapt_message 
 
 /* Returns the number of bytes of workspace that the functions below need for this problem and its
    number of threads, or 0 if the problem is invalid. The workspace must be aligned to 64 bytes. Its
-   size is linear in queries + keys, except that location-aware scores need queries x keys floats
-   for each thread. If threads is 0, the size depends on the number of threads that OpenMP reports.
-   That number must not grow between this call and the calls that use the workspace. */
+   size is linear in queries + keys, except that location-aware and coverage scores need queries x
+   keys floats for each thread. If threads is 0, the size depends on the number of threads that
+   OpenMP reports, which must not grow between this call and those that use the workspace. */
 RAPT_API size_t rapt_attention_workspace(const rapt_attention *a);
 
 /* Results of rapt_attention_forward, in addition to out, that rapt_attention_backward and

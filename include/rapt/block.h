@@ -33,9 +33,9 @@ typedef enum rapt_block_kind {
 typedef struct rapt_block_limits { /* size-first, see base.h */
     size_t size;
     int batch;       /* sequences per call, 1 or more */
-    int rows;        /* total rows of all sequences of x, 1 or more. With location-aware scores, a
-                        block allocates rows x rows floats for each thread, or rows x source_rows
-                        in cross-attention */
+    int rows;        /* total rows of all sequences of x, 1 or more. With location-aware and
+                        coverage scores, a block allocates rows x rows floats for each thread, or rows x
+                        source_rows        in cross-attention */
     int source_rows; /* total rows of all sources: 1 or more with cross-attention, else 0 */
     int threads;     /* maximum number of threads; 0 means as many as OpenMP would use */
 } rapt_block_limits;

@@ -136,8 +136,9 @@ static rapt_status check_wanted_gradients(const struct call *c, rapt_message *wh
 static void backward_member(struct team *team, void *argument)
 {
     const struct call *c = argument;
+    const struct weight_losses none = {NULL, NULL};
     rapt__attention_backward(team, &c->a, c->q, c->k, c->v, c->out, &c->saved, c->dout,
-                             &c->reinforce, NULL, &c->d, c->workspace);
+                             &c->reinforce, &none, &c->d, c->workspace);
 }
 
 rapt_status rapt_attention_backward(const rapt_attention *a, const float *q, const float *k,

@@ -29,16 +29,27 @@ struct guide {
                           1e-6) over the keys s of the row */
 };
 
+/* The coverage loss of See, Liu and Manning 2017, equation 12, for scores with coverage. */
+struct coverage_loss {
+    float weight;   /* factor of this loss */
+    double *losses; /* [H][query rows]: weight times the sum over the visible keys s of min(w[s],
+                       coverage[s]) is added */
+};
+struct weight_losses { /* losses of attention weights, for backward; NULL: none */
+    const struct guide *guide;
+    const struct coverage_loss *coverage;
+};
+
 /* ---- dispatch.c: like rapt_attention_forward, _backward and _weights, but inside a team ----
    saved and reinforce must not be NULL. Their arrays may be NULL where rapt/attention.h allows it.
-   If guide is not NULL, the gradient of its loss is added and the losses are stored in it. */
+   The gradients of `losses` are added, and the losses are stored in them. */
 void rapt__attention_forward(struct team *team, const rapt_attention *a, const float *q,
                              const float *k, const float *v, float *out,
                              const rapt_attention_saved *saved, void *workspace);
 void rapt__attention_backward(struct team *team, const rapt_attention *a, const float *q,
                               const float *k, const float *v, const float *out,
                               const rapt_attention_saved *saved, const float *dout,
-                              const rapt_reinforce *reinforce, const struct guide *guide,
+                              const rapt_reinforce *reinforce, const struct weight_losses *losses,
                               const rapt_gradients *d, void *workspace);
 void rapt__attention_weights(struct team *team, const rapt_attention *a, const float *q,
                              const float *k, const rapt_attention_saved *saved, int sequence,
@@ -89,7 +100,7 @@ void rapt__score_centers(struct team *team, const rapt_attention *spec, const fl
                          const struct rows_given *rows, const int *counts, float *centers);
 
 /* ---- score.c, mask.c: properties of the score and of the locality of a checked problem ---- */
-/* Returns true if scores read the weights of the previous query. The queries of a head must then be
+/* Returns true if scores read the weights of previous queries. The queries of a head must then be
    computed in order, and a cache also keeps the last weights (history.c). */
 bool rapt__score_recurrent(const rapt_attention *a);
 bool rapt__score_is_additive(rapt_score score); /* true for a tanh layer, false for a dot product */
@@ -101,6 +112,8 @@ float rapt__score_scale(rapt_score score, float scale, int key_width);
 /* Returns true if the score learns a row for each position, which limits sequences of keys to
    parameters.positions. Returns false for an invalid score. */
 bool rapt__score_has_positions(rapt_score score);
+bool rapt__score_has_coverage(rapt_score score); /* true if scores read the sum of the weights of
+                                                    all previous queries */
 /* Returns true if each query predicts the center of the keys it attends to (local-p). */
 bool rapt__locality_centered(const rapt_attention *a);
 
@@ -179,13 +192,14 @@ void rapt__cache_forget(struct team *team, struct cache *cache, const int *start
    have in common are copied. */
 void rapt__cache_reorder(struct team *team, struct cache *cache, const int *parents);
 
-/* ---- history.c: the attention weights of the last query, for recurrent scores ---- */
+/* ---- history.c: the attention weights of the last query or, with coverage scores, the sum of all
+   weights, for recurrent scores ---- */
 struct attention_history {
     int sequences, heads;     /* number of query sequences and of heads */
     size_t *offsets;          /* [sequences + 1] floats before each sequence, per head */
     int *counts, *old_counts; /* [sequences][heads] number of weights; 0 means no query yet */
-    float *weights, *old; /* per sequence [heads][capacity]: weights of the last query, and of the
-                             last query before the last call */
+    float *weights, *old;     /* per sequence [heads][capacity]: weights or their sum after the last
+                                 query, and after the last query before the last call */
 };
 /* Work like rapt__cache_layout and rapt__cache_start. `floats` is the total number of weights per
    head; sequence i has room for capacity[i] of them. */
@@ -215,8 +229,7 @@ struct cached_queries {
     const float *relative; /* result of rapt__relative_fill for all distances; NULL means no
                               biases */
     int relative_row, relative_zero;
-    struct attention_history *history; /* history of the query sequences, for location-aware
-                                          scores */
+    struct attention_history *history; /* history of the query sequences, for recurrent scores */
     float *out;                        /* row r of head h is at out + r*out_row + h*value_width */
     ptrdiff_t out_row;
     float *lse, *statistics; /* [heads][rows] and [heads][rows][2] as in rapt_attention_saved; may

@@ -190,13 +190,13 @@ static rapt_status check_score(const rapt_attention *a, rapt_message *why)
     const rapt_attention_parameters *l = &a->parameters;
     rapt_status s = RAPT_OK;
     if (score->additive) s = check_width("parameters.hidden", l->hidden, why);
-    if (s == RAPT_OK && score->recurrent) s = check_width("parameters.channels", l->channels, why);
-    if (s == RAPT_OK && score->recurrent)
-        s = check_width("parameters.filter_width", l->filter_width, why);
+    bool filters = rapt__learned_read(a, RAPT_ATTENTION_PARAMETER_FILTERS);
+    if (s == RAPT_OK && filters) s = check_width("parameters.channels", l->channels, why);
+    if (s == RAPT_OK && filters) s = check_width("parameters.filter_width", l->filter_width, why);
     if (s != RAPT_OK) return s;
-    if (score->recurrent && l->filter_width % 2 == 0)
+    if (filters && l->filter_width % 2 == 0)
         return rapt__bad_field(why, "parameters.filter_width", l->filter_width, "odd");
-    if (score->recurrent && a->keys > ATTENTION_ROWS - 2 * l->filter_width)
+    if (filters && a->keys > ATTENTION_ROWS - 2 * l->filter_width)
         return rapt__bad_field(why, "keys plus twice parameters.filter_width",
                                a->keys + 2.0 * l->filter_width, "at most 2147483519");
     if (score->keyless && l->positions < a->keys)

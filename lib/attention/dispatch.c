@@ -9,7 +9,7 @@
 /* With a guide, backward always takes the general path, even if forward took the flash path. */
 static bool by_flash(const struct projected *c)
 {
-    return !c->guide && rapt__flash_supports(c);
+    return !c->losses.guide && rapt__flash_supports(c);
 }
 
 static size_t count_path(const struct bounds *b, bool flash)
@@ -95,15 +95,15 @@ void rapt__attention_forward(struct team *team, const rapt_attention *a, const f
 void rapt__attention_backward(struct team *team, const rapt_attention *a, const float *q,
                               const float *k, const float *v, const float *out,
                               const rapt_attention_saved *saved, const float *dout,
-                              const rapt_reinforce *reinforce, const struct guide *guide,
+                              const rapt_reinforce *reinforce, const struct weight_losses *losses,
                               const rapt_gradients *d, void *memory)
 {
     struct transformed t;
-    struct arena arena = open_workspace(team, a, guide, memory);
+    struct arena arena = open_workspace(team, a, losses->guide, memory);
     rapt__transform(team, a, q, k, rapt__all_rows, &arena, &t);
     t.projected.chosen = chosen_of(a, saved);
     t.projected.reward = reinforce->reward, t.projected.baseline = reinforce->baseline;
-    t.projected.entropy = reinforce->entropy, t.projected.guide = guide;
+    t.projected.entropy = reinforce->entropy, t.projected.losses = *losses;
     const struct projected_gradients projected = rapt__transform_backward(team, &t, d);
     if (by_flash(&t.projected)) {
         const float *statistics = saved->statistics;

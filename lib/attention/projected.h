@@ -2,7 +2,7 @@
    k', after which one of two operations remains:
 
        x[t][s] = scale q'[t].k'[s]                    all scores of the dot family
-       x[t][s] = vector . tanh(q'[t] + k'[s] + L f)   additive; location-aware with L f
+       x[t][s] = vector . tanh(q'[t] + k'[s] + L f)   additive; location-aware and coverage with L f
 
    These are followed by soft cap, bias, relative bias, masks, the normalizer and the sum of values.
    Softmax (with or without a sink) and sigmoids of dot products take the flash path
@@ -12,6 +12,17 @@
 
 #include "attention/problem.h"
 
+/* The term L f of a recurrent score. f[s] has a channel for each filter, whose input is the weights
+   of the previous query around key s or, if `summed`, the sum of the weights of all previous
+   queries. */
+struct features {
+    int channels, filter_width; /* 0 for other scores */
+    bool summed;
+    const float *filters, *weight; /* [H][channels][filter_width], where NULL means one filter that
+                                      copies its input, and [H][width][channels] */
+    float *dfilters, *dweight;     /* gradients to add to; NULL if not wanted */
+};
+
 struct projected {
     const rapt_attention *a; /* gives rows, masks, locality, normalizer, dropout, v and out */
     const float *q, *k;      /* q' and k', with the heads of a. k' may be NULL if a has no keys */
@@ -19,8 +30,9 @@ struct projected {
     int width;                      /* floats per row of q' and k' */
     float scale;                    /* factor of the dot product */
     bool additive;                  /* true for a tanh layer, false for a dot product */
-    bool recurrent;                 /* additive with L f, which reads the weights of the previous
-                                       query */
+    bool recurrent;                 /* additive with L f, which reads the weights of previous
+                                       queries */
+    struct features features;       /* of a recurrent score */
     const float *vector;            /* [H][width], for additive scores */
     enum attend_kind kind;          /* how the flash path computes the normalizer */
     const float *numbers;           /* [H] numbers that the normalizer learns; NULL means 0 */
@@ -35,7 +47,7 @@ struct projected {
     const float *reward, *baseline; /* [H][query rows], for backward of sampled keys; NULL means
                                        0 */
     float entropy;                  /* for backward of sampled keys: factor of the entropy of p */
-    const struct guide *guide;      /* for backward on the general path; may be NULL */
+    struct weight_losses losses;    /* for backward on the general path */
 };
 
 /* The arrays to which gradients are added, or NULL if they are not wanted. Each has the layout of

@@ -276,7 +276,7 @@ static inline struct rows rapt__rows(int batch, const int *starts)
 
 struct cache_state {      /* state of self- or cross-attention between calls at inference */
     struct cache *caches; /* [layers] keys and values of past tokens */
-    struct attention_history *history; /* location-aware scores: [layers] last weights; else NULL */
+    struct attention_history *history; /* recurrent scores: [layers]; else NULL */
     float *packed;                     /* [layers][packed_size] weights (see rapt__score_pack) */
     size_t packed_size;                /* floats per layer; 0 if the score needs none */
     float *relative;                   /* [maps][relative_row] relative biases, or NULL */
@@ -323,8 +323,8 @@ struct pass {
     float entropy;           /* while learning: see rapt_reinforce */
     float anneal; /* while learning: if not 0, the arg-max is replaced by a softmax of anneal times
                      the scores */
-    const struct guide *guide; /* for backward: guides cross-attention in layer
-                                  config.alignment_layer; may be NULL */
+    struct weight_losses losses; /* for backward: of cross-attention; the guide is for layer
+                                    config.alignment_layer */
 };
 
 /* The results that a pass keeps. CROSS keeps the queries of every layer, for the weights of

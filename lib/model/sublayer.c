@@ -189,9 +189,11 @@ static void attention_backward(const struct exec_context *c, const struct step *
     const rapt_reinforce reinforce = {
         .reward = s->pass->reward, .baseline = s->pass->baseline, .entropy = s->pass->entropy};
     bool guided = cross && s->layer + 1 == config->alignment_layer;
+    const struct weight_losses losses = {guided ? s->pass->losses.guide : NULL,
+                                         cross ? s->pass->losses.coverage : NULL};
     rapt__attention_backward(c->team, &a, h.q, h.k, h.v, attended(s->u), &saved,
-                             m->dmaps ? m->dmaps : m->dmixed, &reinforce,
-                             guided ? s->pass->guide : NULL, &to, s->stack->attention_workspace);
+                             m->dmaps ? m->dmaps : m->dmixed, &reinforce, &losses, &to,
+                             s->stack->attention_workspace);
     rapt__values_backward(c, s, cross);
     rapt__latent_backward(c, s, cross, gradients);
     rapt__head_norms_backward(c, s, cross, gradients);

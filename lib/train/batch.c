@@ -211,7 +211,7 @@ static struct batch batch_prepare(rapt_trainer *t, const rapt_tokens *source,
     b.target.ids = t->inputs;
     b.target.rows = rapt__rows(target->batch, t->input_starts);
     b.target.source = b.source.rows;
-    if (gradient) b.target.guide = rapt__guide_of(t, b.target.rows.count);
+    if (gradient) b.target.losses.guide = rapt__guide_of(t, b.target.rows.count);
     return b;
 }
 

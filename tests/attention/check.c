@@ -176,12 +176,12 @@ static void needed(void **state)
 }
 
 #define BY(name) (1u << RAPT_SCORE_##name)
-enum { ADDITIVE = BY(ADDITIVE) | BY(LOCATION_AWARE), LOCAL_P = 1 << RAPT_SCORE_COUNT };
+enum { LOCAL_P = 1 << RAPT_SCORE_COUNT, AWARE = BY(LOCATION_AWARE), COVERAGE = BY(COVERAGE) };
+enum { TANH = BY(ADDITIVE) | AWARE | COVERAGE, GENERAL = BY(GENERAL) | TANH };
 
 /* The scores and localities that cannot do without an array, in the order of the arrays. */
 static const unsigned required[RAPT_ATTENTION_PARAMETER_COUNT] = {
-    BY(GENERAL) | ADDITIVE, ADDITIVE,           0,       ADDITIVE, 0, BY(LOCATION),
-    BY(LOCATION_AWARE),     BY(LOCATION_AWARE), LOCAL_P, LOCAL_P};
+    GENERAL, TANH, 0, TANH, 0, BY(LOCATION), AWARE, AWARE, LOCAL_P, LOCAL_P, 0, 0, 0, COVERAGE};
 
 /* Every array is removed from every score and locality: those that need it are refused. */
 static void arrays(void **state)
@@ -313,7 +313,7 @@ static void absent(void **state)
 static void names(void **state)
 {
     (void)state;
-    assert_string_equal(rapt_score_name(RAPT_SCORE_LOCATION_AWARE), "location-aware");
+    assert_string_equal(rapt_score_name(RAPT_SCORE_COVERAGE), "coverage");
     assert_string_equal(rapt_locality_name(RAPT_LOCALITY_LOCAL_P), "local-p");
     assert_string_equal(rapt_normalizer_name(RAPT_NORMALIZER_STRAIGHT_THROUGH), "straight-through");
     assert_null(rapt_locality_name(RAPT_LOCALITY_COUNT));

@@ -20,10 +20,11 @@ enum {
     NET_P,
     NET_F,
     NET_L,
+    NET_COVERAGE,
     NET_ARRAYS
 };
-static const char *const net_names[NET_ARRAYS] = {"out", "dq", "dk",    "dv", "dW", "dU",
-                                                  "db",  "dz", "dbeta", "dP", "dF", "dL"};
+static const char *const net_names[NET_ARRAYS] = {"out", "dq",    "dk", "dv", "dW", "dU", "db",
+                                                  "dz",  "dbeta", "dP", "dF", "dL", "dw"};
 
 static inline float exp_rounded(float x)
 {
@@ -36,7 +37,8 @@ static inline float tanh_rounded(float x)
 
 static inline bool is_additive(int score)
 {
-    return score == RAPT_SCORE_ADDITIVE || score == RAPT_SCORE_LOCATION_AWARE;
+    return score == RAPT_SCORE_ADDITIVE || score == RAPT_SCORE_LOCATION_AWARE ||
+           score == RAPT_SCORE_COVERAGE;
 }
 
 #define real     float
@@ -84,7 +86,9 @@ static inline void measure(struct contest *n)
     const size_t buffers[NET_BUFFERS] = {T * S, S, K + N, S * N, K + N, S * N, S};
     memcpy(n->buffers, buffers, sizeof buffers);
     for (int i = 0; i < NET_ARRAYS; i++) {
-        int l = i - NET_W + RELATIVE_LEARNED + RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT;
+        int l = RELATIVE_LEARNED + (i == NET_COVERAGE
+                                        ? (int)RAPT_ATTENTION_PARAMETER_COVERAGE_WEIGHT
+                                        : i - NET_W + RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT);
         n->array[i].n = i < NET_W ? size[i] : x->nlearned[l];
         n->array[i].row = i < NET_W ? row[i] : n->array[i].n;
         n->array[i].step = i < NET_W ? (size_t)step[i] : n->array[i].n;

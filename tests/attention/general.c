@@ -7,7 +7,7 @@
 #include "skips.h"
 
 static const rapt_score scores[] = {RAPT_SCORE_DOT, RAPT_SCORE_SCALED_DOT, RAPT_SCORE_ADDITIVE,
-                                    RAPT_SCORE_LOCATION_AWARE};
+                                    RAPT_SCORE_LOCATION_AWARE, RAPT_SCORE_COVERAGE};
 enum { SCORES = sizeof scores / sizeof *scores };
 
 /* Whether the case would take the flash path, which a softmax of dot products does. Gumbel-softmax
@@ -28,8 +28,8 @@ static struct trial make_general(const struct choice *c, uint64_t seed)
 }
 
 /* Varies everything but score, locality and normalizer from case to case. Errors of location-aware
-   scores grow from query to query: with wide rows, rounding would decide where windows of local-p
-   end. */
+   and coverage scores grow from query to query: with wide rows, rounding would decide where windows
+   of local-p end. */
 static struct choice choose(int turn)
 {
     int n = turn;
@@ -39,7 +39,7 @@ static struct choice choose(int turn)
     c.score = scores[n / RAPT_LOCALITY_COUNT];
     c.batch = 3, c.heads = 2, c.key_heads = turn % 2 ? 2 : 1;
     c.queries = 9, c.keys = turn % 3 ? 21 : 37;
-    bool grows = c.score == RAPT_SCORE_LOCATION_AWARE && c.locality == RAPT_LOCALITY_LOCAL_P;
+    bool grows = c.score >= RAPT_SCORE_LOCATION_AWARE && c.locality == RAPT_LOCALITY_LOCAL_P;
     c.key_width = c.hidden = turn % 5 || grows ? 5 : 34, c.value_width = turn % 4 ? 3 : 70;
     c.learned = true, c.previous = turn % 3 == 2;
     c.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, c.causal = turn % 4 == 3;
@@ -118,8 +118,8 @@ static void threads_and_instruction_sets(void **state)
 static void queries_alone(void **state)
 {
     (void)state;
-    for (int n = 0; n < 3 * SCORES - 3; n++) { /* not location-aware, which goes from query to
-                                                  query */
+    for (int n = 0; n < 3 * SCORES - 6; n++) { /* not location-aware and coverage, which go from
+                                                  query to query */
         const struct choice c = {.batch = 1,
                                  .heads = 2,
                                  .queries = 12,

@@ -95,8 +95,7 @@ static inline bool make_judge(struct judge *j, const struct trial *x, const char
         j->total = fmax(j->total, sum);
     }
     for (size_t i = 0; i < x->nlse; i++)
-        if (j->r.edge[i] < ROUNDING * 16 * (1 + j->magnitude) || j->r.kink[i] < 8 * STEP)
-            return false;
+        if (j->r.edge[i] < ROUNDING * 16 || j->r.kink[i] < 8 * STEP) return false;
     return true;
 }
 

@@ -220,9 +220,8 @@ static void shape_of(rapt_score score, int array, int shape[2])
 {
     const int query_rows = score == RAPT_SCORE_GENERAL ? H * W : H * 6;
     const int all[RAPT_ATTENTION_PARAMETER_COUNT][2] = {
-        {query_rows, W},  {2 * 6, W}, {H, 6},     {H, 6},     {1, H},
-        {2 * (S + 1), W}, {H * 2, 5}, {H * 6, 2}, {H * 7, W}, {H, 7},
-        {1, H},           {1, H},     {1, H}};
+        {query_rows, W}, {2 * 6, W}, {H, 6}, {H, 6}, {1, H}, {2 * (S + 1), W}, {H * 2, 5},
+        {H * 6, 2},      {H * 7, W}, {H, 7}, {1, H}, {1, H}, {1, H},           {H, 6}};
     shape[0] = all[array][0], shape[1] = all[array][1];
 }
 

@@ -41,18 +41,27 @@ static real NAIVE(feature)(const struct NAIVE(net) * n, const real *p, int c, in
     return sum;
 }
 
-static real NAIVE(hidden)(const struct NAIVE(net) * n, int i, int s, const real *before)
+/* Returns the sum of the weights of key s in all queries before t. */
+static real NAIVE(coverage)(const struct NAIVE(net) * n, int t, int s)
 {
+    real sum = 0;
+    for (int u = 0; u < t; u++) sum += n->p[u * n->S + s];
+    return sum;
+}
+
+static real NAIVE(hidden)(const struct NAIVE(net) * n, int i, int t, int s)
+{
+    const real *before = t ? n->p + (t - 1) * n->S : 0;
     real sum = n->qh[i] + n->kh[s * n->N + i] + n->in[NET_B][i];
     for (int c = 0; n->score == RAPT_SCORE_LOCATION_AWARE && c < n->C; c++)
         sum += n->in[NET_L][i * n->C + c] * NAIVE(feature)(n, before, c, s);
+    if (n->score == RAPT_SCORE_COVERAGE) sum += n->in[NET_COVERAGE][i] * NAIVE(coverage)(n, t, s);
     return TANH(sum);
 }
 
 static real NAIVE(score)(const struct NAIVE(net) * n, int t, int s)
 {
-    const real *q = n->in[NET_Q] + t * n->K, *k = n->in[NET_K] + s * n->K,
-               *before = t ? n->p + (t - 1) * n->S : 0;
+    const real *q = n->in[NET_Q] + t * n->K, *k = n->in[NET_K] + s * n->K;
     real sum = 0;
     switch (n->score) {
     case RAPT_SCORE_SCALED_DOT:
@@ -66,7 +75,8 @@ static real NAIVE(score)(const struct NAIVE(net) * n, int t, int s)
         return NAIVE(dot)(q, n->in[NET_P] + s * n->K, n->K);
     case RAPT_SCORE_ADDITIVE:
     case RAPT_SCORE_LOCATION_AWARE:
-        for (int i = 0; i < n->N; i++) sum += n->in[NET_Z][i] * NAIVE(hidden)(n, i, s, before);
+    case RAPT_SCORE_COVERAGE:
+        for (int i = 0; i < n->N; i++) sum += n->in[NET_Z][i] * NAIVE(hidden)(n, i, t, s);
         return sum;
     default:
         return NAIVE(dot)(q, k, n->K);
@@ -106,9 +116,13 @@ static void NAIVE(hidden_back)(const struct NAIVE(net) * n, int t, int s, real d
 {
     const real *before = t ? n->p + (t - 1) * n->S : 0;
     for (int i = 0; i < n->N; i++) {
-        real h = NAIVE(hidden)(n, i, s, before), g = dx * n->in[NET_Z][i] * (1 - h * h);
+        real h = NAIVE(hidden)(n, i, t, s), g = dx * n->in[NET_Z][i] * (1 - h * h);
         n->to[NET_Z][i] += dx * h, n->to[NET_B][i] += g;
         n->dqh[i] += g, n->dkh[s * n->N + i] += g;
+        if (n->score == RAPT_SCORE_COVERAGE) {
+            n->to[NET_COVERAGE][i] += g * NAIVE(coverage)(n, t, s);
+            n->before[s] += g * n->in[NET_COVERAGE][i];
+        }
         for (int c = 0; n->score == RAPT_SCORE_LOCATION_AWARE && c < n->C; c++) {
             n->to[NET_L][i * n->C + c] += g * NAIVE(feature)(n, before, c, s);
             for (int j = 0; before && j < n->J; j++) {
@@ -156,7 +170,10 @@ static void NAIVE(row_back)(const struct NAIVE(net) * n, int t)
     real mean = 0;
     for (int i = 0; i < n->N || i < n->K; i++) n->dqh[i] = 0;
     for (int s = 0; s < n->S; s++) {
-        n->x[s] = NAIVE(dot)(dout, n->in[NET_V] + s * n->V, n->V) + n->before[s], n->before[s] = 0;
+        n->x[s] = NAIVE(dot)(dout, n->in[NET_V] + s * n->V, n->V) + n->before[s];
+        if (n->score != RAPT_SCORE_COVERAGE)
+            n->before[s] = 0; /* coverage also reaches the queries
+                                 before */
         mean += p[s] * n->x[s];
         for (int i = 0; i < n->V; i++) n->to[NET_V][s * n->V + i] += p[s] * dout[i];
     }

@@ -101,6 +101,7 @@ static double defined(const rapt_attention *a, bool keys, const float *x, int he
                              : x[n]);
     case RAPT_SCORE_ADDITIVE:
     case RAPT_SCORE_LOCATION_AWARE:
+    case RAPT_SCORE_COVERAGE:
         return keys ? projected(l->array[RAPT_ATTENTION_PARAMETER_KEY_WEIGHT], x, head, HIDDEN, n)
                     : projected(l->array[RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT], x, head, HIDDEN,
                                 n) +
@@ -143,7 +144,8 @@ static void compare(const rapt_attention *a, bool keys, int position, const floa
 
 static bool is_additive(rapt_score score)
 {
-    return score == RAPT_SCORE_ADDITIVE || score == RAPT_SCORE_LOCATION_AWARE;
+    return score == RAPT_SCORE_ADDITIVE || score == RAPT_SCORE_LOCATION_AWARE ||
+           score == RAPT_SCORE_COVERAGE;
 }
 
 static void as_defined(void **state)

@@ -89,16 +89,16 @@ static const struct kind {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
+static bool is_additive(rapt_score score)
+{
+    return score == RAPT_SCORE_ADDITIVE || score == RAPT_SCORE_LOCATION_AWARE ||
+           score == RAPT_SCORE_COVERAGE;
+}
+
 /* Whether the score multiplies q by a matrix of its own, so that queries may have another width. */
 static bool takes_any_query(rapt_score score)
 {
-    return score == RAPT_SCORE_GENERAL || score == RAPT_SCORE_LOCATION ||
-           score == RAPT_SCORE_ADDITIVE || score == RAPT_SCORE_LOCATION_AWARE;
-}
-
-static bool is_additive(rapt_score score)
-{
-    return score == RAPT_SCORE_ADDITIVE || score == RAPT_SCORE_LOCATION_AWARE;
+    return score == RAPT_SCORE_GENERAL || score == RAPT_SCORE_LOCATION || is_additive(score);
 }
 
 static void fill_from_kind(struct choice *c, const struct kind *k)

@@ -31,17 +31,20 @@ static struct dd feature(const struct dd_net *n, const struct dd *before, int c,
     return sum;
 }
 
-/* Returns v . tanh(W q + U k + b + L f). */
-static struct dd hidden_score(const struct dd_net *n, const struct dd *k, const struct dd *before,
-                              int s)
+/* Returns v . tanh(W q + U k + b + L f + w c). */
+static struct dd hidden_score(const struct dd_net *n, const struct dd *k, int t, int s)
 {
     const struct double_net *d = n->d;
-    struct dd sum = dd_of(0);
+    const struct dd *before = t ? n->p + (t - 1) * d->S : NULL;
+    struct dd sum = dd_of(0), coverage = dd_of(0);
+    for (int u = 0; u < t; u++) coverage = dd_add(coverage, n->p[u * d->S + s]);
     for (int i = 0; i < d->N; i++) {
         struct dd z =
             dd_add(dd_add(n->qh[i], dot(n->in[NET_U] + i * d->K, k, d->K)), n->in[NET_B][i]);
         for (int c = 0; d->score == RAPT_SCORE_LOCATION_AWARE && c < d->C; c++)
             z = dd_add(z, dd_mul(n->in[NET_L][i * d->C + c], feature(n, before, c, s)));
+        if (d->score == RAPT_SCORE_COVERAGE)
+            z = dd_add(z, dd_mul(n->in[NET_COVERAGE][i], coverage));
         sum = dd_add(sum, dd_mul(n->in[NET_Z][i], dd_tanh(z)));
     }
     return sum;
@@ -63,7 +66,8 @@ static struct dd score_of(const struct dd_net *n, int t, int s)
         return dot(q, n->in[NET_P] + s * K, K);
     case RAPT_SCORE_ADDITIVE:
     case RAPT_SCORE_LOCATION_AWARE:
-        return hidden_score(n, k, t ? n->p + (t - 1) * n->d->S : NULL, s);
+    case RAPT_SCORE_COVERAGE:
+        return hidden_score(n, k, t, s);
     default:
         return dot(q, k, K);
     }

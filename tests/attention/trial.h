@@ -36,7 +36,8 @@
     ROW(CENTER_VECTOR, H, 1, center_hidden)                                                        \
     ROW(SINK, 1, 1, H)                                                                             \
     ROW(SIGMOID_BIAS, 1, 1, H)                                                                     \
-    ROW(ENTMAX_ALPHA, 1, 1, H)
+    ROW(ENTMAX_ALPHA, 1, 1, H)                                                                     \
+    ROW(COVERAGE_WEIGHT, H, 1, hidden)
 
 /* Offsets of the learned arrays in a problem, in its gradients and in the oracle's inputs. */
 struct learned {

@@ -53,7 +53,7 @@ static void print_attention(rapt_score score, rapt_normalizer normalizer)
                              .normalizer = normalizer,
                              .learned = true,
                              .hidden = 21,
-                             .previous = score == RAPT_SCORE_LOCATION_AWARE};
+                             .previous = score >= RAPT_SCORE_LOCATION_AWARE};
     struct trial x = make_trial(&c, 7);
     size_t n;
     float *all = results(&x, &n);

@@ -86,7 +86,7 @@ static struct choice take_choice(struct feed *in)
     if (take_flag(in)) c.cap = 5;
     c.slopes = take_flag(in);
     c.learned = c.score >= RAPT_SCORE_GENERAL || c.locality == RAPT_LOCALITY_LOCAL_P;
-    c.previous = c.score == RAPT_SCORE_LOCATION_AWARE && take_flag(in);
+    c.previous = c.score >= RAPT_SCORE_LOCATION_AWARE && take_flag(in);
     c.rewards = c.normalizer == RAPT_NORMALIZER_SAMPLE;
     c.hidden = take_below(in, 20);
     if (take_flag(in)) c.buckets = 8, c.distance = 20, c.bidirectional = take_flag(in);

@@ -42,6 +42,7 @@ static const char *const values[] = {
     "\"additive\"",
     "\"cosine\"",
     "\"location-aware\"",
+    "\"coverage\"",
     "\"location\"",
     "\"general\"",
     "\"dot\"",

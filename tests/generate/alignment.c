@@ -7,6 +7,7 @@ enum { SOURCES = 3, BEAMS = 3, LENGTH = 9, LONGEST = 12 };
 static const rapt_config variants[] = {
     {.size = sizeof *variants},
     {.size = sizeof *variants, .cross_score = RAPT_SCORE_LOCATION_AWARE},
+    {.size = sizeof *variants, .cross_score = RAPT_SCORE_COVERAGE},
     {.size = sizeof *variants, .cross_score = RAPT_SCORE_ADDITIVE},
     {.size = sizeof *variants, .cross_locality = RAPT_LOCALITY_LOCAL_P},
     {.size = sizeof *variants, .cross_normalizer = RAPT_NORMALIZER_ARGMAX},

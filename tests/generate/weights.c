@@ -247,11 +247,12 @@ static void test_bits(void **state)
 {
     (void)state;
     static struct both one, many;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         rapt_config c = larger;
         if (i == 1)
             c.self_score = RAPT_SCORE_LOCATION_AWARE, c.self_locality = RAPT_LOCALITY_LOCAL_P;
         if (i == 2) c.key_heads = 1, c.self_normalizer = RAPT_NORMALIZER_ARGMAX;
+        if (i == 3) c.key_heads = 1, c.self_score = RAPT_SCORE_COVERAGE;
         rapt_model *model = small_model(&c, 17);
         rapt_session *first = asking_session(model, 1, TOKENS, 70);
         rapt_session *second = asking_session(model, 3, TOKENS, 70);

@@ -181,6 +181,10 @@ static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .kind = RAPT_KIND_ENCODER_ONLY, .source_vocab = 9, .target_vocab = 5, .positions = 12, .width = 6,
      .heads = 1, .head_width = 32, .ffn_width = 4, .encoder_layers = 2, .norm_epsilon = 0.01f,
      .relative_bias = RAPT_RELATIVE_BIAS_ALIBI, .latent_width = 16},
+    /* coverage */
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 8, .heads = 2, .ffn_width = 5,
+     .encoder_layers = 1, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE, .cross_score = RAPT_SCORE_COVERAGE,
+     .score_hidden = 3},
 };
 /* clang-format on */
 

@@ -221,24 +221,41 @@ static double weighted_sum(const struct evaluation *e, const struct oracle_row *
     return total;
 }
 
+/* Adds the weights of a query to the coverage. The first coverage is the one that is given. */
+static void cover(const struct oracle_row *r, const double *weights, double error)
+{
+    bool sparse = r->a->normalizer >= RAPT_NORMALIZER_SPARSEMAX;
+    if (oracle_is_hard(r->a) && !oracle_expects(r)) error = 0;
+    for (int s = 0; s < r->keys; s++) {
+        r->coverage[s] += weights[s];
+        r->coverage_error[s] +=
+            error * (sparse ? sqrt(weights[s]) : weights[s]) + fabs(r->coverage[s]);
+    }
+}
+
 /* Computes all queries of one sequence and head, in order. */
 static double attend_head(const struct evaluation *e, struct oracle_row *r, size_t at,
                           const double *dout)
 {
     const rapt_attention *a = r->a;
-    double *mine = calloc(2 * (size_t)a->keys + 1, sizeof *mine), *other = mine + a->keys;
+    double *mine = calloc(4 * (size_t)a->keys + 1, sizeof *mine), *other = mine + a->keys;
     double total = 0, error = 0;
     r->keys = oracle_keys(a, r->b), r->existing = existing_keys(a, r->b);
     r->g = r->h / (a->heads / (a->key_heads ? a->key_heads : a->heads));
     r->before = NULL, r->before_error = 0;
+    r->coverage = mine + 2 * (ptrdiff_t)a->keys, r->coverage_error = r->coverage + a->keys;
     if (r->in->previous)
         r->before = r->in->previous + ((ptrdiff_t)r->b * a->heads + r->h) * a->keys;
+    for (int s = 0; s < r->existing && r->before; s++) r->coverage[s] = r->before[s];
     for (r->t = 0; r->t < oracle_queries(a, r->b); r->t++, at++) {
         r->position = position_of(a, r->b, r->t);
         total += normalize(e, r, at, mine, &error);
         total += weighted_sum(e, r, mine, dout);
         double *swap = other;
-        r->before = mine, r->before_error = error, other = mine, mine = swap;
+        if (a->score == RAPT_SCORE_COVERAGE)
+            cover(r, mine, error);
+        else
+            r->before = mine, r->before_error = error, other = mine, mine = swap;
     }
     free(mine < other ? mine : other);
     return total;

@@ -56,8 +56,9 @@ struct oracle_results {
     double *out, *lse, *weights;
     double *size;   /* the error of a score is about this many roundings of 1 */
     double *margin; /* hard normalizers: how far the chosen key is below the best */
-    double *edge;   /* distance of local-p's window from gaining or losing a key */
-    double *kink;   /* distance of a score from the threshold of a sparse normalizer */
+    double *edge; /* distance of local-p's window from gaining or losing a key, divided by the error
+                     of its center in roundings */
+    double *kink; /* distance of a score from the threshold of a sparse normalizer */
     double *query_norm, *key_norm; /* cosine: norm of the query, and the smallest of the keys it
                                       sees */
 };

@@ -14,6 +14,8 @@ struct oracle_row {
     int position;                /* among the keys */
     const double *before;        /* [keys] weights of the query before; NULL: none, 0 */
     double before_error;         /* their error, in roundings */
+    double *coverage;            /* [keys] sums of the weights of all queries before */
+    double *coverage_error;      /* [keys] their errors, in roundings of 1 */
     double center, center_error; /* local-p: c, and its error in roundings */
     double window_center;        /* c before anything was moved */
 };
@@ -35,7 +37,9 @@ void oracle_rotate(const rapt_attention *a, int position, double *x); /* rotary 
 
 void oracle_center(struct oracle_row *r);
 int oracle_in_locality(const struct oracle_row *r, int s);
-double oracle_edge(const struct oracle_row *r); /* distance of the window's ends from a key */
+/* Returns the distance of the window's ends from a key, divided by the error of the center in
+   roundings. */
+double oracle_edge(const struct oracle_row *r);
 double oracle_gaussian(const struct oracle_row *r, int s, double *error); /* of local-p; else 1 */
 
 /* Turns scores x[s] (-infinity: hidden) into the argument of the softmax, with noise and

@@ -65,7 +65,7 @@ double oracle_edge(const struct oracle_row *r)
     double low = r->window_center - (double)r->a->radius,
            high = r->window_center + (double)r->a->radius;
     if (r->a->locality != RAPT_LOCALITY_LOCAL_P || r->existing == 0) return INFINITY;
-    return fmin(fabs(low - round(low)), fabs(high - round(high)));
+    return fmin(fabs(low - round(low)), fabs(high - round(high))) / (1 + r->center_error);
 }
 
 double oracle_gaussian(const struct oracle_row *r, int s, double *error)

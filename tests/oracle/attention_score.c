@@ -117,11 +117,40 @@ static double feature(const struct oracle_row *r, int c, int s)
     return sum;
 }
 
-static double hidden_layer(const struct oracle_row *r, int s, int with_features, double *size)
+/* Returns term i inside the tanh of what earlier queries have left: L f of location-aware scores, w
+   c of coverage scores, or 0. */
+static double earlier(const struct oracle_row *r, int s, int i, double *error)
+{
+    const rapt_attention_parameters *l = &r->a->parameters;
+    ptrdiff_t unit = (ptrdiff_t)r->h * l->hidden + i;
+    double sum = 0;
+    for (int c = 0; r->a->score == RAPT_SCORE_LOCATION_AWARE && c < l->channels; c++) {
+        double L = r->in->learned[RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT][unit * l->channels + c];
+        double f = feature(r, c, s);
+        sum += L * f;
+        *error += fabs(L) * (1 + r->before_error) * fabs(f);
+    }
+    if (r->a->score != RAPT_SCORE_COVERAGE) return sum;
+    sum = r->in->learned[RAPT_ATTENTION_PARAMETER_COVERAGE_WEIGHT][unit] * r->coverage[s];
+    *error += fabs(sum);
+    return sum;
+}
+
+/* Returns w of hidden unit i, by which an error of the coverage is multiplied; 0 without coverage.
+ */
+static double coverage_weight(const struct oracle_row *r, int i)
+{
+    ptrdiff_t unit = (ptrdiff_t)r->h * r->a->parameters.hidden + i;
+    if (r->a->score != RAPT_SCORE_COVERAGE) return 0;
+    return r->in->learned[RAPT_ATTENTION_PARAMETER_COVERAGE_WEIGHT][unit];
+}
+
+static double hidden_layer(const struct oracle_row *r, int s, double *size)
 {
     const rapt_attention_parameters *l = &r->a->parameters;
     int K = r->a->key_width, Q = oracle_query_width(r->a);
     double x[ORACLE_WIDEST], y[ORACLE_WIDEST], xs[ORACLE_WIDEST], ys[ORACLE_WIDEST], sum = 0;
+    double slope = 0; /* derivative of the score by the coverage */
     const double *v =
         r->in->learned[RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR] + (ptrdiff_t)r->h * l->hidden;
     product(r->in->learned[RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT] + (ptrdiff_t)r->h * l->hidden * Q,
@@ -133,17 +162,13 @@ static double hidden_layer(const struct oracle_row *r, int s, int with_features,
         if (r->in->learned[RAPT_ATTENTION_PARAMETER_HIDDEN_BIAS])
             z += r->in->learned[RAPT_ATTENTION_PARAMETER_HIDDEN_BIAS]
                                [(ptrdiff_t)r->h * l->hidden + i];
-        for (int c = 0; with_features && c < l->channels; c++) {
-            double L = r->in->learned[RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT]
-                                     [((ptrdiff_t)r->h * l->hidden + i) * l->channels + c];
-            double f = feature(r, c, s);
-            z += L * f;
-            error += fabs(L) * (1 + r->before_error) * fabs(f);
-        }
+        z += earlier(r, s, i, &error);
         double t = tanh(z);
         sum += v[i] * t;
+        slope += v[i] * (1 - t * t) * coverage_weight(r, i);
         *size += fabs(v[i]) * (2 * fabs(t) + (1 - t * t) * (error + fabs(z)));
     }
+    if (slope != 0) *size += fabs(slope) * r->coverage_error[s];
     return sum;
 }
 
@@ -169,10 +194,9 @@ double oracle_score(const struct oracle_row *r, int s, double *size)
         scale = scale_or(a, 1), x = location(r, s, size);
         break;
     case RAPT_SCORE_ADDITIVE:
-        x = hidden_layer(r, s, 0, size);
-        break;
     case RAPT_SCORE_LOCATION_AWARE:
-        x = hidden_layer(r, s, 1, size);
+    case RAPT_SCORE_COVERAGE:
+        x = hidden_layer(r, s, size);
         break;
     case RAPT_SCORE_COUNT:
         break;

@@ -1,6 +1,6 @@
 /* attend_general.c - attention of queries to a cache, row by row, for every score, locality and
    normalizer. With a recurrent score, rows are computed in order, and the history keeps the weights
-   of the last row. */
+   of the last row or their sum. */
 #include "attention/cache/cache.h"
 
 #include <string.h>
@@ -85,7 +85,7 @@ struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *
     return row;
 }
 
-/* Saves the weights of the last query of the previous call. */
+/* Saves the history as it was after the last query of the previous call. */
 static void save_weights(struct attention_history *l, int i, int h)
 {
     size_t n = (size_t)i * (size_t)l->heads + (size_t)h;
@@ -95,7 +95,7 @@ static void save_weights(struct attention_history *l, int i, int h)
                (size_t)l->counts[n] * sizeof *l->old);
 }
 
-/* Computes the next row of a sequence and head, and stores its weights in the history. */
+/* Computes the next row of a sequence and head, and updates the history with its weights. */
 static void attend_next(struct attention_history *l, int keys, struct row *row, int i, int h,
                         float *out)
 {
@@ -103,7 +103,7 @@ static void attend_next(struct attention_history *l, int keys, struct row *row, 
     float *weights = rapt__history_at(l, l->weights, i, h);
     row->before = weights, row->before_keys = l->counts[n];
     rapt__row_attend(row, out);
-    rapt__row_copy_weights(row, keys, weights);
+    rapt__row_remember(row, keys, weights);
     l->counts[n] = keys;
 }
 

@@ -1,5 +1,6 @@
-/* history.c - attention history: the weights of the last query of each sequence and head. A
-   location-aware score (Chorowski et al. 2015, section 2.2) reads them for the next query. */
+/* history.c - attention history of each sequence and head, which the next query reads: the weights
+   of the last query for location-aware scores (Chorowski et al. 2015, section 2.2), or the sum of
+   all weights for coverage scores (See, Liu and Manning 2017, section 2.3). */
 #include "attention/cache/cache.h"
 
 #include <string.h>

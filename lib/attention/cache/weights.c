@@ -68,8 +68,8 @@ static void add_row(const struct row *r, float share, float *weights)
         weights[s] += share * r->space.weights[s];
 }
 
-/* For a recurrent score, recomputes the rows of the last call, starting from the weights that
-   preceded that call. */
+/* For a recurrent score, recomputes the rows of the last call, starting from the history that
+   preceded it. */
 static void add_recurrent(const struct cached_rows *x, int i, int row, int h, float share,
                           float *weights, float *before)
 {
@@ -83,7 +83,7 @@ static void add_recurrent(const struct cached_rows *x, int i, int row, int h, fl
         one.before = first ? rapt__history_at(l, l->old, i, h) : before;
         one.before_keys = first ? l->old_counts[(size_t)i * (size_t)l->heads + (size_t)h] : keys;
         rapt__row_weights(&one);
-        rapt__row_copy_weights(&one, keys, before);
+        rapt__row_remember(&one, keys, before);
         if (r == row) add_row(&one, share, weights);
     }
 }

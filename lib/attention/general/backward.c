@@ -5,7 +5,7 @@
    order, so that the order of every sum is fixed. Gradients that sequences share are summed per
    head and sequence, then over the batch. Key heads and sequences that share the gradient of a bias
    form one item, which one member computes. With a recurrent score, gradients flow backward through
-   time, and the weights of all queries of a head are kept. */
+   time, and the weights of all queries of a head, or their sums up to each query, are kept. */
 #include "attention/general/backward.h"
 
 #include <string.h>
@@ -113,7 +113,8 @@ static struct row backward_row_of(const struct backward_keys *p, const struct ro
     return r;
 }
 
-/* Recomputes the weights of all queries of a head as in the forward pass. */
+/* Recomputes the weights of all queries of a head as in the forward pass, and keeps what their next
+   queries read. */
 static void rebuild_weights(const struct backward_keys *p, const struct row_head *head, int h)
 {
     const rapt_attention *a = p->f->c->a;
@@ -124,7 +125,7 @@ static void rebuild_weights(const struct backward_keys *p, const struct row_head
         r.decided = p->f->c->chosen != NULL;
         if (r.decided) r.chosen = p->f->c->chosen[at];
         rapt__row_weights(&r);
-        rapt__row_copy_weights(&r, p->b.existing, p->f->mine.weights + (size_t)t * capacity);
+        rapt__row_remember(&r, p->b.existing, p->f->mine.weights + (size_t)t * capacity);
     }
 }
 
@@ -270,13 +271,12 @@ static void add_sums(const struct general_backward *f, int h, float *d, size_t n
 static void add_all_sums(struct team *team, const struct general_backward *f)
 {
     const struct projected *c = f->c;
-    const rapt_attention_parameters *l = &c->a->parameters;
     const struct projected_gradients *d = f->d;
-    size_t width = (size_t)c->width, channels = (size_t)l->channels;
+    size_t width = (size_t)c->width, channels = (size_t)c->features.channels,
+           filter_width = (size_t)c->features.filter_width;
     for (int h; (h = rapt__team_take(team)) < c->a->heads;) {
         add_sums(f, h, d->vector, width, f->sums.vector, f->sizes.vector);
-        add_sums(f, h, d->filters, channels * (size_t)l->filter_width, f->sums.filters,
-                 f->sizes.filters);
+        add_sums(f, h, d->filters, channels * filter_width, f->sums.filters, f->sizes.filters);
         add_sums(f, h, d->feature_weight, channels * width, f->sums.feature_weight,
                  f->sizes.feature_weight);
         add_sums(f, h, d->numbers, 1, f->sums.number, f->sizes.number);

@@ -31,7 +31,7 @@ struct backward_rows { /* workspace of one member */
     float *product;                    /* scratch space, large enough for dfilters or
                                           dfeature_weight */
     float *dsums, *dfeatures; /* [width][capacity] and [channels][capacity + 2 filter_width] */
-    float *weights;           /* [queries][capacity] */
+    float *weights;           /* [queries][capacity] `before` of the next query */
 };
 
 struct general_backward {
@@ -59,8 +59,8 @@ struct backward_row {
     int head, t;
     const float *dout_dots; /* element s is dout.v of key s; NULL if not computed yet */
     float *dz;              /* dw, then dz, then dx */
-    float *dnext; /* for recurrent scores: on entry, the gradient of this query's weights from the
-                     next query; on return, the gradient of the previous query's weights */
+    float *dnext; /* for recurrent scores: on entry, the gradient of the next query's `before`; on
+                     return, that of this query's */
     struct head_sums sums;         /* sums of the head and sequence */
     const struct row_block *block; /* keeps dx and, unless the normalizer is hard, the weights of
                                       this row at `index`, for products of all rows. If NULL,
@@ -76,7 +76,7 @@ static inline int rapt__row_length(const struct row *r)
 /* ---- query_backward.c ---- */
 void rapt__row_backward(const struct backward_row *l); /* adds the gradients of a row */
 
-/* ---- location_aware.c ---- */
+/* ---- features.c ---- */
 /* Adds to the gradients of filters and feature weights, and sets dnext, from the gradient of
    k + L f in dsums. */
 void rapt__features_backward(const struct backward_row *l);

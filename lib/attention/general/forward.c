@@ -12,7 +12,7 @@ enum { PACK_PANELS = 8, ITEM_ROWS = 2 * BLOCK_ROWS };
 struct forward_rows { /* workspace of one member */
     struct row_space space;
     struct row_block block;
-    float *before; /* [capacity] weights of the previous query */
+    float *before; /* [capacity] for recurrent scores, see struct row */
 };
 
 struct general_forward {
@@ -101,7 +101,7 @@ static struct row_keys keys_of(const struct general_forward *f, const struct seq
                              .value_width = a->value_width};
 }
 
-/* Returns query t with its workspace and the weights of the previous query. */
+/* Returns query t with its workspace and `before`. */
 static struct row forward_row_of(const struct general_forward *f, const struct sequence *b,
                                  const struct row_head *head, const struct row_keys *keys, int h,
                                  int t)
@@ -156,7 +156,7 @@ static void attend_block(const struct general_forward *f, const struct sequence 
         }
         if (f->lse) f->lse[at] = r.lse;
         if (c->chosen) c->chosen[at] = r.chosen;
-        if (head->channels) rapt__row_copy_weights(&r, b->existing, f->mine.before);
+        if (head->channels) rapt__row_remember(&r, b->existing, f->mine.before);
     }
     if (sums) sum_values(f, &block, &keys, out);
 }
@@ -216,7 +216,7 @@ static void copy_rows(const struct general_forward *f, int sequence, int head, i
         r.decided = f->c->chosen != NULL;
         if (r.decided) r.chosen = f->c->chosen[at];
         rapt__row_weights(&r);
-        if (h.channels) rapt__row_copy_weights(&r, b.existing, f->mine.before);
+        if (h.channels) rapt__row_remember(&r, b.existing, f->mine.before);
         if (t >= first)
             rapt__row_copy_weights(&r, b.keys, weights + (ptrdiff_t)(t - first) * b.keys);
     }

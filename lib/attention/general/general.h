@@ -41,6 +41,7 @@ struct row_head { /* data that all rows of one query head of a sequence share */
     const float *vector;                   /* [width] for additive scores; NULL for a dot product */
     float cap;                             /* soft cap; 0 if none */
     int channels, filter_width;            /* for a recurrent score; otherwise channels is 0 */
+    bool summed;                           /* see struct features */
     const float *filters, *feature_weight; /* [channels][filter_width] and [width][channels] */
     float radius;                          /* radius of local-p */
     rapt_normalizer normalizer;
@@ -68,8 +69,8 @@ struct row_space {
     float *gauss;    /* [capacity] weights of local-p's Gaussian */
     float *slope;    /* [capacity] 1 - (capped x / cap)^2; NULL if not kept */
     float *more;     /* [capacity] scratch space */
-    float *before;   /* [filter_width / 2] zeros, then [capacity] weights of the previous query,
-                        then zeros: capacity + 2 filter_width + 16 in all */
+    float *before;   /* [filter_width / 2] zeros, then [capacity] the row's `before`, then zeros:
+                        capacity + 2 filter_width + 16 in all */
     float *features; /* [channels][capacity] f */
     float *sums;     /* [panels][width][16] k + L f */
     float *hidden;   /* [panels][width][16] the tanh of additive scores; NULL if not kept */
@@ -84,7 +85,8 @@ struct row {
     const float *center;       /* center of local-p, else NULL */
     uint64_t number;           /* index of the query in its sequence, from which dropout and noise
                                   are drawn */
-    const float *before;       /* weights of the previous query, for recurrent scores */
+    const float *before;       /* for recurrent scores: weights of the previous query or the sum of
+                                  all previous weights; may be NULL if all are 0 */
     int before_keys;           /* length of `before`; the rest is 0 */
     bool decided;              /* for hard normalizers: if true, `chosen` is an input, from an
                                   earlier call */
@@ -114,6 +116,8 @@ void rapt__row_attend(struct row *r, float *out); /* computes weights, applies d
 void rapt__row_settle(float *out, int width);
 /* Copies the weights to a plain array of `keys` floats. */
 void rapt__row_copy_weights(const struct row *r, int keys, float *weights);
+/* Sets to[keys] to the `before` of the next query, for recurrent scores. `to` may be r->before. */
+void rapt__row_remember(const struct row *r, int keys, float *to);
 /* Sets first, end and fully_masked. */
 void rapt__row_span(struct row *r);
 

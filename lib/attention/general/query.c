@@ -1,7 +1,7 @@
 /* query.c - one query: scores, weights and output from q, keys and values. The equations are in
    general.h. Local-p: Luong, Pham and Manning 2015, section 3.2. Location-aware scores: Chorowski
-   et al. 2015, section 2.2. A hidden key gets the score -infinity before anything is summed over
-   keys. */
+   et al. 2015, section 2.2. Coverage: See, Liu and Manning 2017, section 2.3. A hidden key gets the
+   score -infinity before anything is summed over keys. */
 #include "attention/general/general.h"
 #include "op/op.h"
 
@@ -13,8 +13,9 @@ enum { NOISE = 0x67756d };
 
 struct row_head rapt__row_head(const struct projected *c, const struct sequence *b, int h)
 {
+    static const float copy[1] = {1};
     const rapt_attention *a = c->a;
-    const rapt_attention_parameters *l = &a->parameters;
+    const struct features *f = &c->features;
     uint64_t key = rapt__attention_drop_key(a, b, h);
     struct row_head head = {.kernels = rapt__kernels(),
                             .width = c->width,
@@ -32,11 +33,10 @@ struct row_head rapt__row_head(const struct projected *c, const struct sequence 
         head.normalizer = RAPT_NORMALIZER_SOFTMAX;
     if (c->vector) head.vector = c->vector + (ptrdiff_t)h * c->width;
     if (c->recurrent) {
-        head.channels = l->channels, head.filter_width = l->filter_width;
-        head.filters = l->array[RAPT_ATTENTION_PARAMETER_FILTERS] +
-                       (ptrdiff_t)h * l->channels * l->filter_width;
-        head.feature_weight = l->array[RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT] +
-                              (ptrdiff_t)h * c->width * l->channels;
+        head.channels = f->channels, head.filter_width = f->filter_width, head.summed = f->summed;
+        head.filters =
+            f->filters ? f->filters + (ptrdiff_t)h * f->channels * f->filter_width : copy;
+        head.feature_weight = f->weight + (ptrdiff_t)h * c->width * f->channels;
     }
     return head;
 }
@@ -86,7 +86,7 @@ void rapt__row_span(struct row *r)
     r->fully_masked = visible->low >= visible->high;
 }
 
-/* Sets features = filters * weights of the previous query, and sums = k + L features. */
+/* Sets features = filters * before, and sums = k + L features. */
 static void add_features(struct row *r)
 {
     const struct row_head *h = r->head;
@@ -259,4 +259,17 @@ void rapt__row_copy_weights(const struct row *r, int keys, float *weights)
     memset(weights, 0, (size_t)keys * sizeof *weights);
     if (!r->fully_masked)
         memcpy(weights + low, r->space.weights + low, (size_t)n * sizeof *weights);
+}
+
+void rapt__row_remember(const struct row *r, int keys, float *to)
+{
+    int known = r->before ? rapt__min(r->before_keys, keys) : 0;
+    if (!r->head->summed) {
+        rapt__row_copy_weights(r, keys, to);
+        return;
+    }
+    if (known && to != r->before) memcpy(to, r->before, (size_t)known * sizeof *to);
+    memset(to + known, 0, (size_t)(keys - known) * sizeof *to);
+    for (int s = r->visible.low; s < r->visible.high && !r->fully_masked; s++)
+        to[s] += r->space.weights[s];
 }

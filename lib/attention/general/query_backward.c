@@ -3,6 +3,7 @@
 
        dw[s] = dropout(dout.v[s]) + the next query's dnext   dv[s] += dropout(w)[s] dout
        dw[s] -= weight / (n (w[s] + 1e-6)) for each of the n keys that a guide lists for the query
+       dw[s] += weight if w[s] is less than its coverage, whose gradient else grows by that weight
        dcenter += sum over s of w[s] dw[s] d / (radius / 2)^2       dz = gauss dw
 
    distribution.c turns dz into dx, which is added to the gradients of bias and relative bias. With
@@ -33,6 +34,27 @@ static void guided_gradients(const struct backward_row *l, const struct guide *g
     guide->losses[row] = loss;
 }
 
+/* Adds the gradient of the coverage loss to dw and to that of the coverage, and stores the loss in
+   loss->losses. */
+static void coverage_gradients(const struct backward_row *l, const struct coverage_loss *loss)
+{
+    const struct row *r = l->r;
+    const float *w = r->space.weights, *coverage = r->space.before;
+    double sum = 0;
+    for (int s = r->visible.low; s < r->visible.high; s++) {
+        if (r->space.x[s] == -INFINITY) continue;
+        bool less = w[s] < coverage[s];
+        sum += (double)(less ? w[s] : coverage[s]);
+        if (less)
+            l->dz[s] += loss->weight;
+        else
+            l->dnext[s] += loss->weight;
+    }
+    size_t rows = (size_t)rapt__query_rows(l->p->f->c->a);
+    loss->losses[(size_t)l->head * rows + (size_t)(l->p->b.query_first + l->t)] +=
+        (double)loss->weight * sum;
+}
+
 /* Sets dz to dw, and to 0 at hidden keys. */
 static void weight_gradients(const struct backward_row *l)
 {
@@ -52,7 +74,9 @@ static void weight_gradients(const struct backward_row *l)
         bool hidden = r->space.x[s] == -INFINITY;
         dz[s] = hidden ? 0 : r->head->channels ? dz[s] + l->dnext[s] : dz[s];
     }
-    if (f->c->guide && l->head == GUIDED_HEAD) guided_gradients(l, f->c->guide);
+    const struct weight_losses *losses = &f->c->losses;
+    if (losses->guide && l->head == GUIDED_HEAD) guided_gradients(l, losses->guide);
+    if (losses->coverage) coverage_gradients(l, losses->coverage);
 }
 
 static void value_gradients(const struct backward_row *l)
@@ -197,7 +221,8 @@ void rapt__row_backward(const struct backward_row *l)
     if (r->decided) r->chosen = c->chosen[at];
     rapt__row_weights(r);
     if (r->fully_masked) {
-        if (r->head->channels) memset(l->dnext, 0, (size_t)r->space.capacity * sizeof(float));
+        bool read = r->head->channels && !r->head->summed;
+        if (read) memset(l->dnext, 0, (size_t)r->space.capacity * sizeof(float));
         return;
     }
     weight_gradients(l);

@@ -39,7 +39,14 @@ bool rapt__score_has_positions(rapt_score score)
 
 bool rapt__score_recurrent(const rapt_attention *a)
 {
-    return scores[a->score]->recurrent;
+    return scores[a->score]->features;
+}
+
+bool rapt__score_has_coverage(rapt_score score)
+{
+    static const rapt_attention none;
+    const struct score *s = rapt__score(score);
+    return s->features && s->features(&none, NULL).summed;
 }
 
 float rapt__score_scale(rapt_score score, float scale, int key_width)

@@ -54,7 +54,9 @@ struct score {
     bool scaleless; /* the scale is always 1 */
     bool keyless;   /* k is not read; a row is learned for each key position */
     bool additive;  /* hidden_vector . tanh(q' + k') instead of q' . k' */
-    bool recurrent; /* additive, with features of the previous query's weights inside the tanh */
+    /* for a recurrent score, which is additive: returns its features; NULL for other scores. d may
+       be NULL if no gradients are wanted */
+    struct features (*features)(const rapt_attention *a, const rapt_gradients *d);
     int (*width)(const rapt_attention *a); /* returns the width of q' and k' */
     struct score_side queries, keys;
 };

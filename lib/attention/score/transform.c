@@ -69,9 +69,10 @@ struct projected rapt__projected(const rapt_attention *a, const float *q, const 
         .width = s->width(a),
         .scale = rapt__score_scale(a->score, a->scale, a->key_width),
         .additive = s->additive,
-        .recurrent = s->recurrent,
+        .recurrent = s->features,
         .vector = s->additive ? a->parameters.array[RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR] : NULL,
         .kind = rapt__normalizer_kind(a->normalizer)};
+    if (s->features) c.features = s->features(a, NULL);
     int number = rapt__normalizer_number(a->normalizer);
     if (number >= 0) c.numbers = a->parameters.array[number];
     if (rapt__relative_wanted(a)) {
@@ -185,7 +186,8 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
     p->dcenters = zeroed(team, centers, p->dcenters, H, T);
     p->forget_rows = zeroed(team, d->log_forget, p->forget_rows, H, T);
     p->forget_keys = zeroed(team, d->log_forget, p->forget_keys, H, S);
-    bool aware = rapt__score_recurrent(a);
+    const struct features features =
+        p->score->features ? p->score->features(a, d) : (struct features){0};
     int number = rapt__normalizer_number(a->normalizer);
     bool any = p->dqueries || p->dkeys || p->drelative || p->dcenters || p->forget_rows;
     if (any) rapt__team_barrier(team);
@@ -197,8 +199,8 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
         .vector = p->score->additive ? d->parameters[RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR] : NULL,
         .relative = p->drelative,
         .centers = p->dcenters,
-        .filters = aware ? d->parameters[RAPT_ATTENTION_PARAMETER_FILTERS] : NULL,
-        .feature_weight = aware ? d->parameters[RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT] : NULL,
+        .filters = features.dfilters,
+        .feature_weight = features.dweight,
         .numbers = number >= 0 ? d->parameters[number] : NULL,
         .forget_rows = p->forget_rows,
         .forget_keys = p->forget_keys};

@@ -1,7 +1,7 @@
-/* location_aware.c - gradients of location-aware features with respect to L, the filters F and the
-   weights of the previous query (Chorowski et al. 2015, section 2.2). Let g[s] be the gradient of
-   k[s] + L f[s], w the weights of the previous query, and f[c][s] = sum over j of F[c][j] w[s + j -
-   width/2]:
+/* features.c - gradients of the features of recurrent scores with respect to L, the filters F
+   and the weights of the previous query (Chorowski et al. 2015, section 2.2) or the sum of all
+   previous weights. Let g[s] be the gradient of k[s] + L f[s], w these weights or their sum, and
+   f[c][s] = sum over j of F[c][j] w[s + j - width/2]:
 
        dL += g f'     df = L' g     dF[c][j] += sum over s of df[c][s] w[s + j - width/2]
        dw[s] = sum over c and j of df[c][s - j + width/2] F[c][j]
@@ -39,12 +39,12 @@ static void add_product(const struct backward_row *l, const float *a, ptrdiff_t 
     }
 }
 
-/* Computes dnext, the gradient of the previous query's weights, from df in dfeatures, by a
-   convolution with reversed filters. */
+/* Computes dnext, the gradient of the row's `before`, from df in dfeatures, by a convolution with
+   reversed filters. A sum of weights is also part of the later sums, whose gradient is added. */
 static void gradient_before(const struct backward_row *l, ptrdiff_t row)
 {
     const struct row_head *h = l->r->head;
-    memset(l->dnext, 0, (size_t)l->r->space.capacity * sizeof(float));
+    if (!h->summed) memset(l->dnext, 0, (size_t)l->r->space.capacity * sizeof(float));
     for (int c = 0; c < h->channels; c++) {
         const struct gemm_block back = {.rows = 1,
                                         .columns = l->r->space.capacity,
