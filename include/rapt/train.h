@@ -135,6 +135,12 @@ typedef struct rapt_train_options { /* size-first, see base.h */
        trainer exists. */
     int lora_rank;    /* 1 up to the smaller side of every such matrix; 0 if there are none */
     float lora_alpha; /* 0 to 1e6; 0 means lora_rank, so that s is 1 */
+    /* Weight of the coverage loss, 0 to 1e6 (See, Liu and Manning 2017, equations 12 and 13, with
+       1). For each target token, it is the mean over all heads of cross-attention in all layers of
+       the sum over source tokens s of min(weight[s], coverage[s]), which is large if the token
+       attends to what earlier tokens have attended to. If above 0, cross_score must be coverage,
+       cross_normalizer must be soft, and differential must be 0. */
+    float coverage_loss;
 } rapt_train_options;
 /* Sets *options, which has `size` bytes, to its defaults: rate 1e-3, warmup 1000,
    RAPT_SCHEDULE_INVERSE_SQRT, beta1 0.9, beta2 0.98, epsilon 1e-9, label_smoothing 0.1, dropout
@@ -159,6 +165,8 @@ typedef struct rapt_report { /* size-first, see base.h */
     long long step;       /* number of steps so far */
     double alignment;     /* guided alignment loss summed over tokens, times its weight; 0 for
                              evaluations and steps in shards */
+    double coverage;      /* coverage loss summed over tokens, times its weight; 0 for
+                             evaluations */
 } rapt_report;
 
 /* The gradients, moments and activations of a model in training. Only one thread at a time may use
@@ -302,6 +310,7 @@ typedef struct rapt_shard { /* size-first, see base.h */
     double likelihood; /* as in rapt_report */
     long long tokens;  /* as in rapt_report */
     long long correct; /* as in rapt_report */
+    double coverage;   /* as in rapt_report */
 } rapt_shard;
 
 /* Consecutive shards whose gradients have been added. This struct will not grow. */

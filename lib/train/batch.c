@@ -212,6 +212,7 @@ static struct batch batch_prepare(rapt_trainer *t, const rapt_tokens *source,
     b.target.rows = rapt__rows(target->batch, t->input_starts);
     b.target.source = b.source.rows;
     if (gradient) b.target.losses.guide = rapt__guide_of(t, b.target.rows.count);
+    if (gradient) b.target.losses.coverage = rapt__coverage_begin(t, b.target.rows.count);
     return b;
 }
 
@@ -225,6 +226,7 @@ rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
     struct batch b = batch_prepare(t, source, target, gradient, shard);
     rapt__team_run(t->limits.threads, work_on_batch, &b);
     if (gradient) rapt__guide_end(t, b.target.rows.count);
+    if (gradient) rapt__coverage_end(t, b.target.rows.count);
     /* If the baseline is not finite, the gradient is useless. Report the baseline as the loss, so
        that the caller rejects the batch. */
     if (!isfinite(b.expected.loss)) b.sums.loss = b.expected.loss;

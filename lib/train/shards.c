@@ -223,7 +223,7 @@ rapt_status rapt_train_shard_early(rapt_trainer *t, int shard, const rapt_tokens
     if (source || target)
         status = rapt__trainer_batch(t, source, target, true, shard, &sums, why);
     else
-        rapt__guide_end(t, 0);
+        rapt__guide_end(t, 0), rapt__coverage_end(t, 0);
     if (status) return t->shards.early.ready = NULL, status;
     hold_shard(t, shard);
     tell_rest(t, shard, ready, user);
@@ -232,7 +232,8 @@ rapt_status rapt_train_shard_early(rapt_trainer *t, int shard, const rapt_tokens
                             .loss = sums.loss,
                             .likelihood = sums.likelihood,
                             .tokens = sums.tokens,
-                            .correct = sums.correct};
+                            .correct = sums.correct,
+                            .coverage = t->coverage_sum};
     return rapt__struct_write(record, &own, sizeof own, "rapt_shard", why);
 }
 
@@ -324,6 +325,7 @@ static rapt_status add_records(int shards, const rapt_shard *records, rapt_repor
         sums->likelihood += r.likelihood;
         sums->tokens += r.tokens;
         sums->correct += r.correct;
+        sums->coverage += r.coverage;
     }
     return status;
 }

@@ -100,12 +100,15 @@ struct rapt_trainer {
                                                    if there is none */
     struct guide guide;                         /* the alignment of the current batch, as backward
                                                    reads it */
-    double *guided;        /* [target rows] losses of the guide; NULL if the model has no
-                              alignment_layer */
-    double alignment_loss; /* loss of guided alignment in the last batch */
-    long long tokens;      /* number of tokens whose gradients were added since the last step */
-    bool added;            /* a gradient was added since the last step, even if it had no tokens */
-    rapt_report sums;      /* sums over the batches since the last step */
+    double *guided;                /* [target rows] losses of the guide; NULL if the model has no
+                                      alignment_layer */
+    double alignment_loss;         /* loss of guided alignment in the last batch */
+    struct coverage_loss coverage; /* coverage loss of the current batch; without
+                                      options.coverage_loss its losses are NULL */
+    double coverage_sum;           /* coverage loss of the last batch */
+    long long tokens; /* number of tokens whose gradients were added since the last step */
+    bool added;       /* a gradient was added since the last step, even if it had no tokens */
+    rapt_report sums; /* sums over the batches since the last step */
     struct shards shards;
     struct products products; /* how products of floats are computed */
     struct quantized_models quantized;
@@ -231,6 +234,18 @@ rapt_status rapt__alignment_check(const rapt_trainer *t, const rapt_tokens *sour
 const struct guide *rapt__guide_of(rapt_trainer *t, int rows);
 /* Adds up the losses of the batch in t->alignment_loss and discards the alignment. */
 void rapt__guide_end(rapt_trainer *t, int rows);
+
+/* ---- coverage.c ---- */
+/* Checks options.coverage_loss. */
+rapt_status rapt__coverage_check(const rapt_train_options *o, const rapt_config *c,
+                                 rapt_message *why);
+/* Lays out the losses of a batch with at most `rows` target rows. */
+void rapt__coverage_layout(rapt_trainer *t, int rows, struct arena *arena);
+/* Returns the coverage loss for the backward pass over `rows` target rows, or NULL if there is
+   none. */
+const struct coverage_loss *rapt__coverage_begin(rapt_trainer *t, int rows);
+/* Adds up the losses of `rows` target rows in t->coverage_sum. */
+void rapt__coverage_end(rapt_trainer *t, int rows);
 
 /* ---- schedule.c ---- */
 /* Returns the learning rate of a step. `rate` is the peak; steps are numbered from 1. */

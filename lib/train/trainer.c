@@ -49,11 +49,13 @@ static rapt_status run_batch(rapt_trainer *t, const rapt_tokens *source, const r
         t->tokens += sums.tokens, t->added = true, t->state.calls++;
         add_loss(&t->sums, &sums);
         t->sums.alignment += t->alignment_loss;
+        t->sums.coverage += t->coverage_sum;
         rapt__mean_loss_update(t, sums.loss, sums.tokens);
     }
     rapt_report one = {.size = sizeof one, .step = t->state.steps};
     add_loss(&one, &sums);
     one.alignment = gradient ? t->alignment_loss : 0;
+    one.coverage = gradient ? t->coverage_sum : 0;
     return rapt__report_write(report, &one, why);
 }
 

@@ -71,6 +71,7 @@ static void lay_out_trainer(rapt_trainer *t, struct arena *arena)
     t->dhidden = rapt__arena_floats(arena, c->pooler ? pooled : 0, (size_t)c->width);
     lay_out_rewards(t, source, target, arena);
     if (c->alignment_layer) t->guided = rapt__arena_take(arena, (size_t)target, sizeof *t->guided);
+    rapt__coverage_layout(t, target, arena);
     t->attention_workspace = rapt__arena_take(arena, 1, workspace_of(t, source, target));
 }
 
@@ -223,6 +224,7 @@ static rapt_status check_options(const rapt_train_options *o, const rapt_model *
     if (!status) status = rapt__int_check("products", (int)o->products, 0, RAPT_PRODUCTS_BF16, why);
     if (!status) status = check_hard(o, &model->config, why);
     if (!status) status = check_guided(o, &model->config, why);
+    if (!status) status = rapt__coverage_check(o, &model->config, why);
     if (!status) status = rapt__tuning_check(o, model, why);
     if (!status) status = rapt__quantized_check(o, model, why);
     if (!status) status = check_frame(o, &model->config, why);

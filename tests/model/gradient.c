@@ -114,11 +114,14 @@ static void compare(struct trial *t)
     if (rapt_train_gradient(t->trainer, &t->source.tokens, &t->target.tokens, &report, &why))
         fail_msg("%s", why.text);
     oracle_model_hold(t->oracle);
-    double likelihood,
-        wanted = oracle_batch_loss(t->oracle, t->drop, &t->source.tokens, &t->target.tokens,
-                                   (double)t->options.label_smoothing, &likelihood);
+    double likelihood;
+    t->oracle->terms = 0;
+    double wanted = oracle_batch_loss(t->oracle, t->drop, &t->source.tokens, &t->target.tokens,
+                                      (double)t->options.label_smoothing, &likelihood);
     assert_true(fabs(report.loss - wanted) <= 1e-5 * wanted * t->error);
     assert_true(fabs(report.likelihood - likelihood) <= 1e-5 * likelihood * t->error);
+    if (t->oracle->coverage > 0)
+        assert_true(fabs(report.coverage - t->oracle->terms) <= 1e-5 * t->oracle->terms);
     int tokens = t->config->pooling ? 2 : t->config->kind == RAPT_KIND_ENCODER_ONLY ? 6 : 8;
     assert_int_equal(report.tokens, tokens);
     for (int i = 0; i < t->oracle->count; i++) compare_tensor(t, i);
@@ -285,6 +288,7 @@ static void judge_guided(rapt_config c, int i)
     c.alignment_layer = 1 + i % c.decoder_layers;
     begin(&t, &c, (uint64_t)i + 400);
     t.oracle->expected = log((double)c.target_vocab);
+    t.error = 2; /* the loss divides by small weights */
     t.oracle->alignment = &alignment, t.oracle->guided = (double)t.options.guided_alignment;
     if (rapt_train_align(t.trainer, &alignment, &why)) fail_msg("%s", why.text);
     compare(&t);
@@ -303,6 +307,36 @@ static void test_guided(void **state)
     for (int i = 0; i < COUNT(small_configs); i++)
         if (small_configs[i].kind == RAPT_KIND_ENCODER_DECODER && !small_configs[i].differential)
             judge_guided(small_configs[i], judged++);
+}
+
+/* Tests the coverage loss, whose gradient flows through weights and through their sums. */
+static void judge_coverage(const rapt_config *config, int i)
+{
+    struct trial t = {0};
+    rapt_train_options_default(&t.options, sizeof t.options);
+    t.options.dropout = 0, t.options.attention_dropout = i % 3 ? 0 : 0.3f;
+    t.options.seed = (uint64_t)i, t.options.coverage_loss = 1.5f;
+    struct oracle_drop drop = {0, t.options.attention_dropout, 0, t.options.seed, 0};
+    t.drop = &drop;
+    begin(&t, config, (uint64_t)i + 600);
+    t.oracle->coverage = (double)t.options.coverage_loss;
+    compare(&t);
+    end(&t);
+}
+
+static void test_coverage(void **state)
+{
+    (void)state;
+    for (int i = 0; i < VARIANTS; i++) {
+        rapt_config c = variant(i);
+        if (c.cross_score != RAPT_SCORE_COVERAGE) continue;
+        if (c.cross_normalizer >= RAPT_NORMALIZER_ARGMAX &&
+            c.cross_normalizer <= RAPT_NORMALIZER_STRAIGHT_THROUGH)
+            continue;
+        c.decoder_layers = 1 + i % 2;
+        c.self_normalizer = RAPT_NORMALIZER_SOFTMAX; /* terms are those of the coverage loss only */
+        judge_coverage(&c, i);
+    }
 }
 
 /* In 8 bits, gradients are those of the rounded parameters if what rounding adds to activations is
@@ -374,15 +408,11 @@ static void test_sums(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_parameter),
-        cmocka_unit_test(test_dropout),
-        cmocka_unit_test(test_variants),
-        cmocka_unit_test(test_pooled),
-        cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_annealed),
-        cmocka_unit_test(test_guided),
-        cmocka_unit_test(test_quantized),
-        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_every_parameter), cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_variants),        cmocka_unit_test(test_pooled),
+        cmocka_unit_test(test_reductions),      cmocka_unit_test(test_annealed),
+        cmocka_unit_test(test_guided),          cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_quantized),       cmocka_unit_test(test_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,6 +33,7 @@ struct oracle_model {
     const rapt_alignment *alignment; /* guided alignment of the batch; NULL: none */
     int int8;                        /* not 0: matrices multiply quantized rows (int8.h) */
     double guided;                   /* its weight; its loss is added to terms */
+    double coverage;                 /* weight of the coverage loss, which is added to terms */
     double terms; /* added to: (baseline - reward) log p[chosen] - entropy H(p) of all
                      sampled keys */
 };

@@ -44,6 +44,24 @@ static double guided_loss(const struct oracle_model *m, const double *cross, int
     return m->guided * loss;
 }
 
+/* Returns the coverage loss (See, Liu and Manning 2017, equation 12), a mean over layers and heads:
+   cross [layers][heads][rows][keys]. */
+static double coverage_loss(const struct oracle_model *m, const double *cross, int rows, int keys)
+{
+    int attentions = m->config.decoder_layers * m->config.heads;
+    double loss = 0;
+    for (int i = 0; i < attentions; i++)
+        for (int s = 0; s < keys; s++) {
+            double covered = 0;
+            for (int t = 0; t < rows; t++) {
+                double weight = cross[((ptrdiff_t)i * rows + t) * keys + s];
+                loss += fmin(weight, covered);
+                covered += weight;
+            }
+        }
+    return m->coverage * loss / attentions;
+}
+
 /* A target sequence has one token less than given: the last one is not fed. */
 double oracle_batch_loss(struct oracle_model *m, const struct oracle_drop *drop,
                          const rapt_tokens *source, const rapt_tokens *target, double smoothing,
@@ -70,6 +88,7 @@ double oracle_batch_loss(struct oracle_model *m, const struct oracle_drop *drop,
             double *cross = oracle_zeros(c->decoder_layers * c->heads * t.count, s.count + 1);
             oracle_decode(m, drop, states ? &s : NULL, states, &t, logits, cross);
             if (m->alignment) m->terms += guided_loss(m, cross, fed, t.count, s.count);
+            if (m->coverage > 0) m->terms += coverage_loss(m, cross, t.count, s.count);
             fed += t.count;
             free(cross);
         }

@@ -74,6 +74,8 @@ static void test_options(void **state)
     REFUSE(anneal_steps, -1);
     REFUSE(guided_alignment, -1);
     REFUSE(guided_alignment, 0.1f); /* the model has no alignment_layer */
+    REFUSE(coverage_loss, -1);
+    REFUSE(coverage_loss, 1); /* the model has no coverage */
     REFUSE(quantize_aware, 2);
     REFUSE(quantize_aware, -1);
 #undef REFUSE
