@@ -48,10 +48,12 @@ row() {
 echo "| attention | parameters | exact match | training time | training tokens/s | translation tokens/s |"
 echo "|---|---|---|---|---|---|"
 row "scaled dot, global, softmax (default)"
-for score in dot general cosine location additive location-aware; do
+for score in dot general cosine location additive location-aware coverage; do
     row "score: $score" --score "$score"
 done
 row "cross-attention alone: additive" --cross-score additive
+row "cross-attention: coverage" --cross-score coverage
+row "cross-attention: coverage, its loss" --cross-score coverage --coverage-loss 1
 for locality in local-m local-p; do
     row "self-attention: $locality" --self-locality "$locality"
     row "cross-attention: $locality" --cross-locality "$locality"

@@ -373,7 +373,7 @@ check "info prints the temperature" grep -q "^  cross_temperature  *0.5" again
 code 0 "$program" evaluate --model other --data test.tsv --json >again
 code 0 "$program" attend --model other "red old new" >again
 code 2 "$program" train $options --cross-score cosin --out nothing
-check "the choices are listed" grep -q "'cosin'; choose from scaled-dot, .*, location-aware; did you mean cosine?" err
+check "the choices are listed" grep -q "'cosin'; choose from scaled-dot, .*, coverage; did you mean cosine?" err
 
 # A run that version 0.2 began with the last pairs for validation cannot be resumed, and is left as it is.
 cat >pairs.tsv <<'PAIRS'

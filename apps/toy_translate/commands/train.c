@@ -89,6 +89,12 @@ static int check_outputs(const struct training *t)
     return code;
 }
 
+static int check_coverage(const struct recipe *recipe, const rapt_config *config)
+{
+    if (recipe->coverage_loss == 0 || config->cross_score == RAPT_SCORE_COVERAGE) return EXIT_OK;
+    return usage_error("train: --coverage-loss needs --cross-score coverage");
+}
+
 static int train_pairs(struct training *t, const struct command *command)
 {
     struct recipe *recipe = &t->recipe;
@@ -98,6 +104,7 @@ static int train_pairs(struct training *t, const struct command *command)
     training_fill_in(t, command);
     int code = recipe_config(recipe, &config);
     if (code == EXIT_OK && !recipe->tuned) code = hard_check(&recipe->hard, &config);
+    if (code == EXIT_OK && !recipe->tuned) code = check_coverage(recipe, &config);
     if (code == EXIT_OK) code = read_pairs(t, &data);
     if (code == EXIT_OK && recipe->tuned && recipe->ranks->rank == 0)
         code = part_sample(&data.valid, EVALUATED_PAIRS, &evaluated);

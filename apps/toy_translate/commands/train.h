@@ -19,7 +19,7 @@ struct training {
     const char *augment; /* kinds of noise, or NULL */
     int lock;            /* of training/lock.c; -1 means none */
 };
-enum { TRAINING_ROWS = 60 + HARD_ROWS + VARIANT_ROWS };
+enum { TRAINING_ROWS = 61 + HARD_ROWS + VARIANT_ROWS };
 /* Writes the options of train, which point into *training, and returns their number. */
 int training_rows(struct training *training, struct option_row rows[TRAINING_ROWS]);
 /* Fills in defaults that depend on the preset and on other options. */

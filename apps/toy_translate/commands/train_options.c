@@ -144,6 +144,8 @@ static int add_training(struct training *t, struct option_row *rows, int count)
          "train one attention head on these word alignments: one line per pair, such as 0-0 1-2 (source word, target word, from 0)", 0, 0, 0},
         {"guided-alignment-weight", OPTION_REAL, &r->guided_weight, "X", "weight of the alignment loss", 0, 1e6, 0},
         {"guided-alignment-layer", OPTION_INTEGER, &r->guided_layer, "N", "decoder layer whose first head is trained on alignments, from 1 [the last]", 1, 64, 0},
+        {"coverage-loss", OPTION_REAL, &r->coverage_loss, "X",
+         "add X times a loss for source tokens that are attended to again; needs --cross-score coverage [0]", 0, 1e6, 0},
         {"augment", OPTION_TEXT, &t->augment, "KINDS",
          "add noise to shares of the training pairs, to different pairs in each epoch: caps, title, typos, tags, no-end-punctuation, concat or all, with or without a rate, such as caps=.1,typos", 0, 0, 0},
         {"batch-tokens", OPTION_INTEGER, &r->batch_tokens, "N", "maximum tokens per batch on either side; the default is reduced for small data", 16, 1 << 24, 0},
@@ -248,10 +250,11 @@ void training_fill_in(struct training *t, const struct command *command)
 {
     struct recipe *recipe = &t->recipe;
     struct hard *hard = &recipe->hard;
-    double *const reals[] = {&recipe->dropout,      &recipe->smoothing,     &recipe->rate,
-                             &hard->expected_share, &hard->reward_scale,    &hard->reward_decay,
-                             &hard->reward_entropy, &hard->anneal,          &recipe->guided_weight,
-                             &recipe->lora_alpha,   &recipe->quantize_aware};
+    double *const reals[] = {
+        &recipe->dropout,      &recipe->smoothing,      &recipe->rate,
+        &hard->expected_share, &hard->reward_scale,     &hard->reward_decay,
+        &hard->reward_entropy, &hard->anneal,           &recipe->guided_weight,
+        &recipe->lora_alpha,   &recipe->quantize_aware, &recipe->coverage_loss};
     if (recipe->tuned) tuning_defaults(recipe, command);
     if (quantizes_late(recipe) && !option_given(command, "patience")) recipe->patience = 0;
     const struct defaults *row = defaults;

@@ -23,6 +23,9 @@ static void report_loss(const struct learner *learner, double loss, double valid
                                "epoch", (json_int_t)epoch, "loss", number(loss), "valid_loss",
                                number(valid), "tokens_per_second",
                                number((double)learner->tokens / here), "seconds", number(seconds));
+    if (learner->recipe->coverage_loss > 0)
+        json_object_set_new(object, "coverage_loss",
+                            number(state->step > learner->first ? learner->coverage : NAN));
     if (done) json_object_set_new(object, "done", json_true());
     print_json(object);
 }
@@ -35,6 +38,11 @@ static int skip_batch(struct learner *learner, const rapt_message *why)
     return failed("%d batches in a row had no finite loss; the last checkpoint, if any, is "
                   "unchanged; try a lower --rate or a longer --warmup",
                   BAD_BATCHES);
+}
+
+static double smoothed(double before, double now)
+{
+    return before > 0 ? 0.95 * before + 0.05 * now : now;
 }
 
 static int make_step(struct learner *learner)
@@ -56,8 +64,11 @@ static int make_step(struct learner *learner)
         state->loss += counts.likelihood;
         state->tokens += counts.tokens;
         learner->tokens += counts.tokens;
-        double loss = counts.likelihood / (double)counts.tokens;
-        learner->recent = learner->recent > 0 ? 0.95 * learner->recent + 0.05 * loss : loss;
+        learner->recent = smoothed(learner->recent, counts.likelihood / (double)counts.tokens);
+        if (learner->recipe->coverage_loss > 0)
+            learner->coverage =
+                smoothed(learner->coverage,
+                         counts.coverage / learner->recipe->coverage_loss / (double)counts.tokens);
     } else {
         code = skip_batch(learner, &why);
     }

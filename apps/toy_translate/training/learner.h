@@ -61,6 +61,7 @@ struct learner {
     double validation_seconds; /* duration of the last validation */
     double rate;               /* of the last step */
     double recent;             /* negative log-likelihood per token, smoothed over steps */
+    double coverage;           /* coverage loss per token, before its weight, smoothed over steps */
     double valid_loss;         /* of the model being saved; NaN if unknown */
     long long first;           /* steps made by earlier runs */
     long long tokens;          /* in this run */

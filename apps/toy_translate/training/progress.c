@@ -91,6 +91,7 @@ static void add_position(struct row *row, const struct learner *learner, double 
         row_add(row, "step %lld", state->step);
     perplexity_text(learner->recent, text);
     if (learner->recent > 0) row_add(row, "ppl %s", text);
+    if (learner->coverage > 0) row_add(row, "coverage %.2g", learner->coverage);
 }
 
 /* "lr 0.0029", "33k tok/s", "0:21", "1:02 left". */

@@ -22,7 +22,7 @@ char *options_text(const struct recipe *recipe, bool split)
     recipe_config(recipe, &config);
     char *model = recipe->tuned ? tune_text(recipe) : new_text(recipe, &config);
     char *variant = variant_text(&config), *hard = hard_text(&recipe->hard), shards[32] = "",
-         products[32] = "", aware[48] = "", guided[80] = "", layer[40] = "",
+         products[32] = "", aware[48] = "", guided[80] = "", layer[40] = "", coverage[48] = "",
          *kinds = noise_text(&recipe->noise);
     char *noise = xasprintf("%s%s", *kinds ? " augment " : "", kinds);
     if (recipe->shards > 0) snprintf(shards, sizeof shards, " shards %d", recipe->shards);
@@ -36,12 +36,14 @@ char *options_text(const struct recipe *recipe, bool split)
         snprintf(guided, sizeof guided, " guided-alignment-weight %.9g", recipe->guided_weight);
     if (config.alignment_layer > 0)
         snprintf(layer, sizeof layer, " guided-alignment-layer %d", config.alignment_layer);
+    if (recipe->coverage_loss > 0)
+        snprintf(coverage, sizeof coverage, " coverage-loss %.9g", recipe->coverage_loss);
     char *text = xasprintf(
         "%s dropout %.9g smoothing %.9g rate %.9g warmup %d schedule %s batch-tokens %d average %d "
-        "seed %llu%s%s%s%s%s%s%s%s%s",
+        "seed %llu%s%s%s%s%s%s%s%s%s%s",
         model, recipe->dropout, recipe->smoothing, recipe->rate, recipe->warmup, recipe->schedule,
         recipe->batch_tokens, recipe->average, (unsigned long long)recipe->seed, split ? SPLIT : "",
-        shards, products, aware, guided, layer, noise, variant, hard);
+        shards, products, aware, guided, layer, coverage, noise, variant, hard);
     free(model);
     free(variant);
     free(hard);

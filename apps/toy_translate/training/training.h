@@ -74,6 +74,7 @@ struct recipe {
     const char *guided;   /* a file with word alignments of the training pairs, or NULL */
     double guided_weight; /* of their loss */
     int guided_layer;     /* of the decoder, from 1; 0 means the last */
+    double coverage_loss; /* weight of the coverage loss; 0 means none */
     int warmup;
     const char *schedule;            /* "inverse-sqrt", "linear" or "constant" */
     int batch_tokens, epochs, steps; /* 0 means unlimited */

@@ -134,6 +134,7 @@ void tune_options(const struct learner *learner, rapt_train_options *options)
     options->lora_rank = learner->recipe->lora;
     options->lora_alpha = (float)learner->recipe->lora_alpha;
     options->quantize_aware = learner->recipe->quantize_aware > 0;
+    options->coverage_loss = (float)learner->recipe->coverage_loss;
 }
 
 struct tuned tune_count(const struct learner *learner)
