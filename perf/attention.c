@@ -198,9 +198,9 @@ static void measure_cached(struct bench *b, const struct problem *p, int threads
     struct cached_job j = {.k = k, .v = v, .row = width, .key_starts = key_starts};
     for (int i = 0; i <= p->B; i++) starts[i] = i * p->T, key_starts[i] = i * p->S;
     for (int i = 0; i < p->B; i++) capacity[i] = p->S;
-    rapt__cache_layout(&j.cache, p->B, panels, p->H, p->K, p->K, 0, false, &arena);
+    rapt__cache_layout(&j.cache, p->B, panels, p->H, p->K, p->K, 0, false, 0, 0, &arena);
     check_attention(rapt__arena_reserve(&arena, NULL), "out of memory");
-    rapt__cache_layout(&j.cache, p->B, panels, p->H, p->K, p->K, 0, false, &arena);
+    rapt__cache_layout(&j.cache, p->B, panels, p->H, p->K, p->K, 0, false, 0, 0, &arena);
     rapt__cache_start(&j.cache, capacity);
     j.threads = threads;
     const rapt_attention spec = {.size = sizeof spec,

@@ -26,6 +26,7 @@
 #define RAPT_ATTENTION_H
 
 #include "base.h"
+#include "distances.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -121,9 +122,9 @@ typedef struct rapt_stride {
 } rapt_stride;
 
 /* The positions of queries among the keys. Causal masks, windows, local-m, sparse with a radius or
-   global positions, slopes, tables, rotary embeddings and forget gates require them. There is no
-   default, because the two alignments differ whenever the numbers of queries and keys differ. When
-   decoding with a cache, there are fewer queries than keys. */
+   global positions, slopes, tables, rotary embeddings, forget gates and vectors of distances
+   require them. There is no default, because the two alignments differ whenever the numbers of
+   queries and keys differ. When decoding with a cache, there are fewer queries than keys. */
 typedef enum rapt_causal_alignment {
     RAPT_CAUSAL_ALIGNMENT_NONE,       /* queries have no positions */
     RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, /* query t has position t */
@@ -322,6 +323,7 @@ typedef struct rapt_attention { /* size-first, see base.h */
     rapt_stride log_forget_stride; /* strides of log_forget and of its gradient, whose rows have one
                                       element; rows are those of k, and heads are query heads */
     rapt_sparse sparse;            /* global positions and blocks of the locality sparse */
+    rapt_distances distances;      /* vectors for the distances between queries and keys */
 } rapt_attention;
 
 /* Fills in *a for scaled dot products, softmax and no mask, with arrays
@@ -464,6 +466,7 @@ typedef struct rapt_gradients { /* size-first, see base.h */
                                                              nothing is added for arrays that
                                                              are not read */
     float *log_forget;                                    /* gradient of log_forget */
+    rapt_distance_gradients distances;                    /* gradients of distances */
 } rapt_gradients;
 
 /* Adds gradients to the arrays in d. q, k and v are the inputs of rapt_attention_forward; out and

@@ -6,6 +6,7 @@
 #include "base.h"
 #include "block.h"
 #include "config.h"
+#include "distances.h"
 #include "document.h"
 #include "encoder.h"
 #include "file.h"

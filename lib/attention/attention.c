@@ -128,6 +128,13 @@ static rapt_status check_wanted_gradients(const struct call *c, rapt_message *wh
     if (d->slopes && !a->relative.slopes) array = "slopes";
     if (d->table && !a->relative.table) array = "table";
     if (d->log_forget && !a->log_forget) array = "log_forget";
+    const rapt_distance_gradients *x = &d->distances;
+    const rapt_distances *y = &a->distances;
+    if (x->keys && !y->keys) array = "distances.keys";
+    if (x->queries && !y->queries) array = "distances.queries";
+    if (x->values && !y->values) array = "distances.values";
+    if (x->content_bias && !y->content_bias) array = "distances.content_bias";
+    if (x->position_bias && !y->position_bias) array = "distances.position_bias";
     if (!array) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
                       "gradient of %s: the problem does not have this array", array);

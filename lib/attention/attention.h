@@ -99,6 +99,13 @@ void rapt__score_keys(struct team *team, const rapt_attention *spec, const float
 void rapt__score_centers(struct team *team, const rapt_attention *spec, const float *packed,
                          const struct rows_given *rows, const int *counts, float *centers);
 
+/* For spec->distances.keys: sets rows->y, [H][rows][rapt__distance_row], to what is added to the
+   scores of the queries rows->x by distance. */
+void rapt__score_distances(struct team *team, const rapt_attention *spec, const float *packed,
+                           const struct rows_given *rows);
+size_t rapt__distance_row(const rapt_attention *spec);
+size_t rapt__distance_panel(const rapt_attention *spec);
+
 /* ---- score.c, mask.c: properties of the score and of the locality of a checked problem ---- */
 /* Returns true if scores read the weights of previous queries. The queries of a head must then be
    computed in order, and a cache also keeps the last weights (history.c). */
@@ -161,8 +168,12 @@ struct cache {
     unsigned char *non_finite; /* per slot and key head [panels]: 1 if a value is infinite or NaN;
                                   not if joint */
     int forget_heads;          /* number of query heads with forget gates; 0 means no gates */
-    float *forget;    /* per slot and query head [panels][2][16]: sums of log f, as in struct
-                         attend_row */
+    float *forget;         /* per slot and query head [panels][2][16]: sums of log f, as in struct
+                              attend_row */
+    int distance_heads;    /* number of query heads if distances have queries, else 0 */
+    size_t distance_panel; /* result of rapt__distance_panel */
+    float *by_key;    /* per slot and query head [panels][distance_panel]: what distances add to
+                         scores, as in struct distances */
     uint64_t *stamps; /* [panels] panels with the same stamp have the same content; 0 means empty */
     uint64_t clock;   /* last stamp that was given out */
     int *copies;      /* [panels][3] copies to make when reordering: the slot to copy from, the
@@ -171,11 +182,12 @@ struct cache {
 };
 /* Lays out a cache of `panels` panels per key head for all sequences together; a panel holds 16
    keys of one sequence. forget_heads is the number of query heads if they have forget gates, else
-   0. Once the arena has memory, rapt__cache_start initializes the cache or empties it. Sequence i
-   then has room for capacity[i] keys. */
+   0, and distance_heads that number if distances have queries. Once the arena has memory,
+   rapt__cache_start initializes the cache or empties it. Sequence i then has room for capacity[i]
+   keys. */
 void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int key_heads,
                         int key_width, int value_width, int forget_heads, bool joint,
-                        struct arena *arena);
+                        int distance_heads, size_t distance_panel, struct arena *arena);
 void rapt__cache_start(struct cache *cache, const int *capacity);
 
 /* Appends rows starts[i] .. starts[i+1]-1 to sequence i. Row r of key head g is at k + r*k_row +
@@ -187,6 +199,10 @@ void rapt__cache_append(struct team *team, struct cache *cache, const int *start
    [rows][forget_heads]. */
 void rapt__cache_forget(struct team *team, struct cache *cache, const int *starts,
                         const float *log_forget);
+/* Computes what spec->distances.queries add to the scores of the rows that rapt__cache_append has
+   just appended. The workspace is as for rapt__cache_attend. */
+void rapt__cache_distances(struct team *team, struct cache *cache, const rapt_attention *spec,
+                           const int *starts, const float *k, ptrdiff_t k_row, void *workspace);
 /* Reorders the cache: the new sequence i is the old sequence parents[i], which must have the same
    capacity in panels of 16. Neither sequences with a single child nor panels that two sequences
    have in common are copied. */
@@ -229,7 +245,9 @@ struct cached_queries {
     const float *relative; /* result of rapt__relative_fill for all distances; NULL means no
                               biases */
     int relative_row, relative_zero;
-    struct attention_history *history; /* history of the query sequences, for recurrent scores */
+    const float *by_query; /* result of rapt__score_distances; NULL without distances.keys */
+    struct attention_history *history; /* history of the query sequences, for location-aware
+                                          scores */
     float *out;                        /* row r of head h is at out + r*out_row + h*value_width */
     ptrdiff_t out_row;
     float *lse, *statistics; /* [heads][rows] and [heads][rows][2] as in rapt_attention_saved; may

@@ -341,6 +341,33 @@ static rapt_status check_rotary_scaling(const rapt_attention *a, rapt_message *w
     return RAPT_OK;
 }
 
+static rapt_status check_distances(const rapt_attention *a, rapt_message *why)
+{
+    const rapt_distances *d = &a->distances;
+    const char *needs = d->keys           ? "distances.keys"
+                        : d->queries      ? "distances.queries"
+                        : d->values       ? "distances.values"
+                        : d->content_bias ? "distances.content_bias"
+                                          : NULL;
+    if (d->position_bias && !d->keys)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "distances.keys is NULL, but distances.position_bias needs it");
+    if (!needs) return RAPT_OK;
+    if (a->score != RAPT_SCORE_SCALED_DOT && a->score != RAPT_SCORE_DOT)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "score is %s; with %s it must be %s or %s",
+                          rapt_score_name(a->score), needs, rapt_score_name(RAPT_SCORE_SCALED_DOT),
+                          rapt_score_name(RAPT_SCORE_DOT));
+    if (a->relative.rotary)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "relative.rotary and %s exclude each other",
+                          needs);
+    if (d->before < 0 || d->before >= MAX_WIDTH)
+        return rapt__bad_field(why, "distances.before", d->before, "0 to 65535");
+    if (d->after < 0 || d->after >= MAX_WIDTH - d->before)
+        return rapt__bad_field(why, "distances.after", d->after,
+                               "0 or more, and less than 65536 - distances.before");
+    return check_causal_alignment(a, needs, why);
+}
+
 static rapt_status check_forget(const rapt_attention *a, rapt_message *why)
 {
     if (!a->log_forget || a->mask.causal) return RAPT_OK;
@@ -405,6 +432,9 @@ rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
                            COUNT(a->parameters.reserved), why);
     if (s == RAPT_OK)
         s = check_reserved("sparse.reserved", a->sparse.reserved, COUNT(a->sparse.reserved), why);
+    if (s == RAPT_OK)
+        s = check_reserved("distances.reserved", a->distances.reserved,
+                           COUNT(a->distances.reserved), why);
     if (s == RAPT_OK) s = check_sizes(a, why);
     if (s == RAPT_OK)
         s = rapt__starts_check("query_starts", a->query_starts, a->batch, a->queries, why);
@@ -422,6 +452,7 @@ rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
     if (s == RAPT_OK) s = check_relative(a, why);
     if (s == RAPT_OK) s = check_rotary(a, why);
     if (s == RAPT_OK) s = check_rotary_scaling(a, why);
+    if (s == RAPT_OK) s = check_distances(a, why);
     if (s == RAPT_OK) s = check_forget(a, why);
     if (s == RAPT_OK) s = check_out(a, why);
     if (s == RAPT_OK && rapt__attention_workspace(a, rapt__team_size(a->threads)) == 0)

@@ -112,7 +112,7 @@ void rapt__attention_backward(struct team *team, const rapt_attention *a, const 
     } else {
         rapt__general_backward(team, &t.projected, v, dout, &projected, &arena);
     }
-    rapt__transform_finish(team, &t);
+    rapt__transform_finish(team, &t, dout);
     rapt__workspace_end(team, &arena);
 }
 

@@ -16,12 +16,12 @@
 
 #include <string.h>
 
-size_t rapt__forget_panels(size_t batch, size_t key_rows)
+size_t rapt__key_panels(size_t batch, size_t key_rows)
 {
     return key_rows / LANES + batch;
 }
 
-size_t rapt__forget_panel(const struct sequence *b)
+size_t rapt__key_panel(const struct sequence *b)
 {
     return (size_t)b->key_first / LANES + (size_t)b->index;
 }
@@ -49,7 +49,7 @@ void rapt__forget_query(int64_t position, int keys, struct attend_row *row)
 void rapt__forget_fill(struct team *team, const rapt_attention *a, struct score_choice only,
                        float *to)
 {
-    size_t all = rapt__forget_panels((size_t)a->batch, (size_t)rapt__key_rows(a));
+    size_t all = rapt__key_panels((size_t)a->batch, (size_t)rapt__key_rows(a));
     struct tickets tickets = rapt__tickets(team, 1);
     for (int i = 0; i < a->batch; i++)
         for (int h = 0; h < a->heads; h++) {
@@ -57,7 +57,7 @@ void rapt__forget_fill(struct team *team, const rapt_attention *a, struct score_
             if ((only.sequence >= 0 && only.sequence != i) || (only.head >= 0 && only.head != h))
                 continue;
             if (!rapt__mine(&tickets)) continue;
-            float *panels = to + ((size_t)h * all + rapt__forget_panel(&b)) * FORGET_PANEL;
+            float *panels = to + ((size_t)h * all + rapt__key_panel(&b)) * FORGET_PANEL;
             for (int l = 0; l < b.existing; l++)
                 rapt__forget_append(panels, l,
                                     a->log_forget[rapt__key_at(&a->log_forget_stride, &b, h, l)]);

@@ -39,9 +39,13 @@ struct projected {
     const float *relative; /* [H][relative_row]: element s - position + relative_zero is added to
                               x[t][s]; NULL if none */
     int relative_row, relative_zero;
-    const float *forget; /* [H][rapt__forget_panels][2][16]: sums of log f (kernel/flash.h); NULL if
-                            none */
-    const float *centers; /* [H][query rows], for local-p; otherwise NULL */
+    const float *forget;   /* [H][rapt__key_panels][2][16]: sums of log f (kernel/flash.h); NULL if
+                              none */
+    const float *by_query; /* [H][query rows][rapt__distance_row], whose element 16 is for the first
+                              distance: what vectors of distances add to scores (kernel/flash.h);
+                              NULL if nothing */
+    const float *by_key;   /* [H][rapt__key_panels][rapt__distance_panel]: the same for keys */
+    const float *centers;  /* [H][query rows], for local-p; otherwise NULL */
     int *chosen; /* [H][query rows], written by forward, read by backward and weights; NULL unless
                     the normalizer is hard */
     const float *reward, *baseline; /* [H][query rows], for backward of sampled keys; NULL means
@@ -57,6 +61,9 @@ struct projected_gradients {
     float *forget_rows, *forget_keys; /* [H][query rows] and [H][key rows] sums of the gradients of
                                          scores, over keys and over queries, for the gradient of log
                                          f; both or neither */
+    float *by_query, *by_key;         /* as in struct projected */
+    float *distance_weights;          /* [H][query rows][rapt__distance_count], set to the sums of
+                                         weights by distance */
 };
 
 /* The sizes of a problem that determine its workspace, or their maxima over several problems. */
@@ -96,16 +103,44 @@ float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b);
 const float *rapt__relative_row(const struct projected *c, const struct sequence *b, int h, int t);
 
 /* ---- row_biases.c ---- */
-/* Sets `relative` and `forget` of query t of head h, and C of the query. */
+/* Sets `relative`, `forget` and `distances` of query t of head h, and C of the query. */
 void rapt__bias_row(const struct projected *c, const struct sequence *b, int h, int t,
                     struct attend_row *row);
+/* Sets the arrays to which the gradients of a row's distances are added. */
+void rapt__distance_gradients(const struct projected *c, const struct projected_gradients *d,
+                              struct distances *x);
 /* Returns true if anything is added to scores after they have been scaled. */
 bool rapt__biased(const struct projected *c);
 
+/* ---- distances.c: vectors for distances ---- */
+int rapt__distance_count(const rapt_attention *a);    /* n */
+bool rapt__distances_wanted(const rapt_attention *a); /* true if they add to scores */
+/* Returns the values of head h, which are *row floats apart, or NULL if there are none. */
+const float *rapt__distance_values(const rapt_attention *a, int h, ptrdiff_t *row);
+/* Returns the row of the distance of key s from a query. */
+static inline int rapt__distance_of(const struct distances *x, int s)
+{
+    int64_t d = (int64_t)s - x->position;
+    return d < -x->before ? 0 : d > x->after ? x->before + x->after : (int)d + x->before;
+}
+/* Returns the index of its value in by_key. */
+static inline ptrdiff_t rapt__distance_of_key(const struct distances *x, int s)
+{
+    int64_t last = x->before + LANES - 1, e = (int64_t)x->position - s / LANES * LANES;
+    e = e < -x->after ? -x->after : e > last ? last : e;
+    return (ptrdiff_t)((s / LANES * (x->after + last + 1) + x->after + e) * LANES + s % LANES);
+}
+/* Returns what is added to the score of key s, as kernels compute it. */
+static inline float rapt__distance_score(const struct distances *x, int s)
+{
+    float sum = x->by_query ? x->by_query[rapt__distance_of(x, s) - x->before] : 0;
+    return x->by_key ? sum + x->by_key[rapt__distance_of_key(x, s)] : sum;
+}
+
 /* ---- forget.c: sums C of the logarithms of forget gates ---- */
 /* Returns the number of panels of all sequences, and the index of the first panel of a sequence. */
-size_t rapt__forget_panels(size_t batch, size_t key_rows);
-size_t rapt__forget_panel(const struct sequence *b);
+size_t rapt__key_panels(size_t batch, size_t key_rows);
+size_t rapt__key_panel(const struct sequence *b);
 /* Returns C of key l in the panels of its head and sequence. */
 static inline const float *rapt__forget_at(const float *panels, int l)
 {

@@ -53,7 +53,7 @@ static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool
     size_t layers = (size_t)s->model->layout.decoder.count;
     int slots = s->limits.batch * s->limits.beams;
     bool changes = rapt__score_changes(&spec, false) || rapt__score_changes(&spec, true) ||
-                   rapt__locality_centered(&spec);
+                   rapt__locality_centered(&spec) || spec.distances.keys;
     *state = (struct cache_state){.packed_size = changes ? rapt__score_packed(&spec) + LANES : 0};
     state->packed_size = state->packed_size / LANES * LANES;
     state->caches = rapt__arena_take(arena, layers, sizeof *state->caches);
@@ -72,7 +72,9 @@ static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool
         struct attention_history one;
         rapt__cache_layout(state->caches ? &state->caches[i] : &cache, sequences, panels,
                            spec.key_heads, rapt__score_width(&spec), spec.value_width,
-                           spec.log_forget ? spec.heads : 0, c->latent_width > 0, arena);
+                           spec.log_forget ? spec.heads : 0, c->latent_width > 0,
+                           spec.distances.queries ? spec.heads : 0, rapt__distance_panel(&spec),
+                           arena);
         if (recurrent)
             rapt__history_layout(state->history ? &state->history[i] : &one, slots, spec.heads,
                                  history, arena);

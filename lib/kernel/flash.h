@@ -56,6 +56,21 @@ enum attend_kind {
     ATTEND_SIGMOID /* 1 / (1 + e^-(x + b)) */
 };
 
+/* What is added to the scores of a query, after scale and cap, by the distance d of a key from the
+   query's position, which is its index minus the position. Distances below -before or above after
+   have the values of -before and after. */
+struct distances {
+    const float *by_query; /* element d, for d from -before - 15 to after + 15, which includes
+                              repetitions; NULL means 0 */
+    const float *by_key;   /* [panels][before + after + 16][16]: vector e + after of a panel that
+                              begins with key s has the values of its keys for a query at position
+                              s + e; NULL means 0 */
+    int before, after;     /* 0 or more */
+    int position;
+    float *dby_query, *dby_key; /* arrays of the same layouts, to which ds is added; NULL if not
+                                   wanted */
+};
+
 /* One query. The bits of its results depend only on this struct and on its visible keys. */
 struct attend_row {
     const float *q;            /* [key width] */
@@ -72,6 +87,7 @@ struct attend_row {
                             keys up to it. C of the query minus C of the key is added to the scaled
                             and capped score; NULL means 0 */
     float forget_high, forget_low;      /* C of the query */
+    struct distances distances;         /* also added to the scaled and capped score */
     float *dbias, *drelative, *dforget; /* [key] arrays to which ds is added; NULL if not wanted */
     float *dsum; /* 1 float to which the sum of ds over the keys is added; NULL if not wanted */
     uint64_t drop_key, drop_row; /* key and row as in struct dropout; columns are keys */
@@ -216,7 +232,9 @@ struct attend_head {
     const uint8_t *allowed;
     ptrdiff_t bias_row, allowed_row;
     const float *forget;           /* as in attend_row, for all queries */
-    int position;                  /* with forget: the key at the position of query 0 */
+    int position;                  /* the key at the position of query 0 */
+    struct distances distances;    /* as in attend_row, for query 0 */
+    ptrdiff_t distance_row;        /* from a query's by_query to that of the next */
     float scale, cap;              /* as in attend */
     float *out, *lse, *statistics; /* one row per query; NULL if not wanted */
     enum attend_kind kind;         /* ATTEND_SOFTMAX or ATTEND_SINK */

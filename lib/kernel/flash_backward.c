@@ -123,6 +123,7 @@ static inline void add_biases(const struct attend_row *row, int key, int keys, v
     if (row->dbias) add_bias(row->dbias + key, n, ds);
     if (row->drelative) add_bias(row->drelative + key, n, ds);
     if (row->dforget) add_bias(row->dforget + key, n, ds);
+    add_distance_gradients(&row->distances, key, ds);
 }
 
 /* Multiplies the dp of one row by the factors of dropout, which it writes to factor[0 ...]. */

@@ -101,7 +101,7 @@ static void head_score_gradients(const struct head_gradient *h,
     for (int s = 0; s < keys && a->drop_below; s++, ds += HEAD_GRADIENTS)
         vf_store(ds, vf_mul(vf_load(ds), vf_load(factors + s * LANES)));
     vf center = head_delta(h, vf_zero()), delta = head_delta_left(h, center);
-    bool first = h->slopes || d->dbias || d->drelative || d->dforget;
+    bool first = h->slopes || d->dbias || d->drelative || d->dforget || head_wants_distances(a);
     vf scale = vf_splat(first ? 1 : a->scale);
     ds = h->ds;
     for (int s = 0; s < keys; s++, w += HEAD_GRADIENTS, ds += HEAD_GRADIENTS) {

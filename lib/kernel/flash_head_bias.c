@@ -9,7 +9,7 @@
 
 static bool head_biased(const struct attend_head *a)
 {
-    return a->bias || a->relative || a->forget;
+    return a->bias || a->relative || a->forget || has_distances(&a->distances);
 }
 
 /* Returns true if keys may be hidden from some queries. */
@@ -43,6 +43,22 @@ static vf head_forget(const struct attend_head *a, int t, int key, vf added)
     return add_forgotten(a->forget, own[0], own[LANES], key, added);
 }
 
+static bool head_wants_distances(const struct attend_head *a)
+{
+    return a->distances.dby_query || a->distances.dby_key;
+}
+
+/* Returns the distances of query t. */
+static struct distances head_distances(const struct attend_head *a, int t)
+{
+    struct distances of = a->distances;
+    ptrdiff_t row = t * a->distance_row;
+    if (of.by_query) of.by_query += row;
+    if (of.dby_query) of.dby_query += row;
+    of.position += t;
+    return of;
+}
+
 /* Sets x[s][t] to the value that is added to the score of key `key` + s and query `query` + t. */
 static void head_added(const struct attend_head *a, int query, int key, vf x[LANES])
 {
@@ -55,6 +71,9 @@ static void head_added(const struct attend_head *a, int query, int key, vf x[LAN
         x[t] = added_to_scores(moved(a->bias, row * a->bias_row + key),
                                moved(a->relative, key - row), allowed, keys);
         if (a->forget) x[t] = head_forget(a, query + t, key, x[t]);
+        if (!has_distances(&a->distances)) continue;
+        const struct distances of = head_distances(a, query + t);
+        x[t] = add_distances(&of, key, x[t]);
     }
     vf_transpose(x);
 }
@@ -109,6 +128,8 @@ static __attribute__((noinline)) void head_add_bias_gradients(const struct atten
             if (d->dbias) add_bias(d->dbias + row * a->bias_row + key, n, x[t]);
             if (d->drelative) add_bias(d->drelative - row + key, n, x[t]);
             if (d->dforget) add_bias(d->dforget + key, n, x[t]);
+            const struct distances of = head_distances(a, query + t);
+            add_distance_gradients(&of, key, x[t]);
             sums[t] = vf_add(sums[t], x[t]);
         }
     }

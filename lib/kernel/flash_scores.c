@@ -184,7 +184,7 @@ static const float *moved(const float *x, ptrdiff_t n)
 /* Returns true if a call adds biases to its scores, after scaling them. */
 static bool biased(const struct attend_row *row)
 {
-    return row->bias || row->relative || row->forget;
+    return row->bias || row->relative || row->forget || has_distances(&row->distances);
 }
 
 /* Returns the values to add to the scores of n keys: bias + relative, or -infinity for keys that
@@ -251,6 +251,7 @@ static vf apply_mask(const struct attend_row *row, int key, float scale, unsigne
                                 row->allowed ? row->allowed + key : NULL, n);
     if (row->forget)
         added = add_forgotten(row->forget, row->forget_high, row->forget_low, key, added);
+    if (has_distances(&row->distances)) added = add_distances(&row->distances, key, added);
     if (biased(row)) s = vf_fma(s, vf_splat(scale), added);
     vm hidden = vf_equal(added, min);
     *seen = vm_bits(visible) & ~vm_bits(hidden);

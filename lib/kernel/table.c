@@ -26,6 +26,7 @@
 #include "simplex.c"
 
 #include "dropout.c"
+#include "flash_distances.c"
 #include "flash_head_scores.c"
 #include "flash_scores.c"
 

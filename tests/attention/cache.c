@@ -31,9 +31,9 @@ static void make_pair(struct pair *p, int threads)
         p->k[i] = zeros(MAX * K_ROW), p->v[i] = zeros(MAX * V_ROW);
         p->capacity[i] = MAX - i % 2;
     }
-    rapt__cache_layout(&p->cache, SEQUENCES, panels, KEY_HEADS, KW, VW, 0, false, &p->arena);
+    rapt__cache_layout(&p->cache, SEQUENCES, panels, KEY_HEADS, KW, VW, 0, false, 0, 0, &p->arena);
     assert_int_equal(rapt__arena_reserve(&p->arena, NULL), RAPT_OK);
-    rapt__cache_layout(&p->cache, SEQUENCES, panels, KEY_HEADS, KW, VW, 0, false, &p->arena);
+    rapt__cache_layout(&p->cache, SEQUENCES, panels, KEY_HEADS, KW, VW, 0, false, 0, 0, &p->arena);
     rapt__cache_start(&p->cache, p->capacity);
 }
 

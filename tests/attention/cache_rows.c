@@ -18,6 +18,7 @@ struct scene {
     struct arena arena;
     float *packed, *keys, *values; /* keys, values: [ROWS][KEY_HEADS][width, values_width] */
     float *log_forget;             /* [ROWS][HEADS] */
+    float *by_query;
     float *q, *hidden, *centers, *out, *lse, *statistics; /* of one call */
     int first, starts[2];
     void *workspace;
@@ -26,7 +27,10 @@ struct scene {
 static void lay_out(struct scene *s)
 {
     rapt__cache_layout(&s->cache, 1, rapt__ceil_div_size(ROWS, 16), KEY_HEADS, s->width,
-                       s->values_width, s->spec.log_forget ? HEADS : 0, s->joint, &s->arena);
+                       s->values_width, s->spec.log_forget ? HEADS : 0, s->joint,
+                       s->spec.distances.queries ? HEADS : 0, rapt__distance_panel(&s->spec),
+                       &s->arena);
+    s->by_query = rapt__arena_floats(&s->arena, ROWS * HEADS, rapt__distance_row(&s->spec));
     rapt__history_layout(&s->history, 1, HEADS, ROWS, &s->arena);
     s->packed = rapt__arena_floats(&s->arena, rapt__score_packed(&s->spec) + 1, 1);
     s->keys = rapt__arena_floats(&s->arena, ROWS * KEY_HEADS, (size_t)s->width);
@@ -68,6 +72,9 @@ static void append(struct team *team, void *argument)
     rapt__cache_append(team, &s->cache, starts, s->keys, W * KEY_HEADS, s->joint ? NULL : s->values,
                        KEY_HEADS * V);
     if (a->log_forget) rapt__cache_forget(team, &s->cache, starts, s->log_forget);
+    if (a->distances.queries)
+        rapt__cache_distances(team, &s->cache, &s->spec, starts, s->keys, W * KEY_HEADS,
+                              s->workspace);
 }
 
 static struct cached_queries queries_of(struct scene *s)
@@ -83,6 +90,7 @@ static struct cached_queries queries_of(struct scene *s)
                                .lse = s->lse,
                                .statistics = s->statistics,
                                .history = &s->history};
+    if (s->spec.distances.keys) q.by_query = s->by_query;
     if (s->spec.locality == RAPT_LOCALITY_LOCAL_P) q.centers = s->centers;
     return q;
 }
@@ -102,6 +110,8 @@ static void attend(struct team *team, void *argument)
         if (!rapt__score_changes(&s->spec, false))
             memcpy(s->q + n * W, at(q, &a->q, n % HEADS, n / HEADS),
                    (size_t)a->key_width * sizeof(float));
+    rows.y = s->by_query;
+    if (queries.by_query) rapt__score_distances(team, &s->spec, s->packed, &rows);
     rows.y = s->hidden;
     if (queries.centers) rapt__score_centers(team, &s->spec, s->packed, &rows, counts, s->centers);
     rapt__team_barrier(team);
@@ -154,7 +164,7 @@ static void make_scene(struct scene *s, const struct choice *c)
 }
 
 static void one(rapt_score score, rapt_locality locality, rapt_normalizer normalizer, bool causal,
-                bool forget, int piece, bool joint)
+                bool forget, int distances, int piece, bool joint)
 {
     const int capacity[] = {ROWS};
     const struct choice c = {.batch = 1,
@@ -167,6 +177,9 @@ static void one(rapt_score score, rapt_locality locality, rapt_normalizer normal
                              .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
                              .causal = causal || forget,
                              .forget = forget,
+                             .distances = distances,
+                             .near_before = 6,
+                             .near_after = causal ? 0 : 3,
                              .score = score,
                              .locality = locality,
                              .radius = 5.5f,
@@ -203,7 +216,7 @@ static void every_combination(void **state)
             locality = n / RAPT_NORMALIZER_COUNT % RAPT_LOCALITY_COUNT;
         int score = n / RAPT_NORMALIZER_COUNT / RAPT_LOCALITY_COUNT;
         one((rapt_score)score, (rapt_locality)locality, (rapt_normalizer)normalizer, n % 2,
-            n % 3 == 0, 1 + n / 3 % 3 * 12, false);
+            n % 3 == 0, NONE, 1 + n / 3 % 3 * 12, false);
     }
 }
 
@@ -214,13 +227,26 @@ static void joint(void **state)
     for (int n = 0; n < RAPT_LOCALITY_COUNT * RAPT_NORMALIZER_COUNT; n++)
         one(n % 2 ? RAPT_SCORE_DOT : RAPT_SCORE_SCALED_DOT,
             (rapt_locality)(n / RAPT_NORMALIZER_COUNT),
-            (rapt_normalizer)(n % RAPT_NORMALIZER_COUNT), n % 2, n % 3 == 0, 1 + n / 3 % 3 * 12,
-            true);
+            (rapt_normalizer)(n % RAPT_NORMALIZER_COUNT), n % 2, n % 3 == 0, NONE,
+            1 + n / 3 % 3 * 12, true);
+}
+
+/* Vectors for distances, with every normalizer, on the flash path and on the general one. */
+static void distances(void **state)
+{
+    (void)state;
+    static const int kinds[] = {
+        DISTANCE_KEYS | DISTANCES_SHARED, DISTANCE_KEYS | DISTANCE_VALUES,
+        DISTANCE_KEYS | CONTENT_BIAS | POSITION_BIAS, DISTANCE_KEYS | DISTANCE_QUERIES,
+        DISTANCE_QUERIES | DISTANCE_VALUES | CONTENT_BIAS | DISTANCES_SHARED};
+    for (int n = 0; n < 5 * RAPT_NORMALIZER_COUNT * 2; n++)
+        one(n / 5 % 2 ? RAPT_SCORE_DOT : RAPT_SCORE_SCALED_DOT, RAPT_LOCALITY_GLOBAL,
+            (rapt_normalizer)(n / 10), n % 2, n % 4 == 1, kinds[n % 5], 1 + n % 3 * 12, false);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_combination),
-                                       cmocka_unit_test(joint)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_combination), cmocka_unit_test(joint),
+                                       cmocka_unit_test(distances)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* Which vectors for distances there are, with scores that may have them. */
+enum {
+    DISTANCE_KEYS = 1,
+    DISTANCE_QUERIES = 2,
+    DISTANCE_VALUES = 4,
+    CONTENT_BIAS = 8,
+    POSITION_BIAS = 16,
+    DISTANCES_SHARED = 32
+};
+
 enum { NONE = 0, PER_BATCH = 1, PER_HEAD = 2, PER_ROW = 4, SHARED = 8 }; /* of mask and bias */
 
 struct choice {
@@ -33,9 +43,10 @@ struct choice {
     int rotary_width;
     rapt_rotary_scaling rotary_scaling;
     float rotary_factor, rotary_magnitude;
-    int rotary_positions; /* 0: 40 */
-    bool forget;          /* gates, only with a causal mask */
-    float forget_size;    /* deviation of their logarithms; 0: 0.3 */
+    int rotary_positions;                   /* 0: 40 */
+    bool forget;                            /* gates, only with a causal mask */
+    float forget_size;                      /* deviation of their logarithms; 0: 0.3 */
+    int distances, near_before, near_after; /* only with an alignment and without rotary */
 };
 
 static inline const char *choice_text(const struct choice *c)
@@ -53,10 +64,10 @@ static inline const char *choice_text(const struct choice *c)
         (double)c->scale, (double)c->dropout);
     snprintf(text + n, sizeof text - (size_t)n,
              " radius %g temperature %g cap %g slopes %d buckets %d:%d%s rotary %d:%d previous %d "
-             "rewards %d forget %d",
+             "rewards %d forget %d distances %d:%d,%d",
              (double)c->radius, (double)c->temperature, (double)c->cap, c->slopes, c->buckets,
              c->distance, c->bidirectional ? " forward too" : "", (int)c->rotary, c->rotary_width,
-             c->previous, c->rewards, c->forget);
+             c->previous, c->rewards, c->forget, c->distances, c->near_before, c->near_after);
     return text;
 }
 

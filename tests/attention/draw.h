@@ -44,4 +44,19 @@ static inline int *draw_starts(uint64_t *state, int batch, int max)
     return starts;
 }
 
+static inline double *doubles(const float *x, size_t n)
+{
+    double *d = malloc((n + 1) * sizeof *d);
+    for (size_t i = 0; i < n; i++) d[i] = (double)x[i];
+    return d;
+}
+
+/* Whether the bits are the same, except that any NaN equals any other. */
+static inline bool same_bits(const float *x, const float *y, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (memcmp(x + i, y + i, sizeof *x) != 0 && !(isnan(x[i]) && isnan(y[i]))) return false;
+    return true;
+}
+
 #endif

@@ -46,6 +46,8 @@ static struct problem combination(const int choice[CHOICES])
     for (int i = 0; i < CHOICES; i++) sum += choice[i];
     fill(p.log_forget[0], HEADS, KEYS, KEYS, 7);
     p.forgetful = p.mask.causal && sum / 3 % 2;
+    fill(p.vectors[0], 2, VECTORS, VECTORS, 8);
+    if (sum % 5 < 2) p.near = 1 + sum % 11;
     if (sum % 2) p.width = NARROW;
     if (sum / 2 % 2) p.value_width = NARROW;
     return p;
@@ -124,7 +126,7 @@ static void test_alone(void **state)
     static const int choice[CHOICES] = {3, 2, 3, 1, 1, 0};
     static struct results together, alone;
     struct problem p = combination(choice);
-    p.mask.causal = 0, p.dropout = 0, p.sloped = p.bucketed = p.forgetful = false;
+    p.mask.causal = 0, p.dropout = 0, p.sloped = p.bucketed = p.forgetful = false, p.near = 0;
     run(&p, 0, QUERIES, false, &together);
     for (int t = 0; t < QUERIES; t++) run(&p, t, 1, false, &alone);
     assert_memory_equal(together.out, alone.out, sizeof alone.out);

@@ -19,6 +19,7 @@ enum { QUERIES = 76, KEYS = 40, WIDTH = 48, NARROW = 43, ROW = WIDTH + 1, BUCKET
 /* A head of more than 128 queries takes tiles. Adding this many changes no lane in which gradients
    of distances are summed. */
 enum { MORE = 96, ROWS = QUERIES + HEADS * MORE };
+enum { NEAR = 11, VECTORS = (NEAR + 1 + NEAR / 2) * HEADS * WIDTH }; /* at most */
 enum { SMALL = 0x3c }; /* each byte of a gradient before it is added to: 0.0115 */
 
 struct problem {
@@ -29,14 +30,17 @@ struct problem {
     rapt_mask mask; /* bias and allowed are those above unless NULL */
     float log_forget[HEADS][KEYS];
     bool sloped, bucketed, forgetful;
-    int width, value_width; /* at most WIDTH */
-    int keys;               /* at most KEYS */
+    float vectors[2][VECTORS]; /* keys and queries of distances */
+    int near;                  /* largest distance of a key before the position; 0: no vectors */
+    int width, value_width;    /* at most WIDTH */
+    int keys;                  /* at most KEYS */
     int heads; /* query heads, at most HEADS: each has its part of q, dout, bias and allowed */
 };
 struct results {
     float out[ROWS][ROW], lse[ROWS], statistics[ROWS][2];
     float dq[ROWS][ROW], dk[KEYS][ROW], dv[KEYS][ROW];
     float dbias[ROWS][KEYS], dslope[HEADS], dtable[HEADS][BUCKETS], dlog_forget[HEADS][KEYS];
+    float dvectors[2][VECTORS];
 };
 
 static void fill(float *x, int rows, int width, int row, uint64_t seed)
@@ -82,6 +86,10 @@ static rapt_attention attention_of(const struct problem *p, int first, int count
     if (p->sloped) a.relative.slopes = p->slope;
     if (p->bucketed) a.relative.table = p->table[0];
     if (p->forgetful) a.log_forget = p->log_forget[0];
+    if (p->near > 0) {
+        a.distances.before = p->near, a.distances.after = p->near / 2;
+        a.distances.keys = p->vectors[0], a.distances.queries = p->vectors[1];
+    }
     a.log_forget_stride = (rapt_stride){0, KEYS, 1};
     a.relative.buckets = BUCKETS, a.relative.distance = KEYS / 2, a.relative.bidirectional = 1;
     return a;
@@ -108,7 +116,9 @@ static void add_gradients(const struct problem *p, int first, int count, struct 
                               .bias = a.mask.bias ? r->dbias[first] : NULL,
                               .slopes = p->sloped ? r->dslope : NULL,
                               .table = p->bucketed ? r->dtable[0] : NULL,
-                              .log_forget = p->forgetful ? r->dlog_forget[0] : NULL};
+                              .log_forget = p->forgetful ? r->dlog_forget[0] : NULL,
+                              .distances.keys = p->near ? r->dvectors[0] : NULL,
+                              .distances.queries = p->near ? r->dvectors[1] : NULL};
     assert_int_equal(rapt_attention_backward(&a, p->q[first], p->k[0], p->v[0], r->out[first],
                                              &saved, p->dout[first], NULL, &d, workspace, NULL),
                      RAPT_OK);

@@ -157,6 +157,9 @@ static void rounding_does_not_reveal(void **state)
             .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
             .causal = n % 5 == 0,
             .forget = n % 10 == 0,
+            .distances = n % 3 == 1 ? n % 64 : NONE,
+            .near_before = 11,
+            .near_after = 2,
             .allowed = n % 2 ? SHARED : SHARED | PER_ROW,
             .score = (rapt_score)(n / 4 / ROUNDING_MODES / RAPT_NORMALIZER_COUNT),
             .locality = n % 7 == 0 ? RAPT_LOCALITY_LOCAL_P : RAPT_LOCALITY_GLOBAL,
@@ -191,6 +194,8 @@ static void workspace_of_a_kind(void **state)
                                  .slopes = draw_below(&r, 2),
                                  .causal = draw_below(&r, 2),
                                  .forget = draw_below(&r, 2),
+                                 .distances = draw_below(&r, 64),
+                                 .near_after = draw_below(&r, 9),
                                  .radius = 3,
                                  .learned = true};
         struct trial x = make_trial(&c, (uint64_t)i);

@@ -88,6 +88,11 @@ static inline bool make_judge(struct judge *j, const struct trial *x, const char
     shorten_steps(j);
     for (size_t i = 0; i < x->nv; i++)
         if (!isnan(x->v[i])) j->largest = fmax(j->largest, fabs((double)x->v[i]));
+    double distant = 0;
+    const float *values = a->distances.values;
+    for (size_t i = 0; values && i < x->nlearned[DISTANCES + 2]; i++)
+        distant = fmax(distant, fabs((double)values[i]));
+    j->largest += distant;
     for (size_t i = 0; i < x->nlse; i++) {
         double sum = 0;
         for (int s = 0; s < a->keys; s++) sum += j->r.weights[i * (size_t)a->keys + (size_t)s];

@@ -17,6 +17,7 @@ static const struct kind {
     rapt_rotary rotary;
     int rotary_width;
     bool large, forget;
+    int distances, near_before, near_after;
 } kinds[] = {
     {.name = "none"},
     {.name = "causal", .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, .causal = true},
@@ -70,6 +71,48 @@ static const struct kind {
      .allowed = SHARED | PER_ROW,
      .dropout = 0.2f,
      .forget = true},
+    {.name = "distances of Shaw et al.",
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
+     .distances = DISTANCE_KEYS | DISTANCE_VALUES | DISTANCES_SHARED,
+     .dropout = 0.2f,
+     .near_before = 2,
+     .near_after = 2},
+    {.name = "distances of Transformer-XL",
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
+     .causal = true,
+     .counts = true,
+     .distances = DISTANCE_KEYS | CONTENT_BIAS | POSITION_BIAS,
+     .near_before = 7},
+    {.name = "distances of DeBERTa",
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
+     .scale = 0.3f,
+     .distances = DISTANCE_KEYS | DISTANCE_QUERIES,
+     .near_before = 2,
+     .near_after = 3},
+    {.name = "one distance",
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
+     .distances = DISTANCE_QUERIES | CONTENT_BIAS | DISTANCES_SHARED,
+     .allowed = SHARED | PER_ROW},
+    {.name = "all distances",
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
+     .causal = true,
+     .bias = SHARED | PER_HEAD | PER_ROW,
+     .cap = 2,
+     .dropout = 0.1f,
+     .slopes = true,
+     .large = true,
+     .forget = true,
+     .distances = DISTANCE_KEYS | DISTANCE_QUERIES | CONTENT_BIAS | POSITION_BIAS,
+     .near_before = 19,
+     .near_after = 4},
+    {.name = "shared distances with values",
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
+     .counts = true,
+     .large = true,
+     .distances =
+         DISTANCE_KEYS | DISTANCE_QUERIES | DISTANCE_VALUES | POSITION_BIAS | DISTANCES_SHARED,
+     .near_before = 5,
+     .near_after = 16},
     {.name = "capped", .cap = 0.8f, .dropout = 0.25f},
     {.name = "scaled", .scale = -0.7f},
     {.name = "large", .large = true},
@@ -85,7 +128,10 @@ static const struct kind {
      .buckets = 8,
      .distance = 16,
      .large = true,
-     .forget = true},
+     .forget = true,
+     .distances = DISTANCE_KEYS | DISTANCE_QUERIES | DISTANCE_VALUES | CONTENT_BIAS | POSITION_BIAS,
+     .near_before = 3,
+     .near_after = 2},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -110,6 +156,7 @@ static void fill_from_kind(struct choice *c, const struct kind *k)
     c->scale = k->scale, c->cap = k->cap;
     c->dropout = is_hard(c->normalizer) ? 0 : k->dropout;
     c->forget = k->forget;
+    c->distances = k->distances, c->near_before = k->near_before, c->near_after = k->near_after;
     c->slopes = k->slopes, c->buckets = k->buckets, c->distance = k->distance;
     c->bidirectional = k->bidirectional;
     c->rotary = is_additive(c->score) ? RAPT_ROTARY_NONE : k->rotary;

@@ -45,7 +45,8 @@ struct learned {
 };
 enum {
     FORGET = 2,
-    RELATIVE_LEARNED = 3,
+    DISTANCES = 3,
+    RELATIVE_LEARNED = 8,
     LEARNED = RELATIVE_LEARNED + RAPT_ATTENTION_PARAMETER_COUNT
 };
 static const struct learned learned[LEARNED] = {
@@ -55,6 +56,17 @@ static const struct learned learned[LEARNED] = {
      offsetof(struct oracle_inputs, table)},
     {offsetof(rapt_attention, log_forget), offsetof(rapt_gradients, log_forget),
      offsetof(struct oracle_inputs, log_forget)},
+#define DISTANCE(array, input)                                                                     \
+    {                                                                                              \
+        offsetof(rapt_attention, distances.array), offsetof(rapt_gradients, distances.array),      \
+            offsetof(struct oracle_inputs, input)                                                  \
+    }
+    DISTANCE(keys, distance_keys),
+    DISTANCE(queries, distance_queries),
+    DISTANCE(values, distance_values),
+    DISTANCE(content_bias, content_bias),
+    DISTANCE(position_bias, position_bias),
+#undef DISTANCE
 #define AT(i)                                                                                      \
     {                                                                                              \
         offsetof(rapt_attention, parameters.array[i]), offsetof(rapt_gradients, parameters[i]),    \
@@ -69,7 +81,10 @@ static const struct learned learned[LEARNED] = {
 
 static inline const char *learned_name(int i)
 {
-    if (i < RELATIVE_LEARNED) return i == 0 ? "slopes" : i == FORGET ? "log_forget" : "table";
+    static const char *const names[] = {
+        "slopes",           "table",           "log_forget",   "distance keys",
+        "distance queries", "distance values", "content bias", "position bias"};
+    if (i < RELATIVE_LEARNED) return names[i];
     return rapt_attention_parameter_name((rapt_attention_parameter)(i - RELATIVE_LEARNED));
 }
 
@@ -204,6 +219,21 @@ static inline void set_pointer(void *base, size_t offset, const void *to)
     memcpy((char *)base + offset, &to, sizeof to);
 }
 
+/* Sets the sizes of vectors for distances, unless the problem cannot have them. */
+static inline void size_distances(size_t sizes[LEARNED], const struct choice *c, rapt_attention *a)
+{
+    bool dots = c->score == RAPT_SCORE_SCALED_DOT || c->score == RAPT_SCORE_DOT;
+    if (!dots || c->rotary || c->causal_alignment == RAPT_CAUSAL_ALIGNMENT_NONE) return;
+    rapt_distances *d = &a->distances;
+    d->before = c->near_before, d->after = c->near_after;
+    d->shared = c->distances & DISTANCES_SHARED ? 1 : 0;
+    size_t heads = d->shared ? 1 : (size_t)a->heads, K = (size_t)a->key_width;
+    size_t rows = (size_t)(d->before + 1 + d->after) * heads;
+    const size_t all[] = {rows * K, rows * K, rows * (size_t)a->value_width, (size_t)a->heads * K,
+                          c->distances & DISTANCE_KEYS ? (size_t)a->heads * K : 0};
+    for (int i = 0; i < 5; i++) sizes[DISTANCES + i] = c->distances >> i & 1 ? all[i] : 0;
+}
+
 /* Returns the sizes in floats, in the order of the table above. */
 static inline void size_learned(size_t sizes[LEARNED], const struct choice *c,
                                 const rapt_attention *a)
@@ -214,7 +244,8 @@ static inline void size_learned(size_t sizes[LEARNED], const struct choice *c,
     size_t hidden = (size_t)l->hidden, channels = (size_t)l->channels;
     size_t center_hidden = (size_t)l->center_hidden, positions = (size_t)l->positions;
     size_t filter_width = (size_t)l->filter_width, W = a->score == RAPT_SCORE_GENERAL ? K : hidden;
-    const size_t all[LEARNED] = {c->slopes ? H : 0, H * (size_t)c->buckets, 0,
+    const size_t all[LEARNED] = {[0] = c->slopes ? H : 0,
+                                 [1] = H * (size_t)c->buckets,
 #define ROW(name, heads, rows, columns)                                                            \
     [RELATIVE_LEARNED + RAPT_ATTENTION_PARAMETER_##name] = (heads) * (rows) * (columns),
                                  PARAMETERS(ROW)
@@ -269,6 +300,7 @@ static inline void make_learned(struct trial *x, const struct choice *c)
         }
     }
     size_learned(x->nlearned, c, a);
+    size_distances(x->nlearned, c, a);
     for (int i = 0; i < LEARNED; i++) {
         if (x->nlearned[i] == 0) continue;
         x->learned[i] = draw_floats(&x->random, x->nlearned[i], i == 0 ? 0.1f : 0.6f);
@@ -425,21 +457,6 @@ static inline float *results(struct trial *x, size_t *n)
         if (sizes[i]) memcpy(to + at, parts[i], sizes[i] * sizeof *to);
     *n = all;
     return to;
-}
-
-static inline double *doubles(const float *x, size_t n)
-{
-    double *d = malloc((n + 1) * sizeof *d);
-    for (size_t i = 0; i < n; i++) d[i] = (double)x[i];
-    return d;
-}
-
-/* Whether the bits are the same, except that any NaN equals any other. */
-static inline bool same_bits(const float *x, const float *y, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (memcmp(x + i, y + i, sizeof *x) != 0 && !(isnan(x[i]) && isnan(y[i]))) return false;
-    return true;
 }
 
 /* Fails unless forward and backward passes have the same bits on every instruction set of this

@@ -41,6 +41,8 @@ static struct choice draw_choice(uint64_t seed)
                        .slopes = draw_below(&r, 2),
                        .forget = draw_below(&r, 2),
                        .causal = true,
+                       .distances = draw_below(&r, 64),
+                       .near_before = draw_below(&r, 9),
                        .radius = 3,
                        .learned = true};
     return c;

@@ -42,14 +42,19 @@ def problem(q, k, v):
     return a
 
 
-def attend(a, q, k, v, dout, number_array=None, number=None):
-    """Returns out and the gradients of q, k, v and, if there is such a learned array, of the numbers."""
+def attend(a, q, k, v, dout, number_array=None, number=None, vectors=None):
+    """Returns out and the gradients of q, k, v and, if there is such a learned array, of the numbers; then those of `vectors`,
+    arrays of rapt_distances by name."""
     out, statistics = numpy.zeros_like(dout), numpy.zeros((*q.shape[:2], 2), numpy.float32)
     results = [numpy.zeros_like(x) for x in (q, k, v, number) if x is not None]
     saved = rapt.sized(rapt.rapt_attention_saved, statistics=floats(statistics))
     d = rapt.sized(rapt.rapt_gradients, q=floats(results[0]), k=floats(results[1]), v=floats(results[2]))
     if number_array is not None:
         a.parameters.array[number_array], d.parameters[number_array] = floats(number), floats(results[3])
+    for name, x in (vectors or {}).items():
+        results.append(numpy.zeros_like(x))
+        setattr(a.distances, name, floats(x))
+        setattr(d.distances, name, floats(results[-1]))
     memory, address = aligned(rapt.rapt_attention_workspace(a))
     workspace, why = ctypes.c_void_p(address), rapt.rapt_message()
     q, k, v, dout, to = (floats(x) for x in (q, k, v, dout, out))

@@ -95,6 +95,8 @@ static struct choice take_choice(struct feed *in)
     if (take_flag(in)) c.rotary_scaling = (rapt_rotary_scaling)take_below(in, 4);
     if (take_flag(in)) c.rotary_factor = (float)take_below(in, 5);
     c.forget = take_flag(in);
+    if (take_flag(in)) c.distances = take_below(in, 64);
+    c.near_before = take_below(in, 40), c.near_after = take_below(in, 5);
     return c;
 }
 

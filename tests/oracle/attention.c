@@ -90,8 +90,9 @@ static double scores_of(const struct oracle_row *r, double *x)
                                r->t * m->bias_stride.row + s];
         if (bias == -INFINITY) continue;
         bias += oracle_relative(r, s) + oracle_forgotten(r, s);
-        x[s] = oracle_score(r, s, &size) + bias;
-        worst = fmax(worst, size + 2 * fabs(bias));
+        double more = 0, added = oracle_distances(r, s, oracle_scale(r->a), &more);
+        x[s] = oracle_score(r, s, &size) + bias + added;
+        worst = fmax(worst, size + 2 * fabs(bias) + 2 * more);
     }
     return worst;
 }
@@ -213,7 +214,7 @@ static double weighted_sum(const struct evaluation *e, const struct oracle_row *
         for (int s = 0; s < r->keys; s++) {
             if (e->kept[s] == 0) continue; /* v may be NaN */
             ptrdiff_t v = row_at(&a->v, a->key_starts, r->b, r->g, s);
-            sum += e->kept[s] * r->in->v[v + i];
+            sum += e->kept[s] * (r->in->v[v + i] + oracle_distance_value(r, s, i));
         }
         if (e->r->out) e->r->out[row + i] = sum;
         if (dout) total += sum * dout[row + i];

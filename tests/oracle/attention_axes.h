@@ -32,6 +32,12 @@ int oracle_query_width(const rapt_attention *a);
 
 double oracle_relative(const struct oracle_row *r, int s);  /* slopes and buckets */
 double oracle_forgotten(const struct oracle_row *r, int s); /* sum of log f over the keys between */
+/* Returns what vectors for distances add to a score whose scale is given, and adds its error in
+   roundings to *size. */
+double oracle_distances(const struct oracle_row *r, int s, double scale, double *size);
+/* Returns element i of what they add to the value of a key. */
+double oracle_distance_value(const struct oracle_row *r, int s, int i);
+double oracle_scale(const rapt_attention *a); /* of dot products */
 int oracle_bucket(const rapt_relative *relative, int distance);
 void oracle_rotate(const rapt_attention *a, int position, double *x); /* rotary */
 

@@ -47,9 +47,19 @@ static double scale_or(const rapt_attention *a, double own)
     return a->scale != 0 ? (double)a->scale : own;
 }
 
+double oracle_scale(const rapt_attention *a)
+{
+    return scale_or(a, a->score == RAPT_SCORE_SCALED_DOT ? 1 / sqrt(a->key_width) : 1);
+}
+
+/* Also adds the content bias of Transformer-XL. */
 static double scaled_dot(const struct oracle_row *r, int s, double *size)
 {
-    return rotated_dot(r, oracle_query(r), s, oracle_key(r, s), r->a->key_width, size);
+    int K = r->a->key_width;
+    double sum = rotated_dot(r, oracle_query(r), s, oracle_key(r, s), K, size);
+    if (r->in->content_bias)
+        sum += dot(r->in->content_bias + (ptrdiff_t)r->h * K, oracle_key(r, s), K, size);
+    return sum;
 }
 
 static double general(const struct oracle_row *r, int s, double *size)

@@ -36,7 +36,7 @@ PUBLIC = {  # public headers each layer may use
     "base": {"base.h"},
     "kernel": {"base.h"},
     "op": {"base.h"},
-    "attention": {"base.h", "attention.h", "linear_attention.h", "monotonic_attention.h"},
+    "attention": {"base.h", "attention.h", "distances.h", "linear_attention.h", "monotonic_attention.h"},
     "model": {"precision.h", "base.h", "attention.h", "file.h", "transformer.h", "block.h"},
     "import": {"base.h", "file.h", "transformer.h", "shortlist.h", "text.h"},
     "generate": {"base.h", "attention.h", "transformer.h", "generate.h", "shortlist.h", "text.h"},
@@ -48,7 +48,7 @@ PUBLIC = {  # public headers each layer may use
 }
 # lib/attention: folders, which have one interface header each, and files. Each comes before those it calls.
 PARTS = ["cache", "linear", "monotonic", "attention.c", "layout.c", "check.c", "dispatch.c", "learned.c", "score", "flash", "general",
-         "relative_sums.c", "row_biases.c", "forget.c", "mask.c", "bias.c", "problem.c"]
+         "relative_sums.c", "row_biases.c", "distances.c", "forget.c", "mask.c", "bias.c", "problem.c"]
 FOLDERS = {  # folders whose interface headers a folder may include; SHARED is open to all
     "": {"score", "flash", "general"},
     "score": set(),

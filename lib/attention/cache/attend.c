@@ -34,6 +34,12 @@ struct attend_row rapt__cached_visible(const struct cache *c, const struct cache
     return row;
 }
 
+static const float *cached_by_query(const struct cached_queries *q, int h, int r)
+{
+    size_t row = (size_t)h * (size_t)q->starts[q->count] + (size_t)r;
+    return q->by_query + row * rapt__distance_row(q->spec) + LANES + q->spec->distances.before;
+}
+
 void rapt__cached_biases(const struct cache *c, const struct cached_queries *q, int i, int h, int r,
                          struct attend_row *row)
 {
@@ -42,6 +48,11 @@ void rapt__cached_biases(const struct cache *c, const struct cached_queries *q, 
     if (q->relative)
         row->relative =
             q->relative + (ptrdiff_t)h * q->relative_row + (q->relative_zero - (ptrdiff_t)position);
+    row->distances = (struct distances){.before = q->spec->distances.before,
+                                        .after = q->spec->distances.after,
+                                        .position = (int)position};
+    if (q->by_query) row->distances.by_query = cached_by_query(q, h, r);
+    if (c->distance_heads) row->distances.by_key = rapt__cache_by_key(c, c->slot[sequence], h);
     if (!c->forget_heads) return;
     row->forget = rapt__cache_forget_of(c, c->slot[sequence], h);
     rapt__forget_query(position, c->counts[sequence], row);
@@ -136,7 +147,7 @@ size_t rapt__cache_workspace(const rapt_attention *spec, int longest, bool joint
 {
     const struct projected c = rapt__projected(spec, NULL, NULL);
     const struct bounds b = rapt__cached_bounds(&c, longest, joint, rapt__team_size(spec->threads));
-    struct arena arena = {0}, weights = {0};
+    struct arena arena = {0}, weights = {0}, distances = {0};
     struct cached_space row;
     struct kernel_space kernel;
     if (rapt__flash_supports(&c)) {
@@ -146,6 +157,8 @@ size_t rapt__cache_workspace(const rapt_attention *spec, int longest, bool joint
     } else {
         rapt__arena_parts(&arena, b.team, rapt__cached_row_layout, &b, &row, NULL);
     }
+    rapt__cached_distances_layout(&distances, &b);
+    rapt__arena_either(&arena, &distances);
     return arena.overflow ? SIZE_MAX : arena.used;
 }
 

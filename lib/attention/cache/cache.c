@@ -8,7 +8,7 @@
 
 void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int key_heads,
                         int key_width, int value_width, int forget_heads, bool joint,
-                        struct arena *arena)
+                        int distance_heads, size_t distance_panel, struct arena *arena)
 {
     size_t vw = (size_t)rapt__padded(value_width), n = (size_t)sequences;
     size_t all = panels * (size_t)key_heads, separate = joint ? 0 : all;
@@ -18,7 +18,9 @@ void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int k
                             .key_width = key_width,
                             .value_width = value_width,
                             .joint = joint,
-                            .forget_heads = forget_heads};
+                            .forget_heads = forget_heads,
+                            .distance_heads = distance_heads,
+                            .distance_panel = distance_panel};
     cache->offsets = rapt__arena_take(arena, n + 1, sizeof(int));
     cache->slot = rapt__arena_take(arena, n, sizeof(int));
     cache->after = rapt__arena_take(arena, n, sizeof(int));
@@ -28,6 +30,7 @@ void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int k
     cache->values = rapt__arena_floats(arena, separate, LANES * vw);
     cache->non_finite = rapt__arena_take(arena, separate, 1);
     cache->forget = rapt__arena_floats(arena, panels * (size_t)forget_heads, FORGET_PANEL);
+    cache->by_key = rapt__arena_floats(arena, panels * (size_t)distance_heads, distance_panel);
     cache->stamps = rapt__arena_take(arena, panels, sizeof *cache->stamps);
     cache->copies = rapt__arena_take(arena, panels, 3 * sizeof(int));
 }

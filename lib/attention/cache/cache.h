@@ -22,6 +22,13 @@ static inline float *rapt__cache_forget_of(const struct cache *c, int slot, int 
     return c->forget + (first * (size_t)c->forget_heads + (size_t)h * own) * FORGET_PANEL;
 }
 
+/* Returns by_key of query head h of a slot. */
+static inline float *rapt__cache_by_key(const struct cache *c, int slot, int h)
+{
+    size_t first = (size_t)c->offsets[slot], own = (size_t)c->offsets[slot + 1] - first;
+    return c->by_key + (first * (size_t)c->distance_heads + (size_t)h * own) * c->distance_panel;
+}
+
 /* Returns the first panel of a key head of a sequence. */
 static inline size_t rapt__cache_panel(const struct cache *c, int sequence, int g)
 {
@@ -51,7 +58,7 @@ struct attend_row rapt__cached_visible(const struct cache *c, const struct cache
 
 /* Returns the position of row r of query sequence i among the keys. */
 int64_t rapt__cached_position(const struct cache *c, const struct cached_queries *q, int i, int r);
-/* Sets `relative` and `forget` of that row in head h, and C of the query. */
+/* Sets `relative`, `forget` and `distances` of that row in head h, and C of the query. */
 void rapt__cached_biases(const struct cache *c, const struct cached_queries *q, int i, int h, int r,
                          struct attend_row *row);
 
@@ -61,6 +68,10 @@ static inline const float *rapt__cache_joint_values(const struct cache *c, const
 {
     return keys + (c->key_width - c->value_width);
 }
+
+/* ---- distances.c ---- */
+/* Lays out the workspace of rapt__cache_distances. */
+void rapt__cached_distances_layout(struct arena *arena, const struct bounds *b);
 
 /* ---- weights.c ---- */
 /* Lays out the workspace that rapt__cache_weights needs for a softmax of dot products. */

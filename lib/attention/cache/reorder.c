@@ -55,7 +55,7 @@ static void commit_slots(struct cache *c, const int *parents)
 }
 
 /* Copies the filled part of panel p of a key head from a slot to a sequence, and with the first key
-   head the sums of log f. */
+   head what belongs to query heads: the sums of log f, and by_key. */
 static void copy_panel(const struct cache *c, int from, int sequence, int p, int g)
 {
     size_t a = rapt__cache_slot(c, from, g) + (size_t)p;
@@ -72,6 +72,10 @@ static void copy_panel(const struct cache *c, int from, int sequence, int p, int
         memcpy(rapt__cache_forget_of(c, c->slot[sequence], h) + (ptrdiff_t)p * FORGET_PANEL,
                rapt__cache_forget_of(c, from, h) + (ptrdiff_t)p * FORGET_PANEL,
                FORGET_PANEL * sizeof *c->forget);
+    for (int h = 0; g == 0 && h < c->distance_heads; h++)
+        memcpy(rapt__cache_by_key(c, c->slot[sequence], h) + (size_t)p * c->distance_panel,
+               rapt__cache_by_key(c, from, h) + (size_t)p * c->distance_panel,
+               c->distance_panel * sizeof *c->by_key);
 }
 
 void rapt__cache_reorder(struct team *team, struct cache *cache, const int *parents)

@@ -216,7 +216,9 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
     if (d->numbers && w.numbers && !f.row_sums)
         f.row_sums = zeroed(team, w.numbers, b.heads * b.query_rows);
     const struct pair_groups groups = pair_groups_of(&f);
-    bool alone = team->size == 1 || f.relative || whole_groups(&f, &groups, team->size);
+    bool distances = d->by_query || d->by_key;
+    bool alone =
+        team->size == 1 || f.relative || distances || whole_groups(&f, &groups, team->size);
     bool pairs_alone = groups.sequences == c->a->batch && groups.heads == f.key_heads;
     if (w.many && !pairs_alone) alone = false; /* pairs must be added in order */
     f.group = c->a->heads / f.key_heads;

@@ -19,7 +19,7 @@ static size_t most_blocks(const struct bounds *b)
 
 static bool shares_blocks(const struct bounds *b)
 {
-    bool relative = b->a->relative.slopes || b->a->relative.table;
+    bool relative = rapt__relative_wanted(b->a) || rapt__distances_wanted(b->a);
     return b->team > 1 && !relative && most_blocks(b) > OWN_BLOCKS;
 }
 
@@ -196,6 +196,7 @@ static bool visible_rows(const struct backward_pair *p, const struct query_block
         row[r].number = rapt__number_of(f->c, q->head);
         rapt__bias_row(f->c, &p->b, q->head, q->first + r, row + r);
         row[r].dforget = rapt__flash_forget_sums(f, &p->b, q->head);
+        rapt__distance_gradients(f->c, f->d, &row[r].distances);
         row[r].drelative = rapt__relative_sums_row(a, f->relative, &p->b, q->head, q->first + r);
         if (q->statistics[r * STATISTICS + 1] == 0) row[r].low = row[r].high = 0;
         any |= row[r].low < s->key + s->keys && row[r].high > s->key;

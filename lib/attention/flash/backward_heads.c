@@ -54,6 +54,7 @@ static void backward_head(const struct backward_pair *p, int h, int first,
     d->dbias = rapt__flash_bias_gradients(f, head.bias);
     d->drelative = rapt__relative_sums_row(f->a, f->relative, b, h, first);
     d->dforget = rapt__flash_forget_sums(f, b, h);
+    rapt__distance_gradients(c, f->d, &head.distances);
     d->dsums = rapt__flash_row_sums(f, b, h, first);
     float *dq = f->d->q ? f->d->q + rapt__query_at(&c->q_stride, b, h, first) : NULL;
     bool padded = dq && c->width % LANES != 0;

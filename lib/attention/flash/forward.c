@@ -15,7 +15,8 @@ enum { ITEMS_EACH = 4 };
 
 bool rapt__flash_supports(const struct projected *c)
 {
-    return c->kind != ATTEND_NOTHING && !rapt__locality_centered(c->a) && !c->additive;
+    return c->kind != ATTEND_NOTHING && !rapt__locality_centered(c->a) && !c->additive &&
+           !c->a->distances.values;
 }
 
 static void lay_out_pair(struct arena *part, const void *what, void *to)

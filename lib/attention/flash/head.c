@@ -75,7 +75,8 @@ void rapt__flash_head_queries(const struct projected *c, const struct sequence *
         head->bias = row.bias, head->allowed = row.allowed;
     }
     rapt__bias_row(c, b, h, first, &row);
-    head->relative = row.relative, head->forget = row.forget;
+    head->relative = row.relative, head->forget = row.forget, head->distances = row.distances;
+    head->distance_row = (ptrdiff_t)rapt__distance_row(c->a);
     head->position = (int)rapt__query_position(c->a, b, first);
     head->number = rapt__number_of(c, h);
     head->drop_row = (uint64_t)first;

@@ -129,7 +129,7 @@ static void sum_values(const struct general_forward *f, const struct row_block *
 }
 
 /* Computes at most BLOCK_ROWS rows of a head, starting at t. With a hard normalizer, values are not
-   summed by blocks, because each row reads only one. */
+   summed by blocks, because each row reads only one; nor are they if distances have values. */
 static void attend_block(const struct general_forward *f, const struct sequence *b,
                          const struct row_head *head, int h, int t, int rows)
 {
@@ -137,7 +137,7 @@ static void attend_block(const struct general_forward *f, const struct sequence 
     struct row_keys keys = keys_of(f, b, h / f->group);
     struct row_block block = f->mine.block;
     bool together = block.dots && rapt__block_begin(&block, c, b, head, &keys, h, t, rows);
-    bool sums = together && !rapt__normalizer_is_hard(head->normalizer);
+    bool sums = together && !rapt__normalizer_is_hard(head->normalizer) && !head->distance_values;
     float *out = f->out + rapt__query_at(&c->a->out, b, h, t);
     if (together)
         rapt__block_dots(&block, f->kernels, c->q + rapt__query_at(&c->q_stride, b, h, t),

@@ -47,7 +47,9 @@ struct row_head { /* data that all rows of one query head of a sequence share */
     rapt_normalizer normalizer;
     float temperature;
     bool noiseless;
-    float number; /* number that the normalizer has learned for the head */
+    float number;                 /* number that the normalizer has learned for the head */
+    const float *distance_values; /* [n][value width], rows distance_row apart; NULL if none */
+    ptrdiff_t distance_row;
     struct dropout drop;
     uint64_t noise; /* random key of the Gumbel noise (distribution.c) */
 };
@@ -61,14 +63,15 @@ struct row_keys {        /* the keys of one key head of a sequence */
 
 /* The workspace of one row. A row uses only [first, end) of the arrays over keys. */
 struct row_space {
-    int capacity;    /* rapt__row_capacity of the problem */
-    float *x;        /* [capacity] scores after cap and biases; -infinity for hidden keys */
-    float *p;        /* [capacity] softmax of the scores, if the normalizer needs it */
-    float *weights;  /* [capacity] w, before dropout */
-    float *dropped;  /* [capacity] w after dropout */
-    float *gauss;    /* [capacity] weights of local-p's Gaussian */
-    float *slope;    /* [capacity] 1 - (capped x / cap)^2; NULL if not kept */
-    float *more;     /* [capacity] scratch space */
+    int capacity;            /* rapt__row_capacity of the problem */
+    float *x;                /* [capacity] scores after cap and biases; -infinity for hidden keys */
+    float *p;                /* [capacity] softmax of the scores, if the normalizer needs it */
+    float *weights;          /* [capacity] w, before dropout */
+    float *dropped;          /* [capacity] w after dropout */
+    float *gauss;            /* [capacity] weights of local-p's Gaussian */
+    float *slope;            /* [capacity] 1 - (capped x / cap)^2; NULL if not kept */
+    float *more;             /* [capacity] scratch space */
+    float *sums_by_distance; /* [n] sums of weights after dropout; NULL without distance_values */
     float *before;   /* [filter_width / 2] zeros, then [capacity] the row's `before`, then zeros:
                         capacity + 2 filter_width + 16 in all */
     float *features; /* [channels][capacity] f */
@@ -108,7 +111,9 @@ struct row rapt__row(const struct projected *c, const struct sequence *b,
                      const struct row_head *head, const struct row_keys *keys, int h, int t);
 void rapt__row_weights(struct row *r); /* computes x, weights and the intermediate results that
                                           backward needs */
-void rapt__row_drop(struct row *r);    /* applies dropout and sets r->dropped */
+/* Sets to[n] to the sums of r->dropped by distance. */
+void rapt__row_by_distance(const struct row *r, float *to);
+void rapt__row_drop(struct row *r);               /* applies dropout and sets r->dropped */
 void rapt__row_attend(struct row *r, float *out); /* computes weights, applies dropout and sums the
                                                      values */
 /* Turns each sum of values that underflowed to -0 into 0, as adding products with weights of 0

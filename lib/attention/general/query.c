@@ -31,6 +31,7 @@ struct row_head rapt__row_head(const struct projected *c, const struct sequence 
     if (rapt__normalizer_is_hard(a->normalizer)) head.drop.below = 0;
     if (a->normalizer == RAPT_NORMALIZER_SAMPLE && a->expected && a->expected[b->index])
         head.normalizer = RAPT_NORMALIZER_SOFTMAX;
+    head.distance_values = rapt__distance_values(a, h, &head.distance_row);
     if (c->vector) head.vector = c->vector + (ptrdiff_t)h * c->width;
     if (c->recurrent) {
         head.channels = f->channels, head.filter_width = f->filter_width, head.summed = f->summed;
@@ -52,6 +53,8 @@ void rapt__row_layout(struct arena *arena, const struct bounds *b, bool backward
     s->dropped = rapt__arena_floats(arena, keys, 1);
     s->gauss = rapt__arena_floats(arena, keys, 1);
     s->more = rapt__arena_floats(arena, keys, 1);
+    if (b->a->distances.values)
+        s->sums_by_distance = rapt__arena_floats(arena, (size_t)rapt__distance_count(b->a), 1);
     if (backward) s->slope = rapt__arena_floats(arena, keys, 1);
     if (backward && b->additive) s->hidden = rapt__arena_floats(arena, keys, b->width);
     if (channels == 0) return;
@@ -192,6 +195,9 @@ static void apply_mask(struct row *r)
         x[s] = x[s] == -INFINITY ? x[s] : x[s] + visible->relative[s];
     for (int s = visible->low; s < visible->high && visible->forget; s++)
         x[s] = x[s] == -INFINITY ? x[s] : x[s] + forgotten(visible, s);
+    bool distances = visible->distances.by_query || visible->distances.by_key;
+    for (int s = visible->low; s < visible->high && distances; s++)
+        x[s] = x[s] == -INFINITY ? x[s] : x[s] + rapt__distance_score(&visible->distances, s);
     for (int s = visible->low; s < visible->high && visible->allowed; s++)
         if (!visible->allowed[s]) x[s] = -INFINITY;
     hide_sparse(r);
@@ -234,6 +240,24 @@ void rapt__row_drop(struct row *r)
     r->dropped = r->space.dropped;
 }
 
+void rapt__row_by_distance(const struct row *r, float *to)
+{
+    const struct distances *x = &r->visible.distances;
+    memset(to, 0, (size_t)(x->before + x->after + 1) * sizeof *to);
+    for (int s = r->visible.low; s < r->visible.high; s++)
+        to[rapt__distance_of(x, s)] += r->dropped[s];
+}
+
+/* Adds the values of distances to out. */
+static void add_distance_values(const struct row *r, float *out)
+{
+    const struct distances *x = &r->visible.distances;
+    float *sums = r->space.sums_by_distance;
+    rapt__row_by_distance(r, sums);
+    r->head->kernels->gemv(sums, x->before + x->after + 1, r->head->distance_values,
+                           r->head->distance_row, r->keys->value_width, out);
+}
+
 void rapt__row_settle(float *out, int width)
 {
     for (int j = 0; j < width; j++) out[j] += 0.0f;
@@ -250,6 +274,7 @@ void rapt__row_attend(struct row *r, float *out)
     low = r->visible.low;
     r->head->kernels->gemv(r->dropped + low, r->visible.high - low, k->values + low * k->value_row,
                            k->value_row, width, out);
+    if (r->head->distance_values) add_distance_values(r, out);
     rapt__row_settle(out, width);
 }
 

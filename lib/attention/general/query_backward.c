@@ -55,6 +55,20 @@ static void coverage_gradients(const struct backward_row *l, const struct covera
         (double)loss->weight * sum;
 }
 
+/* Adds dout.a of the distance of each key to dz. */
+static void add_distance_dots(const struct backward_row *l, const float *dout)
+{
+    const struct row *r = l->r;
+    const struct row_head *h = r->head;
+    const struct distances *x = &r->visible.distances;
+    float *dots = r->space.sums_by_distance;
+    for (int d = 0; d <= x->before + x->after; d++)
+        dots[d] = h->kernels->dot(dout, h->distance_values + d * h->distance_row,
+                                  l->p->f->c->a->value_width);
+    for (int s = r->visible.low; s < r->visible.high; s++)
+        l->dz[s] += dots[rapt__distance_of(x, s)];
+}
+
 /* Sets dz to dw, and to 0 at hidden keys. */
 static void weight_gradients(const struct backward_row *l)
 {
@@ -66,6 +80,7 @@ static void weight_gradients(const struct backward_row *l)
         rapt__row_dots(r, l->dout_dots, dout, 1, f->mine.value_panels, f->c->a->value_width, dz);
     if (dots != dz)
         memcpy(dz + r->first, dots + r->first, (size_t)rapt__row_length(r) * sizeof *dz);
+    if (r->head->distance_values) add_distance_dots(l, dout);
     if (r->head->drop.below) {
         memset(dz, 0, (size_t)r->first * sizeof *dz);
         f->kernels->dropout_row(&r->head->drop, r->number, dz, NULL, dz, r->end);
@@ -77,6 +92,18 @@ static void weight_gradients(const struct backward_row *l)
     const struct weight_losses *losses = &f->c->losses;
     if (losses->guide && l->head == GUIDED_HEAD) guided_gradients(l, losses->guide);
     if (losses->coverage) coverage_gradients(l, losses->coverage);
+}
+
+/* Stores the sums of the weights by distance, from which gradients of values are computed. */
+static void keep_distance_weights(const struct backward_row *l)
+{
+    const rapt_attention *a = l->p->f->c->a;
+    float *all = l->p->f->d->distance_weights;
+    size_t row =
+        (size_t)l->head * (size_t)rapt__query_rows(a) + (size_t)(l->p->b.query_first + l->t);
+    if (!all) return;
+    rapt__row_drop(l->r);
+    rapt__row_by_distance(l->r, all + row * (size_t)rapt__distance_count(a));
 }
 
 static void value_gradients(const struct backward_row *l)
@@ -123,6 +150,18 @@ static void forget_gradients(const struct backward_row *l)
     for (int s = r->visible.low; s < r->visible.high; s++) *row += l->dz[s], keys[s] += l->dz[s];
 }
 
+/* Adds dx to the gradients of by_query and by_key. */
+static void distance_gradients(const struct backward_row *l)
+{
+    const struct row *r = l->r;
+    struct distances x = r->visible.distances;
+    rapt__distance_gradients(l->p->f->c, l->p->f->d, &x);
+    for (int s = r->visible.low; s < r->visible.high; s++) {
+        if (x.dby_query) x.dby_query[rapt__distance_of(&x, s) - x.before] += l->dz[s];
+        if (x.dby_key) x.dby_key[rapt__distance_of_key(&x, s)] += l->dz[s];
+    }
+}
+
 /* Adds dx to the gradients of the biases that were added to the scores. */
 static void bias_gradients(const struct backward_row *l)
 {
@@ -139,6 +178,7 @@ static void bias_gradients(const struct backward_row *l)
         for (int s = r->visible.low; s < r->visible.high; s++) drelative[s] += dx[s];
     }
     if (f->d->forget_rows) forget_gradients(l);
+    if (f->d->by_query || f->d->by_key) distance_gradients(l);
 }
 
 static float *query_gradient(const struct backward_row *l)
@@ -226,6 +266,7 @@ void rapt__row_backward(const struct backward_row *l)
         return;
     }
     weight_gradients(l);
+    keep_distance_weights(l);
     value_gradients(l);
     if (r->center) center_gradient(l);
     rapt__normalize_backward(r, l->dz, gain_of(c, at));

@@ -77,6 +77,39 @@ enum learned_gradient {
 /* Returns true if the caller wants the gradient of an array of this kind. */
 bool rapt__learned_wanted(const rapt_gradients *d, enum learned_gradient from);
 
+/* ---- distances.c: products of vectors of distances with rows ---- */
+struct distance_fill { /* products of vectors of distances with all rows, or their gradients */
+    const rapt_attention *a;
+    const float *q, *k;       /* the rows of the problem */
+    float *packed;            /* workspace of rapt__distance_packed floats */
+    float *space;             /* workspace of a member, rapt__distance_space floats */
+    float *by_query, *by_key; /* as in struct projected; NULL if not wanted */
+};
+struct score_choice { /* a sequence and a head; negative numbers mean all of them */
+    int sequence, head;
+};
+size_t rapt__distance_packed(const rapt_attention *a);
+size_t rapt__distance_space(const rapt_attention *a);
+/* Packs keys and position biases. Divides the work and ends at a barrier. */
+void rapt__distance_pack(struct team *team, const rapt_attention *a, float *packed);
+/* Computes rows of by_query for adjacent rows q of head h. */
+void rapt__distance_queries(const rapt_attention *a, const float *packed, int h, const float *q,
+                            ptrdiff_t q_row, int rows, float *to);
+/* Computes the lanes of a panel of by_key that begin with lane `first`, for adjacent rows k. Lane 0
+   also clears the others. */
+void rapt__distance_keys(const rapt_attention *a, int h, const float *k, ptrdiff_t k_row, int first,
+                         int keys, float *space, float *panel);
+void rapt__distances_fill(struct team *team, const struct distance_fill *f,
+                          struct score_choice only);
+struct distance_sums {
+    const float *weights; /* as in struct projected_gradients; NULL if not wanted */
+    const float *dout;
+};
+/* Adds to d->q, d->k and d->distances, except for content_bias, given the gradients of by_query and
+   by_key, which it changes. */
+void rapt__distances_backward(struct team *team, const struct distance_fill *f,
+                              const struct distance_sums *sums, const rapt_gradients *d);
+
 /* ---- transform.c: from a problem to q' and k', relative biases and centers, and back ---- */
 struct transformed {
     const rapt_attention *a;
@@ -92,9 +125,8 @@ struct transformed {
                                                          centers */
     float *dqueries, *dkeys, *drelative, *dcenters;   /* gradients of projected rows */
     float *forget_rows, *forget_keys;                 /* see struct projected_gradients */
-};
-struct score_choice { /* a sequence and a head; negative numbers mean all of them */
-    int sequence, head;
+    struct distance_fill distances, ddistances;       /* arrays by distance, and their gradients */
+    float *distance_weights;                          /* see struct projected_gradients */
 };
 extern const struct score_choice rapt__all_rows;
 
@@ -110,8 +142,9 @@ void rapt__transform(struct team *team, const rapt_attention *a, const float *q,
    ones in t. */
 struct projected_gradients rapt__transform_backward(struct team *team, struct transformed *t,
                                                     const rapt_gradients *d);
-/* Converts the gradients of projected rows to the caller's gradients. */
-void rapt__transform_finish(struct team *team, struct transformed *t);
+/* Converts the gradients of projected rows to the caller's gradients. dout is the gradient of the
+   output. */
+void rapt__transform_finish(struct team *team, struct transformed *t, const float *dout);
 
 /* ---- side.c: functions of the rows of a side ---- */
 /* Computes y of all rows from x. Like rapt__side_backward, it divides the work among the team and
@@ -152,7 +185,7 @@ void rapt__rotary_rotate(struct team *team, const struct score_rows *r, const do
                          const int *positions, bool back, struct score_choice only);
 
 /* ---- forget.c (lib/attention) ---- */
-/* Fills to[H][rapt__forget_panels][2][16] with the sums of a->log_forget, for all sequences and
+/* Fills to[H][rapt__key_panels][2][16] with the sums of a->log_forget, for all sequences and
    heads or for one. */
 void rapt__forget_fill(struct team *team, const rapt_attention *a, struct score_choice only,
                        float *to);

@@ -40,11 +40,17 @@ static struct score_block block_of(const struct score_rows *r, const struct sequ
                                 .y_row = r->y_stride.row};
 }
 
-static void copy_rows(int width, const struct score_block *b)
+/* Copies rows and adds the content bias of a head to its queries (rapt/distances.h). */
+static void copy_rows(const rapt_attention *a, bool keys, const struct score_block *b)
 {
+    size_t width = (size_t)rapt__score(a->score)->width(a);
+    const float *u = keys ? NULL : a->distances.content_bias;
     assert(b->x);
-    for (int r = 0; r < b->rows; r++)
-        memcpy(b->y + r * b->y_row, b->x + r * b->x_row, (size_t)width * sizeof(float));
+    for (int r = 0; r < b->rows; r++) {
+        float *y = b->y + r * b->y_row;
+        memcpy(y, b->x + r * b->x_row, width * sizeof(float));
+        if (u) rapt__kernels()->add(y, u + (size_t)b->head * width, width);
+    }
 }
 
 static void add_rows(int width, const struct score_block *b)
@@ -76,7 +82,7 @@ void rapt__side_forward(struct team *team, const struct score_side *side,
                 else if (side->rows)
                     side->rows(r->a, &block);
                 else
-                    copy_rows(rapt__score(r->a->score)->width(r->a), &block);
+                    copy_rows(r->a, r->keys, &block);
             }
     }
     rapt__team_barrier(team);

@@ -5,16 +5,38 @@
 
 #include <string.h>
 
-static bool changes(const rapt_attention *a, const struct score_side *side)
-{
-    return side->weights || side->rows || rapt__rotary_pairs(a) > 0;
-}
-
 static size_t panels_of(const rapt_attention *a, const struct score_side *side)
 {
     if (!side->weights) return 0;
     struct projection p = side->weights(a, NULL);
     return rapt__projection_panels(p.in, p.out);
+}
+
+static void lay_out_space(struct arena *part, const void *what, void *to)
+{
+    const struct bounds *b = what;
+    float **space = to;
+    *space = rapt__arena_floats(part, rapt__distance_space(b->a), 1);
+}
+
+static void distances_layout(struct arena *arena, const struct bounds *b, struct transformed *t)
+{
+    const rapt_attention *a = b->a;
+    struct distance_fill *f = &t->distances, *d = &t->ddistances;
+    size_t H = b->heads, QR = H * b->query_rows;
+    size_t panels = rapt__key_panels(b->batch, b->key_rows), panel = H * rapt__distance_panel(a);
+    f->packed = rapt__arena_floats(arena, rapt__distance_packed(a), 1);
+    if (a->distances.keys) {
+        f->by_query = rapt__arena_floats(arena, QR, rapt__distance_row(a));
+        d->by_query = rapt__arena_floats(arena, QR, rapt__distance_row(a));
+    }
+    if (a->distances.queries) {
+        rapt__arena_parts(arena, b->team, lay_out_space, b, &f->space, NULL);
+        f->by_key = rapt__arena_floats(arena, panels, panel);
+        d->by_key = rapt__arena_floats(arena, panels, panel);
+    }
+    if (a->distances.values)
+        t->distance_weights = rapt__arena_floats(arena, QR, (size_t)rapt__distance_count(a));
 }
 
 void rapt__transform_layout(struct arena *arena, const struct bounds *b, struct transformed *t)
@@ -23,12 +45,12 @@ void rapt__transform_layout(struct arena *arena, const struct bounds *b, struct 
     const struct score *s = rapt__score(a->score);
     size_t H = b->heads, G = b->key_heads, QR = H * b->query_rows, KR = G * b->key_rows;
     size_t relative = b->max_queries + b->max_keys;
-    if (changes(a, &s->queries)) {
+    if (rapt__score_changes(a, false)) {
         t->query_panels = rapt__arena_floats(arena, H, panels_of(a, &s->queries));
         t->queries.y = rapt__arena_floats(arena, QR, b->width);
         t->dqueries = rapt__arena_floats(arena, QR, b->width);
     }
-    if (changes(a, &s->keys)) {
+    if (rapt__score_changes(a, true)) {
         t->key_panels = rapt__arena_floats(arena, G, panels_of(a, &s->keys));
         t->keys.y = rapt__arena_floats(arena, KR, b->width);
         t->dkeys = rapt__arena_floats(arena, KR, b->width);
@@ -40,10 +62,11 @@ void rapt__transform_layout(struct arena *arena, const struct bounds *b, struct 
     }
     if (a->log_forget) {
         t->forget = rapt__arena_floats(
-            arena, H, rapt__forget_panels(b->batch, b->key_rows) * (size_t)FORGET_PANEL);
+            arena, H, rapt__key_panels(b->batch, b->key_rows) * (size_t)FORGET_PANEL);
         t->forget_rows = rapt__arena_floats(arena, QR, 1);
         t->forget_keys = rapt__arena_floats(arena, H, b->key_rows);
     }
+    distances_layout(arena, b, t);
     if (rapt__locality_centered(a)) {
         t->center_panels = rapt__arena_floats(arena, H, panels_of(a, &rapt__center_side));
         t->hidden = rapt__arena_floats(arena, QR, (size_t)a->parameters.center_hidden);
@@ -157,6 +180,11 @@ void rapt__transform(struct team *team, const rapt_attention *a, const float *q,
         rapt__forget_fill(team, a, only, p->forget);
         p->projected.forget = p->forget;
     }
+    if (rapt__distances_wanted(a)) {
+        p->distances.a = a, p->distances.q = q, p->distances.k = k;
+        rapt__distances_fill(team, &p->distances, only);
+        p->projected.by_query = p->distances.by_query, p->projected.by_key = p->distances.by_key;
+    }
     if (p->centers) prepare_centers(team, p, only);
 }
 
@@ -175,7 +203,10 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
     const rapt_attention *a = p->a;
     size_t H = (size_t)a->heads, T = (size_t)rapt__query_rows(a), W = (size_t)p->projected.width;
     size_t G = (size_t)rapt__key_heads_of(a), S = (size_t)rapt__key_rows(a);
-    bool queries = d->q || rapt__learned_wanted(d, LEARNED_FROM_QUERIES);
+    size_t panels = rapt__key_panels((size_t)a->batch, S);
+    const rapt_distance_gradients *x = &d->distances;
+    struct distance_fill *y = &p->ddistances;
+    bool queries = d->q || x->content_bias || rapt__learned_wanted(d, LEARNED_FROM_QUERIES);
     bool keys = (d->k && !p->score->keyless) || rapt__learned_wanted(d, LEARNED_FROM_KEYS);
     bool centers = d->q || rapt__learned_wanted(d, LEARNED_FROM_CENTERS);
     p->d = d;
@@ -188,8 +219,17 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
     p->forget_keys = zeroed(team, d->log_forget, p->forget_keys, H, S);
     const struct features features =
         p->score->features ? p->score->features(a, d) : (struct features){0};
+    *y = (struct distance_fill){
+        a,           p->distances.q, p->distances.k, p->distances.packed, p->distances.space,
+        y->by_query, y->by_key};
+    y->by_query = zeroed(team, d->q || x->keys || x->position_bias, y->by_query, H * T,
+                         rapt__distance_row(a));
+    y->by_key = zeroed(team, d->k || x->queries, y->by_key, H * panels, rapt__distance_panel(a));
+    p->distance_weights =
+        zeroed(team, x->values, p->distance_weights, H * T, (size_t)rapt__distance_count(a));
     int number = rapt__normalizer_number(a->normalizer);
-    bool any = p->dqueries || p->dkeys || p->drelative || p->dcenters || p->forget_rows;
+    bool any = p->dqueries || p->dkeys || p->drelative || p->dcenters || p->forget_rows ||
+               y->by_query || y->by_key || p->distance_weights;
     if (any) rapt__team_barrier(team);
     return (struct projected_gradients){
         .q = p->queries.y ? p->dqueries : d->q,
@@ -203,7 +243,10 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
         .feature_weight = features.dweight,
         .numbers = number >= 0 ? d->parameters[number] : NULL,
         .forget_rows = p->forget_rows,
-        .forget_keys = p->forget_keys};
+        .forget_keys = p->forget_keys,
+        .by_query = y->by_query,
+        .by_key = y->by_key,
+        .distance_weights = p->distance_weights};
 }
 
 /* Propagates the gradient of the projected side, r.y, to the learned arrays and to the caller's dx,
@@ -230,10 +273,28 @@ static struct score_rows rotated_back(struct team *team, const struct transforme
     return r;
 }
 
-void rapt__transform_finish(struct team *team, struct transformed *p)
+/* Adds the gradient of the content bias of distances. */
+static void finish_content_bias(struct team *team, const struct transformed *p)
+{
+    const rapt_attention *a = p->a;
+    int K = a->key_width;
+    float *to = p->d->distances.content_bias;
+    for (int h; to && (h = rapt__team_take(team)) < a->heads;)
+        rapt__kernels()->column_sum(to + (ptrdiff_t)h * K,
+                                    p->dqueries +
+                                        (size_t)h * (size_t)rapt__query_rows(a) * (size_t)K,
+                                    K, rapt__query_rows(a), K);
+    rapt__team_barrier(team);
+}
+
+void rapt__transform_finish(struct team *team, struct transformed *p, const float *dout)
 {
     const rapt_attention *a = p->a;
     const struct projected *c = &p->projected;
+    const struct distance_sums sums = {p->distance_weights, dout};
+    if (p->ddistances.by_query || p->ddistances.by_key || sums.weights)
+        rapt__distances_backward(team, &p->ddistances, &sums, p->d);
+    if (a->distances.content_bias) finish_content_bias(team, p);
     if (p->dqueries)
         finish_side(team, p, &p->score->queries, rotated_back(team, p, &p->queries, p->dqueries),
                     p->query_panels, p->d->q);

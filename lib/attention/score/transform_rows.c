@@ -2,9 +2,9 @@
    whole arrays, so the bits are the same. */
 #include "attention/score/score.h"
 
-struct packed { /* offsets in floats of the weights of keys, of centers and of rotary frequencies,
-                   and the total size */
-    size_t keys, centers, frequencies, end;
+struct packed { /* offsets in floats of the weights of keys, of centers, of rotary frequencies and
+                   of vectors of distances, and the total size */
+    size_t keys, centers, frequencies, distances, end;
 };
 
 static size_t of_side(const struct score_side *side, const rapt_attention *a, int heads)
@@ -22,7 +22,8 @@ static struct packed packed_of(const rapt_attention *a)
     struct packed p = {.keys = of_side(&s->queries, a, a->heads)};
     p.centers = p.keys + of_side(&s->keys, a, rapt__key_heads_of(a));
     p.frequencies = p.centers + (centered ? of_side(&rapt__center_side, a, a->heads) : 0);
-    p.end = p.frequencies + 2 * (size_t)rapt__rotary_pairs(a);
+    p.distances = p.frequencies + 2 * (size_t)rapt__rotary_pairs(a);
+    p.end = p.distances + rapt__distance_packed(a);
     return p;
 }
 
@@ -35,7 +36,8 @@ bool rapt__score_changes(const rapt_attention *spec, bool keys)
 {
     const struct score *s = rapt__score(spec->score);
     const struct score_side *side = keys ? &s->keys : &s->queries;
-    return side->weights || side->rows || rapt__rotary_pairs(spec) > 0;
+    bool biased = !keys && spec->distances.content_bias;
+    return side->weights || side->rows || rapt__rotary_pairs(spec) > 0 || biased;
 }
 
 size_t rapt__score_packed(const rapt_attention *spec)
@@ -61,7 +63,7 @@ void rapt__score_pack(struct team *team, const rapt_attention *spec, float *pack
     pack_side(team, &s->keys, spec, packed + p.keys);
     if (rapt__locality_centered(spec))
         pack_side(team, &rapt__center_side, spec, packed + p.centers);
-    rapt__team_barrier(team);
+    rapt__distance_pack(team, spec, packed + p.distances);
 }
 
 /* Returns a problem whose sequences consist of the given rows. */
@@ -120,4 +122,18 @@ void rapt__score_centers(struct team *team, const rapt_attention *spec, const fl
     rapt__side_forward(team, &rapt__center_side, &rows, packed + p.centers, given->positions,
                        rapt__all_rows);
     rapt__locality_centers(team, &view, given->positions, rapt__all_rows, given->y, centers);
+}
+
+void rapt__score_distances(struct team *team, const rapt_attention *spec, const float *packed,
+                           const struct rows_given *given)
+{
+    const struct packed p = packed_of(spec);
+    int rows = given->starts[given->sequences];
+    size_t row = rapt__distance_row(spec), begin, end;
+    while (rapt__team_part(team, (size_t)spec->heads, 1, &begin, &end))
+        for (size_t h = begin; h < end; h++)
+            rapt__distance_queries(spec, packed + p.distances, (int)h,
+                                   given->x + (ptrdiff_t)h * given->x_head, given->x_row, rows,
+                                   given->y + h * (size_t)rows * row);
+    rapt__team_barrier(team);
 }

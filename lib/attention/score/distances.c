@@ -1,0 +1,350 @@
+/* distances.c - vectors for the distances between queries and keys (rapt/distances.h). Their
+   products with queries and keys are computed once per row, for all n distances, and tiles of
+   scores add them by distance (kernel/flash_distances.c):
+
+       by_query[t][d] = scale (q[t] + v).r[d]        by_key[s][d] = scale k[s].r'[d]
+
+   Memory is therefore n floats for each query and key and head. Backward sums the gradients of
+   scores in arrays of the same layouts, folds repetitions, and multiplies them by the rows. The
+   rows of one head are added in the order of sequences and rows, and shared vectors in the order of
+   heads. Values need the sums of weights by distance, which the general path computes. */
+#include "attention/score/score.h"
+
+#include <string.h>
+
+enum { ROWS = 64 };
+
+/* Returns the distance between rows of an array of vectors. */
+static ptrdiff_t row_of(const rapt_attention *a, int width)
+{
+    return (ptrdiff_t)(a->distances.shared ? 1 : a->heads) * width;
+}
+
+/* Returns row 0 of head h, or NULL if x is NULL. */
+static const float *head_of(const rapt_attention *a, const float *x, int h, int width)
+{
+    return x && !a->distances.shared ? x + (ptrdiff_t)h * width : x;
+}
+static float *gradient_of(const rapt_attention *a, float *x, int h, int width)
+{
+    return x && !a->distances.shared ? x + (ptrdiff_t)h * width : x;
+}
+
+/* ---- products with queries ---- */
+
+/* Returns the number of floats of the packed vectors of one head. */
+static size_t packed_head(const rapt_attention *a)
+{
+    return rapt__panels_size((size_t)rapt__distance_count(a), (size_t)a->key_width);
+}
+
+size_t rapt__distance_packed(const rapt_attention *a)
+{
+    size_t heads = a->distances.shared ? 1 : (size_t)a->heads, n = (size_t)rapt__distance_count(a);
+    size_t all = 0;
+    if (!a->distances.keys) return 0;
+    bool fits = rapt__times(heads, packed_head(a), &all) &&
+                rapt__plus(all, (size_t)a->heads * n + LANES, &all);
+    return fits ? all / LANES * LANES : SIZE_MAX;
+}
+
+void rapt__distance_pack(struct team *team, const rapt_attention *a, float *packed)
+{
+    const struct kernels *kernels = rapt__kernels();
+    const rapt_distances *x = &a->distances;
+    int n = rapt__distance_count(a), K = a->key_width, heads = x->shared ? 1 : a->heads;
+    float scale = rapt__score_scale(a->score, a->scale, K), *biases = packed;
+    if (x->keys) biases += (size_t)heads * packed_head(a);
+    for (int h; x->keys && (h = rapt__team_take(team)) < a->heads;) {
+        const float *r = head_of(a, x->keys, h, K), *v = x->position_bias;
+        if (h < heads)
+            kernels->pack_columns(r, row_of(a, K), n, K, scale, 0, rapt__ceil_div(n, LANES),
+                                  packed + (size_t)h * packed_head(a));
+        for (int d = 0; d < n; d++) {
+            float product = v ? kernels->dot(v + (ptrdiff_t)h * K, r + d * row_of(a, K), K) : 0;
+            biases[(ptrdiff_t)h * n + d] = scale * product;
+        }
+    }
+    rapt__team_barrier(team);
+}
+
+void rapt__distance_queries(const rapt_attention *a, const float *packed, int h, const float *q,
+                            ptrdiff_t q_row, int rows, float *to)
+{
+    int n = rapt__distance_count(a), heads = a->distances.shared ? 1 : a->heads;
+    const float *biases = packed + (size_t)heads * packed_head(a);
+    ptrdiff_t row = (ptrdiff_t)rapt__distance_row(a);
+    const struct gemm_block gemm = {.rows = rows,
+                                    .columns = n,
+                                    .depth = a->key_width,
+                                    .a = q,
+                                    .a_row = q_row,
+                                    .a_step = 1,
+                                    .b = packed + (heads > 1 ? (size_t)h * packed_head(a) : 0),
+                                    .b_panel = (ptrdiff_t)LANES * a->key_width,
+                                    .b_step = LANES,
+                                    .c = to + LANES,
+                                    .c_row = row,
+                                    .c_panel = LANES,
+                                    .bias = biases + (ptrdiff_t)h * n};
+    rapt__kernels()->gemm(&gemm);
+    for (int r = 0; r < rows; r++, to += row)
+        for (int i = 0; i < LANES; i++) to[i] = to[LANES], to[LANES + n + i] = to[LANES + n - 1];
+}
+
+/* ---- products with keys ---- */
+
+size_t rapt__distance_space(const rapt_attention *a)
+{
+    if (!a->distances.queries) return 0;
+    return LANES * ((size_t)rapt__distance_count(a) + (size_t)a->key_width);
+}
+
+/* Returns the row of distances of lane `lane` in vector e of a panel. */
+static int distance_at(int e, int lane, int n)
+{
+    return rapt__max(0, rapt__min(n - 1 + lane - e, n - 1));
+}
+
+void rapt__distance_keys(const rapt_attention *a, int h, const float *k, ptrdiff_t k_row, int first,
+                         int keys, float *space, float *panel)
+{
+    int n = rapt__distance_count(a), K = a->key_width;
+    float *packed = space + LANES * n, scale = rapt__score_scale(a->score, a->scale, K);
+    rapt__kernels()->pack_columns(k, k_row, keys, K, 1, 0, 1, packed);
+    const struct gemm_block gemm = {.rows = n,
+                                    .columns = LANES,
+                                    .depth = K,
+                                    .a = head_of(a, a->distances.queries, h, K),
+                                    .a_row = row_of(a, K),
+                                    .a_step = 1,
+                                    .b = packed,
+                                    .b_panel = (ptrdiff_t)LANES * K,
+                                    .b_step = LANES,
+                                    .c = space,
+                                    .c_row = LANES,
+                                    .c_panel = LANES};
+    rapt__kernels()->gemm(&gemm);
+    for (int e = 0; e < n + LANES - 1; e++, panel += LANES) {
+        if (first == 0) memset(panel, 0, LANES * sizeof *panel);
+        for (int i = 0; i < keys; i++)
+            panel[first + i] = scale * space[distance_at(e, first + i, n) * LANES + i];
+    }
+}
+
+/* ---- whole problems ---- */
+
+static bool chosen(struct score_choice only, int sequence, int head)
+{
+    return (only.sequence < 0 || only.sequence == sequence) && (only.head < 0 || only.head == head);
+}
+
+/* Returns the first row of query t in an array [H][query rows][row]. */
+static size_t query_row(const rapt_attention *a, const struct sequence *b, int h, int t)
+{
+    return (size_t)h * (size_t)rapt__query_rows(a) + (size_t)(b->query_first + t);
+}
+
+/* Returns the panel of key s of head h. */
+static size_t panel_at(const rapt_attention *a, const struct sequence *b, int h, int s)
+{
+    size_t all = rapt__key_panels((size_t)a->batch, (size_t)rapt__key_rows(a));
+    return (size_t)h * all + rapt__key_panel(b) + (size_t)(s / LANES);
+}
+
+static void fill_head(const struct distance_fill *f, const struct sequence *b, int h)
+{
+    const rapt_attention *a = f->a;
+    int g = h / (a->heads / rapt__key_heads_of(a));
+    for (int t = 0; f->by_query && t < b->queries; t += ROWS)
+        rapt__distance_queries(a, f->packed, h, f->q + rapt__query_at(&a->q, b, h, t), a->q.row,
+                               rapt__min(b->queries - t, ROWS),
+                               f->by_query + query_row(a, b, h, t) * rapt__distance_row(a));
+    for (int s = 0; f->by_key && s < b->existing; s += LANES)
+        rapt__distance_keys(a, h, f->k + rapt__key_at(&a->k, b, g, s), a->k.row, 0,
+                            rapt__min(b->existing - s, LANES), f->space,
+                            f->by_key + panel_at(a, b, h, s) * rapt__distance_panel(a));
+}
+
+void rapt__distances_fill(struct team *team, const struct distance_fill *f,
+                          struct score_choice only)
+{
+    rapt__distance_pack(team, f->a, f->packed);
+    struct tickets tickets = rapt__tickets(team, 1);
+    for (int i = 0; i < f->a->batch; i++)
+        for (int h = 0; h < f->a->heads; h++) {
+            if (!chosen(only, i, h) || !rapt__mine(&tickets)) continue;
+            struct sequence b = rapt__sequence(f->a, i);
+            fill_head(f, &b, h);
+        }
+    rapt__team_barrier(team);
+}
+
+/* ---- backward ---- */
+
+/* Adds the gradients of repetitions to those of the distances that they repeat, and multiplies all
+   by the scale. */
+static void fold_query(int n, float scale, float *row)
+{
+    float *d = row + LANES;
+    for (int i = LANES - 1; i >= 0; i--) d[0] += row[i];
+    for (int i = 0; i < LANES; i++) d[n - 1] += d[n + i];
+    for (int i = 0; i < n; i++) d[i] *= scale;
+}
+
+/* Replaces a panel of gradients by rows [16][n], one for each key. space: 16 n floats. */
+static void fold_panel(int n, float scale, float *space, float *panel)
+{
+    memset(space, 0, LANES * (size_t)n * sizeof *space);
+    for (int e = 0; e < n + LANES - 1; e++)
+        for (int lane = 0; lane < LANES; lane++)
+            space[(ptrdiff_t)lane * n + distance_at(e, lane, n)] += panel[e * LANES + lane];
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)LANES * n; i++) panel[i] = scale * space[i];
+}
+
+/* Folds the gradients of one sequence and head, and adds the gradients of its queries. */
+static void fold_head(const struct distance_fill *f, const rapt_gradients *d,
+                      const struct sequence *b, int h)
+{
+    const rapt_attention *a = f->a;
+    int n = rapt__distance_count(a), K = a->key_width;
+    float scale = rapt__score_scale(a->score, a->scale, K);
+    const float *r = head_of(a, a->distances.keys, h, K);
+    for (int t = 0; f->by_query && t < b->queries; t++) {
+        float *row = f->by_query + query_row(a, b, h, t) * rapt__distance_row(a);
+        fold_query(n, scale, row);
+        if (d->q)
+            rapt__kernels()->gemv(row + LANES, n, r, row_of(a, K), K,
+                                  d->q + rapt__query_at(&a->q, b, h, t));
+    }
+    for (int s = 0; f->by_key && s < b->existing; s += LANES)
+        fold_panel(n, scale, f->space, f->by_key + panel_at(a, b, h, s) * rapt__distance_panel(a));
+}
+
+/* Adds the gradients of the keys of one sequence and key head. */
+static void add_keys(const struct distance_fill *f, float *dk, const struct sequence *b, int g)
+{
+    const rapt_attention *a = f->a;
+    int n = rapt__distance_count(a), K = a->key_width, group = a->heads / rapt__key_heads_of(a);
+    for (int h = g * group; h < (g + 1) * group; h++)
+        for (int s = 0; s < b->existing; s++) {
+            const float *rows = f->by_key + panel_at(a, b, h, s) * rapt__distance_panel(a);
+            rapt__kernels()->gemv(rows + (ptrdiff_t)(s % LANES) * n, n,
+                                  head_of(a, a->distances.queries, h, K), row_of(a, K), K,
+                                  dk + rapt__key_at(&a->k, b, g, s));
+        }
+}
+
+/* Products of coefficients with rows of q, k or dout, which add to gradients of vectors. */
+struct products_by_distance {
+    const rapt_attention *a;
+    bool keys;      /* rows are keys, not queries */
+    const float *g; /* coefficients: rows as in by_query, panels of rows [16][n], or rows of n */
+    size_t g_row;   /* floats from one row to the next, or from one panel to the next */
+    const float *x; /* rows */
+    const rapt_stride *stride;
+    int width;
+    float *to; /* gradients, as in rapt_distances */
+};
+
+/* Adds the products of at most 16 rows, starting with row t, for distances [first, first + 16). */
+static void add_block(const struct products_by_distance *p, const struct sequence *b, int h, int t,
+                      int rows, int first)
+{
+    const rapt_attention *a = p->a;
+    int n = rapt__distance_count(a), g = h / (a->heads / rapt__key_heads_of(a));
+    size_t row = p->keys ? panel_at(a, b, h, t) : query_row(a, b, h, t);
+    const float *c = p->g + row * p->g_row + first, *x = p->x;
+    ptrdiff_t c_row = p->keys ? n : (ptrdiff_t)p->g_row;
+    x += p->keys ? rapt__key_at(p->stride, b, g, t) : rapt__query_at(p->stride, b, h, t);
+    float *to = gradient_of(a, p->to, h, p->width) + first * row_of(a, p->width);
+    for (int d = 0; d < rapt__min(n - first, LANES); d++) {
+        float column[LANES];
+        for (int i = 0; i < rows; i++) column[i] = c[i * c_row + d];
+        rapt__kernels()->gemv(column, rows, x, p->stride->row, p->width,
+                              to + d * row_of(a, p->width));
+    }
+}
+
+static void add_products(struct team *team, const struct products_by_distance *p)
+{
+    const rapt_attention *a = p->a;
+    int parts = rapt__ceil_div(rapt__distance_count(a), LANES),
+        heads = a->distances.shared ? 1 : a->heads;
+    for (int64_t item; p->to && (item = rapt__team_take(team)) < (int64_t)parts * heads;) {
+        int first = (int)(item % parts) * LANES, head = (int)(item / parts);
+        for (int h = head; h < a->heads && (h == head || heads == 1); h++)
+            for (int i = 0; i < a->batch; i++) {
+                struct sequence b = rapt__sequence(a, i);
+                int rows = p->keys ? b.existing : b.queries;
+                for (int t = 0; t < rows; t += LANES)
+                    add_block(p, &b, h, t, rapt__min(rows - t, LANES), first);
+            }
+    }
+    rapt__team_barrier(team);
+}
+
+/* Sums the gradients of one head over all queries, and adds the gradient of v. */
+static void sum_head(const struct distance_fill *f, const rapt_distance_gradients *d, int h,
+                     float *sums)
+{
+    const rapt_attention *a = f->a;
+    int n = rapt__distance_count(a), K = a->key_width;
+    size_t row = rapt__distance_row(a), rows = (size_t)rapt__query_rows(a);
+    memset(sums, 0, (size_t)n * sizeof *sums);
+    rapt__kernels()->column_sum(sums, f->by_query + (size_t)h * rows * row + LANES, (ptrdiff_t)row,
+                                (int)rows, n);
+    if (d->position_bias)
+        rapt__kernels()->gemv(sums, n, head_of(a, a->distances.keys, h, K), row_of(a, K), K,
+                              d->position_bias + (ptrdiff_t)h * K);
+}
+
+/* Adds the gradients that come from v.r: those of v, and those of r. */
+static void add_position_bias(struct team *team, const struct distance_fill *f,
+                              const rapt_distance_gradients *d)
+{
+    const rapt_attention *a = f->a;
+    const float *v = a->distances.position_bias;
+    int n = rapt__distance_count(a), K = a->key_width;
+    if (!v || !f->by_query) return;
+    for (int h; (h = rapt__team_take(team)) < a->heads;)
+        sum_head(f, d, h, f->packed + (ptrdiff_t)h * n);
+    rapt__team_barrier(team);
+    for (int h = 0; team->rank == 0 && d->keys && h < a->heads; h++)
+        rapt__kernels()->rank1_update(f->packed + (ptrdiff_t)h * n, n, v + (ptrdiff_t)h * K, K,
+                                      gradient_of(a, d->keys, h, K), row_of(a, K));
+}
+
+void rapt__distances_backward(struct team *team, const struct distance_fill *f,
+                              const struct distance_sums *sums, const rapt_gradients *d)
+{
+    const rapt_attention *a = f->a;
+    struct tickets tickets = rapt__tickets(team, 1);
+    for (int i = 0; i < a->batch; i++)
+        for (int h = 0; h < a->heads; h++) {
+            if (!rapt__mine(&tickets)) continue;
+            struct sequence b = rapt__sequence(a, i);
+            fold_head(f, d, &b, h);
+        }
+    rapt__team_barrier(team);
+    tickets = rapt__tickets(team, 1);
+    for (int i = 0; f->by_key && d->k && i < a->batch; i++)
+        for (int g = 0; g < rapt__key_heads_of(a); g++) {
+            if (!rapt__mine(&tickets)) continue;
+            struct sequence b = rapt__sequence(a, i);
+            add_keys(f, d->k, &b, g);
+        }
+    rapt__team_barrier(team);
+    struct products_by_distance p = {
+        .a = a, .x = f->q, .stride = &a->q, .width = a->key_width, .to = d->distances.keys};
+    p.g = f->by_query ? f->by_query + LANES : NULL, p.g_row = rapt__distance_row(a);
+    if (f->by_query) add_products(team, &p);
+    add_position_bias(team, f, &d->distances);
+    p.keys = true, p.g = f->by_key, p.g_row = rapt__distance_panel(a), p.x = f->k;
+    p.stride = &a->k, p.to = d->distances.queries;
+    if (f->by_key) add_products(team, &p);
+    p.keys = false, p.g = sums->weights, p.g_row = (size_t)rapt__distance_count(a);
+    p.x = sums->dout, p.stride = &a->out, p.width = a->value_width, p.to = d->distances.values;
+    if (sums->weights) add_products(team, &p);
+    rapt__team_barrier(team);
+}

@@ -1,0 +1,43 @@
+/* flash_distances.c - what is added to scores by the distance between a key and a query, and its
+   gradients. Sixteen adjacent keys have sixteen adjacent distances, and both arrays of struct
+   distances repeat the values of the largest distances, so one load gives all sixteen. */
+#include "kernel/flash.h"
+
+static int limited(ptrdiff_t x, int min, int max)
+{
+    return x < min ? min : x > max ? max : (int)x;
+}
+
+static bool has_distances(const struct distances *x)
+{
+    return x->by_query || x->by_key;
+}
+
+/* Return the index of the values of the sixteen keys starting at `key`, a multiple of 16. */
+static ptrdiff_t query_distances(const struct distances *x, int key)
+{
+    return limited((ptrdiff_t)key - x->position, -x->before - (LANES - 1), x->after);
+}
+static ptrdiff_t key_distances(const struct distances *x, int key)
+{
+    int last = x->before + LANES - 1, e = limited((ptrdiff_t)x->position - key, -x->after, last);
+    return ((ptrdiff_t)(key / LANES) * (x->after + last + 1) + x->after + e) * LANES;
+}
+
+/* Adds the values of the sixteen keys starting at `key` to the result of added_to_scores. */
+static vf add_distances(const struct distances *x, int key, vf added)
+{
+    vf min = vf_splat(-INFINITY), sum = vf_zero();
+    if (x->by_query) sum = vf_load(x->by_query + query_distances(x, key));
+    if (x->by_key) sum = vf_add(sum, vf_load(x->by_key + key_distances(x, key)));
+    return vf_select(vf_equal(added, min), min, vf_add(added, sum));
+}
+
+/* Adds ds of these keys to the gradients of their values. */
+static void add_distance_gradients(const struct distances *x, int key, vf ds)
+{
+    float *to = x->dby_query;
+    if (to) to += query_distances(x, key), vf_store(to, vf_add(vf_load(to), ds));
+    to = x->dby_key;
+    if (to) to += key_distances(x, key), vf_store(to, vf_add(vf_load(to), ds));
+}

@@ -1,0 +1,109 @@
+/* distances.c - vectors for distances in long sequences, whose keys take several blocks, match the
+   definition; shared vectors; and what a problem with them refuses. Short
+   sequences of every kind are in tests/attention/product.c. */
+#include "judge.h"
+
+static const struct choice basic = {.batch = 1,
+                                    .heads = 1,
+                                    .queries = 70,
+                                    .keys = 300,
+                                    .key_width = 5,
+                                    .value_width = 3,
+                                    .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
+                                    .distances = DISTANCE_KEYS | DISTANCE_QUERIES,
+                                    .near_before = 150,
+                                    .near_after = 37};
+
+static void long_sequences(void **state)
+{
+    (void)state;
+    static const rapt_normalizer normalizers[] = {RAPT_NORMALIZER_SOFTMAX, RAPT_NORMALIZER_SIGMOID,
+                                                  RAPT_NORMALIZER_ENTMAX_1_5};
+    for (int n = 0; n < 6; n++) {
+        struct choice c = basic;
+        struct judge j;
+        c.normalizer = normalizers[n / 2], c.causal = n % 2;
+        if (n == 1) c.distances |= DISTANCE_VALUES | CONTENT_BIAS;
+        if (n % 2) c.near_before = 9, c.near_after = 0;
+        for (uint64_t seed = 1;; seed++) {
+            struct trial x = make_trial(&c, seed);
+            x.a.threads = 1 + n % 2;
+            run_forward(&x);
+            run_backward(&x);
+            bool decided = make_judge(&j, &x, choice_text(&c));
+            if (decided) judge_forward(&j), judge_weights(&j), judge_backward(&j, 1, 1);
+            drop_judge(&j);
+            drop_trial(&x);
+            if (decided) break;
+            assert_true(seed < 20);
+        }
+    }
+}
+
+/* Vectors that all heads share are the same as equal vectors for each. */
+static void shared_vectors(void **state)
+{
+    (void)state;
+    enum { HEADS = 2, N = 8, WIDTH = 4 };
+    struct choice c = basic;
+    c.heads = HEADS, c.key_width = WIDTH, c.queries = 20, c.keys = 33;
+    c.near_before = 5, c.near_after = 2, c.distances |= DISTANCES_SHARED;
+    struct trial x = make_trial(&c, 3);
+    run_forward(&x);
+    float *was = zeros(x.no), more[2][N * HEADS * WIDTH];
+    memcpy(was, x.out, x.no * sizeof *was);
+    for (int i = 0; i < 2; i++)
+        for (int n = 0; n < N * HEADS * WIDTH; n++)
+            more[i][n] = x.learned[DISTANCES + i][n / HEADS / WIDTH * WIDTH + n % WIDTH];
+    x.a.distances.shared = 0, x.a.distances.keys = more[0], x.a.distances.queries = more[1];
+    run_forward(&x);
+    assert_true(same_bits(was, x.out, x.no));
+    free(was);
+    drop_trial(&x);
+}
+
+static void refuse(const rapt_attention *a, const char *text)
+{
+    rapt_message why = {""};
+    assert_int_equal(rapt_attention_check(a, &why), RAPT_BAD_ARGUMENT);
+    if (!strstr(why.text, text)) fail_msg("%s does not say %s", why.text, text);
+}
+
+static void refused(void **state)
+{
+    (void)state;
+    struct trial x = make_trial(&basic, 1);
+    rapt_attention bad = x.a;
+    bad.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_NONE;
+    refuse(&bad, "mask.causal_alignment is not set, but distances.keys needs it");
+    bad = x.a, bad.score = RAPT_SCORE_COSINE;
+    refuse(&bad, "score is cosine; with distances.keys it must be scaled-dot or dot");
+    bad = x.a, bad.relative.rotary = RAPT_ROTARY_PAIRS, bad.relative.rotary_width = 2;
+    refuse(&bad, "relative.rotary and distances.keys exclude each other");
+    bad = x.a, bad.distances.before = -1;
+    refuse(&bad, "distances.before is -1");
+    bad = x.a, bad.distances.after = 65536 - bad.distances.before;
+    refuse(&bad, "distances.after");
+    bad = x.a, bad.distances.position_bias = bad.distances.keys, bad.distances.keys = NULL;
+    refuse(&bad, "distances.keys is NULL, but distances.position_bias needs it");
+    bad = x.a, bad.distances.reserved[1] = 1;
+    refuse(&bad, "distances.reserved");
+    rapt_message why;
+    float some[1];
+    const rapt_gradients d = {.size = sizeof d, .distances.values = some};
+    void *workspace = make_workspace(&x.a);
+    run_forward(&x);
+    assert_int_equal(rapt_attention_backward(&x.a, x.q, x.k, x.v, x.out, &x.saved, x.dout, NULL, &d,
+                                             workspace, &why),
+                     RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "gradient of distances.values"));
+    drop_workspace(&x.a, workspace);
+    drop_trial(&x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(long_sequences),
+                                       cmocka_unit_test(shared_vectors), cmocka_unit_test(refused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

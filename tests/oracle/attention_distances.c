@@ -1,0 +1,50 @@
+/* attention_distances.c - vectors for the distances between queries and keys, from the papers:
+
+     Shaw et al. 2018, eqs. 3 and 4     e[i][j] = x[i] W_Q (x[j] W_K + a_K[i][j])' / sqrt(d_z)
+                                        z[i] = sum of alpha[i][j] (x[j] W_V + a_V[i][j]),
+                                        a[i][j] = w[clip(j - i)]
+     Dai et al. 2019, section 3.3       q.k + q.r[i - j] + u.k + v.r[i - j]
+     He et al. 2021, eqs. 2 to 4        q.k + q.K_r[delta(i, j)] + k.Q_r[delta(j, i)]
+
+   delta(i, j) counts i - j in the other direction than Shaw et al. count, and Q_r belongs to the
+   query that sees key j, so all of them are rows for one number, j - i limited to a range. */
+#include "attention_axes.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Returns the row for a query and key s in an array of vectors of `width` elements. */
+static const double *vector_of(const struct oracle_row *r, const double *all, int s, int width)
+{
+    const rapt_distances *d = &r->a->distances;
+    int distance = s - r->position, head = d->shared ? 0 : r->h,
+        heads = d->shared ? 1 : r->a->heads;
+    if (distance > d->after) distance = d->after;
+    if (-distance > d->before) distance = -d->before;
+    return all + ((ptrdiff_t)(distance + d->before) * heads + head) * width;
+}
+
+double oracle_distances(const struct oracle_row *r, int s, double scale, double *size)
+{
+    const rapt_distances *d = &r->a->distances;
+    const struct oracle_inputs *in = r->in;
+    int K = r->a->key_width;
+    double sum = 0, terms = 0;
+    for (int i = 0; i < K && d->keys; i++) {
+        double v = d->position_bias ? in->position_bias[r->h * K + i] : 0;
+        double q = oracle_query(r)[i], x = vector_of(r, in->distance_keys, s, K)[i];
+        sum += (q + v) * x, terms += (fabs(q) + fabs(v)) * fabs(x);
+    }
+    for (int i = 0; i < K && d->queries; i++) {
+        double x = oracle_key(r, s)[i] * vector_of(r, in->distance_queries, s, K)[i];
+        sum += x, terms += fabs(x);
+    }
+    *size += fabs(scale) * terms;
+    return scale * sum;
+}
+
+double oracle_distance_value(const struct oracle_row *r, int s, int i)
+{
+    if (!r->a->distances.values) return 0;
+    return vector_of(r, r->in->distance_values, s, r->a->value_width)[i];
+}
