@@ -78,4 +78,7 @@ row "differential" --differential
 row "forget gates" --forget-gate
 row "latent rows of 32" --latent-width 32
 row "latent rows of 32, rotary positions" --latent-width 32 --position none --rotary halves --rotary-width 8
+for kind in shaw-keys shaw transformer-xl deberta; do
+    row "relative positions: $kind" --position none --relative-bias "$kind" --relative-distance 16
+done
 row "cross-attention: additive, local-p" --cross-score additive --cross-locality local-p

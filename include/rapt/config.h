@@ -49,8 +49,11 @@ typedef enum rapt_norm_type {
     RAPT_NORM_TYPE_LAYER, /* layer norm           Ba, Kiros and Hinton 2016 */
     RAPT_NORM_TYPE_RMS /* x / sqrt(mean of x^2 + epsilon), times a gain   Zhang and Sennrich 2019 */
 } rapt_norm_type;
-/* Terms that depend on the distance between key and query and are added to the scores of
-   self-attention. All layers of an encoder or decoder share them. */
+/* What the distance between key and query changes in self-attention. The first four are terms that
+   are added to its scores, and all layers of an encoder or decoder share them. The others are
+   vectors for all distances up to relative_distance, which larger distances share; the decoder,
+   which sees no later tokens, has none for them (rapt/distances.h). They need scores that are
+   scaled dot products or dot products, without rotary positions. */
 typedef enum rapt_relative_bias {
     RAPT_RELATIVE_BIAS_NONE,  /* nothing */
     RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance| with slopes 2^(-8 h / heads) for h = 1, 2, ... If
@@ -59,9 +62,22 @@ typedef enum rapt_relative_bias {
                                  power. Press, Smith and Lewis 2022 */
     RAPT_RELATIVE_BIAS_ALIBI_LEARNED, /* the same, but the slopes are learned, starting from these
                                          values: "encoder.slopes", "decoder.slopes" */
-    RAPT_RELATIVE_BIAS_T5             /* a learned table, "encoder.relative_bias.weight" or
+    RAPT_RELATIVE_BIAS_T5,            /* a learned table, "encoder.relative_bias.weight" or
                                          "decoder.relative_bias.weight". In the encoder, half of the
                                          buckets are for keys after the query. Raffel et al. 2020 */
+    RAPT_RELATIVE_BIAS_SHAW_KEYS,     /* q . (k + r), with learned vectors r that the heads of a
+                                         layer share: "self_attn.distances.keys" [distances][width
+                                         of a head]. Shaw, Uszkoreit and Vaswani 2018 */
+    RAPT_RELATIVE_BIAS_SHAW, /* also adds vectors to the values: "self_attn.distances.values" */
+    RAPT_RELATIVE_BIAS_TRANSFORMER_XL, /* (q + u) . k + (q + v) . r, where r is a projection of
+                                          sinusoids, "self_attn.distances.key.weight", and u and v
+                                          are "self_attn.distances.content_bias" and
+                                          "...position_bias". Dai et al. 2019 */
+    /* q . k + q . r + k . r', where r and r' are projections, by "self_attn.distances.key.weight"
+       and "...query.weight", of learned rows for the distance from query to key and from key to
+       query: "encoder.distances.weight" or "decoder.distances.weight" [2 relative_distance +
+       1][width]. Scores are also divided by sqrt(3). He et al. 2021 */
+    RAPT_RELATIVE_BIAS_DEBERTA
 } rapt_relative_bias;
 /* Methods of reducing the rows of a sequence to one row. */
 typedef enum rapt_pooling {
@@ -160,10 +176,10 @@ typedef struct rapt_config { /* size-first, see base.h */
                            0 means that width */
     float rotary_base;  /* base of the rotary angles, 0 or more; 0 means 10000 */
 
-    rapt_relative_bias relative_bias; /* distance-dependent term of the scores */
+    rapt_relative_bias relative_bias; /* what the distance changes in self-attention */
     int relative_buckets;  /* buckets of T5 biases, even and at least 4, 0 to 2^10; 0 means 32 */
-    int relative_distance; /* keys at least this many tokens away share the last T5 bucket, 0 to
-                              2^24; 0 means 128 */
+    int relative_distance; /* keys at least this many tokens away share the last T5 bucket or the
+                              last vector, 0 to 2^24; at most 32767 for vectors; 0 means 128 */
 
     float score_cap; /* soft cap of all scores: x becomes cap tanh(x / cap); 0 or more, 0 means no
                         cap (Gemma Team 2024) */

@@ -353,10 +353,10 @@ static rapt_status check_distances(const rapt_attention *a, rapt_message *why)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "distances.keys is NULL, but distances.position_bias needs it");
     if (!needs) return RAPT_OK;
-    if (a->score != RAPT_SCORE_SCALED_DOT && a->score != RAPT_SCORE_DOT)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "score is %s; with %s it must be %s or %s",
-                          rapt_score_name(a->score), needs, rapt_score_name(RAPT_SCORE_SCALED_DOT),
-                          rapt_score_name(RAPT_SCORE_DOT));
+    if (!rapt__score_is_plain(a->score))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "%s needs a score that is a dot product of q and k; score is %s", needs,
+                          rapt_score_name(a->score));
     if (a->relative.rotary)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "relative.rotary and %s exclude each other",
                           needs);

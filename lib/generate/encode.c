@@ -93,17 +93,18 @@ static void answer(const struct exec_context *c, const struct reading *r, const 
 }
 
 /* Packs the learned parameters of attention scores into the layout that the products read. */
-static void pack_scores(struct team *team, rapt_session *s)
+static void pack_scores(const struct exec_context *c, rapt_session *s)
 {
     const struct stack decoder = rapt__session_stack(s, true);
-    rapt__scores_pack(team, &decoder, &s->self, false);
-    rapt__scores_pack(team, &decoder, &s->cross, true);
+    rapt__scores_pack(c, &decoder, &s->self, false);
+    rapt__scores_pack(c, &decoder, &s->cross, true);
 }
 
 /* Prepares the caches of a decoder-only model, which has no source. */
 static void work_on_nothing(struct team *team, void *argument)
 {
-    pack_scores(team, argument);
+    const struct exec_context c = rapt__session_exec(argument, team);
+    pack_scores(&c, argument);
 }
 
 /* Encodes group by group, projects each group for the decoder, and computes pooled rows and logits
@@ -114,7 +115,7 @@ static void work_on_source(struct team *team, void *argument)
     rapt_session *s = r->session;
     struct exec_context c = rapt__session_exec(s, team);
     const float *states = NULL;
-    pack_scores(team, s);
+    pack_scores(&c, s);
     bool several = group_from(s, 0, r->sources) < r->sources;
     for (int first = 0, end; first < r->sources; first = end) {
         end = group_from(s, first, r->sources);

@@ -58,6 +58,8 @@ static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool
     state->packed_size = state->packed_size / LANES * LANES;
     state->caches = rapt__arena_take(arena, layers, sizeof *state->caches);
     state->packed = rapt__arena_floats(arena, layers, state->packed_size);
+    if (!cross)
+        state->distances = rapt__arena_floats(arena, layers, rapt__distances_floats(c, true));
     if (spec.relative.slopes || spec.relative.table) {
         /* Tiles also read the biases of later keys, which the causal mask hides. */
         state->relative_zero = rapt__session_target_capacity(s, 1);

@@ -2,6 +2,8 @@
    parameters: its score, locality and normalizer, with their learned arrays. */
 #include "model/sublayer.h"
 
+#include <math.h>
+
 /* Returns the sizes of learned arrays, without the arrays. */
 static rapt_attention_parameters learned_of(const rapt_config *c)
 {
@@ -48,7 +50,7 @@ static rapt_relative relative_of(const rapt_config *c, const struct attention_us
                        .bidirectional = !which->decoder};
     if (c->relative_bias == RAPT_RELATIVE_BIAS_T5)
         r.table = numbers;
-    else if (c->relative_bias)
+    else if (c->relative_bias && c->relative_bias < RAPT_RELATIVE_BIAS_T5)
         r.slopes = numbers;
     return r;
 }
@@ -62,6 +64,38 @@ static void read_latent_rows(const rapt_config *c, bool cross, rapt_attention *a
     a->out = (rapt_stride){0, R, (ptrdiff_t)a->heads * R};
     a->scale = rapt__score_scale(a->score, 0, P + rapt__head_width(c));
     a->relative.rotary_width = P;
+}
+
+static const float *array_at(const struct attention_use *which, size_t offset)
+{
+    return offset ? which->block + offset : unread;
+}
+
+/* Returns vectors for distances. Those that are projections are set later (rapt__distances_use). */
+static rapt_distances distances_of(const rapt_config *c, const struct attention_use *which)
+{
+    static const struct attention_offsets none;
+    const struct attention_offsets *at = which->all ? which->all : &none;
+    rapt_distances d = {.before = rapt__distances_before(c),
+                        .after = rapt__distances_after(c, which->decoder)};
+    if (rapt__distances_rows(c, which->decoder) == 0) return (rapt_distances){0};
+    d.keys = array_at(which, at->distance_keys);
+    d.shared = c->relative_bias <= RAPT_RELATIVE_BIAS_SHAW;
+    if (c->relative_bias == RAPT_RELATIVE_BIAS_SHAW)
+        d.values = array_at(which, at->distance_values);
+    if (c->relative_bias == RAPT_RELATIVE_BIAS_DEBERTA) d.queries = unread;
+    if (c->relative_bias != RAPT_RELATIVE_BIAS_TRANSFORMER_XL) return d;
+    d.content_bias = array_at(which, at->content_bias);
+    d.position_bias = array_at(which, at->position_bias);
+    return d;
+}
+
+/* Returns the scale of scores, or 0 for the default. Each of DeBERTa's three terms has the variance
+   of one. */
+static float scale_of(const rapt_config *c, const rapt_attention *a)
+{
+    if (c->relative_bias != RAPT_RELATIVE_BIAS_DEBERTA) return 0;
+    return (float)((double)rapt__score_scale(a->score, 0, a->key_width) / sqrt(3));
 }
 
 rapt_attention rapt__attention_of(const rapt_config *c, const struct attention_use *which)
@@ -82,6 +116,7 @@ rapt_attention rapt__attention_of(const rapt_config *c, const struct attention_u
     a.mask.causal = which->decoder && !cross;
     a.cap = c->score_cap;
     if (!cross) a.relative = relative_of(c, which);
+    if (!cross) a.distances = distances_of(c, which), a.scale = scale_of(c, &a);
     if (!cross && rapt__forget_gates(c, which->decoder)) a.log_forget = unread;
     a.log_forget_stride = (rapt_stride){0, 1, a.heads};
     if (c->latent_width) read_latent_rows(c, cross, &a);

@@ -92,6 +92,8 @@ static void block_lay_out(rapt_block *b, struct arena *arena)
     rapt__layer_layout_make(&b->model.layout, c, b->decoder, &parts, arena);
     bool slopes = c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI;
     b->model.slopes = slopes ? rapt__arena_floats(arena, (size_t)rapt__maps(c), 1) : NULL;
+    size_t distances = rapt__distances_sinusoids(c);
+    b->model.distances = distances ? rapt__arena_floats(arena, distances, 1) : NULL;
     rapt__layer_memory(&b->memory, c, b->decoder, b->parts, b->parts_count, rows, source_rows,
                        arena);
     b->dsource = rapt__arena_floats(arena, (size_t)source_rows, (size_t)c->width);
@@ -152,6 +154,7 @@ rapt_status rapt_block_create(rapt_block **block, rapt_block_kind kind, const ra
     int maps = rapt__maps(&own.model.config);
     for (int h = 0; own.model.slopes && h < maps; h++)
         own.model.slopes[h] = (float)rapt__slope(maps, h);
+    rapt__distances_sinusoids_fill(&own.model.config, own.model.distances);
     *b = own;
     *block = b;
     return RAPT_OK;

@@ -8,11 +8,32 @@ static float *packed_of(const struct cache_state *state, int layer)
     return state->packed ? state->packed + (size_t)layer * state->packed_size : NULL;
 }
 
-void rapt__scores_pack(struct team *team, const struct stack *s, const struct cache_state *state,
-                       bool cross)
+/* Returns the projected vectors for distances of a layer. */
+static float *distances_of(const struct stack *s, const struct cache_state *state, int layer)
 {
-    for (int l = 0; state->packed && l < s->model->layout.decoder.count; l++) {
-        const rapt_attention spec = rapt__attention_spec(s, l, cross, false);
+    size_t size = rapt__distances_floats(&s->model->config, true);
+    return state->distances ? state->distances + (size_t)layer * size : NULL;
+}
+
+/* Returns the attention problem of a layer, except for its rows. */
+static rapt_attention cached_spec(const struct stack *s, const struct cache_state *state, int layer,
+                                  bool cross)
+{
+    rapt_attention spec = rapt__attention_spec(s, layer, cross, false);
+    if (state->distances)
+        rapt__distances_use(&s->model->config, true, distances_of(s, state, layer), &spec);
+    return spec;
+}
+
+void rapt__scores_pack(const struct exec_context *c, const struct stack *s,
+                       const struct cache_state *state, bool cross)
+{
+    struct team *team = c->team;
+    int layers = s->model->layout.decoder.count;
+    for (int l = 0; state->distances && l < layers; l++)
+        rapt__distances_project(c, s, l, distances_of(s, state, l));
+    for (int l = 0; state->packed && l < layers; l++) {
+        const rapt_attention spec = cached_spec(s, state, l, cross);
         rapt__score_pack(team, &spec, packed_of(state, l));
     }
     if (!state->relative) return;
@@ -80,6 +101,8 @@ static void prepare_queries(struct team *team, const struct step *s, const rapt_
                               .y_head = W,
                               .y_row = H * W};
     if (s->u->projected_q) rapt__score_queries(team, spec, packed, &rows);
+    rows.y = s->u->by_query;
+    if (s->u->by_query) rapt__score_distances(team, spec, packed, &rows);
     rows.y = s->u->center_hidden;
     if (s->u->centers) rapt__score_centers(team, spec, packed, &rows, state->counts, s->u->centers);
 }
@@ -101,6 +124,7 @@ static struct cached_queries queries_of(const struct stack *s, const rapt_attent
                                .relative = state->relative,
                                .relative_row = state->relative_row,
                                .relative_zero = state->relative_zero,
+                               .by_query = u->by_query,
                                .out = u->maps ? u->maps : u->mixed,
                                .out_row = spec->out.row,
                                .statistics = u->statistics};
@@ -115,11 +139,14 @@ void rapt__attend_cached(const struct exec_context *c, const struct step *s, boo
     const struct stack_caches *caches = s->pass->caches;
     const struct rows *rows = &s->pass->rows;
     const struct cache_state *state = cross ? &caches->cross : &caches->self;
-    const rapt_attention spec = rapt__attention_spec(s->stack, s->layer, cross, false);
+    const rapt_attention spec = cached_spec(s->stack, state, s->layer, cross);
     struct heads h = rapt__heads_of(s->stack, cross, s->u);
     if (!cross)
         cached_append(c->team, &spec, state, s->layer, caches->past, rows->starts, &h,
                       s->u->projected_keys);
+    if (!cross && spec.distances.queries)
+        rapt__cache_distances(c->team, &state->caches[s->layer], &spec, rows->starts, h.k, h.k_row,
+                              s->stack->attention_workspace);
     if (s->u->log_forget)
         rapt__cache_forget(c->team, &state->caches[s->layer], rows->starts, s->u->log_forget);
     prepare_queries(c->team, s, &spec, state, &h);
@@ -133,7 +160,7 @@ void rapt__decoder_weights(const struct stack *s, const struct rows *rows,
 {
     const struct sublayer *u = rapt__sublayer_of(s, layer, cross ? PART_CROSS : PART_SELF);
     const struct cache_state *state = cross ? &caches->cross : &caches->self;
-    const rapt_attention spec = rapt__attention_spec(s, layer, cross, false);
+    const rapt_attention spec = cached_spec(s, state, layer, cross);
     struct cached_queries q = queries_of(s, &spec, rows, caches, u, layer, cross);
     const rapt_config *c = &s->model->config;
     for (int i = 0; i < rapt__maps(c) / c->heads; i++) {

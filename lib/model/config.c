@@ -48,7 +48,12 @@ rapt_status rapt_config_preset(rapt_config *config, const char *name, int vocab,
 
 /* ---- ranges ---- */
 
-enum { MAX_POSITIONS = 1 << 26, MAX_ROWS = 1 << 20, MAX_WIDTH = 1 << 16 };
+enum {
+    MAX_POSITIONS = 1 << 26,
+    MAX_ROWS = 1 << 20,
+    MAX_WIDTH = 1 << 16,
+    MAX_DISTANCE = (1 << 15) - 1
+};
 
 static rapt_status check_field(const rapt_config *c, int i, rapt_message *why)
 {
@@ -205,8 +210,39 @@ static rapt_status check_rotary(const rapt_config *c, rapt_message *why)
     return RAPT_OK;
 }
 
+/* Checks vectors for distances. */
+static rapt_status check_distances(const rapt_config *c, rapt_message *why)
+{
+    int distance = rapt__config_int(c, CONFIG_relative_distance);
+    const char *name = rapt_config_field_at(CONFIG_relative_bias)->word((int)c->relative_bias);
+    if (!rapt__score_is_plain(c->self_score))
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "relative_bias %s needs dot products of queries and keys; self_score is %s", name,
+            rapt_score_name(c->self_score));
+    if (c->rotary)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "rotary and relative_bias %s exclude each other",
+                          name);
+    if (c->latent_width)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "latent_width and relative_bias %s exclude each other", name);
+    if (distance > MAX_DISTANCE)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "relative_distance is %d; with relative_bias %s it must be at most %d",
+                          distance, name, MAX_DISTANCE);
+    if (c->relative_bias == RAPT_RELATIVE_BIAS_TRANSFORMER_XL && c->width % 2 != 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "width is %d, but relative_bias %s needs an even one", c->width, name);
+    if ((2 * (long long)distance + 1) * c->width > MAX_POSITIONS)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "relative_distance %d times width %d is more than %d", distance, c->width,
+                          MAX_POSITIONS / 2);
+    return RAPT_OK;
+}
+
 static rapt_status check_relative(const rapt_config *c, rapt_message *why)
 {
+    if (c->relative_bias >= RAPT_RELATIVE_BIAS_SHAW_KEYS) return check_distances(c, why);
     int buckets = rapt__config_int(c, CONFIG_relative_buckets);
     int distance = rapt__config_int(c, CONFIG_relative_distance);
     if (buckets < 4 || buckets % 2 != 0)

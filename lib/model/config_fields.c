@@ -55,7 +55,8 @@ static const char *word_rapt_rotary_scaling(int value)
 
 static const char *word_rapt_relative_bias(int value)
 {
-    static words all = {"none", "alibi", "alibi-learned", "t5"};
+    static words all = {"none",      "alibi", "alibi-learned",  "t5",
+                        "shaw-keys", "shaw",  "transformer-xl", "deberta"};
     return WORD(value);
 }
 

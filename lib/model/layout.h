@@ -42,6 +42,9 @@ struct attention_offsets {       /* rows of qkv: queries, keys, values (struct h
     size_t differential;                      /* [4][width of a map] vectors of lambda; 0 if none */
     struct norm_offsets differential_norm;    /* gain [K] */
     struct score_offsets score;
+    size_t distance_keys, distance_values; /* with relative_bias shaw: [distances][M] and [K] */
+    struct linear_offsets distance_key, distance_query; /* transformer-xl, deberta: no biases */
+    size_t content_bias, position_bias;                 /* transformer-xl: [maps][M] */
 };
 struct recurrent_offsets { /* decoder's recurrent unit, which replaces self-attention */
     struct linear_offsets input, forget; /* `input` has no bias */
@@ -63,7 +66,8 @@ struct stack_offsets {       /* one half of the model */
     size_t types;            /* [token_types][D] in rows; 0 if there are no types */
     /* replaces the table in an encoder that reads vectors; otherwise its `in` is 0 */
     struct linear_offsets source;
-    size_t relative; /* learned relative biases: table [maps][buckets] or slopes [maps] */
+    size_t distances; /* with relative_bias deberta: [distances][D] in rows; otherwise 0 */
+    size_t relative;  /* learned relative biases: table [maps][buckets] or slopes [maps] */
     struct layer_offsets *layers;
     int count;
     struct norm_offsets embedded; /* with embedding_norm only: norm after the embedding */

@@ -41,6 +41,10 @@ rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_f
     if (counting.overflow || few || layout.floats > held)
         return rapt__fail(why, RAPT_BAD_FILE,
                           "its configuration describes a larger model than the file holds");
+    if (rapt__distances_sinusoids(config) > held + FREE_OFFSETS)
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          "relative_distance is %d, too many for so small a model",
+                          config->relative_distance);
     if (positions > held + FREE_OFFSETS)
         return rapt__fail(why, RAPT_BAD_FILE, "positions is %d, too many for so small a model",
                           config->positions);

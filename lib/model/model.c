@@ -18,6 +18,8 @@ static void lay_out(rapt_model *m, enum layout_kind matrices, struct arena *aren
         sinusoids ? rapt__arena_floats(arena, (size_t)c->positions, (size_t)c->width) : NULL;
     bool slopes = c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI;
     m->slopes = slopes ? rapt__arena_floats(arena, (size_t)rapt__maps(c), 1) : NULL;
+    size_t distances = rapt__distances_sinusoids(c);
+    m->distances = distances ? rapt__arena_floats(arena, distances, 1) : NULL;
 }
 
 rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
@@ -41,6 +43,7 @@ rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
     status = rapt__config_write(&m->config, m->config_text, CONFIG_TEXT);
     assert(!status);
     if (m->sinusoids) rapt__positions_fill(config, m->sinusoids);
+    rapt__distances_sinusoids_fill(config, m->distances);
     int maps = rapt__maps(config);
     for (int h = 0; m->slopes && h < maps; h++) m->slopes[h] = (float)rapt__slope(maps, h);
     *model = m;

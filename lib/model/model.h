@@ -8,14 +8,9 @@
 #include "attention/attention.h"
 #include "format/format.h"
 #include "model/layout.h"
+#include "model/positions.h"
 #include "op/op.h"
 #include <rapt/transformer.h>
-
-/* ---- position.c ---- */
-double rapt__slope(int heads, int head); /* ALiBi slope of a head, counted from 0 */
-/* Fills table [positions][width] with the sinusoids of positions first_position, first_position +
-   1, ... */
-void rapt__positions_fill(const rapt_config *config, float *table);
 
 /* ---- config_fields.c: access to the fields of a configuration by index ---- */
 enum config_field {
@@ -75,6 +70,7 @@ struct rapt_model {
     float *block;      /* [layout.floats] */
     float *sinusoids;  /* [positions][D]; NULL if positions are learned or absent */
     float *slopes;     /* ALiBi slopes [H]; NULL if they are learned or absent */
+    float *distances;  /* Transformer-XL's sinusoids [distances][D]; otherwise NULL */
     char *config_text; /* the configuration as JSON */
     struct model_notes notes;
     double bound; /* upper bound on the magnitudes of all parameters; infinite if unknown */
@@ -115,6 +111,7 @@ struct attention_use {
     const struct score_offsets *offset;
     const float *block;
     const float *relative; /* slopes or table of self-attention, if the configuration has them */
+    const struct attention_offsets *all; /* offsets of the sublayer, or NULL */
 };
 /* Returns the attention problem, except for its numbers of rows and its row strides. */
 rapt_attention rapt__attention_of(const rapt_config *config, const struct attention_use *which);
@@ -224,6 +221,8 @@ struct sublayer {
     float *mixed;            /* [rows][H K] output of the heads, or [rows][D] cells of the unit */
     float *forget;           /* with forget_gate: [rows][maps] before the sigmoid */
     float *log_forget;       /* with forget_gate: [rows][maps] log sigmoid of it */
+    float *distances;        /* projected vectors for distances (rapt__distances_project) */
+    float *by_query;         /* at inference: result of rapt__score_distances */
     float *gate, *gated;     /* with output_gate: [rows][gates] before the sigmoid; [rows][H K] */
     float *values;           /* differential: [rows or source rows][key maps][K] each value twice */
     float *latent_q;         /* with latent_width: [rows][H][P + latent_width] queries of latent
@@ -258,7 +257,7 @@ struct stack_memory {
     float *dout, *dstream;                             /* [rows][D] */
     float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive only if gated */
     float *norm_partial;                               /* with query_key_norm or differential */
-    float *dgate, *dgated, *dforget;                   /* with output_gate; with forget_gate */
+    float *dgate, *dgated, *dforget, *ddistances;      /* of gates, forget gates and distances */
     float *dvalues, *dmaps;                            /* differential, latent_width */
     float *dlambda, *dlatent_q;                        /* differential: [rows]; latent_width */
 };
@@ -279,12 +278,13 @@ struct cache_state {      /* state of self- or cross-attention between calls at 
     struct attention_history *history; /* recurrent scores: [layers]; else NULL */
     float *packed;                     /* [layers][packed_size] weights (see rapt__score_pack) */
     size_t packed_size;                /* floats per layer; 0 if the score needs none */
-    float *relative;                   /* [maps][relative_row] relative biases, or NULL */
-    int relative_row, relative_zero;   /* the bias of key s is element s - position +
-                                          relative_zero */
-    int *counts;                       /* [batch] number of keys of each target sequence */
-    float *states;                     /* recurrent decoders only: cells [layers][sequences][D] */
-    float *spare_states;               /* scratch memory of the same size, used to reorder */
+    float *distances; /* [layers][rapt__distances_floats] (see rapt__distances_project) */
+    float *relative;  /* [maps][relative_row] relative biases, or NULL */
+    int relative_row, relative_zero; /* the bias of key s is element s - position +
+                                        relative_zero */
+    int *counts;                     /* [batch] number of keys of each target sequence */
+    float *states;                   /* recurrent decoders only: cells [layers][sequences][D] */
+    float *spare_states;             /* scratch memory of the same size, used to reorder */
     int sequences;
 };
 struct stack_caches {
@@ -393,9 +393,9 @@ struct dropout rapt__site(const struct drop *drop, float share, bool decoder, in
 void rapt__cross_append(const struct exec_context *c, const struct stack *s, int layer,
                         const struct cache_state *state, const float *states, int rows,
                         const int *starts);
-/* Packs the learned arrays of scores for all layers and fills in the relative biases. */
-void rapt__scores_pack(struct team *team, const struct stack *s, const struct cache_state *state,
-                       bool cross);
+/* Packs learned arrays of scores, projects vectors for distances and fills in relative biases. */
+void rapt__scores_pack(const struct exec_context *c, const struct stack *s,
+                       const struct cache_state *state, bool cross);
 /* After a pass of the decoder, takes the attention weights of one of its rows in one layer and
    head, multiplies them by share and adds them to weights [keys of the source, or tokens of the
    target so far]. The row belongs to target `sequence`. The pass must have kept the queries of that

@@ -99,6 +99,9 @@ static void lay_out_once(struct layout_pass *w, const rapt_config *c)
     bool decoder_attends = decoder && !c->decoder_recurrence;
     bool encoder_table = encoder && table, decoder_table = decoder_attends && table;
     bool encoder_slopes = encoder && slopes, decoder_slopes = decoder_attends && slopes;
+    bool deberta = c->relative_bias == RAPT_RELATIVE_BIAS_DEBERTA;
+    bool encoder_distances = encoder && deberta, decoder_distances = decoder_attends && deberta;
+    int both_ways = rapt__distances_rows(c, false);
     int H = rapt__maps(c), buckets = rapt__config_int(c, CONFIG_relative_buckets);
 #define ONCE(when, field, name, rows, columns, kind, initial)                                      \
     if (when) l->field = offset(w, "", -1, name, rows, columns, kind, initial);
@@ -156,6 +159,11 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool deco
     int D = c->width, F = c->ffn_width, I = rapt__ffn_rows(c), gates = rapt__gates(c);
     int forgets = rapt__forget_gates(c, decoder);
     bool centered = c->norm_type == RAPT_NORM_TYPE_LAYER;
+    bool shaw_values = c->relative_bias == RAPT_RELATIVE_BIAS_SHAW;
+    bool shaw = c->relative_bias == RAPT_RELATIVE_BIAS_SHAW_KEYS || shaw_values;
+    bool xl = c->relative_bias == RAPT_RELATIVE_BIAS_TRANSFORMER_XL;
+    bool deberta = c->relative_bias == RAPT_RELATIVE_BIAS_DEBERTA;
+    int distances = rapt__distances_rows(c, decoder), maps = rapt__maps(c);
     *l = (struct layer_offsets){0};
 #define LAYER(when, field, name, rows, columns, kind, initial)                                     \
     if (when) l->field = offset(w, scope, layer, name, rows, columns, kind, initial);
@@ -174,6 +182,8 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool deco
     l->self.key_up.in = l->cross.key_up.in = K, l->self.key_up.out = l->cross.key_up.out = L;
     l->self.value_up.in = l->cross.value_up.in = R,
     l->self.value_up.out = l->cross.value_up.out = Q;
+    l->self.distance_key.in = l->self.distance_query.in = D;
+    l->self.distance_key.out = l->self.distance_query.out = Q;
     l->recurrent.input.in = l->recurrent.input.out = D;
     l->recurrent.forget.in = l->recurrent.forget.out = D;
     l->self.out.out = l->cross.out.out = l->feedforward.out.out = D;
@@ -184,6 +194,7 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool deco
     l->self.gate.fine = l->cross.gate.fine = l->self.forget.fine = true;
     l->self.key_up.fine = l->cross.key_up.fine = true;
     l->self.value_up.fine = l->cross.value_up.fine = true;
+    l->self.distance_key.fine = l->self.distance_query.fine = true;
     l->recurrent.input.fine = l->recurrent.forget.fine = true;
 }
 
@@ -241,6 +252,9 @@ static void lay_out_alone(struct layout_pass *w, const rapt_config *c, bool deco
             offset(w, "", -1, "relative_bias.weight", H, buckets, IN_ROWS, INITIAL_TABLE);
     if (parts->has[PART_SELF] && c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI_LEARNED)
         side->relative = offset(w, "", -1, "slopes", 1, H, IN_ROWS, INITIAL_SLOPES);
+    if (parts->has[PART_SELF] && c->relative_bias == RAPT_RELATIVE_BIAS_DEBERTA)
+        side->distances = offset(w, "", -1, "distances.weight", rapt__distances_rows(c, false),
+                                 c->width, IN_ROWS, INITIAL_TABLE);
     lay_out_layer(w, c, decoder, "", -1, parts, w->real ? side->layers : &spare);
 }
 

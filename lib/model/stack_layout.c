@@ -29,6 +29,8 @@ static void queries_layout(struct sublayer *u, const rapt_attention *spec, size_
     if (rapt__score_changes(spec, false))
         u->projected_q = rapt__arena_floats(arena, rows, H * (size_t)rapt__score_width(spec));
     if (rapt__locality_centered(spec)) u->centers = rapt__arena_floats(arena, rows, H);
+    if (spec->distances.keys)
+        u->by_query = rapt__arena_floats(arena, rows * H, rapt__distance_row(spec));
     u->statistics = rapt__arena_floats(arena, rows, 2 * H);
 }
 
@@ -157,6 +159,8 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, bool decod
             u->forget = rapt__arena_floats(arena, rows, (size_t)rapt__maps(c));
             u->log_forget = rapt__arena_floats(arena, rows, (size_t)rapt__maps(c));
         }
+        if (part == PART_SELF && use != USE_CACHED)
+            u->distances = rapt__arena_floats(arena, rapt__distances_floats(c, decoder), 1);
         if (use == USE_LEARNING) learning_layout(u, c, part, rows, source_rows, arena);
         if (use == USE_CACHED)
             cached_layout(u, c, part, rows, source_rows, arena);
@@ -171,7 +175,7 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, bool decod
     u->saved.inverse = rapt__arena_floats(arena, rows, 1);
 }
 
-static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t rows,
+static void backward_layout(struct stack_memory *m, const rapt_config *c, bool decoder, size_t rows,
                             size_t source_rows, struct arena *arena)
 {
     size_t D = (size_t)c->width, Q = output_elements(c), R = (size_t)c->latent_width;
@@ -189,6 +193,7 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, size_t
         m->dgated = rapt__arena_floats(arena, rows, Q);
     }
     if (c->forget_gate) m->dforget = rapt__arena_floats(arena, rows, (size_t)rapt__maps(c));
+    m->ddistances = rapt__arena_floats(arena, rapt__distances_floats(c, decoder), 1);
     size_t longest = rapt__max_size(rows, source_rows);
     if (c->differential || R) {
         m->dmaps = rapt__arena_floats(arena, rows, map_elements(c));
@@ -215,6 +220,8 @@ static struct sublayer weights_layout(const rapt_config *c, bool decoder, enum p
         if (c->latent_width)
             own.latent_q = rapt__arena_floats(arena, rows, latent_elements(c, part == PART_CROSS));
     }
+    if (part == PART_SELF && !decoder)
+        own.distances = rapt__arena_floats(arena, rapt__distances_floats(c, decoder), 1);
     if (decoder)
         queries_layout(&own, &spec, rows, arena);
     else
@@ -241,6 +248,8 @@ static void share_layout(struct stack_memory *m, const rapt_config *c, bool deco
         if (own.q) u->q = own.q;
         if (own.latent_q) u->latent_q = own.latent_q;
         if (keeps) u->projected_q = own.projected_q, u->centers = own.centers;
+        if (keeps) u->by_query = own.by_query;
+        if (keeps && own.distances) u->distances = own.distances;
         if (keeps) u->statistics = own.statistics, u->chosen = own.chosen;
         u->y = first->y, u->sum = first->sum, u->out = first->out, u->saved = first->saved;
     }
@@ -277,7 +286,7 @@ void rapt__layer_memory(struct stack_memory *m, const rapt_config *c, bool decod
     m->count = count;
     chain_layout(m, c, decoder, parts, count, count, USE_LEARNING, (size_t)rows,
                  (size_t)source_rows, arena);
-    backward_layout(m, c, (size_t)rows, (size_t)source_rows, arena);
+    backward_layout(m, c, decoder, (size_t)rows, (size_t)source_rows, arena);
 }
 
 void rapt__stack_layout(struct stack_memory *m, const rapt_config *c, bool decoder, int rows,
@@ -292,7 +301,7 @@ void rapt__stack_layout(struct stack_memory *m, const rapt_config *c, bool decod
     const enum use use = keep ? USE_LEARNING : decoder ? USE_CACHED : USE_FORWARD;
     chain_layout(m, c, decoder, parts, n, keep ? m->count : n, use, R, S, arena);
     if (keep)
-        backward_layout(m, c, R, S, arena);
+        backward_layout(m, c, decoder, R, S, arena);
     else
         share_layout(m, c, decoder, keeps == KEEPS_SELF, R, arena);
 }

@@ -10,8 +10,9 @@
    The projections of attention also have biases, which are omitted here. Queries and keys may have
    norms (head_norm.c), heads may be differences of two attentions (differential.c), and their
    outputs may have gates (output_gate.c). Keys of a decoder may be forgotten (forget_gate.c). Keys
-   and values may be computed from latent rows (latent.c). The operator * multiplies element by
-   element. Gated layers are those of Shazeer 2020. */
+   and values may be computed from latent rows (latent.c), and distances may have vectors
+   (distances.c). The operator * multiplies element by element. Gated layers are those of Shazeer
+   2020. */
 #include "model/sublayer.h"
 
 static const struct stack_offsets *stack_offsets_of(const struct stack *s)
@@ -88,6 +89,7 @@ rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross
                                         .cross = cross,
                                         .learning = learning,
                                         .offset = &rapt__offsets_of(s, layer, cross)->score,
+                                        .all = rapt__offsets_of(s, layer, cross),
                                         .block = s->block,
                                         .relative = stack->relative ? s->block + stack->relative
                                                                     : s->model->slopes};
@@ -108,6 +110,8 @@ static rapt_attention problem_of(const struct step *s, bool cross)
     a.v = (rapt_stride){0, a.value_width, h.v_row};
     a.query_starts = rows->starts, a.key_starts = keys->starts;
     a.log_forget = s->u->log_forget;
+    if (!cross)
+        rapt__distances_use(&s->stack->model->config, s->stack->decoder, s->u->distances, &a);
     struct dropout d =
         rapt__site(&p->drop, p->drop.attention, s->stack->decoder, s->index, SITE_ATTENTION);
     a.dropout = p->drop.attention;
@@ -133,6 +137,7 @@ static void attention_forward(const struct exec_context *c, const struct step *s
         if (cross) rapt__source_keys_normalize(c, s->stack, s->layer, s->u, p->source.count);
         if (cross) rapt__latent_normalize(c, s->stack, s->layer, true, s->u, p->source.count);
         if (cross) rapt__values_repeat(c, s->stack, true, s->u, p->source.count);
+        if (!cross) rapt__distances_project(c, s->stack, s->layer, s->u->distances);
         struct heads h = rapt__heads_of(s->stack, cross, s->u);
         rapt_attention a = problem_of(s, cross);
         const rapt_attention_saved saved = {.chosen = s->u->chosen, .statistics = s->u->statistics};
@@ -185,6 +190,7 @@ static void attention_backward(const struct exec_context *c, const struct step *
     if (relative && a.relative.table) to.table = gradients + relative;
     if (relative && a.relative.slopes) to.slopes = gradients + relative;
     if (a.log_forget) to.log_forget = m->dforget;
+    if (!cross) rapt__distances_gradients(c, s, gradients, &to);
     const rapt_attention_saved saved = {.chosen = s->u->chosen, .statistics = s->u->statistics};
     const rapt_reinforce reinforce = {
         .reward = s->pass->reward, .baseline = s->pass->baseline, .entropy = s->pass->entropy};
@@ -196,6 +202,7 @@ static void attention_backward(const struct exec_context *c, const struct step *
                              s->stack->attention_workspace);
     rapt__values_backward(c, s, cross);
     rapt__latent_backward(c, s, cross, gradients);
+    if (!cross) rapt__distances_project_backward(c, s, gradients);
     rapt__head_norms_backward(c, s, cross, gradients);
     add = rapt__forget_gates_backward(c, s, din, add, gradients);
     if (cross)

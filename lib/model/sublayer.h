@@ -11,8 +11,8 @@ struct heads {
     ptrdiff_t q_row, k_row, v_row;
 };
 /* Locates queries, keys and values: in q for self-attention, in q and kv for cross-attention. q and
-   kv may be NULL. If `values` is not NULL, it holds the values: those of differential attention, each
-   stored twice, or those of latent rows, as far apart as the keys. */
+   kv may be NULL. If `values` is not NULL, it holds the values: those of differential attention,
+   each stored twice, or those of latent rows, as far apart as the keys. */
 struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *kv, float *values);
 /* Returns what attention reads: the projections in u or, if there are any, the queries for latent
    rows or the values of a difference. */
@@ -93,6 +93,17 @@ void rapt__forget_gates_forward(const struct exec_context *c, const struct step 
    rapt__outputs_gate_backward does. Returns true, or `add` without forget gates. */
 bool rapt__forget_gates_backward(const struct exec_context *c, const struct step *s, float *din,
                                  bool add, float *gradients);
+
+/* ---- distances.c ---- */
+/* Computes the projected vectors of a layer, [rapt__distances_floats]. */
+void rapt__distances_project(const struct exec_context *c, const struct stack *s, int layer,
+                             float *arrays);
+/* Sets to->distances, to gradients of parameters or to the stack's ddistances, which it clears. */
+void rapt__distances_gradients(const struct exec_context *c, const struct step *s, float *gradients,
+                               rapt_gradients *to);
+/* Propagates the stack's ddistances to the parameters. */
+void rapt__distances_project_backward(const struct exec_context *c, const struct step *s,
+                                      float *gradients);
 
 /* ---- recurrent.c: like rapt__sublayer_forward and _backward, for the recurrent unit ---- */
 void rapt__recurrent_forward(const struct exec_context *c, const struct step *s);

@@ -28,7 +28,8 @@ static rapt_model twin_of(const rapt_model *m, const struct layout *layout, floa
                         .layout = *layout,
                         .block = block,
                         .sinusoids = m->sinusoids,
-                        .slopes = m->slopes};
+                        .slopes = m->slopes,
+                        .distances = m->distances};
 }
 
 void rapt__quantized_layout(rapt_trainer *t, int rows, struct arena *arena)
@@ -40,6 +41,7 @@ void rapt__quantized_layout(rapt_trainer *t, int rows, struct arena *arena)
     rapt__layout_make(&bytes, &t->model->config, IN_BYTES, arena);
     q->forward = twin_of(t->model, &bytes, rapt__arena_floats(arena, bytes.floats, 1));
     q->backward = twin_of(t->model, floats, rapt__arena_floats(arena, floats->floats, 1));
+    rows = rapt__max(rows, rapt__distances_rows(&t->model->config, false));
     q->rounded = rapt__arena_floats(arena, (size_t)rows, (size_t)widest(floats));
 }
 

@@ -77,7 +77,7 @@ static void refused(void **state)
     bad.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_NONE;
     refuse(&bad, "mask.causal_alignment is not set, but distances.keys needs it");
     bad = x.a, bad.score = RAPT_SCORE_COSINE;
-    refuse(&bad, "score is cosine; with distances.keys it must be scaled-dot or dot");
+    refuse(&bad, "distances.keys needs a score that is a dot product of q and k; score is cosine");
     bad = x.a, bad.relative.rotary = RAPT_ROTARY_PAIRS, bad.relative.rotary_width = 2;
     refuse(&bad, "relative.rotary and distances.keys exclude each other");
     bad = x.a, bad.distances.before = -1;

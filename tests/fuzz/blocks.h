@@ -27,7 +27,7 @@ static inline rapt_config take_block_config(struct feed *in)
     c.positions = take_below(in, LONGEST + 1);
     if (take_flag(in)) c.rotary = (rapt_rotary)take_below(in, 3);
     if (take_flag(in)) c.rotary_width = 2 * take_below(in, 4);
-    if (take_flag(in)) c.relative_bias = (rapt_relative_bias)take_below(in, 4);
+    if (take_flag(in)) c.relative_bias = (rapt_relative_bias)take_below(in, 8);
     if (take_flag(in)) c.relative_buckets = 4, c.relative_distance = 1 + take_below(in, 6);
     if (take_flag(in)) c.score_cap = 2;
     if (take_flag(in)) c.norm_type = RAPT_NORM_TYPE_RMS;

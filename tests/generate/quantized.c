@@ -28,10 +28,22 @@ static rapt_model *quantized_model(const rapt_config *c, uint64_t seed)
 /* Whether a parameter is a matrix that multiplies rows, or a table of embeddings. */
 static bool is_matrix(const char *name)
 {
-    static const char *const suffixes[] = {
-        "qkv.weight",    "out.weight",    "q.weight",      "kv.weight",        "in.weight",
-        "input.weight",  "forget.weight", "source.weight", "embedding.weight", "output.weight",
-        "pooler.weight", "gate.weight",   "key_up.weight", "value_up.weight"};
+    static const char *const suffixes[] = {"qkv.weight",
+                                           "out.weight",
+                                           "q.weight",
+                                           "kv.weight",
+                                           "in.weight",
+                                           "input.weight",
+                                           "forget.weight",
+                                           "source.weight",
+                                           "embedding.weight",
+                                           "output.weight",
+                                           "pooler.weight",
+                                           "gate.weight",
+                                           "key_up.weight",
+                                           "value_up.weight",
+                                           "distances.key.weight",
+                                           "distances.query.weight"};
     size_t length = strlen(name);
     for (int i = 0; i < COUNT(suffixes); i++) {
         size_t n = strlen(suffixes[i]);

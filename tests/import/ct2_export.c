@@ -289,6 +289,7 @@ static void test_refusals(void **state)
     REFUSE(output_gate, RAPT_OUTPUT_GATE_HEAD);
     REFUSE(differential, 1);
     REFUSE(forget_gate, 1);
+    REFUSE(relative_bias, RAPT_RELATIVE_BIAS_SHAW);
     REFUSE(relative_bias, RAPT_RELATIVE_BIAS_ALIBI);
     REFUSE(score_cap, 2);
     REFUSE(decoder_recurrence, RAPT_RECURRENCE_SSRU);

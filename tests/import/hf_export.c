@@ -299,6 +299,7 @@ static void test_refusals(void **state)
     REFUSE(output_gate, RAPT_OUTPUT_GATE_HEAD);
     REFUSE(differential, 1);
     REFUSE(forget_gate, 1);
+    REFUSE(relative_bias, RAPT_RELATIVE_BIAS_DEBERTA);
     REFUSE(no_source_end, 1);
     REFUSE(self_score, RAPT_SCORE_COSINE);
     REFUSE(decoder_recurrence, RAPT_RECURRENCE_SSRU);

@@ -114,6 +114,7 @@ static void test_refusals(void **state)
     REFUSE(output_gate, RAPT_OUTPUT_GATE_HEAD);
     REFUSE(differential, 1);
     REFUSE(forget_gate, 1);
+    REFUSE(relative_bias, RAPT_RELATIVE_BIAS_TRANSFORMER_XL);
 #undef REFUSE
 #define REFUSE(field, value, says)                                                                 \
     do {                                                                                           \

@@ -94,6 +94,10 @@ static void test_combinations(void **state)
     REFUSE(4, differential, 1); /* heads 5 wide */
     REFUSE(7, forget_gate, 1);
     REFUSE(10, forget_gate, 2);
+    REFUSE(46, self_score, RAPT_SCORE_GENERAL);
+    REFUSE(47, rotary, RAPT_ROTARY_PAIRS);
+    REFUSE(48, relative_distance, 32768);
+    REFUSE(48, relative_bias, 8);
     REFUSE(37, self_normalizer, RAPT_NORMALIZER_ARGMAX);
     REFUSE(37, cross_normalizer, RAPT_NORMALIZER_SAMPLE);
     REFUSE(43, latent_width, 24); /* not a multiple of 16 */
@@ -103,6 +107,7 @@ static void test_combinations(void **state)
     REFUSE(43, query_key_norm, 1);
     REFUSE(43, differential, 1);
     REFUSE(43, self_score, RAPT_SCORE_GENERAL);
+    REFUSE(43, relative_bias, RAPT_RELATIVE_BIAS_DEBERTA);
     REFUSE(43, self_score, RAPT_SCORE_COSINE);
     REFUSE(43, cross_score, RAPT_SCORE_ADDITIVE);
     REFUSE(43, self_locality, RAPT_LOCALITY_LOCAL_P);

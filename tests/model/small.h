@@ -181,10 +181,30 @@ static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .kind = RAPT_KIND_ENCODER_ONLY, .source_vocab = 9, .target_vocab = 5, .positions = 12, .width = 6,
      .heads = 1, .head_width = 32, .ffn_width = 4, .encoder_layers = 2, .norm_epsilon = 0.01f,
      .relative_bias = RAPT_RELATIVE_BIAS_ALIBI, .latent_width = 16},
+<<<<<<< HEAD
     /* coverage */
     {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 8, .heads = 2, .ffn_width = 5,
      .encoder_layers = 1, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE, .cross_score = RAPT_SCORE_COVERAGE,
      .score_hidden = 3},
+=======
+    /* vectors for distances */
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 8, .heads = 4, .key_heads = 2,
+     .ffn_width = 5, .encoder_layers = 1, .decoder_layers = 2, .position = RAPT_POSITION_NONE,
+     .relative_bias = RAPT_RELATIVE_BIAS_SHAW, .relative_distance = 2},
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 7, .positions = 12, .width = 8, .heads = 2, .ffn_width = 5,
+     .encoder_layers = 2, .decoder_layers = 1, .position = RAPT_POSITION_NONE, .tie = RAPT_TIE_ALL, .query_key_norm = 1,
+     .relative_bias = RAPT_RELATIVE_BIAS_TRANSFORMER_XL, .relative_distance = 4},
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 6, .heads = 2, .head_width = 4,
+     .ffn_width = 5, .encoder_layers = 2, .decoder_layers = 2, .position = RAPT_POSITION_NONE, .norm_order = RAPT_NORM_ORDER_PRE,
+     .relative_bias = RAPT_RELATIVE_BIAS_DEBERTA, .relative_distance = 3},
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 12, .heads = 2,
+     .head_width = 4, .ffn_width = 4, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE, .norm_type = RAPT_NORM_TYPE_RMS,
+     .norm_epsilon = 0.01f, .self_score = RAPT_SCORE_DOT, .self_normalizer = RAPT_NORMALIZER_SIGMOID, .differential = 1,
+     .relative_bias = RAPT_RELATIVE_BIAS_DEBERTA, .relative_distance = 1, .forget_gate = 1},
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_ENCODER_ONLY, .source_vocab = 8, .target_vocab = 5, .positions = 12, .width = 8,
+     .heads = 2, .ffn_width = 4, .encoder_layers = 2, .position = RAPT_POSITION_NONE, .relative_bias = RAPT_RELATIVE_BIAS_SHAW_KEYS,
+     .relative_distance = 3, .score_cap = 2},
+>>>>>>> e804d1e0 (Give models vectors for distances)
 };
 /* clang-format on */
 

@@ -56,7 +56,8 @@ struct trial {
 
 static inline const char *name_in_model(const struct side *s, const char *name, char text[128])
 {
-    bool of_stack = strncmp(name, "relative", 8) == 0 || strncmp(name, "slopes", 6) == 0;
+    bool of_stack = strncmp(name, "relative", 8) == 0 || strncmp(name, "slopes", 6) == 0 ||
+                    strncmp(name, "distances", 9) == 0;
     snprintf(text, 128, of_stack ? "%s.%s" : "%s.layers.0.%s", s->scope, name);
     return text;
 }

@@ -90,8 +90,9 @@ struct heads {
     const double *q, *k, *v;
     int q_row, k_row, v_row, S, cross;
     const struct oracle_inputs *score;
-    const double *log_forget;           /* [S][attentions], or NULL */
-    const struct oracle_latent *latent; /* what q, k and v are of, or NULL */
+    const double *log_forget;             /* [S][attentions], or NULL */
+    const struct oracle_latent *latent;   /* what q, k and v are of, or NULL */
+    const struct oracle_vectors *vectors; /* for distances, or NULL */
 };
 
 /* Returns the numbers that are added by distance, [heads] or [heads][buckets], or NULL if there are
@@ -106,7 +107,7 @@ static const double *distances_of(const struct side *s, double *to)
     if (c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI_LEARNED) return oracle_find(s->m, slopes);
     int maps = c->heads * (c->differential ? 2 : 1);
     for (int h = 0; h < maps; h++) to[h] = (double)(float)oracle_slope(maps, h);
-    return c->relative_bias ? to : NULL;
+    return c->relative_bias == RAPT_RELATIVE_BIAS_ALIBI ? to : NULL;
 }
 
 /* The pointers of the result only tell which arrays exist. */
@@ -228,6 +229,7 @@ static void attend(struct side *s, const struct heads *h, double *mixed, double 
     double slopes[64];
     in.slopes = in.table = h->cross ? NULL : distances_of(s, slopes);
     in.q = h->q, in.k = h->k, in.v = h->v, in.log_forget = h->log_forget;
+    if (h->vectors) oracle_vectors_use(h->vectors, &s->m->config, &a, &in);
     if (s->m->past) fixed = &s->m->past->fixed[s->rows->number][s->decoder][s->sublayer];
     int first = fixed->chosen == NULL;
     if (first) *fixed = oracle_fixed_make(&a);
@@ -298,6 +300,7 @@ static void self_attention(struct side *s, const struct oracle_layer *l, const d
     oracle_norm_heads(c, l->self_key, G / M, M, row, T, qkv + Q);
     oracle_norm_heads(c, l->self_latent, 1, R, row, T, qkv + q + P);
     double *log_forget = oracle_log_forget(s->m, l->self_forget, Q / M, T, in);
+    struct oracle_vectors vectors = oracle_vectors_make(s->m, l, s->decoder);
     struct heads a = {.q = qkv,
                       .k = qkv + q,
                       .v = R ? NULL : qkv + Q + G,
@@ -306,13 +309,13 @@ static void self_attention(struct side *s, const struct oracle_layer *l, const d
                       .v_row = row,
                       .S = T,
                       .score = &l->self_score,
-                      .log_forget = log_forget};
+                      .log_forget = log_forget,
+                      .vectors = &vectors};
     attend_heads(s, l, &a, mixed, &s->m->self);
     oracle_gate_heads(s->m, l->self_gate, T, in, mixed);
     oracle_affine(s->m, ONE_TERM, T, Q, D, mixed, l->self_out[0], l->self_out[1], y);
-    free(log_forget);
-    free(qkv);
-    free(mixed);
+    oracle_vectors_free(&vectors);
+    free(log_forget), free(qkv), free(mixed);
 }
 
 static void cross_attention(struct side *s, const struct oracle_layer *l, const double *in,

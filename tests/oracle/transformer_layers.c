@@ -126,6 +126,25 @@ static double *find_weight(const struct oracle_model *m, const char *scope, cons
     return pair[0];
 }
 
+static double *find_in(const struct oracle_model *m, const char *scope, const char *name)
+{
+    char full[128];
+    snprintf(full, sizeof full, "%s%s", scope, name);
+    return oracle_find(m, full);
+}
+
+static void find_distances(const struct oracle_model *m, const char *scope, const char *side,
+                           struct oracle_layer *l)
+{
+    l->distances = find_in(m, side, ".distances.weight");
+    l->distance_keys = find_in(m, scope, "self_attn.distances.keys");
+    l->distance_values = find_in(m, scope, "self_attn.distances.values");
+    l->distance_key = find_in(m, scope, "self_attn.distances.key.weight");
+    l->distance_query = find_in(m, scope, "self_attn.distances.query.weight");
+    l->content_bias = find_in(m, scope, "self_attn.distances.content_bias");
+    l->position_bias = find_in(m, scope, "self_attn.distances.position_bias");
+}
+
 static struct oracle_layer *find_layers(const struct oracle_model *m, const char *side, int count)
 {
     struct oracle_layer *layers = calloc((size_t)count + 1, sizeof *layers);
@@ -155,6 +174,7 @@ static struct oracle_layer *find_layers(const struct oracle_model *m, const char
         l->cross_up[0] = find_weight(m, scope, "cross_attn.key_up");
         l->cross_up[1] = find_weight(m, scope, "cross_attn.value_up");
         l->cross_latent = find_weight(m, scope, "cross_attn.latent_norm");
+        find_distances(m, scope, side, l);
         l->cross_query = find_weight(m, scope, "cross_attn.query_norm");
         l->cross_key = find_weight(m, scope, "cross_attn.key_norm");
         l->cross_gate = find_weight(m, scope, "cross_attn.gate");

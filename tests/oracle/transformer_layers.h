@@ -10,9 +10,12 @@ struct oracle_layer { /* pairs of matrix and vector: weight and bias, or gain an
     double *cross_q[2], *cross_kv[2], *cross_out[2], *cross_norm[2];
     double *self_query, *self_key, *cross_query, *cross_key; /* gains of norms, or NULL */
     double *self_gate, *cross_gate;                          /* or NULL */
-    double *self_up[2], *cross_up[2];           /* of latent rows: of keys, of values */
-    double *self_latent, *cross_latent;         /* gains of their norms, or NULL */
-    double *self_forget[2];                     /* of forget gates, or NULL */
+    double *self_up[2], *cross_up[2];   /* of latent rows: of keys, of values */
+    double *self_latent, *cross_latent; /* gains of their norms, or NULL */
+    double *self_forget[2];             /* of forget gates, or NULL */
+    double *distances;                  /* rows of the half, or NULL */
+    double *distance_keys, *distance_values, *distance_key, *distance_query, *content_bias,
+        *position_bias;                         /* or NULL */
     double *self_lambda, *cross_lambda;         /* vectors, or NULL */
     double *self_difference, *cross_difference; /* gains of norms, or NULL */
     int number;                                 /* from 1 on, in its half */
@@ -85,6 +88,18 @@ void oracle_subtract(const rapt_config *c, const double *vectors, const double *
    computed from the sublayer's input, in [rows][width]. If gate is NULL, does nothing. */
 void oracle_gate_heads(const struct oracle_model *m, const double *gate, int rows, const double *in,
                        double *mixed);
+/* Vectors for the distances from a query to a key, of one layer. */
+struct oracle_vectors {
+    rapt_distances shape;    /* whose pointers only tell which arrays exist */
+    double *keys, *queries;  /* of its own, unless shared */
+    struct oracle_inputs in; /* only the arrays of distances are set */
+};
+struct oracle_vectors oracle_vectors_make(const struct oracle_model *m,
+                                          const struct oracle_layer *l, int decoder);
+/* Sets the vectors, and the scale of scores that goes with them. */
+void oracle_vectors_use(const struct oracle_vectors *v, const rapt_config *c, rapt_attention *a,
+                        struct oracle_inputs *in);
+void oracle_vectors_free(struct oracle_vectors *v);
 /* Returns log f [rows][gates] of forget gates, or NULL if forget is NULL. */
 double *oracle_log_forget(const struct oracle_model *m, double *const forget[2], int gates,
                           int rows, const double *in);

@@ -1,0 +1,164 @@
+/* distances.c - vectors for the distances between tokens in self-attention (rapt/distances.h),
+   which relative_bias selects. Those of Shaw et al. 2018 are parameters of a layer. Those of
+   Transformer-XL and DeBERTa are projections of a row for each distance: sinusoids, or a learned
+   row that the layers of a half share. The decoder sees no later keys, so it needs no vectors for
+   them.
+
+   DeBERTa's query vector for key s and position p belongs to the distance from the key to the
+   query, so r[d] projects row d of R, and r'[d] projects row -d. R has a row for each distance from
+   -C to C. */
+#include "model/sublayer.h"
+
+#include <string.h>
+
+static bool projected(const rapt_config *c)
+{
+    return c->relative_bias == RAPT_RELATIVE_BIAS_TRANSFORMER_XL ||
+           c->relative_bias == RAPT_RELATIVE_BIAS_DEBERTA;
+}
+
+int rapt__distances_before(const rapt_config *c)
+{
+    return rapt__config_int(c, CONFIG_relative_distance);
+}
+
+int rapt__distances_after(const rapt_config *c, bool decoder)
+{
+    return decoder ? 0 : rapt__config_int(c, CONFIG_relative_distance);
+}
+
+int rapt__distances_rows(const rapt_config *c, bool decoder)
+{
+    if (c->relative_bias < RAPT_RELATIVE_BIAS_SHAW_KEYS) return 0;
+    return rapt__distances_before(c) + 1 + rapt__distances_after(c, decoder);
+}
+
+static size_t row_floats(const rapt_config *c)
+{
+    return (size_t)(c->heads * rapt__head_width(c));
+}
+
+/* Returns the number of floats of all keys, or of all queries. */
+static size_t array_floats(const rapt_config *c, bool decoder)
+{
+    size_t rows = (size_t)rapt__distances_rows(c, decoder);
+    return projected(c) ? rows * row_floats(c) : 0;
+}
+
+size_t rapt__distances_floats(const rapt_config *c, bool decoder)
+{
+    bool both = c->relative_bias == RAPT_RELATIVE_BIAS_DEBERTA;
+    return array_floats(c, decoder) * (both ? 2 : 1);
+}
+
+size_t rapt__distances_sinusoids(const rapt_config *c)
+{
+    bool wanted = c->relative_bias == RAPT_RELATIVE_BIAS_TRANSFORMER_XL;
+    return wanted ? (size_t)rapt__distances_rows(c, false) * (size_t)c->width : 0;
+}
+
+void rapt__distances_sinusoids_fill(const rapt_config *c, float *to)
+{
+    int pairs = c->width / 2, before = rapt__distances_before(c);
+    for (int n = 0; to && n < rapt__distances_rows(c, false); n++, to += c->width)
+        for (int i = 0; i < pairs; i++) {
+            double sine, cosine;
+            rapt__sincos((before - n) * rapt__exp(-rapt__log(10000.0) * i / pairs), &sine, &cosine);
+            to[i] = (float)sine, to[pairs + i] = (float)cosine;
+        }
+}
+
+void rapt__distances_use(const rapt_config *c, bool decoder, const float *arrays, rapt_attention *a)
+{
+    if (!projected(c)) return;
+    a->distances.keys = arrays;
+    if (c->relative_bias == RAPT_RELATIVE_BIAS_DEBERTA)
+        a->distances.queries = arrays + array_floats(c, decoder);
+}
+
+static const struct stack_offsets *half_of(const struct stack *s)
+{
+    return s->decoder ? &s->model->layout.decoder : &s->model->layout.encoder;
+}
+
+/* Returns the rows that are projected to keys, [rows][D]. */
+static const float *key_rows(const struct stack *s)
+{
+    size_t learned = half_of(s)->distances;
+    return learned ? s->block + learned : s->model->distances;
+}
+
+/* Returns the offset of the first row that is projected to queries, in floats after the first row
+   for keys. */
+static size_t query_rows(const struct stack *s)
+{
+    const rapt_config *c = &s->model->config;
+    return s->decoder ? (size_t)rapt__distances_before(c) * (size_t)c->width : 0;
+}
+
+/* Reverses the order of rows with the whole team. */
+static void reverse(const struct exec_context *c, float *x, int rows, size_t width)
+{
+    for (int n; (n = rapt__team_take(c->team)) < rows / 2;)
+        for (size_t i = 0; i < width; i++) {
+            float *first = x + (size_t)n * width + i,
+                  *last = x + (size_t)(rows - 1 - n) * width + i;
+            float swap = *first;
+            *first = *last, *last = swap;
+        }
+    rapt__team_barrier(c->team);
+}
+
+void rapt__distances_project(const struct exec_context *c, const struct stack *s, int layer,
+                             float *arrays)
+{
+    const rapt_config *config = &s->model->config;
+    const struct attention_offsets *offset = rapt__offsets_of(s, layer, false);
+    const struct step step = {.stack = s, .layer = layer};
+    int rows = rapt__distances_rows(config, s->decoder);
+    if (!projected(config)) return;
+    rapt__sublayer_project(c, &step, &offset->distance_key, key_rows(s), rows, arrays);
+    if (config->relative_bias != RAPT_RELATIVE_BIAS_DEBERTA) return;
+    arrays += array_floats(config, s->decoder);
+    rapt__sublayer_project(c, &step, &offset->distance_query, key_rows(s) + query_rows(s), rows,
+                           arrays);
+    reverse(c, arrays, rows, row_floats(config));
+}
+
+void rapt__distances_gradients(const struct exec_context *c, const struct step *s, float *gradients,
+                               rapt_gradients *to)
+{
+    const struct stack *stack = s->stack;
+    const rapt_config *config = &stack->model->config;
+    const struct attention_offsets *offset = rapt__offsets_of(stack, s->layer, false);
+    float *d = stack->memory->ddistances;
+    if (offset->distance_keys) to->distances.keys = gradients + offset->distance_keys;
+    if (offset->distance_values) to->distances.values = gradients + offset->distance_values;
+    if (offset->content_bias) to->distances.content_bias = gradients + offset->content_bias;
+    if (offset->position_bias) to->distances.position_bias = gradients + offset->position_bias;
+    if (!projected(config)) return;
+    rapt__fill(c, d, rapt__distances_floats(config, stack->decoder), 0);
+    to->distances.keys = d;
+    if (config->relative_bias == RAPT_RELATIVE_BIAS_DEBERTA)
+        to->distances.queries = d + array_floats(config, stack->decoder);
+}
+
+void rapt__distances_project_backward(const struct exec_context *c, const struct step *s,
+                                      float *gradients)
+{
+    const struct stack *stack = s->stack;
+    const rapt_config *config = &stack->model->config;
+    const struct attention_offsets *offset = rapt__offsets_of(stack, s->layer, false);
+    size_t learned = half_of(stack)->distances;
+    int rows = rapt__distances_rows(config, stack->decoder);
+    float *d = stack->memory->ddistances, *dx = learned ? gradients + learned : NULL;
+    if (!projected(config)) return;
+    rapt__sublayer_project_backward(c, s, &offset->distance_key, key_rows(stack), d, rows, dx, true,
+                                    gradients);
+    if (config->relative_bias != RAPT_RELATIVE_BIAS_DEBERTA) return;
+    d += array_floats(config, stack->decoder);
+    reverse(c, d, rows, row_floats(config));
+    rapt__sublayer_project_backward(c, s, &offset->distance_query,
+                                    key_rows(stack) + query_rows(stack), d, rows,
+                                    dx + query_rows(stack), true, gradients);
+}
