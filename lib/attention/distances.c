@@ -4,7 +4,8 @@
 
 int rapt__distance_count(const rapt_attention *a)
 {
-    return a->distances.before + 1 + a->distances.after;
+    const rapt_distances *d = &a->distances;
+    return d->keys || d->queries || d->values ? d->before + 1 + d->after : 0;
 }
 
 bool rapt__distances_wanted(const rapt_attention *a)
