@@ -20,7 +20,8 @@ extern "C" {
    2019) uses r, u and v. DeBERTa (He et al. 2021) uses r and r' and a scale of 1 / sqrt(3 K).
    Scores must be scaled dot products or dot products, without rotary positions; all but u . k[s] is
    added after the cap, like a bias. The weights that multiply a are those after dropout. All fields
-   may be 0. Values a take the general path, which is slower than tiles. */
+   may be 0. Workspaces grow by about n floats for each head and row. Values a
+   take the general path, which is slower than tiles. */
 typedef struct rapt_distances {
     int before; /* largest distance of a key before the position, 0 or more */
     int after;  /* largest distance of a key after it, 0 or more. There are n = before + 1 + after

@@ -362,8 +362,11 @@ static void test_reorder(void **state)
 {
     (void)state;
     rapt_config recurrent = larger;
+    rapt_config disentangled = larger;
+    disentangled.relative_bias = RAPT_RELATIVE_BIAS_DEBERTA, disentangled.relative_distance = 3;
     recurrent.decoder_recurrence = RAPT_RECURRENCE_SSRU;
     judge_reorder(&larger);
+    judge_reorder(&disentangled);
     judge_reorder(&recurrent);
 }
 
