@@ -315,6 +315,19 @@ void rapt__output_gate_backward(const struct exec_context *c, const struct outpu
                                 const float *z, const float *x, const float *dy, float *dz,
                                 float *dx);
 
+/* ---- unit_heads.c: y = x / sqrt(sum of x^2 + epsilon), head by head ---- */
+struct unit_heads {
+    int heads, width; /* a row begins with `heads` adjacent heads of `width` floats */
+    ptrdiff_t row;    /* distance between rows */
+    float epsilon;
+};
+/* Replaces x with y. For backward, inverse [rows][heads] receives the factors; it may be NULL. */
+void rapt__unit_heads_forward(const struct exec_context *c, const struct unit_heads *n, int rows,
+                              float *x, float *inverse);
+/* Replaces d, the gradient of y in the same layout, with the gradient of x. */
+void rapt__unit_heads_backward(const struct exec_context *c, const struct unit_heads *n, int rows,
+                               const float *y, const float *inverse, float *d);
+
 /* ---- log_sigmoid.c: y = log sigmoid(z), elementwise ---- */
 void rapt__log_sigmoid_forward(const struct exec_context *c, const float *z, size_t n, float *y);
 /* Computes dz, which may be dy. */
