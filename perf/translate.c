@@ -94,7 +94,8 @@ static double weights_once(const rapt_config *c)
 
 static double weights_stepwise(const rapt_config *c)
 {
-    double self = 2 * square(c) + (c->decoder_recurrence ? 0 : 2 * key_weights(c));
+    int keys = c->decoder_recurrence != RAPT_RECURRENCE_SSRU;
+    double self = 2 * square(c) + (keys ? 2 * key_weights(c) : 0);
     return c->decoder_layers * (self + 2 * square(c) + feed_weights(c)) +
            (double)c->width * c->target_vocab;
 }
@@ -116,7 +117,10 @@ static double operations(const struct shape *s, const rapt_config *c)
     int source = source_length(c), length = target_length(c);
     double rows = 1 + (double)s->beam * (length - 1), keys = 1;
     for (int step = 1; step < length; step++) keys += (double)s->beam * (step + 1);
-    if (c->decoder_recurrence) keys = 0;
+    if (c->decoder_recurrence == RAPT_RECURRENCE_SSRU)
+        keys = 0;
+    else if (c->decoder_recurrence) /* a state costs as much as a key per row */
+        keys = rows * (c->head_width ? c->head_width : c->width / c->heads);
     double products = 2 * (source * weights_once(c) + rows * weights_stepwise(c));
     double attention =
         4.0 * c->width *

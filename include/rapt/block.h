@@ -24,7 +24,8 @@ typedef enum rapt_block_kind {
     RAPT_BLOCK_KIND_DECODER,      /* layer: causal self-attention, cross-attention, feed-forward */
     RAPT_BLOCK_KIND_DECODER_ONLY, /* layer: causal self-attention, feed-forward */
     RAPT_BLOCK_KIND_SELF_ATTENTION,   /* heads(x Wq', x Wk', x Wv') Wo', with biases */
-    RAPT_BLOCK_KIND_CAUSAL_ATTENTION, /* the same, but a row sees only itself and earlier rows */
+    RAPT_BLOCK_KIND_CAUSAL_ATTENTION, /* the same, but a row sees only itself and earlier rows; or
+                                         linear attention, if decoder_recurrence selects it */
     RAPT_BLOCK_KIND_CROSS_ATTENTION,  /* heads(x Wq', z Wk', z Wv') Wo', where z is the source */
     RAPT_BLOCK_KIND_FEEDFORWARD       /* activation(x W1' + b1) W2' + b2, or its gated form */
 } rapt_block_kind;
@@ -70,8 +71,8 @@ typedef struct rapt_block rapt_block;
    other field that describes a layer. Fields that concern a whole model are ignored: kind, the
    vocabularies, source_width, position, first_position, tie, output_bias, plain_embedding, the
    numbers of layers, pooling, decoder_start, no_source_end, alignment_layer, alignment_heads,
-   embedding_norm, token_types, pooler and, except in a decoder layer, decoder_recurrence. Relative
-   biases are parameters of the block.
+   embedding_norm, token_types, pooler and, except in a decoder layer and for linear attention in
+   causal attention, decoder_recurrence. Relative biases are parameters of the block.
 
    Sequences may be as long as the limits allow. config.positions is only read in two cases. With
    location scores, which learn one row per position, no sequence of keys may be longer. With

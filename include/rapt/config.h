@@ -94,13 +94,32 @@ typedef enum rapt_decoder_start {
                                   embedding is still added: Marian, CTranslate2 */
     RAPT_DECODER_START_UNKNOWN /* RAPT_TOKEN_UNKNOWN of the tokenizer: MADLAD-400 */
 } rapt_decoder_start;
-/* The recurrent unit that replaces self-attention in a decoder. */
+/* The recurrent unit that replaces self-attention in a decoder. At inference, its memory does not
+   grow with the length of the target.
+
+   In the kinds of linear attention (linear_attention.h), each head has a matrix S, which starts at
+   0 and changes with every token. Its queries, keys and values (q; k; v) = W x + b are rows of
+   "decoder.layers.0.linear_attn.qkv.weight" and "...qkv.bias", and a sublayer ends with
+   "...out.weight", as in self-attention. heads, key_heads, head_width and output_gate apply to it;
+   the gates are "...gate.weight". Except for LINEAR, q, k and v pass through SiLU, each head of q
+   and k is then divided by its length, sqrt(sum of squares + norm_epsilon), and out is S' q divided
+   by its root mean square and multiplied by gains "...output_norm.weight" [width of a head], which
+   all heads share (Yang et al. 2024, arXiv 2412.06464, without its short convolutions). */
 typedef enum rapt_recurrence {
-    RAPT_RECURRENCE_NONE, /* self-attention */
-    RAPT_RECURRENCE_SSRU  /* the simpler simple recurrent unit of Kim et al. 2019: y = max(c_t, 0),
-                             c_t = f c_(t-1) + (1 - f) W x, f = 1 / (1 + exp(-V x - b)), c_0 = 0. W
-                             and V are "decoder.layers.0.recurrent.input.weight" and
-                             "...forget.weight" */
+    RAPT_RECURRENCE_NONE,   /* self-attention */
+    RAPT_RECURRENCE_SSRU,   /* the simpler simple recurrent unit of Kim et al. 2019: y = max(c_t,
+                               0), c_t = f c_(t-1) + (1 - f) W x, f = 1 / (1 + exp(-V x - b)), c_0 =
+                               0. W and V are "decoder.layers.0.recurrent.input.weight" and
+                               "...forget.weight" */
+    RAPT_RECURRENCE_LINEAR, /* linear attention: S = S + f(k) v', out = S' f(q) / (the same with all
+                               v = 1), f(x) = elu(x) + 1 (Katharopoulos et al. 2020) */
+    RAPT_RECURRENCE_GATED,  /* S = a S + k v' with a decay for each token and key head, a =
+                               sigmoid(W x + b). W is "...linear_attn.forget.weight" [key
+                               heads][width], and b is "...forget.bias" */
+    RAPT_RECURRENCE_DELTA,  /* the delta rule: S = S + r k (v - S' k)', r = sigmoid(W x), where W is
+                               "...linear_attn.rate.weight" [key heads][width] (Yang et al. 2024,
+                               arXiv 2406.06484) */
+    RAPT_RECURRENCE_GATED_DELTA /* S = a S, then the delta rule (arXiv 2412.06464) */
 } rapt_recurrence;
 
 /* Gates that multiply the outputs c of attention's heads before their last projection: c sigmoid(W
@@ -192,7 +211,10 @@ typedef struct rapt_config { /* size-first, see base.h */
 
     rapt_decoder_start decoder_start;   /* first input of the decoder */
     rapt_recurrence decoder_recurrence; /* recurrent unit that replaces self-attention in the
-                                           decoder */
+                                           decoder. Fields named self_*, rotary, relative_bias,
+                                           query_key_norm and differential then only apply to the
+                                           encoder. With linear attention, a model without encoder
+                                           must not set them, nor score_cap */
     int no_source_end;                  /* 1: translators append no end token to the source */
     int alignment_layer; /* decoder layer, counted from 1, whose first alignment_heads heads of
                             cross-attention give the alignment of translations, 0 to 2^10; 0 means

@@ -24,6 +24,9 @@
    amplify the earlier state if beta |k|^2 is between 0 and 2; most models normalize keys to length
    1.
 
+   Decoders of models can have linear attention in place of self-attention: decoder_recurrence in
+   config.h.
+
    The functions are thread-safe and allocate nothing, like those of attention.h. Results have the
    same bits for every number of threads, batch and instruction set. */
 #ifndef RAPT_LINEAR_ATTENTION_H

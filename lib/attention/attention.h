@@ -12,6 +12,7 @@
 #include "base/base.h"
 
 #include <rapt/attention.h>
+#include <rapt/linear_attention.h>
 
 /* Maximum number of query rows, counted over all heads, and of key rows. Either number must fit
    into an int. */
@@ -265,5 +266,22 @@ void rapt__cache_attend(struct team *team, const struct cache *cache,
    after rapt__cache_attend with the same queries, by a single thread without a team. */
 void rapt__cache_weights(const struct cache *cache, const struct cached_queries *queries, int i,
                          int row, int head, float share, float *weights, void *workspace);
+
+/* ---- linear/: linear attention (rapt/linear_attention.h) ---- */
+struct linear_call { /* arguments of forward, backward or step */
+    rapt_linear_attention a;
+    rapt_linear_attention_gradients d;
+    const float *q, *k, *v, *dout, *dstate;
+    float *out, *state;
+    void *workspace;
+};
+/* Do what the public functions do, where `call` is a valid struct linear_call. Forward and step
+   agree up to rounding errors. */
+void rapt__linear_attention_forward(struct team *team, void *call);
+void rapt__linear_attention_backward(struct team *team, void *call);
+void rapt__linear_attention_step(struct team *team, void *call);
+/* Returns the bytes of workspace for forward, step and, if `backward` is true, backward. Returns 0
+   if this number or the size of all states in bytes overflows size_t. */
+size_t rapt__linear_workspace(const rapt_linear_attention *a, bool backward);
 
 #endif

@@ -129,7 +129,8 @@ static rapt_status check_part(const rapt_session *s, rapt_weights which, rapt_me
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "the model has no decoder");
     if (which == RAPT_WEIGHTS_DECODER && s->model->config.decoder_recurrence)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "the decoder has a recurrent unit instead of self-attention");
+                          "the decoder has a recurrent unit or linear attention, which have no "
+                          "weights, instead of self-attention");
     if (which == RAPT_WEIGHTS_CROSS || s->limits.self_weights) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
                       "weights of self-attention need a session with limits.self_weights 1");

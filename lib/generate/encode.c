@@ -140,11 +140,11 @@ int rapt__session_target_capacity(const rapt_session *s, int sources)
     return target_capacity < positions ? (int)target_capacity : positions;
 }
 
-/* Returns the size in bytes of the cells of a recurrent decoder. */
+/* Returns the size in bytes of the states of a recurrent decoder. */
 static size_t states_size(const rapt_session *s)
 {
     return (size_t)s->model->layout.decoder.count * (size_t)s->self.sequences *
-           (size_t)s->model->config.width * sizeof *s->self.states;
+           rapt__state_floats(&s->model->config) * sizeof *s->self.states;
 }
 
 /* Empties the caches and sets the capacity of each target, in tokens. */

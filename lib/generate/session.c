@@ -103,15 +103,16 @@ rapt_status rapt_decode(rapt_session *s, const rapt_tokens *target, const float 
 
 /* ---- reordering ---- */
 
-/* Copies the cells of every target from its parent to the spare memory. */
+/* Copies the states of every target from its parent to the spare memory. */
 static void move_states(struct team *team, rapt_session *s)
 {
-    size_t begin, end, width = (size_t)s->model->config.width, slots = (size_t)s->self.sequences;
+    size_t begin, end, slots = (size_t)s->self.sequences;
+    size_t floats = rapt__state_floats(&s->model->config);
     rapt__team_share(team, (size_t)s->model->layout.decoder.count * slots, 1, &begin, &end);
     for (size_t i = begin; i < end; i++) {
         size_t from = i / slots * slots + (size_t)s->parents[i % slots];
-        memcpy(s->self.spare_states + i * width, s->self.states + from * width,
-               width * sizeof *s->self.states);
+        memcpy(s->self.spare_states + i * floats, s->self.states + from * floats,
+               floats * sizeof *s->self.states);
     }
 }
 

@@ -83,14 +83,14 @@ static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool
     }
 }
 
-/* Lays out the cells of a recurrent decoder. */
+/* Lays out the states of a recurrent decoder. */
 static void lay_out_states(rapt_session *s, int slots, struct arena *arena)
 {
     size_t rows = (size_t)s->model->layout.decoder.count * (size_t)slots;
-    size_t width = (size_t)s->model->config.width;
+    size_t floats = rapt__state_floats(&s->model->config);
     s->self = (struct cache_state){.sequences = slots};
-    s->self.states = rapt__arena_floats(arena, rows, width);
-    s->self.spare_states = rapt__arena_floats(arena, rows, width);
+    s->self.states = rapt__arena_floats(arena, rows, floats);
+    s->self.spare_states = rapt__arena_floats(arena, rows, floats);
 }
 
 static void lay_out_caches(rapt_session *s, struct arena *arena)
@@ -122,7 +122,9 @@ static size_t workspace_of(const rapt_session *s, int rows)
         rapt_attention spec = rapt__attention_of(c, &which);
         spec.threads = l->threads;
         size_t bytes = i == 0 ? rapt__attention_bytes(c, false, l->batch, rows, 0, l->threads)
-                              : rapt__cache_workspace(&spec, c->positions, c->latent_width > 0);
+                       : i == 1 && rapt__decoder_is_linear(c)
+                           ? rapt__linear_bytes(c, 0, false, l->threads)
+                           : rapt__cache_workspace(&spec, c->positions, c->latent_width > 0);
         if (there[i]) max = rapt__max_size(max, bytes);
     }
     return rapt__max_size(max, s->weights_workspace * (size_t)l->threads);

@@ -21,6 +21,7 @@ void rapt__export_check_marian(const struct exporting *e)
         rapt__export_refuse(e, "position", "concatenated-n1");
     if (c->decoder_start != RAPT_DECODER_START_ZERO)
         rapt__export_refuse(e, "decoder_start", "zero");
+    if (rapt__decoder_is_linear(c)) rapt__export_refuse(e, "decoder_recurrence", "none or ssru");
     if (rapt__epsilon(c) != 1e-6f) rapt__export_refuse(e, "norm_epsilon", "1e-6");
     rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
 }

@@ -141,7 +141,11 @@ size_t rapt__attention_bytes(const rapt_config *c, bool decoder, int batch, int 
 {
     const struct attention_use self = {.decoder = decoder},
                                cross = {.decoder = true, .cross = true};
-    size_t one = rapt__attention_bytes_of(c, &self, batch, rows, rows, threads), two = 0;
+    int longest = c->positions ? rapt__min(rows, c->positions) : rows;
+    size_t one = decoder && rapt__decoder_is_linear(c)
+                     ? rapt__linear_bytes(c, longest, true, threads)
+                     : rapt__attention_bytes_of(c, &self, batch, rows, rows, threads);
+    size_t two = 0;
     if (source_rows) two = rapt__attention_bytes_of(c, &cross, batch, rows, source_rows, threads);
     if (rows && (!one || (source_rows && !two))) return SIZE_MAX; /* the size overflows size_t */
     return one > two ? one : two;

@@ -16,6 +16,12 @@ static const struct {
     [RAPT_BLOCK_KIND_FEEDFORWARD] = {RAPT_KIND_ENCODER_ONLY, false, true, PART_FEEDFORWARD},
 };
 
+/* Returns true if causal attention as a single function is linear attention. */
+static bool alone_is_linear(const rapt_config *c, rapt_block_kind kind)
+{
+    return kind == RAPT_BLOCK_KIND_CAUSAL_ATTENTION && rapt__decoder_is_linear(c);
+}
+
 /* Turns *c into the configuration of a model with a single layer of this kind, and clears the
    fields that concern other parts of a model. */
 static void complete(rapt_config *c, rapt_block_kind kind)
@@ -31,7 +37,7 @@ static void complete(rapt_config *c, rapt_block_kind kind)
     c->decoder_start = RAPT_DECODER_START_BEGIN, c->no_source_end = 0;
     c->alignment_layer = c->alignment_heads = 0, c->embedding_norm = c->token_types = c->pooler = 0;
     if (c->kind == RAPT_KIND_ENCODER_ONLY) c->forget_gate = 0;
-    if (c->kind == RAPT_KIND_ENCODER_ONLY || kinds[kind].alone)
+    if (c->kind == RAPT_KIND_ENCODER_ONLY || (kinds[kind].alone && !alone_is_linear(c, kind)))
         c->decoder_recurrence = RAPT_RECURRENCE_NONE;
 }
 
@@ -74,9 +80,12 @@ static size_t workspace_bytes(const rapt_block *b)
     for (int i = 0; i < b->parts_count; i++) {
         bool cross = b->parts[i] == PART_CROSS;
         const struct attention_use which = {.decoder = b->decoder, .cross = cross};
-        if (!cross && b->parts[i] != PART_SELF) continue;
-        size_t bytes = rapt__attention_bytes_of(&c, &which, l->batch, l->rows,
-                                                cross ? l->source_rows : l->rows, l->threads);
+        const bool linear = b->parts[i] == PART_LINEAR;
+        if (!cross && !linear && b->parts[i] != PART_SELF) continue;
+        size_t bytes = linear
+                           ? rapt__linear_bytes(&c, l->rows, true, l->threads)
+                           : rapt__attention_bytes_of(&c, &which, l->batch, l->rows,
+                                                      cross ? l->source_rows : l->rows, l->threads);
         if (!bytes) return SIZE_MAX; /* the size overflows size_t */
         max = rapt__max_size(max, bytes);
     }
@@ -116,7 +125,7 @@ static rapt_status read_arguments(rapt_block *own, rapt_block_kind kind, const r
     if (status) return status;
     complete(c, kind);
     own->kind = kind, own->decoder = kinds[kind].decoder, own->alone = kinds[kind].alone;
-    own->parts[0] = kinds[kind].part;
+    own->parts[0] = alone_is_linear(c, kind) ? PART_LINEAR : kinds[kind].part;
     own->parts_count = own->alone ? 1 : rapt__parts_of(c, own->decoder, own->parts);
     bool positions = rapt__block_has_positions(own, false) || rapt__block_has_positions(own, true);
     bool yarn = c->rotary && c->rotary_scaling == RAPT_ROTARY_SCALING_YARN;

@@ -256,6 +256,30 @@ static rapt_status check_relative(const rapt_config *c, rapt_message *why)
     return RAPT_OK;
 }
 
+/* Rejects latent rows beside linear attention, and fields of self-attention in a model whose only
+   attention is linear. */
+static rapt_status check_linear_decoder(const rapt_config *c, rapt_message *why)
+{
+    static const enum config_field meaningless[] = {
+        CONFIG_self_score,     CONFIG_self_locality, CONFIG_self_normalizer, CONFIG_rotary,
+        CONFIG_query_key_norm, CONFIG_relative_bias, CONFIG_score_cap,       CONFIG_differential};
+    if (!rapt__decoder_is_linear(c)) return RAPT_OK;
+    if (c->latent_width)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "latent_width is %d; it must be 0 with linear attention in the decoder",
+                          c->latent_width);
+    if (c->kind != RAPT_KIND_DECODER_ONLY) return RAPT_OK;
+    for (size_t i = 0; i < sizeof meaningless / sizeof *meaningless; i++)
+        if (rapt__config_get(c, (int)meaningless[i]))
+            return rapt__fail(
+                why, RAPT_BAD_ARGUMENT,
+                "%s must be 0: with decoder_recurrence %s, the model has no attention "
+                "with scores",
+                rapt_config_field_at((int)meaningless[i])->name,
+                rapt_config_field_at(CONFIG_decoder_recurrence)->word((int)c->decoder_recurrence));
+    return RAPT_OK;
+}
+
 rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
 {
     rapt_status status = check_ranges(c, why);
@@ -268,6 +292,7 @@ rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
                           c->heads, c->width);
     status = check_differential(c, why);
     if (!status) status = check_latent(c, why);
+    if (!status) status = check_linear_decoder(c, why);
     if (status) return status;
     if (c->forget_gate && (c->kind == RAPT_KIND_ENCODER_ONLY || c->decoder_recurrence))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
@@ -366,6 +391,28 @@ int rapt__gates(const rapt_config *config)
 int rapt__forget_gates(const rapt_config *config, bool decoder)
 {
     return decoder && config->forget_gate ? rapt__maps(config) : 0;
+}
+
+bool rapt__decoder_is_linear(const rapt_config *config)
+{
+    return config->decoder_recurrence >= RAPT_RECURRENCE_LINEAR;
+}
+
+bool rapt__linear_normed(const rapt_config *config)
+{
+    return config->decoder_recurrence > RAPT_RECURRENCE_LINEAR;
+}
+
+int rapt__linear_decays(const rapt_config *config)
+{
+    const rapt_recurrence kind = config->decoder_recurrence;
+    bool decays = kind == RAPT_RECURRENCE_GATED || kind == RAPT_RECURRENCE_GATED_DELTA;
+    return decays ? rapt__key_heads(config) : 0;
+}
+
+int rapt__linear_rates(const rapt_config *config)
+{
+    return config->decoder_recurrence >= RAPT_RECURRENCE_DELTA ? rapt__key_heads(config) : 0;
 }
 
 int rapt__maps(const rapt_config *config)

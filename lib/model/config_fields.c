@@ -80,7 +80,7 @@ static const char *word_rapt_decoder_start(int value)
 
 static const char *word_rapt_recurrence(int value)
 {
-    static words all = {"none", "ssru"};
+    static words all = {"none", "ssru", "linear", "gated", "delta", "gated-delta"};
     return WORD(value);
 }
 

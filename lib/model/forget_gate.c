@@ -1,9 +1,11 @@
-/* forget_gate.c - the forget gates of self-attention in a decoder (forget_gate). */
+/* forget_gate.c - the forget gates of self-attention in a decoder (forget_gate), and the decays of
+   linear attention. */
 #include "model/sublayer.h"
 
 static size_t gates_of(const struct step *s)
 {
-    return (size_t)s->pass->rows.count * (size_t)rapt__maps(&s->stack->model->config);
+    const struct linear_offsets *gates = &rapt__offsets_of(s->stack, s->layer, false)->forget;
+    return (size_t)s->pass->rows.count * (size_t)gates->out;
 }
 
 void rapt__forget_gates_forward(const struct exec_context *c, const struct step *s)

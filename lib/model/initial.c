@@ -7,11 +7,19 @@
    table, so that scores are initially about as large as scaled dot products. Inverse temperatures
    of cosines start at 8, sinks and orders of entmax at 0, and slopes at those of ALiBi. Biases of
    sigmoids start at -log 32, which makes the weights of 32 tokens sum to about 1. The vectors of
-   lambda are normal with standard deviation 0.1 (Ye et al. 2024). Each number depends only on seed,
-   parameter and element. */
+   lambda are normal with standard deviation 0.1 (Ye et al. 2024). Decays of linear attention start
+   at values between 31/32 and 511/512, as in retention (Sun et al. 2023). Each number depends only
+   on seed, parameter and element. */
 #include "model/model.h"
 
 #include <math.h>
+
+/* Returns the bias whose sigmoid is 1 - p, where p runs from 1/32 to 1/512 in equal ratios. */
+static double initial_decay(int heads, int head)
+{
+    double p = rapt__exp(-rapt__log(32) - rapt__log(16) * head / (heads > 1 ? heads - 1 : 1));
+    return rapt__log(1 / p - 1);
+}
 
 static double initial_draw(enum initial initial, const struct parameter *p, uint64_t key,
                            uint64_t index)
@@ -32,6 +40,8 @@ static double initial_draw(enum initial initial, const struct parameter *p, uint
         return -rapt__log(32);
     case INITIAL_LAMBDA:
         return rapt__normal(key, index) * 0.1;
+    case INITIAL_DECAYS:
+        return initial_decay(p->columns, (int)index);
     case INITIAL_SLOPES:
         return rapt__slope(p->columns, (int)index);
     case INITIAL_TABLE:

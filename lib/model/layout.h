@@ -36,11 +36,13 @@ struct attention_offsets {       /* rows of qkv: queries, keys, values (struct h
     struct linear_offsets key_up, value_up; /* with latent_width, without bias */
     struct norm_offsets latent_norm;        /* with latent_width: gain [latent_width] */
     struct linear_offsets gate;             /* with output_gate; has no bias */
-    struct linear_offsets forget;           /* with forget_gate, in self-attention of the decoder */
+    struct linear_offsets forget; /* of forget gates or of the decays of linear attention */
+    struct linear_offsets rate;   /* of the delta rule; has no bias */
     struct norm_offsets norm;
     struct norm_offsets query_norm, key_norm; /* with query_key_norm: gains [width of a map] */
     size_t differential;                      /* [4][width of a map] vectors of lambda; 0 if none */
     struct norm_offsets differential_norm;    /* gain [K] */
+    struct norm_offsets output_norm;          /* of linear attention: gain [K] */
     struct score_offsets score;
     size_t distance_keys, distance_values; /* with relative_bias shaw: [distances][M] and [K] */
     struct linear_offsets distance_key, distance_query; /* transformer-xl, deberta: no biases */
@@ -56,8 +58,9 @@ struct feedforward_offsets {
     struct norm_offsets norm;
 };
 struct layer_offsets {
-    struct attention_offsets self, cross; /* `cross` only in the decoder of an encoder-decoder */
-    struct recurrent_offsets recurrent;   /* takes the place of `self` in a recurrent decoder */
+    struct attention_offsets self, cross; /* `self` may be linear attention; `cross` is only in the
+                                             decoder of an encoder-decoder */
+    struct recurrent_offsets recurrent;   /* takes the place of `self` in a decoder with SSRU */
     struct feedforward_offsets feedforward;
 };
 struct stack_offsets {       /* one half of the model */
@@ -92,7 +95,8 @@ enum initial {
     INITIAL_SLOPES,
     INITIAL_INVERSE_TEMPERATURE,
     INITIAL_SIGMOID_BIAS,
-    INITIAL_LAMBDA
+    INITIAL_LAMBDA,
+    INITIAL_DECAYS
 };
 struct parameter {
     char name[64];
@@ -103,7 +107,7 @@ struct parameter {
 };
 
 /* The parts of a layer, in the order in which they are computed. */
-enum part { PART_SELF, PART_RECURRENT, PART_CROSS, PART_FEEDFORWARD, PARTS };
+enum part { PART_SELF, PART_LINEAR, PART_RECURRENT, PART_CROSS, PART_FEEDFORWARD, PARTS };
 struct layer_parts {
     bool has[PARTS];
     bool alone; /* a single part without its norm, for a block */

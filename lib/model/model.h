@@ -38,6 +38,13 @@ int rapt__key_heads(const rapt_config *config);
 int rapt__head_width(const rapt_config *config);
 int rapt__gates(const rapt_config *config); /* elements of a row of output gates; 0 if none */
 int rapt__forget_gates(const rapt_config *config, bool decoder); /* gates of a row; 0 if none */
+/* Return true if self-attention of the decoder is linear attention, and if it is of a kind that
+   normalizes queries, keys and outputs. */
+bool rapt__decoder_is_linear(const rapt_config *config);
+bool rapt__linear_normed(const rapt_config *config);
+/* Return the numbers of decays and of rates of the delta rule in a row of the decoder, or 0. */
+int rapt__linear_decays(const rapt_config *config);
+int rapt__linear_rates(const rapt_config *config);
 
 /* ---- config_json.c: the configuration in a model file ---- */
 enum { CONFIG_TEXT = 4096 }; /* size in bytes that is sufficient for any configuration */
@@ -129,6 +136,14 @@ size_t rapt__attention_bytes_of(const rapt_config *config, const struct attentio
 size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch, int rows,
                              int source_rows, int threads);
 
+/* ---- linear_attention.c: linear attention of the decoder ---- */
+/* Returns the bytes of workspace for sequences of at most `rows` rows, or 0 if the size overflows
+   size_t. Unless `learning` is true, it suffices for decoding only, and does not depend on rows. */
+size_t rapt__linear_bytes(const rapt_config *config, int rows, bool learning, int threads);
+/* Returns the number of floats that a recurrent decoder keeps for each target and layer, or 0 if
+   the decoder is not recurrent. */
+size_t rapt__state_floats(const rapt_config *config);
+
 /* ---- metadata.c ---- */
 #define CONFIG_KEY  "rapt.config"
 #define TRAINER_KEY "rapt.trainer" /* counters of a trainer */
@@ -211,27 +226,31 @@ struct drop { /* dropout rates of a pass, and its random key; all zeros at infer
 
 /* The results of a sublayer, which backward reads. At inference, sublayers share memory. */
 struct sublayer {
-    float *q;                /* self-attention: [rows] queries, keys and values (struct head_rows);
-                                cross-attention: [rows] queries; recurrent unit: [rows][2 D]
-                                candidates and inputs of gates */
-    float *kv;               /* cross-attention: [source rows] keys and values */
+    float *q;  /* self-attention, also linear: [rows] queries, keys and values (struct head_rows);
+                  cross-attention: [rows] queries; recurrent unit: [rows][2 D]
+                  candidates and inputs of gates */
+    float *kv; /* cross-attention: [source rows] keys and values */
     float *raw_q, *raw_kv;   /* for backward, with query_key_norm or latent_width: queries and keys
-                                before their norms, in the layouts of q and kv */
-    float *inverse_q;        /* with raw_q: [maps][rows] */
-    float *inverse_k;        /* with raw_q: [key maps][rows or source rows] */
+                                before their norms, in the layouts of q and kv; in linear attention,
+                                raw_q is q before its activation */
+    float *inverse_q;        /* with raw_q: [maps][rows], in linear attention [rows][H] */
+    float *inverse_k;        /* with raw_q: [key maps][rows or source rows], in linear attention
+                                [rows][key_heads] */
     float *mixed;            /* [rows][H K] output of the heads, or [rows][D] cells of the unit */
-    float *forget;           /* with forget_gate: [rows][maps] before the sigmoid */
-    float *log_forget;       /* with forget_gate: [rows][maps] log sigmoid of it */
+    float *forget;           /* with forget_gate: [rows][maps] before the sigmoid; in linear
+                                attention with decays, [rows][key_heads] */
+    float *log_forget;       /* log sigmoid of forget */
     float *distances;        /* projected vectors for distances (rapt__distances_project) */
     float *by_query;         /* at inference: result of rapt__score_distances */
+    float *rate_in, *rate;   /* delta rule: [rows][key_heads] before and after the sigmoid */
     float *gate, *gated;     /* with output_gate: [rows][gates] before the sigmoid; [rows][H K] */
     float *values;           /* differential: [rows or source rows][key maps][K] each value twice */
     float *latent_q;         /* with latent_width: [rows][H][P + latent_width] queries of latent
                                 rows */
     float *maps;             /* differential: [rows][maps][K] outputs of both attentions; with
                                 latent_width: [rows][H][latent_width] weighted sums of latent rows */
-    float *raw_mixed;        /* for backward, differential: [rows][H K] before the norm */
-    float *inverse_mixed;    /* for backward, differential: [H][rows] */
+    float *raw_mixed;        /* for backward, differential or linear: [rows][H K] before the norm */
+    float *inverse_mixed;    /* with raw_mixed: [H][rows] */
     float *statistics;       /* [maps][rows][2] softmax statistics (see rapt_attention_saved) */
     int *chosen;             /* hard normalizers: [H][rows] */
     float *projected_q;      /* at inference: [rows][maps][W] queries projected by the score, unless
@@ -257,8 +276,9 @@ struct stack_memory {
     /* for backward only: */
     float *dout, *dstream;                             /* [rows][D] */
     float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive only if gated */
-    float *norm_partial;                               /* with query_key_norm or differential */
-    float *dgate, *dgated, *dforget, *ddistances;      /* of gates, forget gates and distances */
+    float *norm_partial;                               /* if heads have norms */
+    float *dgate, *dgated, *dforget, *drate;           /* of the arrays of the same names */
+    float *ddistances;                                 /* of the vectors for distances */
     float *dvalues, *dmaps;                            /* differential, latent_width */
     float *dlambda, *dlatent_q;                        /* differential: [rows]; latent_width */
 };
@@ -284,7 +304,8 @@ struct cache_state {      /* state of self- or cross-attention between calls at 
     int relative_row, relative_zero; /* the bias of key s is element s - position +
                                         relative_zero */
     int *counts;                     /* [batch] number of keys of each target sequence */
-    float *states;                   /* recurrent decoders only: cells [layers][sequences][D] */
+    float *states;                   /* recurrent decoders only: [layers][sequences]
+                                        [rapt__state_floats] */
     float *spare_states;             /* scratch memory of the same size, used to reorder */
     int sequences;
 };

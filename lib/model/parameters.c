@@ -151,6 +151,7 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool deco
 {
     bool self = parts->has[PART_SELF], cross = parts->has[PART_CROSS];
     bool recurrent = parts->has[PART_RECURRENT], ffn = parts->has[PART_FEEDFORWARD];
+    bool linear = parts->has[PART_LINEAR], outputs_normed = rapt__linear_normed(c);
     bool normed = !parts->alone, heads_normed = c->query_key_norm != 0;
     bool differential = c->differential != 0;
     int K = rapt__head_width(c), Q = c->heads * K, M = rapt__map_width(c);
@@ -158,6 +159,7 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool deco
     const struct head_rows rows = rapt__head_rows(c, false), cross_rows = rapt__head_rows(c, true);
     int D = c->width, F = c->ffn_width, I = rapt__ffn_rows(c), gates = rapt__gates(c);
     int forgets = rapt__forget_gates(c, decoder);
+    int decays = rapt__linear_decays(c), rates = rapt__linear_rates(c);
     bool centered = c->norm_type == RAPT_NORM_TYPE_LAYER;
     bool shaw_values = c->relative_bias == RAPT_RELATIVE_BIAS_SHAW;
     bool shaw = c->relative_bias == RAPT_RELATIVE_BIAS_SHAW_KEYS || shaw_values;
@@ -175,7 +177,8 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool deco
     l->self.qkv.in = l->cross.q.in = l->cross.kv.in = l->feedforward.in.in = D;
     l->self.gate.in = l->cross.gate.in = D;
     l->self.gate.out = l->cross.gate.out = gates;
-    l->self.forget.in = D, l->self.forget.out = forgets;
+    l->self.forget.in = D, l->self.forget.out = linear ? decays : forgets;
+    l->self.rate.in = D, l->self.rate.out = rates;
     l->self.qkv.out = rows.q + rows.k + rows.v;
     l->cross.q.out = cross_rows.q, l->cross.kv.out = cross_rows.k + cross_rows.v;
     l->self.out.in = l->cross.out.in = Q;
@@ -191,7 +194,7 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool deco
     /* Exponentials amplify errors in scores and gates. These matrices are small compared with those
        of feed-forward layers and of the output, so a second term costs little. */
     l->self.qkv.fine = l->cross.q.fine = l->cross.kv.fine = l->cross.out.fine = true;
-    l->self.gate.fine = l->cross.gate.fine = l->self.forget.fine = true;
+    l->self.gate.fine = l->cross.gate.fine = l->self.forget.fine = l->self.rate.fine = true;
     l->self.key_up.fine = l->cross.key_up.fine = true;
     l->self.value_up.fine = l->cross.value_up.fine = true;
     l->self.distance_key.fine = l->self.distance_query.fine = true;

@@ -47,10 +47,10 @@ static const struct norm_offsets *norm_of(const struct chain *chain, int i)
     if (layer == chain->offset->count) return &chain->offset->last;
     const struct layer_offsets *l = &chain->offset->layers[layer];
     enum part part = chain->parts[i % chain->parts_count];
-    return part == PART_SELF        ? &l->self.norm
-           : part == PART_RECURRENT ? &l->recurrent.norm
-           : part == PART_CROSS     ? &l->cross.norm
-                                    : &l->feedforward.norm;
+    return part == PART_RECURRENT     ? &l->recurrent.norm
+           : part == PART_CROSS       ? &l->cross.norm
+           : part == PART_FEEDFORWARD ? &l->feedforward.norm
+                                      : &l->self.norm;
 }
 
 static struct norm norm_at(const struct chain *chain, const struct norm_offsets *p,
@@ -262,7 +262,7 @@ static void step_backward(const struct exec_context *c, const struct chain *chai
 static size_t layer_start(const struct chain *chain, int layer)
 {
     const struct layer_offsets *l = &chain->offset->layers[layer];
-    return chain->parts[0] == PART_SELF ? l->self.qkv.weight : l->recurrent.input.weight;
+    return chain->parts[0] == PART_RECURRENT ? l->recurrent.input.weight : l->self.qkv.weight;
 }
 
 /* Reports final gradients after backward has reached sublayer i. With pre-norm, the gradients of

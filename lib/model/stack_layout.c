@@ -6,7 +6,9 @@
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3])
 {
     int n = 0;
-    parts[n++] = decoder && c->decoder_recurrence ? PART_RECURRENT : PART_SELF;
+    parts[n++] = !decoder || !c->decoder_recurrence ? PART_SELF
+                 : rapt__decoder_is_linear(c)       ? PART_LINEAR
+                                                    : PART_RECURRENT;
     if (decoder && c->kind == RAPT_KIND_ENCODER_DECODER) parts[n++] = PART_CROSS;
     if (c->ffn_width) parts[n++] = PART_FEEDFORWARD;
     return n;
@@ -75,7 +77,7 @@ static size_t projected_elements(const rapt_config *c, bool cross)
     return (size_t)rapt__head_rows(c, cross).q + (cross ? 0 : key_elements(c, false));
 }
 
-/* Returns memory for queries and, for self-attention, keys and values. */
+/* Returns memory for queries and, except for cross-attention, keys and values. */
 static float *projections_of(const rapt_config *c, enum part part, size_t rows, struct arena *arena)
 {
     return rapt__arena_floats(arena, rows, projected_elements(c, part == PART_CROSS));
@@ -98,6 +100,17 @@ static size_t map_elements(const rapt_config *c)
 static size_t value_elements(const rapt_config *c)
 {
     return 2 * (size_t)rapt__head_rows(c, false).v;
+}
+
+/* Lays out the outputs of heads. */
+static void outputs_layout(struct sublayer *u, const rapt_config *c, size_t rows,
+                           struct arena *arena)
+{
+    size_t Q = output_elements(c);
+    u->mixed = rapt__arena_floats(arena, rows, Q);
+    if (!c->output_gate) return;
+    u->gate = rapt__arena_floats(arena, rows, (size_t)rapt__gates(c));
+    u->gated = rapt__arena_floats(arena, rows, Q);
 }
 
 /* Lays out the results of attention without a cache for each row: the statistics of its
@@ -131,10 +144,30 @@ static void learning_layout(struct sublayer *u, const rapt_config *c, enum part 
 /* The purpose of a sublayer: translation with caches, results only, or a backward pass. */
 enum use { USE_CACHED, USE_FORWARD, USE_LEARNING };
 
+/* Lays out linear attention in a decoder. */
+static void linear_layout(struct sublayer *u, const rapt_config *c, enum use use, size_t rows,
+                          struct arena *arena)
+{
+    size_t decays = (size_t)rapt__linear_decays(c), rates = (size_t)rapt__linear_rates(c);
+    size_t Q = output_elements(c);
+    u->q = projections_of(c, PART_LINEAR, rows, arena);
+    outputs_layout(u, c, rows, arena);
+    if (decays) u->forget = rapt__arena_floats(arena, rows, decays);
+    if (decays) u->log_forget = rapt__arena_floats(arena, rows, decays);
+    if (rates) u->rate_in = rapt__arena_floats(arena, rows, rates);
+    if (rates) u->rate = rapt__arena_floats(arena, rows, rates);
+    if (use != USE_LEARNING || !rapt__linear_normed(c)) return;
+    u->raw_q = projections_of(c, PART_LINEAR, rows, arena);
+    u->inverse_q = rapt__arena_floats(arena, rows, (size_t)c->heads);
+    u->inverse_k = rapt__arena_floats(arena, rows, (size_t)rapt__key_heads(c));
+    u->raw_mixed = rapt__arena_floats(arena, rows, Q);
+    u->inverse_mixed = rapt__arena_floats(arena, rows, (size_t)c->heads);
+}
+
 static void sublayer_layout(struct sublayer *u, const rapt_config *c, bool decoder, enum part part,
                             enum use use, size_t rows, size_t source_rows, struct arena *arena)
 {
-    size_t D = (size_t)c->width, F = (size_t)c->ffn_width, Q = output_elements(c);
+    size_t D = (size_t)c->width, F = (size_t)c->ffn_width;
     bool cross = part == PART_CROSS;
     if (part == PART_FEEDFORWARD) {
         u->hidden = rapt__arena_floats(arena, rows, (size_t)rapt__ffn_rows(c));
@@ -142,19 +175,17 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, bool decod
     } else if (part == PART_RECURRENT) {
         u->q = rapt__arena_floats(arena, rows, 2 * D);
         u->mixed = rapt__arena_floats(arena, rows, D);
+    } else if (part == PART_LINEAR) {
+        linear_layout(u, c, use, rows, arena);
     } else {
         u->q = projections_of(c, part, rows, arena);
-        u->mixed = rapt__arena_floats(arena, rows, Q);
+        outputs_layout(u, c, rows, arena);
         if (c->differential || c->latent_width)
             u->maps = rapt__arena_floats(arena, rows, map_elements(c));
         if (c->differential)
             u->values = rapt__arena_floats(arena, cross ? source_rows : rows, value_elements(c));
         if (c->latent_width)
             u->latent_q = rapt__arena_floats(arena, rows, latent_elements(c, cross));
-        if (c->output_gate) {
-            u->gate = rapt__arena_floats(arena, rows, (size_t)rapt__gates(c));
-            u->gated = rapt__arena_floats(arena, rows, Q);
-        }
         if (part == PART_SELF && rapt__forget_gates(c, decoder)) {
             u->forget = rapt__arena_floats(arena, rows, (size_t)rapt__maps(c));
             u->log_forget = rapt__arena_floats(arena, rows, (size_t)rapt__maps(c));
@@ -179,7 +210,7 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, bool d
                             size_t source_rows, struct arena *arena)
 {
     size_t D = (size_t)c->width, Q = output_elements(c), R = (size_t)c->latent_width;
-    size_t unit = c->decoder_recurrence ? 3 * D : 0;
+    size_t unit = c->decoder_recurrence == RAPT_RECURRENCE_SSRU ? 3 * D : 0;
     m->dout = rapt__arena_floats(arena, rows, D);
     m->dstream = rapt__arena_floats(arena, rows, D);
     m->dy = rapt__arena_floats(arena, rows, D);
@@ -192,7 +223,9 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, bool d
         m->dgate = rapt__arena_floats(arena, rows, (size_t)rapt__gates(c));
         m->dgated = rapt__arena_floats(arena, rows, Q);
     }
-    if (c->forget_gate) m->dforget = rapt__arena_floats(arena, rows, (size_t)rapt__maps(c));
+    int gates = c->forget_gate ? rapt__maps(c) : rapt__linear_decays(c);
+    m->dforget = rapt__arena_floats(arena, rows, (size_t)gates);
+    m->drate = rapt__arena_floats(arena, rows, (size_t)rapt__linear_rates(c));
     m->ddistances = rapt__arena_floats(arena, rapt__distances_floats(c, decoder), 1);
     size_t longest = rapt__max_size(rows, source_rows);
     if (c->differential || R) {
@@ -202,7 +235,7 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, bool d
         m->dlambda = rapt__arena_floats(arena, rows, 1);
     }
     if (R) m->dlatent_q = rapt__arena_floats(arena, rows, latent_elements(c, false));
-    if (c->query_key_norm || c->differential || R)
+    if (c->query_key_norm || c->differential || R || rapt__linear_normed(c))
         m->norm_partial = rapt__arena_floats(
             arena, rapt__head_norm_partial((int)longest, R ? (int)R : rapt__head_width(c)), 1);
 }

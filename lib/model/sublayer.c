@@ -1,6 +1,7 @@
 /* sublayer.c - the functions that make up a layer: self-attention, cross-attention and the
-   position-wise feed-forward network (Vaswani et al. 2017, sections 3.2 and 3.3), and, in
-   recurrent.c, the unit that may replace self-attention in a decoder.
+   position-wise feed-forward network (Vaswani et al. 2017, sections 3.2 and 3.3). In a decoder,
+   linear attention (linear_attention.c) or a recurrent unit (recurrent.c) may replace
+   self-attention.
 
        self(x)        = heads(x Wq', x Wk', x Wv') Wo'      Wq, Wk, Wv in one matrix
        cross(x)       = heads(x Wq', z Wk', z Wv') Wo'      z: the encoder's output
@@ -270,6 +271,8 @@ void rapt__sublayer_forward(const struct exec_context *c, const struct step *s, 
         feedforward_forward(c, s);
     else if (part == PART_RECURRENT)
         rapt__recurrent_forward(c, s);
+    else if (part == PART_LINEAR)
+        rapt__linear_sublayer_forward(c, s);
     else
         attention_forward(c, s, part == PART_CROSS);
 }
@@ -282,6 +285,8 @@ void rapt__sublayer_backward(const struct exec_context *c, const struct step *s,
         feedforward_backward(c, s, dy, din, add, gradients);
     else if (part == PART_RECURRENT)
         rapt__recurrent_backward(c, s, dy, din, add, gradients);
+    else if (part == PART_LINEAR)
+        rapt__linear_sublayer_backward(c, s, dy, din, add, gradients);
     else
         attention_backward(c, s, part == PART_CROSS, dy, din, add, dstates, gradients);
 }

@@ -86,7 +86,7 @@ const float *rapt__outputs_gate(const struct exec_context *c, const struct step 
 bool rapt__outputs_gate_backward(const struct exec_context *c, const struct step *s, bool cross,
                                  float *din, bool add, float *gradients);
 
-/* ---- forget_gate.c: without forget gates, these functions do nothing ---- */
+/* ---- forget_gate.c: without forget gates or decays, these functions do nothing ---- */
 /* Computes u->log_forget from the input of the sublayer. */
 void rapt__forget_gates_forward(const struct exec_context *c, const struct step *s);
 /* Propagates the stack's dforget, the gradient of u->log_forget, to the parameters and to din as
@@ -104,6 +104,11 @@ void rapt__distances_gradients(const struct exec_context *c, const struct step *
 /* Propagates the stack's ddistances to the parameters. */
 void rapt__distances_project_backward(const struct exec_context *c, const struct step *s,
                                       float *gradients);
+
+/* ---- linear_attention.c: like rapt__sublayer_forward and _backward ---- */
+void rapt__linear_sublayer_forward(const struct exec_context *c, const struct step *s);
+void rapt__linear_sublayer_backward(const struct exec_context *c, const struct step *s,
+                                    const float *dy, float *din, bool add, float *gradients);
 
 /* ---- recurrent.c: like rapt__sublayer_forward and _backward, for the recurrent unit ---- */
 void rapt__recurrent_forward(const struct exec_context *c, const struct step *s);

@@ -32,7 +32,7 @@ static inline rapt_config take_block_config(struct feed *in)
     if (take_flag(in)) c.score_cap = 2;
     if (take_flag(in)) c.norm_type = RAPT_NORM_TYPE_RMS;
     if (take_flag(in)) c.ffn_gated = 1;
-    if (take_flag(in)) c.decoder_recurrence = RAPT_RECURRENCE_SSRU;
+    if (take_flag(in)) c.decoder_recurrence = (rapt_recurrence)take_below(in, 6);
     if (take_flag(in)) c.head_width = take_below(in, 7);
     if (take_flag(in)) c.rotary_scaling = (rapt_rotary_scaling)take_below(in, 4);
     if (take_flag(in)) c.rotary_factor = (float)take_below(in, 5);
@@ -54,6 +54,9 @@ static inline bool attends_to_itself(const struct subject *s)
 {
     bool layer = s->kind == RAPT_BLOCK_KIND_DECODER || s->kind == RAPT_BLOCK_KIND_DECODER_ONLY;
     if (layer && s->config.decoder_recurrence) return false;
+    if (s->kind == RAPT_BLOCK_KIND_CAUSAL_ATTENTION &&
+        s->config.decoder_recurrence > RAPT_RECURRENCE_SSRU)
+        return false;
     return s->kind != RAPT_BLOCK_KIND_CROSS_ATTENTION && s->kind != RAPT_BLOCK_KIND_FEEDFORWARD;
 }
 

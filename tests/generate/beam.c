@@ -44,13 +44,12 @@ static void search(rapt_session *probe, const rapt_tokens *source, int beams, in
     sort(done, true);
 }
 
-static void test_plain_search(void **state)
+static void judge_plain_search(const rapt_config *config, uint64_t seeds)
 {
-    (void)state;
     static const double penalties[] = {0, 1, 0.6};
-    for (uint64_t seed = 1; seed <= 40; seed++) {
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
         int beams = 2 + (int)(seed % (BEAMS - 1)), max = 3 + (int)(seed % (MAX - 2));
-        rapt_model *model = small_model(&five, seed);
+        rapt_model *model = small_model(config, seed);
         rapt_session *probe = probe_of(model, MAX), *session = session_of(model, 1, BEAMS, MAX, 1);
         struct small_batch b;
         struct list wanted;
@@ -80,8 +79,26 @@ static void test_plain_search(void **state)
     }
 }
 
+static void test_plain_search(void **state)
+{
+    (void)state;
+    judge_plain_search(&five, 40);
+}
+
+/* Hypotheses with a common past have copies of its states. */
+static void test_recurrent(void **state)
+{
+    (void)state;
+    for (int kind = RAPT_RECURRENCE_SSRU; kind <= RAPT_RECURRENCE_GATED_DELTA; kind++) {
+        rapt_config config = five;
+        config.decoder_recurrence = (rapt_recurrence)kind;
+        judge_plain_search(&config, 12);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plain_search)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plain_search),
+                                       cmocka_unit_test(test_recurrent)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

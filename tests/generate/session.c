@@ -361,13 +361,14 @@ static void judge_reorder(const rapt_config *config)
 static void test_reorder(void **state)
 {
     (void)state;
-    rapt_config recurrent = larger;
     rapt_config disentangled = larger;
     disentangled.relative_bias = RAPT_RELATIVE_BIAS_DEBERTA, disentangled.relative_distance = 3;
-    recurrent.decoder_recurrence = RAPT_RECURRENCE_SSRU;
-    judge_reorder(&larger);
     judge_reorder(&disentangled);
-    judge_reorder(&recurrent);
+    for (int kind = RAPT_RECURRENCE_NONE; kind <= RAPT_RECURRENCE_GATED_DELTA; kind++) {
+        rapt_config config = larger;
+        config.decoder_recurrence = (rapt_recurrence)kind;
+        judge_reorder(&config);
+    }
 }
 
 int main(void)

@@ -89,7 +89,7 @@ static void judge(const rapt_config *c, uint64_t seed)
             assert_int_equal(
                 rapt_session_weights(session, RAPT_WEIGHTS_DECODER, 0, 0, weights, &why),
                 RAPT_BAD_ARGUMENT);
-            assert_non_null(strstr(why.text, "recurrent"));
+            assert_non_null(strstr(why.text, "linear attention"));
         } else if (decodes) {
             oracle_decode(oracle, NULL, encodes ? &s : NULL, states, &t, logits, NULL);
             compare(session, c, RAPT_WEIGHTS_DECODER, c->decoder_layers, t.count, to, self);

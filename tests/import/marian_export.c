@@ -115,6 +115,7 @@ static void test_refusals(void **state)
     REFUSE(differential, 1);
     REFUSE(forget_gate, 1);
     REFUSE(relative_bias, RAPT_RELATIVE_BIAS_TRANSFORMER_XL);
+    REFUSE(decoder_recurrence, RAPT_RECURRENCE_GATED_DELTA);
 #undef REFUSE
 #define REFUSE(field, value, says)                                                                 \
     do {                                                                                           \

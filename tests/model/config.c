@@ -54,6 +54,29 @@ static void test_every_field(void **state)
     }
 }
 
+/* Without an encoder, fields of attention with scores have no meaning beside linear attention. */
+static void test_linear_attention(void **state)
+{
+    (void)state;
+    static const char *const fields[] = {"self_score", "self_locality",  "self_normalizer",
+                                         "rotary",     "query_key_norm", "relative_bias",
+                                         "score_cap",  "differential"};
+    for (int i = 0; i < RAPT_CONFIG_FIELDS; i++) {
+        const rapt_config_field *f = rapt_config_field_at(i);
+        for (int j = 0; j < COUNT(fields); j++) {
+            if (strcmp(fields[j], f->name) != 0) continue;
+            rapt_config both = with(i, 1, 1), one = small_configs[10];
+            memcpy((char *)&one + f->offset, (char *)&both + f->offset, 4);
+            assert_int_equal(rapt_config_check(&one, NULL), RAPT_OK);
+            for (int kind = RAPT_RECURRENCE_LINEAR; kind <= RAPT_RECURRENCE_GATED_DELTA; kind++) {
+                one.decoder_recurrence = both.decoder_recurrence = (rapt_recurrence)kind;
+                refused(one, f->name);
+                assert_int_equal(rapt_config_check(&both, NULL), RAPT_OK);
+            }
+        }
+    }
+}
+
 /* Fields that contradict each other must be refused. */
 static void test_combinations(void **state)
 {
@@ -124,6 +147,8 @@ static void test_combinations(void **state)
     REFUSE(4, first_position, 1);
     REFUSE(7, decoder_start, RAPT_DECODER_START_END);
     REFUSE(7, decoder_recurrence, RAPT_RECURRENCE_SSRU);
+    REFUSE(7, decoder_recurrence, RAPT_RECURRENCE_DELTA);
+    REFUSE(0, decoder_recurrence, RAPT_RECURRENCE_GATED_DELTA + 1);
     REFUSE(0, alignment_layer, 2); /* has one layer */
     REFUSE(7, alignment_layer, 1);
     REFUSE(10, alignment_layer, 1);
@@ -294,9 +319,13 @@ static void test_parameters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_field), cmocka_unit_test(test_combinations),
-        cmocka_unit_test(test_list),        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_presets),     cmocka_unit_test(test_null),
+        cmocka_unit_test(test_every_field),
+        cmocka_unit_test(test_combinations),
+        cmocka_unit_test(test_linear_attention),
+        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_presets),
+        cmocka_unit_test(test_null),
         cmocka_unit_test(test_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

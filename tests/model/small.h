@@ -181,12 +181,10 @@ static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .kind = RAPT_KIND_ENCODER_ONLY, .source_vocab = 9, .target_vocab = 5, .positions = 12, .width = 6,
      .heads = 1, .head_width = 32, .ffn_width = 4, .encoder_layers = 2, .norm_epsilon = 0.01f,
      .relative_bias = RAPT_RELATIVE_BIAS_ALIBI, .latent_width = 16},
-<<<<<<< HEAD
     /* coverage */
     {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 8, .heads = 2, .ffn_width = 5,
      .encoder_layers = 1, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE, .cross_score = RAPT_SCORE_COVERAGE,
      .score_hidden = 3},
-=======
     /* vectors for distances */
     {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 8, .heads = 4, .key_heads = 2,
      .ffn_width = 5, .encoder_layers = 1, .decoder_layers = 2, .position = RAPT_POSITION_NONE,
@@ -204,7 +202,24 @@ static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .kind = RAPT_KIND_ENCODER_ONLY, .source_vocab = 8, .target_vocab = 5, .positions = 12, .width = 8,
      .heads = 2, .ffn_width = 4, .encoder_layers = 2, .position = RAPT_POSITION_NONE, .relative_bias = RAPT_RELATIVE_BIAS_SHAW_KEYS,
      .relative_distance = 3, .score_cap = 2},
->>>>>>> e804d1e0 (Give models vectors for distances)
+    /* linear attention in the decoder */
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 12, .heads = 4, .key_heads = 2,
+     .ffn_width = 5, .encoder_layers = 1, .decoder_layers = 2, .position = RAPT_POSITION_NONE,
+     .decoder_recurrence = RAPT_RECURRENCE_LINEAR},
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 9, .heads = 3,
+     .ffn_width = 4, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE, .position = RAPT_POSITION_NONE,
+     .norm_epsilon = 0.01f, .output_gate = RAPT_OUTPUT_GATE_ELEMENT, .decoder_recurrence = RAPT_RECURRENCE_GATED},
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 8, .heads = 2, .head_width = 6,
+     .ffn_width = 0, .encoder_layers = 1, .decoder_layers = 1, .norm_epsilon = 0.01f, .self_score = RAPT_SCORE_DOT,
+     .tie = RAPT_TIE_OUTPUT, .query_key_norm = 1, .differential = 1, .output_gate = RAPT_OUTPUT_GATE_HEAD,
+     .relative_bias = RAPT_RELATIVE_BIAS_T5, .relative_buckets = 4, .relative_distance = 3,
+     .decoder_recurrence = RAPT_RECURRENCE_DELTA},
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 7, .positions = 12, .width = 18, .heads = 4,
+     .key_heads = 2, .head_width = 5, .ffn_width = 6, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE,
+     .norm_type = RAPT_NORM_TYPE_RMS, .norm_epsilon = 0.01f, .decoder_recurrence = RAPT_RECURRENCE_GATED_DELTA},
+    {.size = sizeof(rapt_config), .source_vocab = 6, .target_vocab = 8, .positions = 12, .width = 6, .heads = 1, .ffn_width = 5,
+     .encoder_layers = 1, .decoder_layers = 1, .position = RAPT_POSITION_LEARNED, .norm_epsilon = 0.01f,
+     .output_gate = RAPT_OUTPUT_GATE_ELEMENT, .decoder_recurrence = RAPT_RECURRENCE_GATED_DELTA},
 };
 /* clang-format on */
 

@@ -349,23 +349,9 @@ static void cross_attention(struct side *s, const struct oracle_layer *l, const 
     free(mixed);
 }
 
-/* Kim et al. 2019, section 3.1: c_t = f_t c_(t-1) + (1 - f_t) x_t, and the output is its positive
-   part. */
 static void recurrent(struct side *s, const struct oracle_layer *l, const double *in, double *y)
 {
-    int D = s->m->config.width, T = s->rows->count;
-    double *x = oracle_zeros(T, D), *z = oracle_zeros(T, D), *c = oracle_zeros(1, D);
-    oracle_affine(s->m, TWO_TERMS, T, D, D, in, l->input[0], NULL, x);
-    oracle_affine(s->m, TWO_TERMS, T, D, D, in, l->forget[0], l->forget[1], z);
-    for (int t = 0; t < T; t++)
-        for (int j = 0; j < D; j++) {
-            double f = 1 / (1 + exp(-z[t * D + j]));
-            c[j] = f * c[j] + (1 - f) * x[t * D + j];
-            y[t * D + j] = fmax(c[j], 0);
-        }
-    free(x);
-    free(z);
-    free(c);
+    oracle_recurrent(s->m, l, s->rows->count, in, y);
 }
 
 static void feedforward(struct side *s, const struct oracle_layer *l, const double *in, double *y)

@@ -183,6 +183,14 @@ static struct oracle_layer *find_layers(const struct oracle_model *m, const char
         oracle_find_pair(m, scope, "recurrent.input", l->input);
         oracle_find_pair(m, scope, "recurrent.forget", l->forget);
         oracle_find_pair(m, scope, "recurrent.norm", l->recurrent_norm);
+        if (!l->recurrent_norm[0])
+            oracle_find_pair(m, scope, "linear_attn.norm", l->recurrent_norm);
+        oracle_find_pair(m, scope, "linear_attn.qkv", l->linear_qkv);
+        oracle_find_pair(m, scope, "linear_attn.forget", l->linear_forget);
+        oracle_find_pair(m, scope, "linear_attn.out", l->linear_out);
+        l->linear_rate = find_weight(m, scope, "linear_attn.rate");
+        l->linear_output = find_weight(m, scope, "linear_attn.output_norm");
+        l->linear_gate = find_weight(m, scope, "linear_attn.gate");
         oracle_find_pair(m, scope, "feedforward.in", l->in);
         oracle_find_pair(m, scope, "feedforward.out", l->out);
         oracle_find_pair(m, scope, "feedforward.norm", l->norm);

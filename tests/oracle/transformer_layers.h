@@ -22,6 +22,8 @@ struct oracle_layer { /* pairs of matrix and vector: weight and bias, or gain an
     double *in[2], *out[2], *norm[2];
     double *input[2], *forget[2], *recurrent_norm[2]; /* of a recurrent unit; input[1] NULL */
     struct oracle_inputs self_score, cross_score;     /* learned arrays of scores and localities */
+    double *linear_qkv[2], *linear_forget[2], *linear_out[2]; /* of linear attention, or NULL */
+    double *linear_rate, *linear_output, *linear_gate;
 };
 
 enum { SENTENCES = 8, SUBLAYERS = 12 };
@@ -103,5 +105,10 @@ void oracle_vectors_free(struct oracle_vectors *v);
 /* Returns log f [rows][gates] of forget gates, or NULL if forget is NULL. */
 double *oracle_log_forget(const struct oracle_model *m, double *const forget[2], int gates,
                           int rows, const double *in);
+
+/* ---- transformer_recurrent.c ---- */
+/* Computes what replaces self-attention from its input, in [rows][width], to y [rows][width]. */
+void oracle_recurrent(const struct oracle_model *m, const struct oracle_layer *l, int rows,
+                      const double *in, double *y);
 
 #endif

@@ -336,7 +336,7 @@ static void backward_item(const struct linear_problem *l, const struct linear_it
                         b->dstate + (size_t)r * (size_t)l->value_ld, (size_t)l->values);
 }
 
-void rapt__linear_backward(struct team *team, void *argument)
+void rapt__linear_attention_backward(struct team *team, void *argument)
 {
     const struct linear_call *call = argument;
     const struct linear_problem l = rapt__linear(&call->a);

@@ -125,9 +125,7 @@ static bool states_fit(const struct linear_problem *l)
            rapt__times(n, (size_t)l->key_heads, &n);
 }
 
-/* Returns the bytes of workspace for forward, step and, if `backward` is true, backward. Returns 0
-   if this number or the size of all states in bytes overflows size_t. */
-static size_t count_workspace(const rapt_linear_attention *a, bool backward)
+size_t rapt__linear_workspace(const rapt_linear_attention *a, bool backward)
 {
     const struct linear_problem l = rapt__linear(a);
     int team = rapt__team_size(a->threads);
@@ -145,7 +143,7 @@ static rapt_status check_linear(const rapt_linear_attention *a, rapt_message *wh
     rapt_status s = check_linear_sizes(a, why);
     if (s == RAPT_OK) s = check_linear_options(a, why);
     if (s == RAPT_OK) s = check_linear_extents(a, why);
-    if (s == RAPT_OK && !count_workspace(a, true))
+    if (s == RAPT_OK && !rapt__linear_workspace(a, true))
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
             "the problem is too large: the number of bytes of its workspace or states overflows");
@@ -168,7 +166,7 @@ rapt_status rapt_linear_attention_check(const rapt_linear_attention *a, rapt_mes
 size_t rapt_linear_attention_workspace(const rapt_linear_attention *a, int backward)
 {
     rapt_linear_attention own;
-    return read_linear(&own, a, NULL) == RAPT_OK ? count_workspace(&own, backward != 0) : 0;
+    return read_linear(&own, a, NULL) == RAPT_OK ? rapt__linear_workspace(&own, backward != 0) : 0;
 }
 
 static rapt_status missing_linear(const char *array, rapt_message *why)
@@ -235,7 +233,7 @@ static void forward_item(const struct linear_problem *l, const struct linear_ite
                f->state + (size_t)r * (size_t)l->value_ld, (size_t)l->values * sizeof(float));
 }
 
-static void linear_member(struct team *team, void *argument)
+void rapt__linear_attention_forward(struct team *team, void *argument)
 {
     const struct linear_call *call = argument;
     const struct linear_problem l = rapt__linear(&call->a);
@@ -259,7 +257,7 @@ rapt_status rapt_linear_attention_forward(const rapt_linear_attention *a, const 
         .q = q, .k = k, .v = v, .out = out, .state = final_state, .workspace = workspace};
     rapt_status s = read_linear(&c.a, a, why);
     if (s == RAPT_OK) s = check_linear_arrays(&c, out, "out", why);
-    if (s == RAPT_OK) rapt__team_run(c.a.threads, linear_member, &c);
+    if (s == RAPT_OK) rapt__team_run(c.a.threads, rapt__linear_attention_forward, &c);
     return s;
 }
 
@@ -302,7 +300,7 @@ rapt_status rapt_linear_attention_backward(const rapt_linear_attention *a, const
     if (s == RAPT_OK) s = READ(&c.d, d, rapt_linear_attention_gradients, why);
     if (s == RAPT_OK) s = check_linear_arrays(&c, dout, "dout", why);
     if (s == RAPT_OK) s = check_linear_gradients(&c, why);
-    if (s == RAPT_OK) rapt__team_run(c.a.threads, rapt__linear_backward, &c);
+    if (s == RAPT_OK) rapt__team_run(c.a.threads, rapt__linear_attention_backward, &c);
     return s;
 }
 
@@ -315,6 +313,6 @@ rapt_status rapt_linear_attention_step(const rapt_linear_attention *a, const flo
     rapt_status s = read_linear(&c.a, a, why);
     if (s == RAPT_OK) s = check_linear_arrays(&c, out, "out", why);
     if (s == RAPT_OK && c.a.batch > 0 && !state) s = missing_linear("state", why);
-    if (s == RAPT_OK) rapt__team_run(c.a.threads, rapt__linear_step, &c);
+    if (s == RAPT_OK) rapt__team_run(c.a.threads, rapt__linear_attention_step, &c);
     return s;
 }

@@ -17,8 +17,6 @@
 
 #include "attention/problem.h"
 
-#include <rapt/linear_attention.h>
-
 enum {
     CHUNK_ROWS = 64,
     BLOCK_ROWS = 16 /* rows of a block of a triangular matrix [CHUNK_ROWS][CHUNK_ROWS] */
@@ -134,16 +132,7 @@ void rapt__multiply_lower(const struct linear_problem *l, int rows, int columns,
 void rapt__multiply_upper(const struct linear_problem *l, int rows, int columns, const float *t,
                           const float *b, int ld, float *c);
 
-/* ---- linear.c, backward.c, step.c: the items of a problem, shared out among a team ---- */
-struct linear_call { /* arguments of forward, backward or step */
-    rapt_linear_attention a;
-    rapt_linear_attention_gradients d;
-    const float *q, *k, *v, *dout, *dstate;
-    float *out, *state;
-    void *workspace;
-};
-void rapt__linear_backward(struct team *team, void *call);
-void rapt__linear_step(struct team *team, void *call);
+/* ---- backward.c, step.c ---- */
 /* Returns the bytes of workspace, or 0 if the size overflows size_t. */
 size_t rapt__linear_backward_workspace(const struct linear_problem *l, int team_size);
 size_t rapt__linear_step_workspace(const struct linear_problem *l, int team_size);

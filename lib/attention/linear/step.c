@@ -68,7 +68,7 @@ static void step_query(const struct linear_problem *l, const struct linear_item 
     for (int i = 0; i < a->value_width; i++) out[i] = factor * s->out[i];
 }
 
-void rapt__linear_step(struct team *team, void *argument)
+void rapt__linear_attention_step(struct team *team, void *argument)
 {
     const struct linear_call *call = argument;
     const struct linear_problem l = rapt__linear(&call->a);

@@ -1,0 +1,220 @@
+/* linear_attention.c - linear attention, which replaces self-attention in a decoder
+   (decoder_recurrence). With f = SiLU, heads of q and k divided by their lengths, and RMSNorm of
+   each head of out, unless the kind is LINEAR, where f(x) = x and nothing is normalized:
+
+       q, k, v = f(x Wqkv' + b)          decay = sigmoid(x Wf' + bf), rate = sigmoid(x Wr')
+       y = gate(norm(attention(q, k, v, decay, rate))) Wo' + bo
+
+   Training computes chunks of rows. At inference the state of each head is kept between calls, and
+   rows are computed one by one, so that their bits do not depend on how a target is divided into
+   calls. */
+#include "model/sublayer.h"
+
+/* Stands for arrays without values yet, if only sizes are computed: their pointers must not be
+   NULL. */
+static const float unread[1];
+
+/* Returns the problem of a decoder's heads, except for its numbers of sequences and rows. */
+static rapt_linear_attention spec_of(const rapt_config *c)
+{
+    int K = rapt__head_width(c), G = rapt__key_heads(c);
+    const rapt_stride row = {0, K, (ptrdiff_t)K * (c->heads + 2 * G)};
+    const bool elu = c->decoder_recurrence == RAPT_RECURRENCE_LINEAR;
+    return (rapt_linear_attention){.size = sizeof(rapt_linear_attention),
+                                   .heads = c->heads,
+                                   .key_heads = G,
+                                   .key_width = K,
+                                   .value_width = K,
+                                   .q = row,
+                                   .k = row,
+                                   .v = row,
+                                   .out = {0, K, (ptrdiff_t)K * c->heads},
+                                   .gates = {0, 1, G},
+                                   .log_decay = rapt__linear_decays(c) ? unread : NULL,
+                                   .beta = rapt__linear_rates(c) ? unread : NULL,
+                                   .scale = 1,
+                                   .feature_map =
+                                       elu ? RAPT_FEATURE_MAP_ELU : RAPT_FEATURE_MAP_NONE,
+                                   .normalized = elu};
+}
+
+size_t rapt__linear_bytes(const rapt_config *config, int rows, bool learning, int threads)
+{
+    rapt_linear_attention a = spec_of(config);
+    a.rows = rows;
+    a.threads = threads;
+    return rapt__linear_workspace(&a, learning);
+}
+
+size_t rapt__state_floats(const rapt_config *config)
+{
+    if (!config->decoder_recurrence) return 0;
+    if (!rapt__decoder_is_linear(config)) return (size_t)config->width;
+    const rapt_linear_attention a = spec_of(config);
+    size_t values = (size_t)a.value_width + (a.normalized != 0);
+    return (size_t)a.key_heads * (size_t)a.key_width * values;
+}
+
+/* Returns the arguments that forward, backward and step have in common. */
+static struct linear_call call_of(const struct step *s)
+{
+    const rapt_config *config = &s->stack->model->config;
+    const struct heads h = rapt__heads_at(config, false, s->u->q, NULL, NULL);
+    struct linear_call call = {.a = spec_of(config),
+                               .q = h.q,
+                               .k = h.k,
+                               .v = h.v,
+                               .workspace = s->stack->attention_workspace};
+    call.a.batch = s->pass->rows.batch;
+    call.a.rows = s->pass->rows.longest;
+    call.a.starts = s->pass->rows.starts;
+    call.a.log_decay = s->u->log_forget;
+    call.a.beta = s->u->rate;
+    call.a.threads = s->stack->threads;
+    return call;
+}
+
+static const struct attention_offsets *offsets_at(const struct step *s)
+{
+    return rapt__offsets_of(s->stack, s->layer, false);
+}
+
+/* Returns the norm of queries or keys. */
+static struct unit_heads units_of(const struct step *s, bool keys)
+{
+    const rapt_config *c = &s->stack->model->config;
+    int K = rapt__head_width(c), G = rapt__key_heads(c);
+    return (struct unit_heads){.heads = keys ? G : c->heads,
+                               .width = K,
+                               .row = (ptrdiff_t)K * (c->heads + 2 * G),
+                               .epsilon = rapt__epsilon(c)};
+}
+
+/* Returns the norm of the outputs of heads. */
+static struct head_norm output_norm_of(const struct step *s)
+{
+    const rapt_config *c = &s->stack->model->config;
+    int K = rapt__head_width(c);
+    return (struct head_norm){.gain = s->stack->block + offsets_at(s)->output_norm.gain,
+                              .heads = c->heads,
+                              .width = K,
+                              .row = (ptrdiff_t)K * c->heads,
+                              .epsilon = rapt__epsilon(c)};
+}
+
+/* Computes x W' + b and its activation. `before` receives x W' + b. */
+static void activated(const struct exec_context *c, const struct step *s,
+                      const struct linear_offsets *offset, enum activation activation,
+                      float *before, float *y)
+{
+    const struct linear l = rapt__linear_at(&s->stack->model->layout, offset, s->stack->block);
+    rapt__linear_forward(c, &l, s->in, l.in, s->pass->rows.count, before, l.out, activation, y);
+}
+
+/* Computes queries, keys, values, decays and rates. */
+static void project(const struct exec_context *c, const struct step *s)
+{
+    const struct attention_offsets *offset = offsets_at(s);
+    const struct sublayer *u = s->u;
+    int rows = s->pass->rows.count;
+    const struct heads h = rapt__heads_at(&s->stack->model->config, false, u->q, NULL, NULL);
+    if (rapt__linear_normed(&s->stack->model->config)) {
+        const struct unit_heads q = units_of(s, false), k = units_of(s, true);
+        activated(c, s, &offset->qkv, ACTIVATION_SILU, u->raw_q ? u->raw_q : u->q, u->q);
+        rapt__unit_heads_forward(c, &q, rows, h.q, u->inverse_q);
+        rapt__unit_heads_forward(c, &k, rows, h.k, u->inverse_k);
+    } else {
+        rapt__sublayer_project(c, s, &offset->qkv, s->in, rows, u->q);
+    }
+    rapt__forget_gates_forward(c, s);
+    if (u->rate) activated(c, s, &offset->rate, ACTIVATION_SIGMOID, u->rate_in, u->rate);
+}
+
+void rapt__linear_sublayer_forward(const struct exec_context *c, const struct step *s)
+{
+    const struct sublayer *u = s->u;
+    const rapt_config *config = &s->stack->model->config;
+    int rows = s->pass->rows.count;
+    project(c, s);
+    struct linear_call call = call_of(s);
+    call.out = u->mixed;
+    if (s->pass->caches) {
+        const struct cache_state *state = &s->pass->caches->self;
+        call.state = state->states +
+                     (size_t)s->layer * (size_t)state->sequences * rapt__state_floats(config);
+        rapt__linear_attention_step(c->team, &call);
+    } else {
+        rapt__linear_attention_forward(c->team, &call);
+    }
+    if (rapt__linear_normed(config)) {
+        const struct head_norm norm = output_norm_of(s);
+        rapt__head_norm_forward(c, &norm, rows, u->mixed, u->raw_mixed, u->inverse_mixed);
+    }
+    const float *mixed = rapt__outputs_gate(c, s, false);
+    rapt__sublayer_project(c, s, &offsets_at(s)->out, mixed, rows, u->y);
+}
+
+/* Turns the gradients of queries, keys and values, in the stack's dq, into those of x W' + b. */
+static void project_backward(const struct exec_context *c, const struct step *s)
+{
+    const rapt_config *config = &s->stack->model->config;
+    const struct sublayer *u = s->u;
+    float *dq = s->stack->memory->dq;
+    int rows = s->pass->rows.count;
+    const struct heads h = rapt__heads_at(config, false, u->q, NULL, NULL);
+    const struct heads d = rapt__heads_at(config, false, dq, NULL, NULL);
+    const struct unit_heads q = units_of(s, false), k = units_of(s, true);
+    if (!rapt__linear_normed(config)) return;
+    rapt__unit_heads_backward(c, &q, rows, h.q, u->inverse_q, d.q);
+    rapt__unit_heads_backward(c, &k, rows, h.k, u->inverse_k, d.k);
+    rapt__activate_backward(c, ACTIVATION_SILU, u->raw_q, dq, dq, (size_t)rows * (size_t)q.row);
+}
+
+/* Propagates the gradient of the outputs of heads, in the stack's dmixed, to its dq, dforget and
+   drate. */
+static void heads_backward(const struct exec_context *c, const struct step *s, float *gradients)
+{
+    const rapt_config *config = &s->stack->model->config;
+    const struct sublayer *u = s->u;
+    const struct stack_memory *m = s->stack->memory;
+    const struct heads d = rapt__heads_at(config, false, m->dq, NULL, NULL);
+    int rows = s->pass->rows.count;
+    if (rapt__linear_normed(config)) {
+        const struct head_norm norm = output_norm_of(s);
+        rapt__head_norm_backward(c, &norm, rows, u->raw_mixed, u->inverse_mixed, m->dmixed,
+                                 gradients + offsets_at(s)->output_norm.gain, m->norm_partial);
+    }
+    rapt__fill(c, m->dq, (size_t)rows * (size_t)d.q_row, 0);
+    rapt__fill(c, m->dforget, (size_t)rows * (size_t)rapt__linear_decays(config), 0);
+    rapt__fill(c, m->drate, (size_t)rows * (size_t)rapt__linear_rates(config), 0);
+    struct linear_call call = call_of(s);
+    call.dout = m->dmixed;
+    call.d.q = d.q, call.d.k = d.k, call.d.v = d.v;
+    if (u->log_forget) call.d.log_decay = m->dforget;
+    if (u->rate) call.d.beta = m->drate;
+    rapt__linear_attention_backward(c->team, &call);
+    project_backward(c, s);
+}
+
+void rapt__linear_sublayer_backward(const struct exec_context *c, const struct step *s,
+                                    const float *dy, float *din, bool add, float *gradients)
+{
+    const struct attention_offsets *offset = offsets_at(s);
+    const struct stack_memory *m = s->stack->memory;
+    const rapt_config *config = &s->stack->model->config;
+    int rows = s->pass->rows.count;
+    bool gated = config->output_gate != RAPT_OUTPUT_GATE_NONE;
+    rapt__sublayer_project_backward(c, s, &offset->out, gated ? s->u->gated : s->u->mixed, dy, rows,
+                                    gated ? m->dgated : m->dmixed, false, gradients);
+    add = rapt__outputs_gate_backward(c, s, false, din, add, gradients);
+    heads_backward(c, s, gradients);
+    add = rapt__forget_gates_backward(c, s, din, add, gradients);
+    if (s->u->rate) {
+        rapt__activate_backward(c, ACTIVATION_SIGMOID, s->u->rate_in, m->drate, m->drate,
+                                (size_t)rows * (size_t)rapt__linear_rates(config));
+        rapt__sublayer_project_backward(c, s, &offset->rate, s->in, m->drate, rows, din, add,
+                                        gradients);
+        add = true;
+    }
+    rapt__sublayer_project_backward(c, s, &offset->qkv, s->in, m->dq, rows, din, add, gradients);
+}
