@@ -1,5 +1,5 @@
 """projections.py PROGRAM ENGINES LOGITS LIBRARY HEADERS - compares what changes queries, keys and outputs of attention, forward
-and backward. Norms of queries and keys, gates of outputs, differences and forget gates, in blocks, are judged by PyTorch with the norm of transformers 4.40;
+and backward. Norms of queries and keys, gates of outputs, differences, forget gates and linear attention, in blocks, are judged by PyTorch with the norm of transformers 4.40;
 latent rows by the DeepseekV2Attention of transformers 5.24, in ENGINES;
 scaled rotary angles, on arrays, by the functions of transformers 5.24, in ENGINES, and by the paper's formula of YaRN. LIBRARY is
 librapt.so, and HEADERS the folder that holds rapt/."""
@@ -92,24 +92,59 @@ def attention(x, p, gate):
         out = (1 - INITIAL) * normed((weights(q, k) - factor * weights(q2, k2)) @ v, p["self_attn.differential_norm.weight"][0])
     else:
         out = weights(q, k) @ v
+    return project(x, p, gate, out, "self_attn")
+
+
+def project(x, p, gate, out, part):
     if gate:
-        gates = torch.sigmoid(x @ p["self_attn.gate.weight"].T).T.reshape(HEADS, -1, ROWS).transpose(1, 2)
+        gates = torch.sigmoid(x @ p[f"{part}.gate.weight"].T).T.reshape(HEADS, -1, ROWS).transpose(1, 2)
         out = out * gates
-    return out.transpose(0, 1).reshape(ROWS, WIDTH) @ p["self_attn.out.weight"].T + p["self_attn.out.bias"]
+    return out.transpose(0, 1).reshape(ROWS, WIDTH) @ p[f"{part}.out.weight"].T + p[f"{part}.out.bias"]
 
 
-def compare_block(norm, gate, differential=0, forget=0):
+def linear_attention(x, p, gate, kind):
+    """Returns linear attention with the tensors p of a block, row by row. The last column of the state is that of values 1."""
+    q, k, v = torch.split(x @ p["linear_attn.qkv.weight"].T + p["linear_attn.qkv.bias"], [WIDTH, KEY_HEADS * K, KEY_HEADS * K], 1)
+    plain = kind == rapt.RAPT_RECURRENCE_LINEAR
+    q, k, v = (t if plain else torch.nn.functional.silu(t) for t in (q, k, v))
+    q, k = (torch.nn.functional.elu(t) + 1 if plain else unit(t) for t in (q, k))
+    q, k, v = q.view(ROWS, KEY_HEADS, -1, K), k.view(ROWS, KEY_HEADS, K), v.view(ROWS, KEY_HEADS, K)
+    v = torch.cat((v, torch.ones_like(v[:, :, :1])), 2)
+    decay = rate = torch.ones(ROWS, KEY_HEADS)
+    if "linear_attn.forget.weight" in p:
+        decay = torch.sigmoid(x @ p["linear_attn.forget.weight"].T + p["linear_attn.forget.bias"])
+    delta = "linear_attn.rate.weight" in p
+    if delta:
+        rate = torch.sigmoid(x @ p["linear_attn.rate.weight"].T)
+    state, rows = torch.zeros(KEY_HEADS, K, K + 1, dtype=torch.double), []
+    for t in range(ROWS):
+        state = decay[t][:, None, None] * state
+        known = torch.einsum("gk,gkv->gv", k[t], state) if delta else 0
+        state = state + torch.einsum("gk,gv->gkv", k[t], rate[t][:, None] * (v[t] - known))
+        rows.append(q[t] @ state)
+    out = torch.stack(rows).reshape(ROWS, HEADS, K + 1)
+    out = out[..., :K] / out[..., K:] if plain else normed(out[..., :K], p["linear_attn.output_norm.weight"][0])
+    return project(x, p, gate, out.transpose(0, 1), "linear_attn")
+
+
+def unit(x):
+    heads = x.view(ROWS, -1, K)
+    return heads / (heads.square().sum(2, keepdim=True) + EPSILON).sqrt()
+
+
+def compare_block(norm, gate, differential=0, forget=0, kind=0):
     config = rapt.sized(rapt.rapt_config, width=WIDTH, heads=HEADS, key_heads=KEY_HEADS, norm_epsilon=EPSILON, query_key_norm=norm,
-                        output_gate=gate, differential=differential, forget_gate=forget)
+                        output_gate=gate, differential=differential, forget_gate=forget, decoder_recurrence=kind)
     block = Block(config)
     x, dy = (random.standard_normal((ROWS, WIDTH)).astype(numpy.float32) for _ in range(2))
     got = block.run(x, dy)
     tensors = {name: torch.tensor(data, dtype=torch.double, requires_grad=True) for name, data in block.tensors.items()}
     input = torch.tensor(x, dtype=torch.double, requires_grad=True)
-    y = attention(input, tensors, gate)
+    y = linear_attention(input, tensors, gate, kind) if kind else attention(input, tensors, gate)
     (y * torch.tensor(dy)).sum().backward()
     wanted = [y.detach().numpy(), input.grad.numpy(), *(t.grad.numpy() for t in tensors.values())]
-    bound.compare(f"query_key_norm {norm}, output_gate {gate}, differential {differential}, forget_gate {forget}", got, wanted, ("y", "dx", *tensors))
+    bound.compare(f"query_key_norm {norm}, output_gate {gate}, differential {differential}, forget_gate {forget}, recurrence {kind}",
+                  got, wanted, ("y", "dx", *tensors))
 
 
 # ---- latent rows ----
@@ -245,6 +280,8 @@ for norm in 0, 1:
         compare_block(norm, gate)
 compare_block(0, rapt.RAPT_OUTPUT_GATE_ELEMENT, 1)
 compare_block(0, rapt.RAPT_OUTPUT_GATE_ELEMENT, forget=1)
+for kind in range(rapt.RAPT_RECURRENCE_LINEAR, rapt.RAPT_RECURRENCE_GATED_DELTA + 1):
+    compare_block(0, kind % 3, kind=kind)
 compare_latent(sys.argv[2])
 compare_rotary(sys.argv[2])
-print(f"13 comparisons with PyTorch {torch.__version__} and transformers agree")
+print(f"17 comparisons with PyTorch {torch.__version__} and transformers agree")
