@@ -81,4 +81,7 @@ row "latent rows of 32, rotary positions" --latent-width 32 --position none --ro
 for kind in shaw-keys shaw transformer-xl deberta; do
     row "relative positions: $kind" --position none --relative-bias "$kind" --relative-distance 16
 done
+for kind in linear gated delta gated-delta; do
+    row "decoder's self-attention: $kind" --decoder-recurrence "$kind"
+done
 row "cross-attention: additive, local-p" --cross-score additive --cross-locality local-p
