@@ -100,11 +100,12 @@ typedef enum rapt_decoder_start {
    In the kinds of linear attention (linear_attention.h), each head has a matrix S, which starts at
    0 and changes with every token. Its queries, keys and values (q; k; v) = W x + b are rows of
    "decoder.layers.0.linear_attn.qkv.weight" and "...qkv.bias", and a sublayer ends with
-   "...out.weight", as in self-attention. heads, key_heads, head_width and output_gate apply to it;
-   the gates are "...gate.weight". Except for LINEAR, q, k and v pass through SiLU, each head of q
-   and k is then divided by its length, sqrt(sum of squares + norm_epsilon), and out is S' q divided
-   by its root mean square and multiplied by gains "...output_norm.weight" [width of a head], which
-   all heads share (Yang et al. 2024, arXiv 2412.06464, without its short convolutions). */
+   "...out.weight", as in self-attention. heads, key_heads, head_width and output_gate apply to it,
+   attention dropout does not. The output gates are "...gate.weight". Except for LINEAR, q, k and v
+   pass through SiLU, each head of q and k is then divided by its length, sqrt(sum of squares +
+   norm_epsilon), and out is S' q divided by its root mean square and multiplied by gains
+   "...output_norm.weight" [width of a head], which all heads share (Yang et al. 2024, arXiv
+   2412.06464, without its short convolutions). */
 typedef enum rapt_recurrence {
     RAPT_RECURRENCE_NONE,   /* self-attention */
     RAPT_RECURRENCE_SSRU,   /* the simpler simple recurrent unit of Kim et al. 2019: y = max(c_t,
