@@ -1,9 +1,9 @@
 /* attention_kinds.c - benchmark of all kinds of attention, forward and backward: each score with
    global locality and softmax; then with scaled dot products each locality, each normalizer, each
    change of the scores (soft cap, biases, masks, rotary positions, forget gates), shared keys,
-   norms of queries and keys, gates of outputs and differences of two attentions; for one long
-   sequence and for many short ones. Norms and gates are functions of op, and the product that
-   computes the gates is left out.
+   talking heads, norms of queries and keys, gates of outputs and differences of two attentions; for
+   one long sequence and for many short ones. Norms and gates are functions of op, and the product
+   that computes the gates is left out.
 
    Operations are those of scaled dot products, 4 and 10 B H T S K if keys and values are K wide, so
    that rates can be compared, and half of that if causal; other work of a score does not count.
@@ -38,6 +38,7 @@ struct extra {
     int gates; /* per head and row, which multiply the outputs */
     bool differential;
     bool causal, forget;
+    bool talking; /* heads, by two matrices */
 };
 static const struct extra extras[] = {
     {.name = "none"},
@@ -59,8 +60,10 @@ static const struct extra extras[] = {
     {.name = "gates per element", .gates = WIDTH},
     {.name = "differential", .differential = true},
     {.name = "causal slopes", .causal = true, .slopes = true},
-    {.name = "forget gates", .causal = true, .forget = true}};
+    {.name = "forget gates", .causal = true, .forget = true},
+    {.name = "talking heads", .talking = true}};
 enum { CAUSAL = 1 }; /* of extras */
+_Static_assert(HEADS *HEADS <= WIDTH, "the matrices of talking heads fit into gain");
 enum { EXTRAS = sizeof extras / sizeof *extras, BUCKETS = 32, DISTANCE = 128 };
 
 struct kind {
@@ -246,6 +249,10 @@ static void add_extra(struct kind_job *j, const struct extra *e, float *bias, fl
     for (ptrdiff_t i = 0; i < j->a.batch * keys * j->a.heads && e->forget; i++) bias[i] = -0.01f;
     if (e->forget) j->a.log_forget = bias, j->d.log_forget = dbias;
     j->a.log_forget_stride = (rapt_stride){keys * j->a.heads, keys, 1};
+    if (e->talking) {
+        j->a.talking_scores = j->gain, j->d.talking_scores = j->dgain;
+        j->a.talking_weights = j->gain + WIDTH, j->d.talking_weights = j->dgain + WIDTH;
+    }
     j->a.relative.buckets = BUCKETS, j->a.relative.distance = DISTANCE;
     if (e->rotary) j->a.relative.rotary = RAPT_ROTARY_HALVES;
     j->a.relative.rotary_scaling = e->scaling;

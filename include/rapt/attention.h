@@ -20,8 +20,7 @@
    All functions are thread-safe: they write only the workspace and the output arrays, and keep no
    state. Concurrent calls need separate workspaces and outputs. The caller owns all memory; nothing
    is allocated. If a required array or struct is NULL, a function that returns a status returns
-   RAPT_BAD_ARGUMENT, and *why, if the function has one, names the argument. why itself may be
-   NULL. */
+   RAPT_BAD_ARGUMENT, and *why, if the function has one, names it. why itself may be NULL. */
 #ifndef RAPT_ATTENTION_H
 #define RAPT_ATTENTION_H
 
@@ -324,6 +323,12 @@ typedef struct rapt_attention { /* size-first, see base.h */
                                       element; rows are those of k, and heads are query heads */
     rapt_sparse sparse;            /* global positions and blocks of the locality sparse */
     rapt_distances distances;      /* vectors for the distances between queries and keys */
+    /* Talking heads (Shazeer et al. 2020), [heads][heads] each; NULL means the identity. Before
+       biases and masks, the score of head h is the sum over g of talking_scores[h][g] times the
+       capped score of head g. Before dropout, its weight is the sum of talking_weights[h][g] times
+       that of g. Keys are read unless all heads hide them. heads is at most 65536 then, and
+       location-aware scores are refused */
+    const float *talking_scores, *talking_weights;
 } rapt_attention;
 
 /* Fills in *a for scaled dot products, softmax and no mask, with arrays
@@ -465,7 +470,7 @@ typedef struct rapt_gradients { /* size-first, see base.h */
     float *parameters[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* indexed by rapt_attention_parameter;
                                                              nothing is added for arrays that
                                                              are not read */
-    float *log_forget;                                    /* gradient of log_forget */
+    float *log_forget, *talking_scores, *talking_weights; /* gradients of these arrays */
     rapt_distance_gradients distances;                    /* gradients of distances */
 } rapt_gradients;
 

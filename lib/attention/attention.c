@@ -135,6 +135,8 @@ static rapt_status check_wanted_gradients(const struct call *c, rapt_message *wh
     if (x->values && !y->values) array = "distances.values";
     if (x->content_bias && !y->content_bias) array = "distances.content_bias";
     if (x->position_bias && !y->position_bias) array = "distances.position_bias";
+    if (d->talking_scores && !a->talking_scores) array = "talking_scores";
+    if (d->talking_weights && !a->talking_weights) array = "talking_weights";
     if (!array) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
                       "gradient of %s: the problem does not have this array", array);

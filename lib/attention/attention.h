@@ -231,8 +231,8 @@ void rapt__history_reorder(struct team *team, struct attention_history *history,
 /* ---- attend.c ---- */
 struct cached_queries {
     const rapt_attention *spec; /* heads, key and value width, score, scale, locality, normalizer,
-                                   learned parameters, cap and mask.causal are read; dropout and
-                                   blocks of sparse attention are not supported */
+                                   learned parameters, talking heads, cap and mask.causal are read;
+                                   dropout and blocks of sparse attention are not supported */
     int count;                  /* number of query sequences */
     const int *starts;          /* [count + 1] first row of each sequence */
     const int *sequence;        /* [count] index in the cache of the sequence whose keys are read;

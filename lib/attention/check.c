@@ -374,6 +374,23 @@ static rapt_status check_forget(const rapt_attention *a, rapt_message *why)
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "mask.causal is 0, but log_forget needs it");
 }
 
+static rapt_status check_talking(const rapt_attention *a, rapt_message *why)
+{
+    if (!rapt__talks(a)) return RAPT_OK;
+    if (a->heads > MAX_WIDTH)
+        return rapt__bad_field(why, "heads", a->heads, "at most 65536 if heads talk");
+    const rapt_distances *d = &a->distances;
+    if (d->keys || d->queries || d->values || d->content_bias || d->position_bias)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "talking heads cannot be combined with vectors for distances");
+    if (!rapt__score_recurrent(a)) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                      "%s must be NULL if score is %s, which reads the weights of previous "
+                      "queries",
+                      a->talking_scores ? "talking_scores" : "talking_weights",
+                      rapt_score_name(a->score));
+}
+
 static const float LOG2_E = 1.44269504f; /* because kernels multiply scores by scale * log2(e) */
 
 static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
@@ -454,6 +471,7 @@ rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
     if (s == RAPT_OK) s = check_rotary_scaling(a, why);
     if (s == RAPT_OK) s = check_distances(a, why);
     if (s == RAPT_OK) s = check_forget(a, why);
+    if (s == RAPT_OK) s = check_talking(a, why);
     if (s == RAPT_OK) s = check_out(a, why);
     if (s == RAPT_OK && rapt__attention_workspace(a, rapt__team_size(a->threads)) == 0)
         return rapt__fail(

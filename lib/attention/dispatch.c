@@ -122,7 +122,8 @@ void rapt__attention_weights(struct team *team, const rapt_attention *a, const f
 {
     struct transformed t;
     struct arena arena = open_workspace(team, a, false, memory);
-    rapt__transform(team, a, q, k, (struct score_choice){sequence, head}, &arena, &t);
+    rapt__transform(team, a, q, k, (struct score_choice){sequence, rapt__talks(a) ? -1 : head},
+                    &arena, &t);
     t.projected.chosen = chosen_of(a, saved);
     if (rapt__flash_supports(&t.projected)) {
         const float *statistics = saved->statistics;

@@ -23,6 +23,12 @@ int rapt__key_width(const rapt_attention *a);
 int rapt__query_rows(const rapt_attention *a); /* total of all sequences */
 int rapt__key_rows(const rapt_attention *a);
 
+/* Returns true if scores or weights are mixed over the heads. */
+static inline bool rapt__talks(const rapt_attention *a)
+{
+    return a->talking_scores || a->talking_weights;
+}
+
 /* Return the offset of row t of head h of a sequence. */
 static inline ptrdiff_t rapt__query_at(const rapt_stride *s, const struct sequence *b, int h, int t)
 {

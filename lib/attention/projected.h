@@ -64,6 +64,7 @@ struct projected_gradients {
     float *by_query, *by_key;         /* as in struct projected */
     float *distance_weights;          /* [H][query rows][rapt__distance_count], set to the sums of
                                          weights by distance */
+    float *talking_scores, *talking_weights;
 };
 
 /* The sizes of a problem that determine its workspace, or their maxima over several problems. */

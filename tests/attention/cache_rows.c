@@ -164,7 +164,7 @@ static void make_scene(struct scene *s, const struct choice *c)
 }
 
 static void one(rapt_score score, rapt_locality locality, rapt_normalizer normalizer, bool causal,
-                bool forget, int distances, int piece, bool joint)
+                bool forget, bool talks, int distances, int piece, bool joint)
 {
     const int capacity[] = {ROWS};
     const struct choice c = {.batch = 1,
@@ -177,6 +177,7 @@ static void one(rapt_score score, rapt_locality locality, rapt_normalizer normal
                              .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
                              .causal = causal || forget,
                              .forget = forget,
+                             .talking = talks ? TALKING : 0,
                              .distances = distances,
                              .near_before = 6,
                              .near_after = causal ? 0 : 3,
@@ -216,7 +217,10 @@ static void every_combination(void **state)
             locality = n / RAPT_NORMALIZER_COUNT % RAPT_LOCALITY_COUNT;
         int score = n / RAPT_NORMALIZER_COUNT / RAPT_LOCALITY_COUNT;
         one((rapt_score)score, (rapt_locality)locality, (rapt_normalizer)normalizer, n % 2,
-            n % 3 == 0, NONE, 1 + n / 3 % 3 * 12, false);
+            n % 3 == 0, false, NONE, 1 + n / 3 % 3 * 12, false);
+        if (score != RAPT_SCORE_LOCATION_AWARE && score != RAPT_SCORE_COVERAGE)
+            one((rapt_score)score, (rapt_locality)locality, (rapt_normalizer)normalizer, n % 3,
+                n % 2 == 0, true, NONE, 1 + n / 2 % 3 * 12, false);
     }
 }
 
@@ -227,7 +231,7 @@ static void joint(void **state)
     for (int n = 0; n < RAPT_LOCALITY_COUNT * RAPT_NORMALIZER_COUNT; n++)
         one(n % 2 ? RAPT_SCORE_DOT : RAPT_SCORE_SCALED_DOT,
             (rapt_locality)(n / RAPT_NORMALIZER_COUNT),
-            (rapt_normalizer)(n % RAPT_NORMALIZER_COUNT), n % 2, n % 3 == 0, NONE,
+            (rapt_normalizer)(n % RAPT_NORMALIZER_COUNT), n % 2, n % 3 == 0, false, NONE,
             1 + n / 3 % 3 * 12, true);
 }
 
@@ -241,7 +245,8 @@ static void distances(void **state)
         DISTANCE_QUERIES | DISTANCE_VALUES | CONTENT_BIAS | DISTANCES_SHARED};
     for (int n = 0; n < 5 * RAPT_NORMALIZER_COUNT * 2; n++)
         one(n / 5 % 2 ? RAPT_SCORE_DOT : RAPT_SCORE_SCALED_DOT, RAPT_LOCALITY_GLOBAL,
-            (rapt_normalizer)(n / 10), n % 2, n % 4 == 1, kinds[n % 5], 1 + n % 3 * 12, false);
+            (rapt_normalizer)(n / 10), n % 2, n % 4 == 1, false, kinds[n % 5], 1 + n % 3 * 12,
+            false);
 }
 
 int main(void)

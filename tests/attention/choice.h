@@ -17,6 +17,7 @@ enum {
 };
 
 enum { NONE = 0, PER_BATCH = 1, PER_HEAD = 2, PER_ROW = 4, SHARED = 8 }; /* of mask and bias */
+enum { TALKING_SCORES = 1, TALKING_WEIGHTS = 2, TALKING = 3 };
 
 struct choice {
     int batch, heads, key_heads, queries, keys, key_width, value_width;
@@ -47,6 +48,7 @@ struct choice {
     bool forget;                            /* gates, only with a causal mask */
     float forget_size;                      /* deviation of their logarithms; 0: 0.3 */
     int distances, near_before, near_after; /* only with an alignment and without rotary */
+    int talking;                            /* which matrices mix the heads; 0: none */
 };
 
 static inline const char *choice_text(const struct choice *c)
@@ -64,10 +66,11 @@ static inline const char *choice_text(const struct choice *c)
         (double)c->scale, (double)c->dropout);
     snprintf(text + n, sizeof text - (size_t)n,
              " radius %g temperature %g cap %g slopes %d buckets %d:%d%s rotary %d:%d previous %d "
-             "rewards %d forget %d distances %d:%d,%d",
+             "rewards %d forget %d distances %d:%d,%d talking %d",
              (double)c->radius, (double)c->temperature, (double)c->cap, c->slopes, c->buckets,
              c->distance, c->bidirectional ? " forward too" : "", (int)c->rotary, c->rotary_width,
-             c->previous, c->rewards, c->forget, c->distances, c->near_before, c->near_after);
+             c->previous, c->rewards, c->forget, c->distances, c->near_before, c->near_after,
+             c->talking);
     return text;
 }
 

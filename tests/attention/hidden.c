@@ -145,28 +145,33 @@ static void rounding_does_not_reveal(void **state)
     int tried = 0;
     for (int n = 0; n < 4 * ROUNDING_MODES * RAPT_SCORE_COUNT * RAPT_NORMALIZER_COUNT; n++) {
         int normalizer = n / 4 / ROUNDING_MODES % RAPT_NORMALIZER_COUNT;
-        const struct choice c = {
-            .batch = 3,
-            .heads = 2,
-            .queries = 9,
-            .keys = 37,
-            .key_width = 6,
-            .value_width = n / 4 % 2 ? 5 : 16,
-            .ragged = n % 3 == 0,
-            .counts = true,
-            .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
-            .causal = n % 5 == 0,
-            .forget = n % 10 == 0,
-            .distances = n % 3 == 1 ? n % 64 : NONE,
-            .near_before = 11,
-            .near_after = 2,
-            .allowed = n % 2 ? SHARED : SHARED | PER_ROW,
-            .score = (rapt_score)(n / 4 / ROUNDING_MODES / RAPT_NORMALIZER_COUNT),
-            .locality = n % 7 == 0 ? RAPT_LOCALITY_LOCAL_P : RAPT_LOCALITY_GLOBAL,
-            .normalizer = (rapt_normalizer)normalizer,
-            .radius = 7.5f,
-            .rewards = true,
-            .learned = true};
+        rapt_score score = (rapt_score)(n / 4 / ROUNDING_MODES / RAPT_NORMALIZER_COUNT);
+        const struct choice c = {.batch = 3,
+                                 .heads = 2,
+                                 .queries = 9,
+                                 .keys = 37,
+                                 .key_width = 6,
+                                 .value_width = n / 4 % 2 ? 5 : 16,
+                                 .ragged = n % 3 == 0,
+                                 .counts = true,
+                                 .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
+                                 .causal = n % 5 == 0,
+                                 .forget = n % 10 == 0,
+                                 .distances = n % 3 == 1 ? n % 64 : NONE,
+                                 .near_before = 11,
+                                 .near_after = 2,
+                                 .talking = n % 3 == 2 && score != RAPT_SCORE_LOCATION_AWARE &&
+                                                    score != RAPT_SCORE_COVERAGE
+                                                ? TALKING
+                                                : 0,
+                                 .allowed = n % 2 ? SHARED : SHARED | PER_ROW,
+                                 .score = score,
+                                 .locality =
+                                     n % 7 == 0 ? RAPT_LOCALITY_LOCAL_P : RAPT_LOCALITY_GLOBAL,
+                                 .normalizer = (rapt_normalizer)normalizer,
+                                 .radius = 7.5f,
+                                 .rewards = true,
+                                 .learned = true};
         if (rapt_isa_use(sets[n % 4]) != RAPT_OK) continue;
         try_mode(rounding_modes[n / 4 % ROUNDING_MODES], &c, (uint64_t)n);
         tried++;
@@ -181,23 +186,25 @@ static void workspace_of_a_kind(void **state)
     (void)state;
     uint64_t r = 6;
     for (int i = 0; i < 300; i++) {
-        const struct choice c = {.batch = 1 + draw_below(&r, 5),
-                                 .heads = 2,
-                                 .queries = 1 + draw_below(&r, 90),
-                                 .keys = 1 + draw_below(&r, 90),
-                                 .key_width = 2 + 2 * draw_below(&r, 20),
-                                 .value_width = 1 + draw_below(&r, 40),
-                                 .ragged = draw_below(&r, 2),
-                                 .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
-                                 .score = (rapt_score)draw_below(&r, RAPT_SCORE_COUNT),
-                                 .locality = (rapt_locality)draw_below(&r, RAPT_LOCALITY_COUNT),
-                                 .slopes = draw_below(&r, 2),
-                                 .causal = draw_below(&r, 2),
-                                 .forget = draw_below(&r, 2),
-                                 .distances = draw_below(&r, 64),
-                                 .near_after = draw_below(&r, 9),
-                                 .radius = 3,
-                                 .learned = true};
+        struct choice c = {.batch = 1 + draw_below(&r, 5),
+                           .heads = 2,
+                           .queries = 1 + draw_below(&r, 90),
+                           .keys = 1 + draw_below(&r, 90),
+                           .key_width = 2 + 2 * draw_below(&r, 20),
+                           .value_width = 1 + draw_below(&r, 40),
+                           .ragged = draw_below(&r, 2),
+                           .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
+                           .score = (rapt_score)draw_below(&r, RAPT_SCORE_COUNT),
+                           .locality = (rapt_locality)draw_below(&r, RAPT_LOCALITY_COUNT),
+                           .slopes = draw_below(&r, 2),
+                           .causal = draw_below(&r, 2),
+                           .forget = draw_below(&r, 2),
+                           .distances = draw_below(&r, 64),
+                           .near_after = draw_below(&r, 9),
+                           .radius = 3,
+                           .learned = true};
+        if (i % 3 == 0 && c.score != RAPT_SCORE_LOCATION_AWARE && c.score != RAPT_SCORE_COVERAGE)
+            c.distances = 0, c.talking = draw_below(&r, 4);
         struct trial x = make_trial(&c, (uint64_t)i);
         size_t needs = rapt_attention_workspace(&x.a);
         int queries = rows_of(x.query_starts, c.batch, c.queries);

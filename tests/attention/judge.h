@@ -95,7 +95,8 @@ static inline bool make_judge(struct judge *j, const struct trial *x, const char
     j->largest += distant;
     for (size_t i = 0; i < x->nlse; i++) {
         double sum = 0;
-        for (int s = 0; s < a->keys; s++) sum += j->r.weights[i * (size_t)a->keys + (size_t)s];
+        for (int s = 0; s < a->keys; s++)
+            sum += fabs(j->r.weights[i * (size_t)a->keys + (size_t)s]);
         j->magnitude = fmax(j->magnitude, j->r.size[i]);
         j->total = fmax(j->total, sum);
     }
@@ -123,11 +124,12 @@ static inline void judge_choices(const struct judge *j)
 
 /* Judges the weights of one query, [keys]; at: its index among all queries. Those below 2^-100 of
    the greatest, which may be that of a sink, may be 0; and sigmoids below 2^-100. Near a threshold,
-   an error of a score is an absolute error of its weight. */
+   an error of a score is an absolute error of its weight, and so it is in a sum of weights. */
 static inline void judge_weight_row(const struct judge *j, size_t at, int keys, const float *got)
 {
     const double *wanted = j->r.weights + at * (size_t)j->trial->a.keys;
-    double greatest = 0, least = is_sparse(j->trial->a.normalizer) ? 1 : FLT_MIN;
+    bool talks = j->trial->a.talking_scores || j->trial->a.talking_weights;
+    double greatest = 0, least = talks || is_sparse(j->trial->a.normalizer) ? 1 : FLT_MIN;
     double sum = 0;
     for (int s = 0; s < keys; s++) greatest = fmax(greatest, wanted[s]), sum += wanted[s];
     if (j->trial->a.normalizer == RAPT_NORMALIZER_SINK_SOFTMAX) greatest = fmax(greatest, 1 - sum);
@@ -261,15 +263,19 @@ static inline uint8_t *seen_keys(const struct trial *x)
     const rapt_attention *a = &x->a;
     int key_heads = a->key_heads ? a->key_heads : a->heads, group = a->heads / key_heads;
     uint8_t *seen = calloc((size_t)(a->batch * key_heads * a->keys) + 1, 1);
+    bool talks = a->talking_scores || a->talking_weights; /* heads read what others see */
     size_t at = 0;
     soft.a.normalizer = RAPT_NORMALIZER_SOFTMAX, soft.chosen = NULL;
     make_judge(&j, &soft, "");
     for (int h = 0; h < a->heads; h++)
         for (int b = 0; b < a->batch; b++)
             for (int t = 0; t < oracle_queries(a, b); t++, at++)
-                for (int s = 0; s < a->keys; s++)
-                    if (j.r.weights[at * (size_t)a->keys + (size_t)s] > 0)
-                        seen[(b * key_heads + h / group) * a->keys + s] = 1;
+                for (int s = 0; s < a->keys; s++) {
+                    if (j.r.weights[at * (size_t)a->keys + (size_t)s] == 0) continue;
+                    for (int g = talks ? 0 : h / group; g < (talks ? key_heads : h / group + 1);
+                         g++)
+                        seen[(b * key_heads + g) * a->keys + s] = 1;
+                }
     drop_judge(&j);
     return seen;
 }

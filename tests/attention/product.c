@@ -18,6 +18,7 @@ static const struct kind {
     int rotary_width;
     bool large, forget;
     int distances, near_before, near_after;
+    int talking;
 } kinds[] = {
     {.name = "none"},
     {.name = "causal", .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, .causal = true},
@@ -113,9 +114,35 @@ static const struct kind {
          DISTANCE_KEYS | DISTANCE_QUERIES | DISTANCE_VALUES | POSITION_BIAS | DISTANCES_SHARED,
      .near_before = 5,
      .near_after = 16},
+    {.name = "talking heads", .cap = 2, .dropout = 0.2f, .talking = TALKING},
+    {.name = "talking heads, causal",
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
+     .causal = true,
+     .counts = true,
+     .rotary = RAPT_ROTARY_HALVES,
+     .talking = TALKING_SCORES},
+    {.name = "talking heads, masks per head",
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
+     .window = true,
+     .allowed = SHARED | PER_HEAD | PER_ROW,
+     .talking = TALKING_WEIGHTS},
     {.name = "capped", .cap = 0.8f, .dropout = 0.25f},
     {.name = "scaled", .scale = -0.7f},
     {.name = "large", .large = true},
+    {.name = "talking heads, large and all at once",
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
+     .causal = true,
+     .counts = true,
+     .allowed = SHARED | PER_HEAD | PER_ROW,
+     .bias = SHARED | PER_HEAD | PER_ROW,
+     .cap = 3,
+     .dropout = 0.1f,
+     .slopes = true,
+     .buckets = 8,
+     .distance = 16,
+     .large = true,
+     .forget = true,
+     .talking = TALKING},
     {.name = "large and all at once",
      .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
      .causal = true,
@@ -157,6 +184,9 @@ static void fill_from_kind(struct choice *c, const struct kind *k)
     c->dropout = is_hard(c->normalizer) ? 0 : k->dropout;
     c->forget = k->forget;
     c->distances = k->distances, c->near_before = k->near_before, c->near_after = k->near_after;
+    c->talking =
+        c->score == RAPT_SCORE_LOCATION_AWARE || c->score == RAPT_SCORE_COVERAGE ? 0 : k->talking;
+    if (c->talking && !k->large) c->heads = 3;
     c->slopes = k->slopes, c->buckets = k->buckets, c->distance = k->distance;
     c->bidirectional = k->bidirectional;
     c->rotary = is_additive(c->score) ? RAPT_ROTARY_NONE : k->rotary;
@@ -322,8 +352,9 @@ static void alone(void **state)
         for (int locality = 0; rapt_locality_name((rapt_locality)locality); locality++)
             for (int normalizer = 0; rapt_normalizer_name((rapt_normalizer)normalizer);
                  normalizer++) {
+                const struct kind *kind = &kinds[KINDS - 1 - normalizer % 2];
                 struct choice c = choose((rapt_score)score, (rapt_locality)locality,
-                                         (rapt_normalizer)normalizer, &kinds[KINDS - 1], ++seed);
+                                         (rapt_normalizer)normalizer, kind, ++seed);
                 c.queries = 4, c.keys = 7;
                 struct trial x = make_trial(&c, seed);
                 x.a.threads = 1;

@@ -46,7 +46,7 @@ struct learned {
 enum {
     FORGET = 2,
     DISTANCES = 3,
-    RELATIVE_LEARNED = 8,
+    RELATIVE_LEARNED = 10,
     LEARNED = RELATIVE_LEARNED + RAPT_ATTENTION_PARAMETER_COUNT
 };
 static const struct learned learned[LEARNED] = {
@@ -67,6 +67,10 @@ static const struct learned learned[LEARNED] = {
     DISTANCE(content_bias, content_bias),
     DISTANCE(position_bias, position_bias),
 #undef DISTANCE
+    {offsetof(rapt_attention, talking_scores), offsetof(rapt_gradients, talking_scores),
+     offsetof(struct oracle_inputs, talking_scores)},
+    {offsetof(rapt_attention, talking_weights), offsetof(rapt_gradients, talking_weights),
+     offsetof(struct oracle_inputs, talking_weights)},
 #define AT(i)                                                                                      \
     {                                                                                              \
         offsetof(rapt_attention, parameters.array[i]), offsetof(rapt_gradients, parameters[i]),    \
@@ -82,8 +86,8 @@ static const struct learned learned[LEARNED] = {
 static inline const char *learned_name(int i)
 {
     static const char *const names[] = {
-        "slopes",           "table",           "log_forget",   "distance keys",
-        "distance queries", "distance values", "content bias", "position bias"};
+        "slopes",          "table",        "log_forget",    "distance keys",  "distance queries",
+        "distance values", "content bias", "position bias", "talking_scores", "talking_weights"};
     if (i < RELATIVE_LEARNED) return names[i];
     return rapt_attention_parameter_name((rapt_attention_parameter)(i - RELATIVE_LEARNED));
 }
@@ -246,6 +250,8 @@ static inline void size_learned(size_t sizes[LEARNED], const struct choice *c,
     size_t filter_width = (size_t)l->filter_width, W = a->score == RAPT_SCORE_GENERAL ? K : hidden;
     const size_t all[LEARNED] = {[0] = c->slopes ? H : 0,
                                  [1] = H * (size_t)c->buckets,
+                                 [8] = c->talking & TALKING_SCORES ? H * H : 0,
+                                 [9] = c->talking & TALKING_WEIGHTS ? H * H : 0,
 #define ROW(name, heads, rows, columns)                                                            \
     [RELATIVE_LEARNED + RAPT_ATTENTION_PARAMETER_##name] = (heads) * (rows) * (columns),
                                  PARAMETERS(ROW)

@@ -45,6 +45,9 @@ static struct choice draw_choice(uint64_t seed)
                        .near_before = draw_below(&r, 9),
                        .radius = 3,
                        .learned = true};
+    if (c.score != RAPT_SCORE_LOCATION_AWARE && c.score != RAPT_SCORE_COVERAGE && !c.distances &&
+        draw_below(&r, 3) == 0)
+        c.talking = TALKING;
     return c;
 }
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 /* ---- arrays between guard pages ---- */
-enum { SLOTS = 48, SLOT = 1 << 17, PAGE = 1 << 16, FILL = 0x7F };
+enum { SLOTS = 52, SLOT = 1 << 17, PAGE = 1 << 16, FILL = 0x7F };
 
 struct slot { /* SLOT bytes between two pages; unused bytes hold FILL */
     char *base;
@@ -97,6 +97,7 @@ static struct choice take_choice(struct feed *in)
     c.forget = take_flag(in);
     if (take_flag(in)) c.distances = take_below(in, 64);
     c.near_before = take_below(in, 40), c.near_after = take_below(in, 5);
+    c.talking = take_below(in, 4);
     return c;
 }
 

@@ -91,7 +91,7 @@ static double scores_of(const struct oracle_row *r, double *x)
         if (bias == -INFINITY) continue;
         bias += oracle_relative(r, s) + oracle_forgotten(r, s);
         double more = 0, added = oracle_distances(r, s, oracle_scale(r->a), &more);
-        x[s] = oracle_score(r, s, &size) + bias + added;
+        x[s] = oracle_mixed_score(r, s, &size) + bias + added;
         worst = fmax(worst, size + 2 * fabs(bias) + 2 * more);
     }
     return worst;
@@ -193,6 +193,33 @@ static double normalize(const struct evaluation *e, struct oracle_row *r, size_t
     if (e->r->edge) e->r->edge[at] = oracle_edge(r);
     if (e->r->kink) e->r->kink[at] = kink;
     if (e->r->query_norm) oracle_norms(r, e->x, e->r->query_norm + at, e->r->key_norm + at);
+    return more;
+}
+
+/* Computes the weights of one query and, if heads talk, mixes those of all heads. `own` is
+   workspace [keys]. */
+static double weigh(const struct evaluation *e, struct oracle_row *r, size_t at, double *weights,
+                    double *own, double *error)
+{
+    static const struct oracle_results nothing;
+    const double *mix = r->in->talking_weights;
+    const size_t rows = (size_t)all_rows(r->a);
+    struct evaluation quiet = *e;
+    double more = normalize(e, r, at, weights, error), factors = 0;
+    quiet.r = &nothing;
+    for (int s = 0; s < r->keys && mix; s++) weights[s] *= mix[r->h * r->a->heads + r->h];
+    for (int g = 0; g < r->a->heads && mix; g++) {
+        struct oracle_row other = oracle_row_of(r, g);
+        double by = mix[r->h * r->a->heads + g], of_other;
+        factors += fabs(by);
+        if (g == r->h) continue;
+        normalize(&quiet, &other, at - (size_t)r->h * rows + (size_t)g * rows, own, &of_other);
+        *error = fmax(*error, of_other);
+        for (int s = 0; s < r->keys; s++) weights[s] += by * own[s];
+    }
+    if (mix) *error *= 1 + factors;
+    for (int s = 0; s < r->keys && mix; s++) e->x[s] = weights[s] != 0 ? 0 : -INFINITY;
+    if (mix && e->r->size) e->r->size[at] = *error;
     for (int s = 0; s < r->keys && e->r->weights; s++)
         e->r->weights[at * (size_t)r->a->keys + (size_t)s] = weights[s];
     return more;
@@ -239,7 +266,8 @@ static double attend_head(const struct evaluation *e, struct oracle_row *r, size
                           const double *dout)
 {
     const rapt_attention *a = r->a;
-    double *mine = calloc(4 * (size_t)a->keys + 1, sizeof *mine), *other = mine + a->keys;
+    double *mine = calloc(5 * (size_t)a->keys + 1, sizeof *mine), *other = mine + a->keys;
+    double *own = other + 3 * (ptrdiff_t)a->keys;
     double total = 0, error = 0;
     r->keys = oracle_keys(a, r->b), r->existing = existing_keys(a, r->b);
     r->g = r->h / (a->heads / (a->key_heads ? a->key_heads : a->heads));
@@ -250,7 +278,7 @@ static double attend_head(const struct evaluation *e, struct oracle_row *r, size
     for (int s = 0; s < r->existing && r->before; s++) r->coverage[s] = r->before[s];
     for (r->t = 0; r->t < oracle_queries(a, r->b); r->t++, at++) {
         r->position = position_of(a, r->b, r->t);
-        total += normalize(e, r, at, mine, &error);
+        total += weigh(e, r, at, mine, own, &error);
         total += weighted_sum(e, r, mine, dout);
         double *swap = other;
         if (a->score == RAPT_SCORE_COVERAGE)

@@ -8,6 +8,7 @@
      attention_distances.c  vectors for distances
      attention_locality.c   which keys a query sees, apart from masks
      attention_normalize.c  how scores become weights, and the random numbers
+     attention_talking.c    mixtures of the scores and weights of heads
 
    Gradients are difference quotients of the objective
 
@@ -37,7 +38,7 @@ double oracle_keep(const rapt_attention *a, int b, int h, int t, int s);
 
 /* Inputs in double, in the layouts that a describes; pointers in a only tell which arrays exist. */
 struct oracle_inputs {
-    const double *q, *k, *v, *bias, *slopes, *table, *log_forget;
+    const double *q, *k, *v, *bias, *slopes, *table, *log_forget, *talking_scores, *talking_weights;
     const double *distance_keys, *distance_queries, *distance_values, *content_bias, *position_bias;
     const double *learned[RAPT_ATTENTION_PARAMETER_COUNT], *previous;
     const float *reward, *baseline; /* for sampled keys; NULL: 0 */

@@ -25,6 +25,10 @@ const double *oracle_key(const struct oracle_row *r, int s);
 
 /* Returns the scaled and capped score, with its error in roundings in *size. */
 double oracle_score(const struct oracle_row *r, int s, double *size);
+/* Returns that score or, if heads talk, the mixture of those of all heads. */
+double oracle_mixed_score(const struct oracle_row *r, int s, double *size);
+/* Returns the row of the same query in head h. */
+struct oracle_row oracle_row_of(const struct oracle_row *r, int h);
 /* Finds the norms that a cosine divides by: that of the query and the smallest of the keys with a
    score, x[s] > -infinity; infinity if there is none. */
 void oracle_norms(const struct oracle_row *r, const double *x, double *query, double *key);

@@ -23,7 +23,10 @@ void rapt__cached_row_layout(struct arena *part, const void *bounds, void *to)
     const struct bounds *b = bounds;
     struct cached_space *m = to;
     size_t rows = rapt__round_up_size(b->longest_keys, LANES);
-    rapt__row_layout(part, b, false, &m->row);
+    if (rapt__talks(b->a))
+        rapt__talking_layout(part, b, false, &m->talking);
+    else
+        rapt__row_layout(part, b, false, &m->row);
     m->panels = b->joint ? rapt__arena_floats(part, rows, b->width) : NULL;
 }
 
@@ -126,6 +129,39 @@ static void attend_cached_rows(const struct cached_rows *x, int i, int h, int fi
     }
 }
 
+bool rapt__cached_talking(const struct cached_rows *x, struct talking *t, int i, int r)
+{
+    for (int h = 0; h < t->heads; h++) {
+        t->head[h] = rapt__cached_head(x, h);
+        t->keys[h] = rapt__cached_keys(x, i, h);
+        t->rows[h] = rapt__cached_row(x, &t->head[h], &t->keys[h], i, h, r);
+    }
+    return rapt__talking_weights(t);
+}
+
+/* Computes row r of a query sequence in all heads. */
+static void attend_talking_row(const struct cached_rows *x, struct talking *t, int i, int r)
+{
+    const struct cached_queries *q = x->q;
+    int width = x->cache->value_width;
+    bool any = rapt__cached_talking(x, t, i, r);
+    for (int h = 0; h < t->heads; h++) {
+        float *out = q->out + r * q->out_row + (ptrdiff_t)h * width;
+        memset(out, 0, (size_t)width * sizeof *out);
+        if (any) rapt__talking_sum(t, h, out);
+        if (q->lse) q->lse[(ptrdiff_t)h * q->starts[q->count] + r] = t->rows[h].lse;
+    }
+}
+
+static void attend_talking(struct team *team, const struct cached_rows *x)
+{
+    struct talking t = x->space.talking;
+    struct tickets tickets = rapt__tickets(team, 1);
+    for (int i = 0; i < x->q->count; i++)
+        for (int r = x->q->starts[i]; r < x->q->starts[i + 1]; r++)
+            if (rapt__mine(&tickets)) attend_talking_row(x, &t, i, r);
+}
+
 void rapt__cache_attend_general(struct team *team, const struct projected *projected,
                                 const struct cache *c, const struct cached_queries *q,
                                 struct arena *arena)
@@ -134,7 +170,9 @@ void rapt__cache_attend_general(struct team *team, const struct projected *proje
     rapt__workspace_begin(team);
     struct tickets tickets = rapt__tickets(team, 1);
     bool recurrent = projected->recurrent;
-    for (int i = 0; i < q->count; i++) {
+    bool talks = rapt__talks(q->spec);
+    if (talks) attend_talking(team, &x);
+    for (int i = 0; i < q->count && !talks; i++) {
         int all = q->starts[i + 1] - q->starts[i], step = recurrent ? all : ITEM_ROWS;
         for (int h = 0; h < q->spec->heads; h++)
             for (int n = 0; n < all; n += step)

@@ -78,12 +78,13 @@ void rapt__cached_distances_layout(struct arena *arena, const struct bounds *b);
 void rapt__cached_weights_layout(struct arena *part, const struct bounds *b);
 
 /* ---- attend_general.c: row by row, for every score, locality and normalizer ---- */
-struct cached_rows { /* workspace of one member */
+struct cached_rows {
     const struct cache *cache;
     const struct cached_queries *q;
     struct projected projected; /* the problem that remains of q->spec after projection */
     struct cached_space {
         struct row_space row;
+        struct talking talking; /* with talking heads, instead of row */
         float *panels; /* [longest / 16][width][16] keys of a joint cache; otherwise NULL */
     } space;
 };
@@ -102,6 +103,9 @@ struct row_keys rapt__cached_keys(const struct cached_rows *x, int i, int h);
 /* Returns row r of query sequence i, without the weights of the previous query. */
 struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *head,
                             const struct row_keys *keys, int i, int h, int r);
+/* Computes row r of query sequence i in all heads, with talking heads. Returns false if no head
+   sees a key. */
+bool rapt__cached_talking(const struct cached_rows *x, struct talking *t, int i, int r);
 void rapt__cache_attend_general(struct team *team, const struct projected *projected,
                                 const struct cache *c, const struct cached_queries *q,
                                 struct arena *arena);

@@ -88,6 +88,14 @@ static void add_recurrent(const struct cached_rows *x, int i, int row, int h, fl
     }
 }
 
+static void add_talking(const struct cached_rows *x, int i, int row, int head, float share,
+                        float *weights)
+{
+    struct talking t = x->space.talking;
+    if (!rapt__cached_talking(x, &t, i, row)) return;
+    for (int s = t.low; s < t.high; s++) weights[s] += share * t.mixed[head * t.capacity + s];
+}
+
 static void add_one(const struct cached_rows *x, int i, int row, int head, float share,
                     float *weights)
 {
@@ -109,7 +117,9 @@ void rapt__cache_weights(const struct cache *cache, const struct cached_queries 
         return;
     }
     struct cached_rows x = rapt__cached_rows(&c, cache, queries, 1, &arena);
-    if (c.recurrent)
+    if (rapt__talks(queries->spec))
+        add_talking(&x, i, row, head, share, weights);
+    else if (c.recurrent)
         add_recurrent(&x, i, row, head, share, weights, x.space.row.dropped);
     else
         add_one(&x, i, row, head, share, weights);

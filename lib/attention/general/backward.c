@@ -4,8 +4,9 @@
    A member of the team takes a sequence and key head, and processes the rows of its query heads in
    order, so that the order of every sum is fixed. Gradients that sequences share are summed per
    head and sequence, then over the batch. Key heads and sequences that share the gradient of a bias
-   form one item, which one member computes. With a recurrent score, gradients flow backward through
-   time, and the weights of all queries of a head, or their sums up to each query, are kept. */
+   form one item, which one member computes, and so do the key heads of talking heads. With a
+   recurrent score, gradients flow backward through time, and the weights of all queries of a head,
+   or their sums up to each query, are kept. */
 #include "attention/general/backward.h"
 
 #include <string.h>
@@ -19,6 +20,7 @@ static struct head_sum_sizes sizes_of(const struct bounds *b)
     s.filters = rapt__round_up_size(b->channels * b->filter_width, LANES);
     s.feature_weight = rapt__round_up_size(b->channels * b->width, LANES);
     if (rapt__normalizer_number(b->a->normalizer) >= 0) s.number = LANES;
+    if (rapt__talks(b->a)) s.talking = rapt__round_up_size(b->heads, LANES);
     return s;
 }
 
@@ -28,6 +30,10 @@ static void lay_out_rows(struct arena *part, const void *what, void *to)
     struct backward_rows *r = to;
     size_t keys = rapt__row_capacity(b), channels = b->channels;
     *r = (struct backward_rows){0};
+    if (rapt__talks(b->a)) {
+        rapt__talking_backward_layout(part, b, r);
+        return;
+    }
     rapt__row_layout(part, b, true, &r->space);
     rapt__block_layout(part, b, true, &r->block);
     r->key_panels = rapt__arena_floats(part, keys, b->width);
@@ -62,6 +68,8 @@ static struct head_sums lay_out_backward_rows(struct arena *arena, const struct 
     sums.filters = rapt__arena_floats(arena, n, size.filters);
     sums.feature_weight = rapt__arena_floats(arena, n, size.feature_weight);
     sums.number = rapt__arena_floats(arena, n, size.number);
+    sums.talking_scores = rapt__arena_floats(arena, n, size.talking);
+    sums.talking_weights = rapt__arena_floats(arena, n, size.talking);
     rapt__arena_parts(arena, b->team, lay_out_rows, b, mine, NULL);
     return sums;
 }
@@ -78,7 +86,7 @@ static float *zeroed(float *all, size_t n, size_t size)
     return size ? memset(all + n * size, 0, size * sizeof *all) : NULL;
 }
 
-static struct head_sums sums_of(const struct backward_keys *p, int h)
+struct head_sums rapt__backward_sums(const struct backward_keys *p, int h)
 {
     const struct head_sums *all = &p->f->sums;
     const struct head_sum_sizes *size = &p->f->sizes;
@@ -92,7 +100,9 @@ static struct head_sums sums_of(const struct backward_keys *p, int h)
                               .filters = zeroed(all->filters, n, size->filters),
                               .feature_weight =
                                   zeroed(all->feature_weight, n, size->feature_weight),
-                              .number = zeroed(all->number, n, size->number)};
+                              .number = zeroed(all->number, n, size->number),
+                              .talking_scores = zeroed(all->talking_scores, n, size->talking),
+                              .talking_weights = zeroed(all->talking_weights, n, size->talking)};
 }
 
 /* ---- rows ---- */
@@ -158,25 +168,29 @@ static void backward_in_time(const struct backward_keys *p, const struct row_hea
     compact(m->dfeature_weight, h->width, h->channels, l->sums.feature_weight);
 }
 
-/* Adds the gradients of the rows of a block, which start at row t, from the weights and dx that the
-   block has kept. */
-static void add_products(const struct backward_keys *p, const struct row_head *head,
-                         const struct row_block *block, int h, int t)
+void rapt__backward_values(const struct backward_keys *p, const struct row_block *block, int h,
+                           int t)
 {
     const struct general_backward *f = p->f;
-    const struct projected *c = f->c;
-    const rapt_attention *a = c->a;
-    ptrdiff_t k_row = c->k_stride.row, q_row = c->q_stride.row,
-              q = rapt__query_at(&c->q_stride, &p->b, h, t);
-    if (p->dvalues && !rapt__normalizer_is_hard(head->normalizer))
+    const rapt_attention *a = f->c->a;
+    if (p->dvalues)
         rapt__block_update(block, f->kernels, block->weights,
                            f->dout + rapt__query_at(&a->out, &p->b, h, t), a->out.row,
                            a->value_width, p->dvalues, a->v.row);
+}
+
+void rapt__backward_products(const struct backward_keys *p, const struct row_block *block, int h,
+                             int t)
+{
+    const struct general_backward *f = p->f;
+    const struct projected *c = f->c;
+    ptrdiff_t k_row = c->k_stride.row, q_row = c->q_stride.row,
+              q = rapt__query_at(&c->q_stride, &p->b, h, t);
     if (f->d->q)
-        rapt__block_sums(block, f->kernels, block->dx, p->key_rows, k_row, head->width, f->d->q + q,
+        rapt__block_sums(block, f->kernels, block->dx, p->key_rows, k_row, c->width, f->d->q + q,
                          q_row);
     if (p->dkeys)
-        rapt__block_update(block, f->kernels, block->dx, c->q + q, q_row, head->width, p->dkeys,
+        rapt__block_update(block, f->kernels, block->dx, c->q + q, q_row, c->width, p->dkeys,
                            k_row);
 }
 
@@ -207,39 +221,43 @@ static void backward_block(const struct backward_keys *p, const struct row_head 
         rapt__row_backward(l);
         l->r = NULL, l->block = NULL;
     }
-    if (products) add_products(p, head, &block, h, t);
+    if (products && !rapt__normalizer_is_hard(head->normalizer))
+        rapt__backward_values(p, &block, h, t);
+    if (products) rapt__backward_products(p, &block, h, t);
 }
 
 static void backward_head(const struct backward_keys *p, int h)
 {
     const struct general_backward *f = p->f;
     struct row_head head = rapt__row_head(f->c, &p->b, h);
-    struct backward_row l = {
-        .p = p, .head = h, .dz = f->mine.dz, .dnext = f->mine.dnext, .sums = sums_of(p, h)};
+    struct backward_row l = {.p = p,
+                             .head = h,
+                             .dz = f->mine.dz,
+                             .dnext = f->mine.dnext,
+                             .sums = rapt__backward_sums(p, h)};
     if (p->b.existing == 0) return;
     if (head.channels) backward_in_time(p, &head, &l);
     for (int t = 0; t < p->b.queries && !head.channels; t += BLOCK_ROWS)
         backward_block(p, &head, &l, t, rapt__min(p->b.queries - t, BLOCK_ROWS));
 }
 
-/* Adds dkeys, which are stored in panels, to the caller's rows. */
-static void add_dkeys(const struct backward_keys *p)
+void rapt__backward_dkeys(const struct backward_keys *p)
 {
     const struct projected *c = p->f->c;
     const float *from = p->f->mine.dkeys;
+    if (!c->vector || !p->dkeys) return;
     for (int s = 0; s < p->b.existing; s++)
         for (int i = 0; i < c->width; i++)
             p->dkeys[s * c->k_stride.row + i] +=
                 from[(ptrdiff_t)(s / LANES * LANES) * c->width + (ptrdiff_t)i * LANES + s % LANES];
 }
 
-/* Computes one sequence and key head. */
-static void backward_keys(const struct general_backward *f, int index, int g)
+struct backward_keys rapt__backward_keys(const struct general_backward *f, int sequence, int g)
 {
     const struct projected *c = f->c;
     const rapt_attention *a = c->a;
     const struct backward_rows *m = &f->mine;
-    struct backward_keys p = {.f = f, .b = rapt__sequence(a, index)};
+    struct backward_keys p = {.f = f, .b = rapt__sequence(a, sequence)};
     int n = p.b.existing, panels = rapt__ceil_div(n, LANES);
     p.keys.panels = m->key_panels;
     if (n) {
@@ -253,8 +271,25 @@ static void backward_keys(const struct general_backward *f, int index, int g)
                                  m->value_panels);
     }
     if (c->vector) memset(m->dkeys, 0, (size_t)(panels * LANES) * (size_t)c->width * sizeof(float));
+    return p;
+}
+
+/* Computes one sequence and key head. */
+static void backward_key_head(const struct general_backward *f, int sequence, int g)
+{
+    const struct backward_keys p = rapt__backward_keys(f, sequence, g);
     for (int h = g * f->group; h < (g + 1) * f->group; h++) backward_head(&p, h);
-    if (c->vector && p.dkeys) add_dkeys(&p);
+    rapt__backward_dkeys(&p);
+}
+
+/* Computes one sequence. */
+static void backward_sequence(const struct general_backward *f, int sequence)
+{
+    if (rapt__talks(f->c->a)) {
+        rapt__talking_backward(f, sequence);
+        return;
+    }
+    for (int g = 0; g < f->key_heads; g++) backward_key_head(f, sequence, g);
 }
 
 /* Adds the sums of head h in all sequences, n floats each, to d. */
@@ -280,6 +315,10 @@ static void add_all_sums(struct team *team, const struct general_backward *f)
         add_sums(f, h, d->feature_weight, channels * width, f->sums.feature_weight,
                  f->sizes.feature_weight);
         add_sums(f, h, d->numbers, 1, f->sums.number, f->sizes.number);
+        add_sums(f, h, d->talking_scores, (size_t)c->a->heads, f->sums.talking_scores,
+                 f->sizes.talking);
+        add_sums(f, h, d->talking_weights, (size_t)c->a->heads, f->sums.talking_weights,
+                 f->sizes.talking);
     }
     rapt__team_barrier(team);
     if (d->relative)
@@ -304,13 +343,17 @@ void rapt__general_backward(struct team *team, const struct projected *c, const 
     f.group = a->heads / f.key_heads;
     f.sums = lay_out_backward_rows(arena, &b, &f.mine);
     rapt__workspace_begin(team);
-    bool one_batch = d->bias && bias->batch == 0, one_head = d->bias && bias->head == 0;
+    bool one_batch = d->bias && bias->batch == 0;
+    bool one_head = rapt__talks(a) || (d->bias && bias->head == 0);
     struct tickets tickets = rapt__tickets(team, 1);
     for (int i = 0; i < (one_batch ? 1 : a->batch); i++)
         for (int g = 0; g < (one_head ? 1 : f.key_heads); g++) {
             if (!rapt__mine(&tickets)) continue;
             for (int n = i; n < (one_batch ? a->batch : i + 1); n++)
-                for (int m = g; m < (one_head ? f.key_heads : g + 1); m++) backward_keys(&f, n, m);
+                if (one_head)
+                    backward_sequence(&f, n);
+                else
+                    backward_key_head(&f, n, g);
         }
     rapt__team_barrier(team);
     add_all_sums(team, &f);

@@ -3,17 +3,18 @@
 #ifndef RAPT_LIB_ATTENTION_GENERAL_BACKWARD_H
 #define RAPT_LIB_ATTENTION_GENERAL_BACKWARD_H
 
-#include "attention/general/general.h"
+#include "attention/general/talking.h"
 
 /* Gradients that sequences share, summed over the rows of one head and sequence. */
 struct head_sums {
     float *vector, *filters, *feature_weight, *number;
+    float *talking_scores, *talking_weights; /* rows of the matrices */
     float *relative; /* sums for all heads and sequences (see rapt__relative_sums); NULL if there is
                         no relative bias */
 };
-struct head_sum_sizes { /* sizes of the first four arrays in floats, rounded up to whole vectors; 0
-                           if not used */
-    size_t vector, filters, feature_weight, number;
+struct head_sum_sizes { /* sizes of these arrays in floats, rounded up to whole vectors; 0 if not
+                           used */
+    size_t vector, filters, feature_weight, number, talking;
 };
 
 struct backward_rows { /* workspace of one member */
@@ -30,8 +31,14 @@ struct backward_rows { /* workspace of one member */
                                           whole vectors */
     float *product;                    /* scratch space, large enough for dfilters or
                                           dfeature_weight */
-    float *dsums, *dfeatures; /* [width][capacity] and [channels][capacity + 2 filter_width] */
-    float *weights;           /* [queries][capacity] `before` of the next query */
+    float *dsums, *dfeatures;      /* [width][capacity] and [channels][capacity + 2 filter_width] */
+    float *weights;                /* [queries][capacity] `before` of the next query */
+    struct talking talking;        /* with talking heads: */
+    struct row_block *blocks;      /* [heads] */
+    float *du, *dy;                /* [heads][capacity] gradients of u, and of y */
+    struct general_backward *part; /* [key heads] the problem, with the panels of one key head */
+    struct backward_keys *keys;    /* [key heads] */
+    struct backward_row *rows;     /* [heads] */
 };
 
 struct general_backward {
@@ -40,7 +47,7 @@ struct general_backward {
     const float *v, *dout;
     const struct projected_gradients *d;
     int key_heads, group;  /* group: number of query heads per key head */
-    struct head_sums sums; /* sums of all members; the first four are [heads][batch] */
+    struct head_sums sums; /* sums of all members; all but `relative` are [heads][batch] */
     struct head_sum_sizes sizes;
     struct backward_rows mine;
 };
@@ -73,8 +80,33 @@ static inline int rapt__row_length(const struct row *r)
     return r->end - r->first;
 }
 
+/* ---- backward.c ---- */
+/* Packs the keys and values of a sequence and key head, and clears its dkeys. */
+struct backward_keys rapt__backward_keys(const struct general_backward *f, int sequence, int g);
+/* Adds dkeys of additive scores, which are stored in panels, to the caller's rows. */
+void rapt__backward_dkeys(const struct backward_keys *p);
+/* Zeroes and returns the sums of head h. */
+struct head_sums rapt__backward_sums(const struct backward_keys *p, int h);
+/* Add the gradients of values, and those of queries and keys, for the rows of a block that starts
+   at row t of head h, from the weights and dx that it keeps. */
+void rapt__backward_values(const struct backward_keys *p, const struct row_block *block, int h,
+                           int t);
+void rapt__backward_products(const struct backward_keys *p, const struct row_block *block, int h,
+                             int t);
+
+/* ---- talking_backward.c ---- */
+void rapt__talking_backward_layout(struct arena *part, const struct bounds *b,
+                                   struct backward_rows *r);
+/* Adds the gradients of all heads of a sequence. */
+void rapt__talking_backward(const struct general_backward *f, int sequence);
+
 /* ---- query_backward.c ---- */
 void rapt__row_backward(const struct backward_row *l); /* adds the gradients of a row */
+/* The last two steps of rapt__row_backward. The first turns the gradient of the weights in dz into
+   dx, and adds the gradients of the normalizer, the center and the biases. The second adds the
+   gradients of the score. */
+void rapt__row_normalizer_backward(const struct backward_row *l);
+void rapt__row_score_backward(const struct backward_row *l);
 
 /* ---- features.c ---- */
 /* Adds to the gradients of filters and feature weights, and sets dnext, from the gradient of

@@ -34,25 +34,32 @@ static void clear(const struct row_block *block, float *rows)
                (size_t)(block->end - block->first) * sizeof *rows);
 }
 
+void rapt__block_set(struct row_block *block, const struct sequence *b, int rows, int first,
+                     int end)
+{
+    block->rows = rows, block->first = first, block->end = end, block->existing = b->existing;
+    clear(block, block->weights);
+    clear(block, block->dx);
+}
+
 /* Sets [first, end) to a range that includes every key that at least one of the rows sees. */
 bool rapt__block_begin(struct row_block *block, const struct projected *c, const struct sequence *b,
                        const struct row_head *head, const struct row_keys *keys, int h, int t,
                        int rows)
 {
     int64_t seen = 0;
-    block->rows = rows, block->first = INT_MAX, block->end = 0, block->existing = b->existing;
+    int first = INT_MAX, end = 0;
     for (int i = 0; i < rows; i++) {
         struct row r = rapt__row(c, b, head, keys, h, t + i);
         rapt__row_span(&r);
         if (r.fully_masked) continue;
-        block->first = rapt__min(block->first, r.first);
-        block->end = rapt__max(block->end, r.end);
+        first = rapt__min(first, r.first);
+        end = rapt__max(end, r.end);
         seen += r.end - r.first;
     }
-    if (seen == 0 || (int64_t)rows * (block->end - block->first) > 2 * seen) block->rows = 0;
-    clear(block, block->weights);
-    clear(block, block->dx);
-    return block->rows > 0;
+    if (!rapt__block_fits(rows, first, end, seen)) return false;
+    rapt__block_set(block, b, rows, first, end);
+    return true;
 }
 
 void rapt__block_keep(const struct row_block *block, float *rows, int i, const struct row *r,

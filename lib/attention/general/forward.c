@@ -2,33 +2,22 @@
    the whole team packs the keys. Then rows are handed out to its members. With a recurrent score,
    all rows of a head are handed out together, since each depends on the previous one. Also lays out
    the workspace of the whole general path. */
-#include "attention/general/general.h"
+#include "attention/general/forward.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { PACK_PANELS = 8, ITEM_ROWS = 2 * BLOCK_ROWS };
 
-struct forward_rows { /* workspace of one member */
-    struct row_space space;
-    struct row_block block;
-    float *before; /* [capacity] for recurrent scores, see struct row */
-};
-
-struct general_forward {
-    const struct projected *c;
-    const struct kernels *kernels;
-    const float *v;
-    float *out, *lse;
-    int key_heads, group; /* group: number of query heads per key head */
-    float *panels;        /* keys of all sequences and key heads, shared by all members */
-    struct forward_rows mine;
-};
-
 static void lay_out_rows(struct arena *part, const void *what, void *to)
 {
     const struct bounds *b = what;
     struct forward_rows *r = to;
+    *r = (struct forward_rows){.before = NULL};
+    if (rapt__talks(b->a)) {
+        rapt__talking_forward_layout(part, b, r);
+        return;
+    }
     rapt__row_layout(part, b, false, &r->space);
     rapt__block_layout(part, b, false, &r->block);
     r->before = rapt__arena_floats(part, rapt__row_capacity(b), 1);
@@ -92,7 +81,7 @@ static void pack_all(struct team *team, const struct general_forward *f)
     rapt__team_barrier(team);
 }
 
-static struct row_keys keys_of(const struct general_forward *f, const struct sequence *b, int g)
+struct row_keys rapt__forward_keys(const struct general_forward *f, const struct sequence *b, int g)
 {
     const rapt_attention *a = f->c->a;
     return (struct row_keys){.panels = panels_of(f, b, g),
@@ -116,13 +105,13 @@ static struct row forward_row_of(const struct general_forward *f, const struct s
     return r;
 }
 
-/* Sums the values of all rows of a block, using weights that are already known. */
-static void sum_values(const struct general_forward *f, const struct row_block *block,
+void rapt__forward_sum(const struct general_forward *f, const struct row_block *block,
                        const struct row_keys *keys, float *out)
 {
     ptrdiff_t ld = f->c->a->out.row;
     int width = keys->value_width;
     for (int i = 0; i < block->rows; i++) memset(out + i * ld, 0, (size_t)width * sizeof *out);
+    if (block->first == block->end) return;
     rapt__block_sums(block, f->kernels, block->weights, keys->values, keys->value_row, width, out,
                      ld);
     for (int i = 0; i < block->rows; i++) rapt__row_settle(out + i * ld, width);
@@ -134,7 +123,7 @@ static void attend_block(const struct general_forward *f, const struct sequence 
                          const struct row_head *head, int h, int t, int rows)
 {
     const struct projected *c = f->c;
-    struct row_keys keys = keys_of(f, b, h / f->group);
+    struct row_keys keys = rapt__forward_keys(f, b, h / f->group);
     struct row_block block = f->mine.block;
     bool together = block.dots && rapt__block_begin(&block, c, b, head, &keys, h, t, rows);
     bool sums = together && !rapt__normalizer_is_hard(head->normalizer) && !head->distance_values;
@@ -158,7 +147,7 @@ static void attend_block(const struct general_forward *f, const struct sequence 
         if (c->chosen) c->chosen[at] = r.chosen;
         if (head->channels) rapt__row_remember(&r, b->existing, f->mine.before);
     }
-    if (sums) sum_values(f, &block, &keys, out);
+    if (sums) rapt__forward_sum(f, &block, &keys, out);
 }
 
 /* Computes rows [first, first + rows) of a head. With a recurrent score, first must be 0. */
@@ -189,14 +178,19 @@ void rapt__general_forward(struct team *team, const struct projected *c, const f
     struct general_forward f = open_forward(team, c, arena);
     f.v = v, f.out = out, f.lse = lse;
     pack_all(team, &f);
+    bool talks = rapt__talks(a);
     struct tickets tickets = rapt__tickets(team, 1);
     for (int i = 0; i < a->batch; i++) {
         struct sequence b = rapt__sequence(a, i);
-        int rows = c->recurrent ? b.queries : ITEM_ROWS;
-        for (int h = 0; h < a->heads; h++)
-            for (int t = 0; t < b.queries; t += rows)
-                if (rapt__mine(&tickets))
+        int rows = c->recurrent ? b.queries : talks ? BLOCK_ROWS : ITEM_ROWS;
+        for (int h = 0; h < (talks ? 1 : a->heads); h++)
+            for (int t = 0; t < b.queries; t += rows) {
+                if (!rapt__mine(&tickets)) continue;
+                if (talks)
+                    rapt__talking_attend(&f, &b, t, rapt__min(b.queries - t, rows));
+                else
                     attend_general_rows(&f, &b, h, t, rapt__min(b.queries - t, rows));
+            }
     }
     rapt__team_barrier(team);
 }
@@ -208,7 +202,7 @@ static void copy_rows(const struct general_forward *f, int sequence, int head, i
     const rapt_attention *a = f->c->a;
     struct sequence b = rapt__sequence(a, sequence);
     struct row_head h = rapt__row_head(f->c, &b, head);
-    struct row_keys keys = keys_of(f, &b, head / f->group);
+    struct row_keys keys = rapt__forward_keys(f, &b, head / f->group);
     if (b.existing) pack_panels(f, &b, head / f->group, 0, rapt__ceil_div(b.existing, LANES));
     for (int t = h.channels ? 0 : first; t < first + rows; t++) {
         struct row r = forward_row_of(f, &b, &h, &keys, head, t);
@@ -222,10 +216,22 @@ static void copy_rows(const struct general_forward *f, int sequence, int head, i
     }
 }
 
+static void copy_talking_rows(const struct general_forward *f, int sequence, int head, int first,
+                              int rows, float *weights)
+{
+    struct sequence b = rapt__sequence(f->c->a, sequence);
+    for (int g = 0; g < f->key_heads && b.existing; g++)
+        pack_panels(f, &b, g, 0, rapt__ceil_div(b.existing, LANES));
+    for (int i = 0; i < rows; i++)
+        rapt__talking_copy(f, &b, head, first + i, weights + (ptrdiff_t)i * b.keys);
+}
+
 void rapt__general_weights(struct team *team, const struct projected *c, int sequence, int head,
                            int first, int rows, float *weights, struct arena *arena)
 {
     const struct general_forward f = open_forward(team, c, arena);
-    if (team->rank == 0) copy_rows(&f, sequence, head, first, rows, weights);
+    bool talks = rapt__talks(c->a);
+    if (team->rank == 0 && talks) copy_talking_rows(&f, sequence, head, first, rows, weights);
+    if (team->rank == 0 && !talks) copy_rows(&f, sequence, head, first, rows, weights);
     rapt__team_barrier(team);
 }

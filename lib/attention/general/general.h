@@ -12,8 +12,8 @@
 
 /* ---- forward.c, backward.c: whole problems ---- */
 /* Lays out enough workspace for any of the functions below. Recurrent scores, whose gradients flow
-   backward through time, need queries x keys floats for one head. All other memory is linear in
-   queries + keys. */
+   backward through time, need queries x keys floats for one head. Talking heads need heads x keys
+   floats for each member and each row of a block. All other memory is linear in queries + keys. */
 void rapt__general_layout(struct arena *arena, const struct bounds *b);
 
 /* All members of a team call these functions. Each lays out its workspace after the present
@@ -111,6 +111,12 @@ struct row rapt__row(const struct projected *c, const struct sequence *b,
                      const struct row_head *head, const struct row_keys *keys, int h, int t);
 void rapt__row_weights(struct row *r); /* computes x, weights and the intermediate results that
                                           backward needs */
+/* The two steps of rapt__row_weights: compute the capped scores x of keys [first, end); apply
+   biases and masks to x and compute the weights. */
+void rapt__row_scores(struct row *r);
+void rapt__row_normalize(struct row *r);
+/* Computes space.hidden of additive scores once more. */
+void rapt__row_hidden(const struct row *r);
 /* Sets to[n] to the sums of r->dropped by distance. */
 void rapt__row_by_distance(const struct row *r, float *to);
 void rapt__row_drop(struct row *r);               /* applies dropout and sets r->dropped */
@@ -146,6 +152,15 @@ void rapt__block_layout(struct arena *arena, const struct bounds *b, bool backwa
 bool rapt__block_begin(struct row_block *block, const struct projected *c, const struct sequence *b,
                        const struct row_head *head, const struct row_keys *keys, int h, int t,
                        int rows);
+/* Returns true if `rows` rows see enough keys in common to be computed together. All of them are in
+   [first, end), and `seen` is the sum of their numbers of keys. */
+static inline bool rapt__block_fits(int rows, int first, int end, int64_t seen)
+{
+    return seen > 0 && (int64_t)rows * (end - first) <= 2 * seen;
+}
+/* Works like rapt__block_begin for rows whose range of keys is known. */
+void rapt__block_set(struct row_block *block, const struct sequence *b, int rows, int first,
+                     int end);
 /* Copies x of the keys that r sees to row i of rows, which is weights or dx of the block. */
 void rapt__block_keep(const struct row_block *block, float *rows, int i, const struct row *r,
                       const float *x);
@@ -190,5 +205,39 @@ static inline size_t rapt__row_capacity(const struct bounds *b)
 /* Lays out the workspace of a row. For backward, this includes slope and hidden. */
 void rapt__row_layout(struct arena *arena, const struct bounds *b, bool backward,
                       struct row_space *s);
+
+/* ---- talking.c: talking heads, a query in all heads together (Shazeer et al. 2020) ----
+
+       x[h] = capped scores of head h                    y[h] = sum over g of P[h][g] x[g]
+       w[h] = normalize(y[h] + biases, with masks)       u[h] = sum over g of W[h][g] w[g]
+       out[h] = sum over s of dropout(u[h])[s] v[h][s]
+
+   P and W are talking_scores and talking_weights of rapt_attention. Only keys that all heads hide
+   count as hidden: neither they nor their values are read. */
+
+/* A query in all heads, of which at least one sees key low and one sees key high - 1. [first, end)
+   are these keys extended to whole panels; only this range of arrays over keys is used. */
+struct talking {
+    int heads;
+    ptrdiff_t capacity; /* rapt__row_capacity of the problem */
+    const struct kernels *kernels;
+    const float *scores, *weights; /* [heads][heads] P and W; NULL means the identity */
+    struct row_head *head;         /* [heads] set by the caller for each sequence */
+    struct row_keys *keys;         /* [heads] the keys that each head reads, set by the caller */
+    struct row *rows;              /* [heads] */
+    struct row_space space;        /* x, p, weights, gauss and slope have [heads][capacity] */
+    float *raw;                    /* [heads][capacity] x */
+    float *mixed;                  /* [heads][capacity] u */
+    float *seen;                   /* [capacity] see talking.h */
+    int low, high, first, end;
+};
+
+void rapt__talking_layout(struct arena *arena, const struct bounds *b, bool backward,
+                          struct talking *t);
+/* Computes u and, for each of t->rows, its own weights, lse and chosen key. Returns false if no
+   head sees a key; then u is not written. */
+bool rapt__talking_weights(struct talking *t);
+/* Adds the values of head h, times u after dropout, to out. */
+void rapt__talking_sum(const struct talking *t, int h, float *out);
 
 #endif

@@ -214,6 +214,26 @@ static void apply_gauss(struct row *r)
     for (int s = r->first; s < r->end; s++) w[s] = r->space.x[s] == -INFINITY ? 0 : w[s] * gauss[s];
 }
 
+void rapt__row_scores(struct row *r)
+{
+    raw_scores(r);
+    if (r->head->cap != 0) cap_scores(r);
+}
+
+void rapt__row_hidden(const struct row *r)
+{
+    struct row again = *r;
+    again.space.x = r->space.more;
+    raw_scores(&again);
+}
+
+void rapt__row_normalize(struct row *r)
+{
+    apply_mask(r);
+    rapt__normalize(r);
+    if (r->center && !r->fully_masked) apply_gauss(r);
+}
+
 void rapt__row_weights(struct row *r)
 {
     rapt__row_span(r);
@@ -222,11 +242,8 @@ void rapt__row_weights(struct row *r)
         r->chosen = -1;
         return;
     }
-    raw_scores(r);
-    if (r->head->cap != 0) cap_scores(r);
-    apply_mask(r);
-    rapt__normalize(r);
-    if (r->center && !r->fully_masked) apply_gauss(r);
+    rapt__row_scores(r);
+    rapt__row_normalize(r);
 }
 
 void rapt__row_drop(struct row *r)

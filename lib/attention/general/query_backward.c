@@ -252,11 +252,36 @@ static struct gain gain_of(const struct projected *c, ptrdiff_t at)
     return (struct gain){reward - baseline, c->entropy};
 }
 
+static ptrdiff_t row_index(const struct backward_row *l)
+{
+    return (ptrdiff_t)l->head * rapt__query_rows(l->p->f->c->a) + l->p->b.query_first + l->t;
+}
+
+void rapt__row_normalizer_backward(const struct backward_row *l)
+{
+    struct row *r = l->r;
+    if (r->center) center_gradient(l);
+    rapt__normalize_backward(r, l->dz, gain_of(l->p->f->c, row_index(l)));
+    if (l->sums.number) *l->sums.number += r->dnumber;
+    bias_gradients(l);
+}
+
+void rapt__row_score_backward(const struct backward_row *l)
+{
+    const struct row *r = l->r;
+    for (int s = r->first; s < r->end && r->head->cap != 0; s++)
+        if (r->space.x[s] != -INFINITY) l->dz[s] *= r->space.slope[s];
+    if (r->head->vector)
+        additive_gradients(l);
+    else
+        dot_gradients(l);
+}
+
 void rapt__row_backward(const struct backward_row *l)
 {
     const struct projected *c = l->p->f->c;
     struct row *r = l->r;
-    ptrdiff_t at = (ptrdiff_t)l->head * rapt__query_rows(c->a) + l->p->b.query_first + l->t;
+    ptrdiff_t at = row_index(l);
     r->decided = c->chosen != NULL;
     if (r->decided) r->chosen = c->chosen[at];
     rapt__row_weights(r);
@@ -268,14 +293,6 @@ void rapt__row_backward(const struct backward_row *l)
     weight_gradients(l);
     keep_distance_weights(l);
     value_gradients(l);
-    if (r->center) center_gradient(l);
-    rapt__normalize_backward(r, l->dz, gain_of(c, at));
-    if (l->sums.number) *l->sums.number += r->dnumber;
-    bias_gradients(l);
-    for (int s = r->first; s < r->end && r->head->cap != 0; s++)
-        if (r->space.x[s] != -INFINITY) l->dz[s] *= r->space.slope[s];
-    if (r->head->vector)
-        additive_gradients(l);
-    else
-        dot_gradients(l);
+    rapt__row_normalizer_backward(l);
+    rapt__row_score_backward(l);
 }

@@ -246,7 +246,9 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
         .forget_keys = p->forget_keys,
         .by_query = y->by_query,
         .by_key = y->by_key,
-        .distance_weights = p->distance_weights};
+        .distance_weights = p->distance_weights,
+        .talking_scores = d->talking_scores,
+        .talking_weights = d->talking_weights};
 }
 
 /* Propagates the gradient of the projected side, r.y, to the learned arrays and to the caller's dx,

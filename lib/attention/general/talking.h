@@ -1,0 +1,33 @@
+/* talking.h - declarations shared by the files of talking heads, in addition to those of
+   general.h. */
+#ifndef RAPT_LIB_ATTENTION_GENERAL_TALKING_H
+#define RAPT_LIB_ATTENTION_GENERAL_TALKING_H
+
+#include "attention/general/general.h"
+
+struct talking_range { /* keys [first, end), whole panels */
+    int first, end;
+    bool together; /* rows see enough keys in common to be computed together */
+};
+
+/* Lays out one block for each head and returns them. Those of additive scores have weights, too. */
+struct row_block *rapt__talking_blocks(struct arena *part, const struct bounds *b, bool backward);
+/* Sets t->rows to query `query` of all heads. With `decided`, the keys that a hard normalizer has
+   chosen are read from c->chosen. */
+void rapt__talking_rows(struct talking *t, const struct projected *c, const struct sequence *b,
+                        int query, bool decided);
+/* Returns the keys that at least one of `rows` queries sees in at least one head. Changes
+   t->rows. */
+struct talking_range rapt__talking_range(struct talking *t, const struct projected *c,
+                                         const struct sequence *b, int query, int rows);
+/* Computes to[h][s] = sum over g of matrix[h][g] from[g][s], or with the transposed matrix, for
+   keys [first, end) of the query. */
+void rapt__talking_mix(const struct talking *t, const float *matrix, bool transposed,
+                       const float *from, float *to);
+/* Returns the row of head h that sees the keys of all heads and has the weights u, after dropout.
+ */
+struct row rapt__talking_row(const struct talking *t, int h);
+/* Sets t->seen[s] to -infinity if all heads hide key s, else to 0. */
+void rapt__talking_seen(const struct talking *t);
+
+#endif
