@@ -84,4 +84,5 @@ done
 for kind in linear gated delta gated-delta; do
     row "decoder's self-attention: $kind" --decoder-recurrence "$kind"
 done
+row "talking heads" --talking-heads
 row "cross-attention: additive, local-p" --cross-score additive --cross-locality local-p

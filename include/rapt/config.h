@@ -133,7 +133,7 @@ typedef enum rapt_output_gate {
 } rapt_output_gate;
 
 /* The number of fields that rapt_config_field_at describes. */
-enum { RAPT_CONFIG_FIELDS = 62 };
+enum { RAPT_CONFIG_FIELDS = 63 };
 
 /* The configuration of a model. Set size and every field whose value differs from 0, or start from
    a preset. Fields named self_* apply to self-attention in both halves. Inference is deterministic:
@@ -277,7 +277,14 @@ typedef struct rapt_config { /* size-first, see base.h */
                           "cross_attn.kv". Caches hold p and c only. The width of a head must be a
                           multiple of 16, key_heads 0 and scores dot or scaled-dot; local-p,
                           query_key_norm and differential are refused */
-    int reserved[2];   /* must be 0 */
+    int talking_heads; /* 1: the scores of all heads of an attention are mixed by a matrix before
+                          the normalizer, and their weights by another after it (Shazeer et al.
+                          2020), as by talking_scores and talking_weights of rapt_attention. They
+                          are "self_attn.talking.scores" and "self_attn.talking.weights"
+                          [heads][heads], and the same in "cross_attn". Both start as the identity.
+                          heads is at most 1024. Location-aware and coverage scores, relative
+                          vectors, latent_width and differential are refused */
+    int reserved[1];   /* must be 0 */
 } rapt_config;
 
 /* The type of a field of rapt_config. */

@@ -111,7 +111,7 @@ typedef struct rapt_train_options { /* size-first, see base.h */
     int anneal_steps; /* number of steps with a softmax */
     /* Weight of the guided alignment loss, 0 to 1e6; see rapt_train_align (Chen et al. 2016, as in
        Marian). If above 0, config.alignment_layer must be set, alignment_heads must be 0 or 1,
-       differential must be 0, and cross-attention must use softmax. */
+       differential and talking_heads must be 0, and cross-attention must use softmax. */
     float guided_alignment;
     /* 1: trains the model for RAPT_PRECISION_INT8 (Jacob et al. 2018, section 3). Losses are those
        of the model in 8 bits, bit for bit. In gradients the rounding of weights and activations

@@ -27,6 +27,8 @@ rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gra
     rapt_gradients d = {0};
     for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++)
         if (offset->array[i]) d.parameters[i] = gradients + offset->array[i];
+    if (offset->talking_scores) d.talking_scores = gradients + offset->talking_scores;
+    if (offset->talking_weights) d.talking_weights = gradients + offset->talking_weights;
     return d;
 }
 
@@ -123,6 +125,9 @@ rapt_attention rapt__attention_of(const rapt_config *c, const struct attention_u
     a.parameters = learned_of(c);
     for (int i = 0; which->offset && i < RAPT_ATTENTION_PARAMETER_COUNT; i++)
         if (which->offset->array[i]) a.parameters.array[i] = which->block + which->offset->array[i];
+    if (!c->talking_heads) return a;
+    a.talking_scores = which->offset ? which->block + which->offset->talking_scores : unread;
+    a.talking_weights = which->offset ? which->block + which->offset->talking_weights : unread;
     return a;
 }
 

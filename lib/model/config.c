@@ -185,6 +185,37 @@ static rapt_status check_latent(const rapt_config *c, rapt_message *why)
     return RAPT_OK;
 }
 
+static rapt_status check_talking(const rapt_config *c, rapt_message *why)
+{
+    bool cross = c->kind == RAPT_KIND_ENCODER_DECODER;
+    if (!c->talking_heads) return RAPT_OK;
+    if (c->differential)
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "talking_heads mixes the weights of all heads, and differential subtracts "
+            "two of each head; set one of them to 0");
+    if ((long long)c->heads * c->heads > MAX_ROWS)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "talking_heads is 1, but heads is %d; at most 1024", c->heads);
+    if (c->latent_width)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "talking_heads is 1, but latent_width is %d; set one of them to 0",
+                          c->latent_width);
+    if (c->relative_bias >= RAPT_RELATIVE_BIAS_SHAW_KEYS)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "talking_heads is 1, but relative_bias is %s, whose vectors cannot be "
+                          "combined with it",
+                          rapt_config_field_at(CONFIG_relative_bias)->word((int)c->relative_bias));
+    const rapt_attention scores[] = {{.score = c->self_score}, {.score = c->cross_score}};
+    for (int i = 0; i < (cross ? 2 : 1); i++)
+        if (rapt__score_recurrent(&scores[i]))
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "talking_heads is 1, but %s is %s, which reads the weights of the "
+                              "previous query",
+                              i ? "cross_score" : "self_score", rapt_score_name(scores[i].score));
+    return RAPT_OK;
+}
+
 static rapt_status check_rotary(const rapt_config *c, rapt_message *why)
 {
     int K = c->latent_width ? MAX_WIDTH : rapt__map_width(c);
@@ -293,6 +324,7 @@ rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
     status = check_differential(c, why);
     if (!status) status = check_latent(c, why);
     if (!status) status = check_linear_decoder(c, why);
+    if (!status) status = check_talking(c, why);
     if (status) return status;
     if (c->forget_gate && (c->kind == RAPT_KIND_ENCODER_ONLY || c->decoder_recurrence))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,

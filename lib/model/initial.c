@@ -8,8 +8,9 @@
    of cosines start at 8, sinks and orders of entmax at 0, and slopes at those of ALiBi. Biases of
    sigmoids start at -log 32, which makes the weights of 32 tokens sum to about 1. The vectors of
    lambda are normal with standard deviation 0.1 (Ye et al. 2024). Decays of linear attention start
-   at values between 31/32 and 511/512, as in retention (Sun et al. 2023). Each number depends only
-   on seed, parameter and element. */
+   at values between 31/32 and 511/512, as in retention (Sun et al. 2023). The matrices of
+   talking heads start as the identity, so that heads are initially independent. Each number depends
+   only on seed, parameter and element. */
 #include "model/model.h"
 
 #include <math.h>
@@ -38,6 +39,8 @@ static double initial_draw(enum initial initial, const struct parameter *p, uint
         return 8;
     case INITIAL_SIGMOID_BIAS:
         return -rapt__log(32);
+    case INITIAL_IDENTITY:
+        return index / (size_t)p->columns == index % (size_t)p->columns;
     case INITIAL_LAMBDA:
         return rapt__normal(key, index) * 0.1;
     case INITIAL_DECAYS:

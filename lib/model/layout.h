@@ -26,8 +26,9 @@ struct linear_offsets {
 struct norm_offsets {
     size_t gain, bias; /* [D] each; RMSNorm has no bias */
 };
-struct score_offsets { /* learned arrays of score and locality */
+struct score_offsets { /* learned arrays of score and locality, and of talking heads */
     size_t array[RAPT_ATTENTION_PARAMETER_COUNT];
+    size_t talking_scores, talking_weights; /* [heads][heads] */
 };
 struct attention_offsets {       /* rows of qkv: queries, keys, values (struct head_rows) */
     struct linear_offsets qkv;   /* self-attention */
@@ -96,7 +97,8 @@ enum initial {
     INITIAL_INVERSE_TEMPERATURE,
     INITIAL_SIGMOID_BIAS,
     INITIAL_LAMBDA,
-    INITIAL_DECAYS
+    INITIAL_DECAYS,
+    INITIAL_IDENTITY
 };
 struct parameter {
     char name[64];

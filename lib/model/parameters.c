@@ -153,7 +153,7 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool deco
     bool recurrent = parts->has[PART_RECURRENT], ffn = parts->has[PART_FEEDFORWARD];
     bool linear = parts->has[PART_LINEAR], outputs_normed = rapt__linear_normed(c);
     bool normed = !parts->alone, heads_normed = c->query_key_norm != 0;
-    bool differential = c->differential != 0;
+    bool differential = c->differential != 0, talks = c->talking_heads != 0;
     int K = rapt__head_width(c), Q = c->heads * K, M = rapt__map_width(c);
     int R = c->latent_width, L = c->heads * R;
     const struct head_rows rows = rapt__head_rows(c, false), cross_rows = rapt__head_rows(c, true);

@@ -207,6 +207,10 @@ static rapt_status check_guided(const rapt_train_options *o, const rapt_config *
                           "guided_alignment is %s, but with differential the weights of a head are "
                           "the difference of two attentions",
                           text);
+    if (c->talking_heads)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "guided_alignment is %s, but with talking_heads weights may be negative",
+                          text);
     if (c->cross_normalizer != RAPT_NORMALIZER_SOFTMAX)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "guided_alignment is %s, but cross_normalizer is not softmax", text);

@@ -1,5 +1,5 @@
 """projections.py PROGRAM ENGINES LOGITS LIBRARY HEADERS - compares what changes queries, keys and outputs of attention, forward
-and backward. Norms of queries and keys, gates of outputs, differences, forget gates and linear attention, in blocks, are judged by PyTorch with the norm of transformers 4.40;
+and backward. Norms of queries and keys, gates of outputs, differences, forget gates, talking heads and linear attention, in blocks, are judged by PyTorch with the norm of transformers 4.40;
 latent rows by the DeepseekV2Attention of transformers 5.24, in ENGINES;
 scaled rotary angles, on arrays, by the functions of transformers 5.24, in ENGINES, and by the paper's formula of YaRN. LIBRARY is
 librapt.so, and HEADERS the folder that holds rapt/."""
@@ -80,8 +80,13 @@ def attention(x, p, gate):
         sums = log_forget.cumsum(1)
         added = sums[:, :, None] - sums[:, None]
 
+    def talk(x, which):
+        """Returns x [HEADS][ROWS][ROWS], mixed over the heads."""
+        return torch.einsum("hg,gts->hts", p["self_attn.talking." + which], x) if "self_attn.talking.scores" in p else x
+
     def weights(q, k):
-        return torch.softmax((q @ k.transpose(1, 2) / math.sqrt(q.shape[2]) + added).masked_fill(hidden, -math.inf), -1)
+        scores = talk(q @ k.transpose(1, 2) / math.sqrt(q.shape[2]), "scores") + added
+        return talk(torch.softmax(scores.masked_fill(hidden, -math.inf), -1), "weights")
 
     if "self_attn.differential.weight" in p:
         vectors = p["self_attn.differential.weight"]
@@ -132,9 +137,9 @@ def unit(x):
     return heads / (heads.square().sum(2, keepdim=True) + EPSILON).sqrt()
 
 
-def compare_block(norm, gate, differential=0, forget=0, kind=0):
+def compare_block(norm, gate, differential=0, forget=0, kind=0, talking=0):
     config = rapt.sized(rapt.rapt_config, width=WIDTH, heads=HEADS, key_heads=KEY_HEADS, norm_epsilon=EPSILON, query_key_norm=norm,
-                        output_gate=gate, differential=differential, forget_gate=forget, decoder_recurrence=kind)
+                        output_gate=gate, differential=differential, forget_gate=forget, decoder_recurrence=kind, talking_heads=talking)
     block = Block(config)
     x, dy = (random.standard_normal((ROWS, WIDTH)).astype(numpy.float32) for _ in range(2))
     got = block.run(x, dy)
@@ -143,7 +148,7 @@ def compare_block(norm, gate, differential=0, forget=0, kind=0):
     y = linear_attention(input, tensors, gate, kind) if kind else attention(input, tensors, gate)
     (y * torch.tensor(dy)).sum().backward()
     wanted = [y.detach().numpy(), input.grad.numpy(), *(t.grad.numpy() for t in tensors.values())]
-    bound.compare(f"query_key_norm {norm}, output_gate {gate}, differential {differential}, forget_gate {forget}, recurrence {kind}",
+    bound.compare(f"query_key_norm {norm}, output_gate {gate}, differential {differential}, forget_gate {forget}, recurrence {kind}, talking {talking}",
                   got, wanted, ("y", "dx", *tensors))
 
 
@@ -280,8 +285,9 @@ for norm in 0, 1:
         compare_block(norm, gate)
 compare_block(0, rapt.RAPT_OUTPUT_GATE_ELEMENT, 1)
 compare_block(0, rapt.RAPT_OUTPUT_GATE_ELEMENT, forget=1)
+compare_block(1, rapt.RAPT_OUTPUT_GATE_NONE, forget=1, talking=1)
 for kind in range(rapt.RAPT_RECURRENCE_LINEAR, rapt.RAPT_RECURRENCE_GATED_DELTA + 1):
     compare_block(0, kind % 3, kind=kind)
 compare_latent(sys.argv[2])
 compare_rotary(sys.argv[2])
-print(f"17 comparisons with PyTorch {torch.__version__} and transformers agree")
+print(f"18 comparisons with PyTorch {torch.__version__} and transformers agree")

@@ -116,6 +116,7 @@ static void test_refusals(void **state)
     REFUSE(forget_gate, 1);
     REFUSE(relative_bias, RAPT_RELATIVE_BIAS_TRANSFORMER_XL);
     REFUSE(decoder_recurrence, RAPT_RECURRENCE_GATED_DELTA);
+    REFUSE(talking_heads, 1);
 #undef REFUSE
 #define REFUSE(field, value, says)                                                                 \
     do {                                                                                           \

@@ -121,6 +121,9 @@ static void test_combinations(void **state)
     REFUSE(47, rotary, RAPT_ROTARY_PAIRS);
     REFUSE(48, relative_distance, 32768);
     REFUSE(48, relative_bias, 8);
+    REFUSE(10, talking_heads, 2);
+    REFUSE(18, talking_heads, 1); /* self_score is location-aware */
+    REFUSE(37, talking_heads, 1); /* differential is 1 */
     REFUSE(37, self_normalizer, RAPT_NORMALIZER_ARGMAX);
     REFUSE(37, cross_normalizer, RAPT_NORMALIZER_SAMPLE);
     REFUSE(43, latent_width, 24); /* not a multiple of 16 */
@@ -168,7 +171,10 @@ static void test_combinations(void **state)
     refused(c, "score_hidden");
     c.score_hidden = 0, c.center_hidden = 1 << 16;
     refused(c, "center_hidden");
-    c.center_hidden = 0, c.head_width = 1 << 16;
+    c.center_hidden = 0, c.width = 1 << 12, c.heads = 1 << 11, c.talking_heads = 1;
+    refused(c, "heads is 2048");
+    c.width = 1 << 16, c.heads = 32, c.talking_heads = 0;
+    c.head_width = 1 << 16;
     refused(c, "head_width 65536 times heads 32");
     for (int i = 0; i < COUNT(small_configs); i++)
         assert_int_equal(rapt_config_check(&small_configs[i], NULL), RAPT_OK);

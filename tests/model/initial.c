@@ -33,7 +33,7 @@ static const rapt_config large = {.size = sizeof(rapt_config),
                                   .relative_buckets = 1024,
                                   .relative_distance = 600};
 
-enum shape { CONSTANT, UNIFORM, NORMAL };
+enum shape { CONSTANT, UNIFORM, NORMAL, IDENTITY, SHAPES };
 struct distribution {
     enum shape shape;
     double scale; /* the constant; half of the range; the standard deviation */
@@ -56,6 +56,7 @@ static struct distribution distribution_of(const rapt_tensor *t)
     if (ends(t->name, "sigmoid_bias")) return (struct distribution){CONSTANT, -log(32)};
     if (ends(t->name, "score.sink") || ends(t->name, "entmax_alpha"))
         return (struct distribution){CONSTANT, 0};
+    if (strstr(t->name, ".talking.")) return (struct distribution){IDENTITY, 1};
     if (ends(t->name, "differential.weight")) return (struct distribution){NORMAL, 0.1};
     if (ends(t->name, "inverse_temperature")) return (struct distribution){CONSTANT, 8};
     if (ends(t->name, "qkv.weight") || ends(t->name, "cross_attn.q.weight") ||
@@ -100,7 +101,7 @@ static void judge(const rapt_tensor *t, const struct distribution *d, const floa
 }
 
 /* Judges all parameters and counts those of each shape. */
-static void judge_model(const rapt_model *model, int seen[3])
+static void judge_model(const rapt_model *model, int seen[SHAPES])
 {
     for (int i = 0; i < rapt_model_tensors(model); i++) {
         rapt_tensor t = rapt_model_tensor(model, i);
@@ -109,9 +110,13 @@ static void judge_model(const rapt_model *model, int seen[3])
         float *x = malloc(n * sizeof *x);
         assert_int_equal(rapt_model_read(model, i, x, NULL), RAPT_OK);
         seen[d.shape]++;
-        if (d.shape != CONSTANT) judge(&t, &d, x, n);
-        for (size_t j = 0; d.shape == CONSTANT && j < n; j++)
-            if ((double)x[j] != d.scale) fail_msg("%s[%zu]: %g", t.name, j, (double)x[j]);
+        bool known = d.shape == CONSTANT || d.shape == IDENTITY;
+        if (!known) judge(&t, &d, x, n);
+        for (size_t j = 0; known && j < n; j++) {
+            bool zero = d.shape == IDENTITY && (int)j / t.columns != (int)j % t.columns;
+            if ((double)x[j] != (zero ? 0 : d.scale))
+                fail_msg("%s[%zu]: %g", t.name, j, (double)x[j]);
+        }
         free(x);
     }
 }
@@ -121,20 +126,25 @@ static void test_distributions(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 3; seed++) {
         rapt_model *model = NULL;
-        int seen[3] = {0};
+        int seen[SHAPES] = {0};
         assert_int_equal(rapt_model_create(&model, &large, seed, NULL, NULL), RAPT_OK);
         judge_model(model, seen);
         assert_true(seen[CONSTANT] >= 20 && seen[UNIFORM] >= 12 && seen[NORMAL] >= 12);
         rapt_model_free(model);
     }
     rapt_model *model = NULL;
-    int seen[3] = {0};
+    int seen[SHAPES] = {0};
     rapt_config c = {.size = sizeof c, .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 200};
     c.positions = 9, c.width = 64, c.heads = 1, c.head_width = 512, c.decoder_layers = 1;
     c.differential = 1;
     assert_int_equal(rapt_model_create(&model, &c, 1, NULL, NULL), RAPT_OK);
     judge_model(model, seen);
     assert_true(seen[NORMAL] == 2); /* the embedding and the vectors of lambda */
+    rapt_model_free(model);
+    c.heads = 8, c.head_width = 0, c.differential = 0, c.talking_heads = 1;
+    assert_int_equal(rapt_model_create(&model, &c, 1, NULL, NULL), RAPT_OK);
+    judge_model(model, seen);
+    assert_true(seen[IDENTITY] == 2);
     rapt_model_free(model);
 }
 

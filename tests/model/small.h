@@ -220,6 +220,13 @@ static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .source_vocab = 6, .target_vocab = 8, .positions = 12, .width = 6, .heads = 1, .ffn_width = 5,
      .encoder_layers = 1, .decoder_layers = 1, .position = RAPT_POSITION_LEARNED, .norm_epsilon = 0.01f,
      .output_gate = RAPT_OUTPUT_GATE_ELEMENT, .decoder_recurrence = RAPT_RECURRENCE_GATED_DELTA},
+    /* talking heads */
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 8, .heads = 4, .key_heads = 2,
+     .ffn_width = 5, .encoder_layers = 2, .decoder_layers = 2, .norm_epsilon = 0.01f, .relative_bias = RAPT_RELATIVE_BIAS_ALIBI,
+     .cross_score = RAPT_SCORE_ADDITIVE, .talking_heads = 1},
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 12, .heads = 3,
+     .ffn_width = 4, .decoder_layers = 2, .norm_epsilon = 0.01f, .position = RAPT_POSITION_NONE, .rotary = RAPT_ROTARY_HALVES,
+     .self_normalizer = RAPT_NORMALIZER_SINK_SOFTMAX, .query_key_norm = 1, .forget_gate = 1, .talking_heads = 1},
 };
 /* clang-format on */
 

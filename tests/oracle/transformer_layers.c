@@ -116,6 +116,10 @@ static struct oracle_inputs find_scores(const struct oracle_model *m, const char
                  rapt_attention_parameter_name((rapt_attention_parameter)i));
         in.learned[i] = oracle_find(m, full);
     }
+    char scores[128], weights[128];
+    snprintf(scores, sizeof scores, "%s%s.talking.scores", layer, part);
+    snprintf(weights, sizeof weights, "%s%s.talking.weights", layer, part);
+    in.talking_scores = oracle_find(m, scores), in.talking_weights = oracle_find(m, weights);
     return in;
 }
 

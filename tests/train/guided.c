@@ -246,6 +246,12 @@ static void test_refused(void **state)
                      RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "differential"));
     rapt_model_free(model);
+    c = aligned(), c.talking_heads = 1;
+    model = small_model(&c, 3);
+    assert_int_equal(rapt_trainer_create(&trainer, model, &o, &small_limits, NULL, &why),
+                     RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "talking_heads"));
+    rapt_model_free(model);
 }
 
 int main(void)
