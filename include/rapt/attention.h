@@ -18,9 +18,9 @@
    rule this out, keep |scale| |q| |k| below 3.4e38; the dot product itself may exceed that.
 
    All functions are thread-safe: they write only the workspace and the output arrays, and keep no
-   state. Concurrent calls need separate workspaces and outputs. The caller owns all memory; nothing
-   is allocated. If a required array or struct is NULL, a function that returns a status returns
-   RAPT_BAD_ARGUMENT, and *why, if the function has one, names it. why itself may be NULL. */
+   state. Concurrent calls need separate workspaces and outputs. Nothing is allocated. If a required
+   array or struct is NULL, a function that returns a status returns RAPT_BAD_ARGUMENT, and *why, if
+   the function has one, names it. why may be NULL. */
 #ifndef RAPT_ATTENTION_H
 #define RAPT_ATTENTION_H
 
@@ -323,12 +323,7 @@ typedef struct rapt_attention { /* size-first, see base.h */
                                       element; rows are those of k, and heads are query heads */
     rapt_sparse sparse;            /* global positions and blocks of the locality sparse */
     rapt_distances distances;      /* vectors for the distances between queries and keys */
-    /* Talking heads (Shazeer et al. 2020), [heads][heads] each; NULL means the identity. Before
-       biases and masks, the score of head h is the sum over g of talking_scores[h][g] times the
-       capped score of head g. Before dropout, its weight is the sum of talking_weights[h][g] times
-       that of g. Keys are read unless all heads hide them. heads is at most 65536 then, and
-       location-aware scores are refused */
-    const float *talking_scores, *talking_weights;
+    const float *talking_scores, *talking_weights; /* [heads][heads] that mix heads: README.md */
 } rapt_attention;
 
 /* Fills in *a for scaled dot products, softmax and no mask, with arrays

@@ -59,6 +59,49 @@ static void identity(void **state)
         }
 }
 
+/* Results have the same bits for any number of threads and every instruction set. */
+static void bits(void **state)
+{
+    (void)state;
+    static const struct choice choices[] = {
+        {.batch = 3,
+         .heads = 6,
+         .key_heads = 2,
+         .queries = 50,
+         .keys = 170,
+         .key_width = 16,
+         .value_width = 24,
+         .ragged = true,
+         .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
+         .causal = true,
+         .bias = PER_HEAD | PER_ROW,
+         .dropout = 0.1f,
+         .forget = true,
+         .talking = TALKING},
+        {.batch = 5,
+         .heads = 3,
+         .queries = 30,
+         .keys = 600,
+         .key_width = 8,
+         .value_width = 20,
+         .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
+         .window = true,
+         .before = 9,
+         .after = 9,
+         .score = RAPT_SCORE_ADDITIVE,
+         .learned = true,
+         .normalizer = RAPT_NORMALIZER_ENTMAX,
+         .cap = 4,
+         .slopes = true,
+         .talking = TALKING},
+    };
+    for (int i = 0; i < 2; i++) {
+        struct trial x = make_trial(&choices[i], (uint64_t)i);
+        assert_same_results(&x, choice_text(&choices[i]), NULL);
+        drop_trial(&x);
+    }
+}
+
 /* The second head sees no key, and gets twice the weights of the first, which sees both. */
 static void silent_head(void **state)
 {
@@ -142,8 +185,8 @@ static void absent_matrices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(identity), cmocka_unit_test(silent_head),     cmocka_unit_test(memory),
-        cmocka_unit_test(refused),  cmocka_unit_test(absent_matrices),
+        cmocka_unit_test(identity), cmocka_unit_test(bits),    cmocka_unit_test(silent_head),
+        cmocka_unit_test(memory),   cmocka_unit_test(refused), cmocka_unit_test(absent_matrices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
