@@ -278,15 +278,6 @@ typedef enum rapt_weights {
 } rapt_weights;
 /* Copies the attention weights of a layer and head. A layer or head of -1 means the mean over all
    layers or heads. weights is [queries][keys], each row as long as its own sequence. With
-<<<<<<< HEAD
-   config.differential, the weights of a head are p - lambda p2, which may be negative. The weights
-   are recomputed from queries and keys in the session, and have the same bits as those from
-   rapt_attention_weights. This costs one product of queries and keys per layer and head; with
-   location-aware and coverage scores, the weights of all rows of the last call are also recomputed.
-   Returns RAPT_BAD_ARGUMENT if self-attention is requested but limits.self_weights is 0, if the
-   model does not have the attention, layer or head, or if weights of the last rapt_decode are
-   requested after targets have been reordered. */
-=======
    config.differential, the weights of a head are p - lambda p2, and with config.talking_heads they
    are mixed; both may be negative. The weights are recomputed from queries and keys in the session,
    and have the same bits as those from rapt_attention_weights. This costs one product of queries
@@ -295,7 +286,6 @@ typedef enum rapt_weights {
    RAPT_BAD_ARGUMENT if self-attention is requested but limits.self_weights is 0, if the model does
    not have the attention, layer or head, or if weights of the last rapt_decode are requested after
    targets have been reordered. */
->>>>>>> 0c99bd58 (Give attention in models talking heads)
 RAPT_API rapt_status rapt_session_weights(rapt_session *session, rapt_weights which, int layer,
                                           int head, float *weights, rapt_message *why);
 
