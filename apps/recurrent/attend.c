@@ -4,8 +4,8 @@
    With additive scores and the previous state this is Bahdanau, Cho and Bengio 2015, appendix
    A.1.2; with the new state, Luong, Pham and Manning 2015, section 3.1. Strides describe the
    time-major layout, so nothing is copied. If a query depends on its position (local-m, sparse) or
-   on the weights of earlier queries (location-aware, coverage), each call contains all queries so far and
-   only the result of the last one is used; its gradient then reaches the others. */
+   on the weights of earlier queries (location-aware, coverage), each call contains all queries so
+   far and only the result of the last one is used; its gradient then reaches the others. */
 #include "model.h"
 #include <math.h>
 #include <stdlib.h>
