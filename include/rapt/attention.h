@@ -198,52 +198,6 @@ typedef struct rapt_attention_parameters {
     uint64_t reserved[4];
 } rapt_attention_parameters;
 
-/* The pairs of elements in a head that a rotary embedding rotates. */
-typedef enum rapt_rotary {
-    RAPT_ROTARY_NONE,  /* no rotation */
-    RAPT_ROTARY_PAIRS, /* elements 2i and 2i + 1 */
-    RAPT_ROTARY_HALVES /* elements i and i + rotary_width/2 */
-} rapt_rotary;
-/* How rotary angles are reduced, so that a model can read longer sequences than those it learned
-   from. f[i] is the angle of pair i per position, n is rotary_width, s is rotary_factor, and L is
-   rotary_positions. */
-typedef enum rapt_rotary_scaling {
-    RAPT_ROTARY_SCALING_NONE,   /* f[i] = base^(-2i / n) */
-    RAPT_ROTARY_SCALING_LINEAR, /* position interpolation: f[i] / s (Chen et al. 2023) */
-    RAPT_ROTARY_SCALING_NTK, /* the base is multiplied by s^(n / (n - 2)). The first pair keeps its
-                                angle, and the angle of the last pair is divided by s. Peng et al.
-                                2023 */
-    RAPT_ROTARY_SCALING_YARN /* g f[i] + (1 - g) f[i] / s, where g grows linearly from 0 for pairs
-                                that turn at most once in L positions to 1 for pairs that turn at
-                                least 32 times. Sines and cosines are multiplied by rotary_magnitude
-                                (Peng et al. 2023) */
-} rapt_rotary_scaling;
-/* Effects of the distance between a query's position and a key s. All of them require
-   mask.causal_alignment. If every field is 0, the distance has no effect. */
-typedef struct rapt_relative {
-    const float *slopes; /* [heads]: adds -slope |position - s| to scores (ALiBi: Press, Smith and
-                            Lewis 2022); may be NULL */
-    const float *table;  /* [heads][buckets]: adds table[bucket(s - position)] to scores (T5: Raffel
-                            et al. 2020); may be NULL */
-    int buckets;         /* buckets per head of the table, 2 to 65536; even and at least 4 if
-                            bidirectional. T5 uses 32 */
-    int distance;      /* all keys at this distance or beyond share one bucket per side; must exceed
-                          buckets / 2, or buckets / 4 if bidirectional. T5 uses 128 */
-    int bidirectional; /* if nonzero, half of the buckets are for keys after the position */
-    rapt_rotary rotary; /* rotates both vectors of the dot product, after any projection that the
-                           score applies. Pair i turns by the angle position * rotary_base^(-2i /
-                           rotary_width) (Su et al. 2021). Not allowed for additive scores */
-    int rotary_width;   /* number of leading elements that are rotated, even; 0 means all */
-    float rotary_base;  /* base of the angles; 0 means 10000 */
-    rapt_rotary_scaling rotary_scaling; /* how the angles are reduced for long sequences */
-    float rotary_factor; /* with scaling, the ratio of the new to the original length, at least 1; 0
-                            means 1 */
-    int rotary_positions;   /* with YARN, the original length, at least 1 */
-    float rotary_magnitude; /* with YARN, the factor of sines and cosines; 0 means 0.1
-                               ln(rotary_factor) + 1 */
-    uint64_t reserved[2];
-} rapt_relative;
-
 /* The keys that queries see with RAPT_LOCALITY_SPARSE, in addition to those near them. If all
    fields are 0, there are no such keys. Other localities ignore this struct. If the score and the
    normalizer are computed in tiles of 128 keys by at most 56 queries, time is proportional to the
@@ -323,7 +277,14 @@ typedef struct rapt_attention { /* size-first, see base.h */
                                       element; rows are those of k, and heads are query heads */
     rapt_sparse sparse;            /* global positions and blocks of the locality sparse */
     rapt_distances distances;      /* vectors for the distances between queries and keys */
-    const float *talking_scores, *talking_weights; /* [heads][heads] that mix heads: README.md */
+    /* Talking heads (Shazeer et al. 2020) */
+    const float *talking_scores;  /* [heads][heads]: before biases and masks, the score of head h is
+                                     the sum over g of talking_scores[h][g] times the capped score
+                                     of head g; NULL means the identity. Location-aware and coverage
+                                     scores are refused */
+    const float *talking_weights; /* [heads][heads]: before dropout, the weight of head h is the sum
+                                     over g of talking_weights[h][g] times that of head g; NULL
+                                     means the identity. A key is read unless all heads hide it */
 } rapt_attention;
 
 /* Fills in *a for scaled dot products, softmax and no mask, with arrays
@@ -465,7 +426,9 @@ typedef struct rapt_gradients { /* size-first, see base.h */
     float *parameters[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* indexed by rapt_attention_parameter;
                                                              nothing is added for arrays that
                                                              are not read */
-    float *log_forget, *talking_scores, *talking_weights; /* gradients of these arrays */
+    float *log_forget;                                    /* gradient of log_forget */
+    float *talking_scores;                                /* gradient of talking_scores */
+    float *talking_weights;                               /* gradient of talking_weights */
     rapt_distance_gradients distances;                    /* gradients of distances */
 } rapt_gradients;
 

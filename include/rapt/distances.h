@@ -1,5 +1,6 @@
-/* distances.h - vectors for the distances between queries and keys, which attention scores like
-   keys and sums like values. attention.h includes it. */
+/* distances.h - what the distance between a query and a key changes in attention: slopes, tables of
+   biases, rotary positions, and vectors that are scored like keys and summed like values.
+   attention.h includes it. */
 #ifndef RAPT_DISTANCES_H
 #define RAPT_DISTANCES_H
 
@@ -8,6 +9,52 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* The pairs of elements in a head that a rotary embedding rotates. */
+typedef enum rapt_rotary {
+    RAPT_ROTARY_NONE,  /* no rotation */
+    RAPT_ROTARY_PAIRS, /* elements 2i and 2i + 1 */
+    RAPT_ROTARY_HALVES /* elements i and i + rotary_width/2 */
+} rapt_rotary;
+/* How rotary angles are reduced, so that a model can read longer sequences than those it learned
+   from. f[i] is the angle of pair i per position, n is rotary_width, s is rotary_factor, and L is
+   rotary_positions. */
+typedef enum rapt_rotary_scaling {
+    RAPT_ROTARY_SCALING_NONE,   /* f[i] = base^(-2i / n) */
+    RAPT_ROTARY_SCALING_LINEAR, /* position interpolation: f[i] / s (Chen et al. 2023) */
+    RAPT_ROTARY_SCALING_NTK, /* the base is multiplied by s^(n / (n - 2)). The first pair keeps its
+                                angle, and the angle of the last pair is divided by s. Peng et al.
+                                2023 */
+    RAPT_ROTARY_SCALING_YARN /* g f[i] + (1 - g) f[i] / s, where g grows linearly from 0 for pairs
+                                that turn at most once in L positions to 1 for pairs that turn at
+                                least 32 times. Sines and cosines are multiplied by rotary_magnitude
+                                (Peng et al. 2023) */
+} rapt_rotary_scaling;
+/* Effects of the distance between a query's position and a key s. All of them require
+   mask.causal_alignment. If every field is 0, the distance has no effect. */
+typedef struct rapt_relative {
+    const float *slopes; /* [heads]: adds -slope |position - s| to scores (ALiBi: Press, Smith and
+                            Lewis 2022); may be NULL */
+    const float *table;  /* [heads][buckets]: adds table[bucket(s - position)] to scores (T5: Raffel
+                            et al. 2020); may be NULL */
+    int buckets;         /* buckets per head of the table, 2 to 65536; even and at least 4 if
+                            bidirectional. T5 uses 32 */
+    int distance;      /* all keys at this distance or beyond share one bucket per side; must exceed
+                          buckets / 2, or buckets / 4 if bidirectional. T5 uses 128 */
+    int bidirectional; /* if nonzero, half of the buckets are for keys after the position */
+    rapt_rotary rotary; /* rotates both vectors of the dot product, after any projection that the
+                           score applies. Pair i turns by the angle position * rotary_base^(-2i /
+                           rotary_width) (Su et al. 2021). Not allowed for additive scores */
+    int rotary_width;   /* number of leading elements that are rotated, even; 0 means all */
+    float rotary_base;  /* base of the angles; 0 means 10000 */
+    rapt_rotary_scaling rotary_scaling; /* how the angles are reduced for long sequences */
+    float rotary_factor; /* with scaling, the ratio of the new to the original length, at least 1; 0
+                            means 1 */
+    int rotary_positions;   /* with YARN, the original length, at least 1 */
+    float rotary_magnitude; /* with YARN, the factor of sines and cosines; 0 means 0.1
+                               ln(rotary_factor) + 1 */
+    uint64_t reserved[2];
+} rapt_relative;
 
 /* Vectors for distances. Let d be s - position, the distance of key s from the query's position, or
    the nearest number from -before to after. The arrays u, v, r, r' and a change the definition of
