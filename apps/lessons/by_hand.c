@@ -151,6 +151,7 @@ void by_hand_problem(struct by_hand_result *r, const struct by_hand *s, struct v
                   [RAPT_ATTENTION_PARAMETER_POSITION] = s->position,
                   [RAPT_ATTENTION_PARAMETER_FILTERS] = s->filter,
                   [RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT] = s->feature_weight,
+                  [RAPT_ATTENTION_PARAMETER_COVERAGE_WEIGHT] = s->feature_weight,
                   [RAPT_ATTENTION_PARAMETER_CENTER_WEIGHT] = s->center_weight,
                   [RAPT_ATTENTION_PARAMETER_CENTER_VECTOR] = s->center_vector}};
     if (variant.score == RAPT_SCORE_GENERAL)

@@ -276,9 +276,9 @@ static void test_sentences_refused(void **state)
     folder_refused(folder, "modules.json is not a list of modules");
     folder_text(folder, "modules.json", "[" MODULE("Pooling", "1_Pooling") "]");
     write_pooling(folder, both);
-    folder_refused(folder, "more than one way");
+    folder_refused(folder, "more than one pooling mode");
     write_pooling(folder, "{}");
-    folder_refused(folder, "no way");
+    folder_refused(folder, "no pooling mode");
     write_pooling(folder, "{\"pooling_mode_max_tokens\": true}");
     folder_refused(folder, "pooling_mode_max_tokens is true");
     rapt_model_free(model);

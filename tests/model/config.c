@@ -117,10 +117,10 @@ static void test_combinations(void **state)
     REFUSE(4, differential, 1); /* heads 5 wide */
     REFUSE(7, forget_gate, 1);
     REFUSE(10, forget_gate, 2);
-    REFUSE(46, self_score, RAPT_SCORE_GENERAL);
-    REFUSE(47, rotary, RAPT_ROTARY_PAIRS);
-    REFUSE(48, relative_distance, 32768);
-    REFUSE(48, relative_bias, 8);
+    REFUSE(47, self_score, RAPT_SCORE_GENERAL);
+    REFUSE(48, rotary, RAPT_ROTARY_PAIRS);
+    REFUSE(49, relative_distance, 32768);
+    REFUSE(49, relative_bias, 8);
     REFUSE(10, talking_heads, 2);
     REFUSE(18, talking_heads, 1); /* self_score is location-aware */
     REFUSE(37, talking_heads, 1); /* differential is 1 */
