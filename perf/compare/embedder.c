@@ -73,7 +73,7 @@ static void start(struct embedder *e, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct embedder e = {NULL};
+    struct embedder e = {.encoder = NULL};
     char line[8];
     if (argc != 5) bench_fail("usage: compare_embedder FOLDER LINES VECTORS THREADS");
     start(&e, argv);

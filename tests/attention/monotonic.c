@@ -111,8 +111,15 @@ static void paths(void **state)
 {
     (void)state;
     for (int i = 0; i < 24; i++) {
-        struct monotonic_choice c = {
-            1, 2, 0, 1 + i % 4, 1 + i % 5, 3, 2, .mode = i % 3, .chunk = 1 + i % 3};
+        struct monotonic_choice c = {1,
+                                     2,
+                                     0,
+                                     1 + i % 4,
+                                     1 + i % 5,
+                                     3,
+                                     2,
+                                     .mode = (rapt_monotonic)(i % 3),
+                                     .chunk = 1 + i % 3};
         c.offset = i % 2, c.last_stops = i % 7 == 0, c.noise = i % 5 == 0;
         struct monotonic_trial t = monotonic_make(&c, (uint64_t)i);
         struct monotonic_doubles d = monotonic_double(&t);
@@ -262,8 +269,8 @@ static void streams(void **state)
     (void)state;
     enum { QUERIES = 9, KEYS = 40, WIDTH = 6 };
     for (int mode = 0; mode < RAPT_MONOTONIC_COUNT; mode++) {
-        struct monotonic_choice c = {1,         1, 0, QUERIES, KEYS, WIDTH, WIDTH, .mode = mode,
-                                     .chunk = 3};
+        struct monotonic_choice c = {
+            1, 1, 0, QUERIES, KEYS, WIDTH, WIDTH, .mode = (rapt_monotonic)mode, .chunk = 3};
         struct monotonic_trial t = monotonic_make(&c, 6), u = monotonic_make(&c, 6);
         c.queries = 1;
         assert_int_equal(monotonic_step(&t, &why), RAPT_OK);
@@ -295,7 +302,8 @@ static void no_stop(void **state)
 {
     (void)state;
     for (int i = 0; i < 6; i++) {
-        struct monotonic_choice c = {1, 1, 0, 5, 7, 4, 3, i % 3, 2, .offset = true, .shift = -1e4f};
+        struct monotonic_choice c = {
+            1, 1, 0, 5, 7, 4, 3, (rapt_monotonic)(i % 3), 2, .offset = true, .shift = -1e4f};
         c.last_stops = i >= 3;
         struct monotonic_trial t = monotonic_make(&c, 8);
         for (int n = 0; n < MONOTONIC_INPUTS; n++) memset(t.d[n], 0, t.count[n] * sizeof(float));

@@ -136,8 +136,8 @@ static size_t workspace_of(int queries, int keys)
 static void memory(void **state)
 {
     (void)state;
-    assert_true(workspace_of(1 << 20, 4096) < 1.1 * (double)workspace_of(64, 4096));
-    assert_true(workspace_of(64, 8 * 4096) < 8.5 * (double)workspace_of(64, 4096));
+    assert_true((double)workspace_of(1 << 20, 4096) < 1.1 * (double)workspace_of(64, 4096));
+    assert_true((double)workspace_of(64, 8 * 4096) < 8.5 * (double)workspace_of(64, 4096));
 }
 
 static void refused(void **state)
