@@ -60,6 +60,16 @@ static bool is_named(const struct tag *tag, const char *names)
     return false;
 }
 
+/* Checks that every < in [from, to) begins a tag or a comment, as XML demands. Otherwise words of a
+   translation that come after it could make one. */
+static rapt_status check_text(rapt_text text, size_t from, size_t to, rapt_message *why)
+{
+    const char *stray = memchr(text.bytes + from, '<', to - from);
+    if (!stray) return RAPT_OK;
+    return rapt__fail(why, RAPT_BAD_FILE, "line %zu: < begins no tag; in text it must be &lt;",
+                      line_of(text, (size_t)(stray - text.bytes)));
+}
+
 /* Checks that elements are closed in order, and that the first is <xliff>. */
 static rapt_status check_document(rapt_text text, rapt_message *why)
 {
@@ -69,6 +79,8 @@ static rapt_status check_document(rapt_text text, rapt_message *why)
     for (size_t at = 0; at < text.size;) {
         const struct tag tag = next_tag(text, at);
         const int size = name_size(tag.name);
+        rapt_status status = check_text(text, at, tag.span.begin, why);
+        if (status) return status;
         at = tag.span.end;
         if (tag.kind == TAG_NONE) break;
         if (!tag.ended)

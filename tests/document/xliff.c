@@ -118,6 +118,8 @@ static void test_broken(void **state)
     is_refused("<xliff a='", "line 1: the file ends within a tag or comment");
     for (int i = 0; i < 200; i++) strcat(deep, "<a>");
     is_refused(deep, "line 1: elements are nested more than 200 deep");
+    is_refused("<xliff>\n<source>a < b</source></xliff>",
+               "line 2: < begins no tag; in text it must be &lt;");
 }
 
 int main(void)
