@@ -182,10 +182,20 @@ static rapt_status check_learned(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
-static rapt_status check_score(const rapt_attention *a, rapt_message *why)
+/* Checks the choices by which tables of other properties are indexed. */
+static rapt_status check_choices(const rapt_attention *a, rapt_message *why)
 {
     if ((unsigned)a->score >= RAPT_SCORE_COUNT)
         return rapt__bad_field(why, "score", a->score, "a rapt_score");
+    if ((unsigned)a->locality >= RAPT_LOCALITY_COUNT)
+        return rapt__bad_field(why, "locality", a->locality, "a rapt_locality");
+    if ((unsigned)a->normalizer >= RAPT_NORMALIZER_COUNT)
+        return rapt__bad_field(why, "normalizer", a->normalizer, "a rapt_normalizer");
+    return RAPT_OK;
+}
+
+static rapt_status check_score(const rapt_attention *a, rapt_message *why)
+{
     const struct score *score = rapt__score(a->score);
     const rapt_attention_parameters *l = &a->parameters;
     rapt_status s = RAPT_OK;
@@ -248,21 +258,12 @@ static rapt_status check_blocks(const rapt_attention *a, rapt_message *why)
 
 static rapt_status check_locality(const rapt_attention *a, rapt_message *why)
 {
-    if ((unsigned)a->locality >= RAPT_LOCALITY_COUNT)
-        return rapt__bad_field(why, "locality", a->locality, "a rapt_locality");
     bool windowed = rapt__locality_windowed(a), centered = rapt__locality_centered(a);
     if (rapt__locality_sparse(a)) return check_sparse(a, why);
     if ((windowed || centered) && (!(a->radius > 0) || !isfinite(a->radius)))
         return rapt__bad_field(why, "radius", (double)a->radius, "finite and above 0");
     if (windowed) return check_causal_alignment(a, rapt_locality_name(a->locality), why);
     if (centered) return check_width("parameters.center_hidden", a->parameters.center_hidden, why);
-    return RAPT_OK;
-}
-
-static rapt_status check_normalizer(const rapt_attention *a, rapt_message *why)
-{
-    if ((unsigned)a->normalizer >= RAPT_NORMALIZER_COUNT)
-        return rapt__bad_field(why, "normalizer", a->normalizer, "a rapt_normalizer");
     return RAPT_OK;
 }
 
@@ -433,9 +434,9 @@ static rapt_status check_reserved(const char *field, const uint64_t *reserved, s
 rapt_status rapt__shapes_check(const rapt_attention *a, rapt_message *why)
 {
     rapt_status s = check_sizes(a, why);
+    if (s == RAPT_OK) s = check_choices(a, why);
     if (s == RAPT_OK) s = check_score(a, why);
-    if (s == RAPT_OK) s = check_locality(a, why);
-    return s == RAPT_OK ? check_normalizer(a, why) : s;
+    return s == RAPT_OK ? check_locality(a, why) : s;
 }
 
 rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
@@ -460,10 +461,10 @@ rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
     if (s == RAPT_OK) s = check_extents(a, why);
     if (s == RAPT_OK) s = check_mask(a, why);
     if (s == RAPT_OK) s = check_numbers(a, why);
+    if (s == RAPT_OK) s = check_choices(a, why);
     if (s == RAPT_OK) s = check_score(a, why);
     if (s == RAPT_OK) s = check_locality(a, why);
     if (s == RAPT_OK) s = check_blocks(a, why);
-    if (s == RAPT_OK) s = check_normalizer(a, why);
     if (s == RAPT_OK) s = check_learned(a, why);
     if (s == RAPT_OK) s = check_normalizer_options(a, why);
     if (s == RAPT_OK) s = check_relative(a, why);
