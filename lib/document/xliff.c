@@ -87,6 +87,9 @@ static rapt_status check_document(rapt_text text, rapt_message *why)
             return rapt__fail(why, RAPT_BAD_FILE, "line %zu: the file ends within a tag or comment",
                               line_of(text, tag.span.begin));
         if (tag.kind == TAG_OTHER) continue;
+        if (tag.kind == TAG_EMPTY && text.bytes[tag.span.end - 3] == '/')
+            return rapt__fail(why, RAPT_BAD_FILE, "line %zu: <%.*s//> has one / too many",
+                              line_of(text, tag.span.begin), size, tag.name.bytes);
         if (elements++ == 0 && !is_named(&tag, "xliff"))
             return rapt__fail(why, RAPT_BAD_FILE,
                               "the first element is <%.*s>; XLIFF begins with <xliff>, without a "
