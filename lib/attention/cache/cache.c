@@ -91,7 +91,7 @@ void rapt__cache_append(struct team *team, struct cache *cache, const int *start
             for (int r = starts[i]; r < starts[i + 1]; r++)
                 append_row(cache, kernels, i, g, cache->counts[i] + r - starts[i + 1],
                            k + r * k_row + (ptrdiff_t)g * cache->key_width,
-                           v + r * v_row + (ptrdiff_t)g * cache->value_width);
+                           v ? v + r * v_row + (ptrdiff_t)g * cache->value_width : NULL);
         }
     rapt__team_barrier(team);
 }
