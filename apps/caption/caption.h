@@ -65,8 +65,8 @@ void captioner_describe(struct captioner *model, const float *patches, int count
 
 /* ---- measure.c ---- */
 struct caption_setup {
-    rapt_normalizer normalizer; /* that of hard attention; softmax means that there is no hard
-                                   model */
+    rapt_normalizer normalizer; /* that of hard attention; softmax leaves the hard
+                                   model out */
     int steps, batch, tests;
     int threads; /* 0 means one per processor */
     uint64_t seed;

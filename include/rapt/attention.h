@@ -122,7 +122,7 @@ typedef struct rapt_stride {
 
 /* The positions of queries among the keys. Causal masks, windows, local-m, sparse with a radius or
    global positions, slopes, tables, rotary embeddings, forget gates and vectors of distances
-   require them. There is no default, because the two alignments differ whenever the numbers of
+   require them. Neither alignment is a default, because they differ whenever the numbers of
    queries and keys differ. When decoding with a cache, there are fewer queries than keys. */
 typedef enum rapt_causal_alignment {
     RAPT_CAUSAL_ALIGNMENT_NONE,       /* queries have no positions */
@@ -199,7 +199,7 @@ typedef struct rapt_attention_parameters {
 } rapt_attention_parameters;
 
 /* The keys that queries see with RAPT_LOCALITY_SPARSE, in addition to those near them. If all
-   fields are 0, there are no such keys. Other localities ignore this struct. If the score and the
+   fields are 0, queries see no others. Other localities ignore this struct. If the score and the
    normalizer are computed in tiles of 128 keys by at most 56 queries, time is proportional to the
    number of tiles that contain a visible key. */
 typedef struct rapt_sparse {

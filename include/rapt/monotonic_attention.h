@@ -42,7 +42,7 @@
 extern "C" {
 #endif
 
-/* What a query outputs if it stops at key s. */
+/* The output of a query that stops at key s. */
 typedef enum rapt_monotonic {
     RAPT_MONOTONIC_HARD,     /* the value of key s */
     RAPT_MONOTONIC_CHUNK,    /* a softmax over the last `chunk` keys up to s */

@@ -116,7 +116,8 @@ bool rapt__biased(const struct projected *c);
 /* ---- distances.c: vectors for distances ---- */
 int rapt__distance_count(const rapt_attention *a);    /* n */
 bool rapt__distances_wanted(const rapt_attention *a); /* true if they add to scores */
-/* Returns the values of head h, which are *row floats apart, or NULL if there are none. */
+/* Returns the values of head h, which are *row floats apart, or NULL if the problem
+   lacks them. */
 const float *rapt__distance_values(const rapt_attention *a, int h, ptrdiff_t *row);
 /* Returns the row of the distance of key s from a query. */
 static inline int rapt__distance_of(const struct distances *x, int s)

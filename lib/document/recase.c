@@ -249,7 +249,7 @@ static bool is_unusable(const struct lowering *l, const struct glossary_match *t
 
 /* If a term of the glossary begins with this word, appends the term as the glossary writes it, but
    with a capital at the beginning of a sentence. Returns the end of the term, or the beginning of
-   the word if there is none. */
+   the word if no term begins there. */
 static size_t write_term(struct lowering *l, const struct case_word *w, bool continued,
                          struct glossary_match *term, bool *more)
 {

@@ -84,30 +84,25 @@ static const struct import_row mpnet_rows[] = {
 
 /* ---- settings ---- */
 
+#define BERT_SIZES                                                                                 \
+    {"hidden_size", CONFIG_width, 768}, {"num_attention_heads", CONFIG_heads, 12},                 \
+        {"intermediate_size", CONFIG_ffn_width, 3072},                                             \
+        {"num_hidden_layers", CONFIG_encoder_layers, 12},                                          \
+    {                                                                                              \
+        "max_position_embeddings", CONFIG_positions, 512                                           \
+    }
 static const struct hf_size bert_sizes[] = {
-    {"hidden_size", CONFIG_width, 768},
-    {"num_attention_heads", CONFIG_heads, 12},
-    {"intermediate_size", CONFIG_ffn_width, 3072},
-    {"num_hidden_layers", CONFIG_encoder_layers, 12},
-    {"max_position_embeddings", CONFIG_positions, 512},
+    BERT_SIZES,
     {"vocab_size", CONFIG_source_vocab, 30522},
     {"type_vocab_size", CONFIG_token_types, 2},
 };
 static const struct hf_size roberta_sizes[] = {
-    {"hidden_size", CONFIG_width, 768},
-    {"num_attention_heads", CONFIG_heads, 12},
-    {"intermediate_size", CONFIG_ffn_width, 3072},
-    {"num_hidden_layers", CONFIG_encoder_layers, 12},
-    {"max_position_embeddings", CONFIG_positions, 512},
+    BERT_SIZES,
     {"vocab_size", CONFIG_source_vocab, 50265},
     {"type_vocab_size", CONFIG_token_types, 2},
 };
 static const struct hf_size mpnet_sizes[] = {
-    {"hidden_size", CONFIG_width, 768},
-    {"num_attention_heads", CONFIG_heads, 12},
-    {"intermediate_size", CONFIG_ffn_width, 3072},
-    {"num_hidden_layers", CONFIG_encoder_layers, 12},
-    {"max_position_embeddings", CONFIG_positions, 512},
+    BERT_SIZES,
     {"vocab_size", CONFIG_source_vocab, 30527},
     {"relative_attention_num_buckets", CONFIG_relative_buckets, 32},
 };

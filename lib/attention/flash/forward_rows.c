@@ -112,7 +112,7 @@ void rapt__flash_forward_plain(const struct flash_forward *f, const struct seque
 }
 
 /* Packs the blocks of keys [part, part + PART_KEYS) that one of the rows sees. Returns the start of
-   the next part with a visible key, or INT32_MAX if there is none. */
+   the next part with a visible key, or INT32_MAX if no later part has one. */
 static int pack_part(const struct flash_forward *f, const struct sequence *b, int g,
                      const struct attend_row *row, int rows, int part)
 {
