@@ -102,8 +102,8 @@ void rapt__attention_backward(struct team *team, const rapt_attention *a, const 
     struct arena arena = open_workspace(team, a, losses->guide, memory);
     rapt__transform(team, a, q, k, rapt__all_rows, &arena, &t);
     t.projected.chosen = chosen_of(a, saved);
-    t.projected.reward = reinforce->reward, t.projected.baseline = reinforce->baseline;
-    t.projected.entropy = reinforce->entropy, t.projected.losses = *losses;
+    t.projected.losses = *losses;
+    if (a->normalizer == RAPT_NORMALIZER_SAMPLE) t.projected.reinforce = *reinforce;
     const struct projected_gradients projected = rapt__transform_backward(team, &t, d);
     if (by_flash(&t.projected)) {
         const float *statistics = saved->statistics;

@@ -48,10 +48,9 @@ struct projected {
     const float *centers;  /* [H][query rows], for local-p; otherwise NULL */
     int *chosen; /* [H][query rows], written by forward, read by backward and weights; NULL unless
                     the normalizer is hard */
-    const float *reward, *baseline; /* [H][query rows], for backward of sampled keys; NULL means
-                                       0 */
-    float entropy;                  /* for backward of sampled keys: factor of the entropy of p */
-    struct weight_losses losses;    /* for backward on the general path */
+    rapt_reinforce reinforce;    /* for backward of sampled keys; zeros for other normalizers,
+                                    whose callers may pass arrays of another shape */
+    struct weight_losses losses; /* for backward on the general path */
 };
 
 /* The arrays to which gradients are added, or NULL if they are not wanted. Each has the layout of

@@ -248,8 +248,9 @@ static void additive_gradients(const struct backward_row *l)
 
 static struct gain gain_of(const struct projected *c, ptrdiff_t at)
 {
-    float reward = c->reward ? c->reward[at] : 0, baseline = c->baseline ? c->baseline[at] : 0;
-    return (struct gain){reward - baseline, c->entropy};
+    const rapt_reinforce *r = &c->reinforce;
+    float reward = r->reward ? r->reward[at] : 0, baseline = r->baseline ? r->baseline[at] : 0;
+    return (struct gain){reward - baseline, r->entropy};
 }
 
 static ptrdiff_t row_index(const struct backward_row *l)
