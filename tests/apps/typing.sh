@@ -14,6 +14,8 @@ cat >type.py <<'END'
 import os
 import pty
 import sys
+import termios
+import time
 
 KEYS = (b"A dog runs.\r", b"\xc3\x89t\xc3\xa9.\r", b"\x1b[A\x1b[A\r", b"cat runs.\x01A \r", b"\x04")
 pid, terminal = pty.fork()
@@ -35,8 +37,15 @@ def until(end):
     return seen
 
 
+def wait_for_editing():
+    """libedit prints its prompt before it turns the terminal's own editing off, which would take keys for itself."""
+    while termios.tcgetattr(terminal)[3] & termios.ICANON:
+        time.sleep(0.01)
+
+
 shown = [until(b"> ")]
 for keys in KEYS:
+    wait_for_editing()
     os.write(terminal, keys)
     shown.append(until(b"\r\n> "))
 os.close(terminal)
