@@ -79,6 +79,49 @@ static bool at_most(const struct decimal *d, uint32_t bits)
     return order < 0 || (order == 0 && bits % 2 == 0);
 }
 
+/* Returns the bits of the float that is nearest to n / d, ties to even. Needs n > 0, d < 2^63 and a
+   quotient of at least 2^-126. */
+static uint32_t divide(uint64_t n, uint64_t d)
+{
+    uint64_t q = n / d, rest = n % d;
+    uint32_t exponent = 150; /* of the float q, with its bias */
+    for (; q < 1u << 25; exponent--) {
+        rest <<= 1;
+        q = 2 * q + (rest >= d);
+        if (rest >= d) rest -= d;
+    }
+    bool inexact = rest != 0;
+    for (; q >> 25; exponent++) inexact |= q & 1, q >>= 1;
+    bool up = (q & 1) && (inexact || (q & 2));
+    q = (q >> 1) + up;
+    return ((exponent + 1) << 23) + (uint32_t)(q - (1u << 23)); /* q = 2^24 carries */
+}
+
+/* Finds the float that is nearest to d by integers of 64 bits. Returns false if d has too many
+   digits or is too large or too small for them. */
+static bool nearest(const struct decimal *d, uint32_t *bits)
+{
+    enum { MOST = 18 }; /* 10^18 < 2^60 */
+    int power = d->exponent - d->count;
+    uint64_t n = 0, scale = 1;
+    *bits = 0;
+    if (d->count == 0) return true;
+    if (d->count > MOST || d->exponent > MOST || power < -MOST) return false;
+    for (int i = 0; i < d->count; i++) n = 10 * n + d->digit[i];
+    for (; power > 0; power--) n *= 10;
+    for (; power < 0; power++) scale *= 10;
+    *bits = divide(n, scale);
+    return true;
+}
+
+/* Returns true if d rounds to the float with these bits. */
+static bool rounds_to(const struct decimal *d, uint32_t bits)
+{
+    uint32_t found;
+    if (nearest(d, &found)) return found == bits;
+    return at_most(d, bits) && !at_most(d, bits - 1);
+}
+
 /* Rounds d to n digits, with halves rounded up. */
 static struct decimal rounded(const struct decimal *d, int n)
 {
@@ -132,7 +175,7 @@ void rapt__float_write(float x, char text[FLOAT_TEXT])
     struct decimal d = exact;
     for (int n = 1; n <= SHORT; n++) {
         d = rounded(&exact, n);
-        if (at_most(&d, bits) && !at_most(&d, bits - 1)) break;
+        if (rounds_to(&d, bits)) break;
     }
     write(&d, text);
 }
@@ -200,26 +243,38 @@ static uint32_t estimate(const struct decimal *d)
     return bits;
 }
 
-bool rapt__float_read(const char *text, float *x)
+/* Finds the float that is nearest to d, which is at most the largest one, from its exact
+   digits. */
+static uint32_t search(const struct decimal *d)
 {
-    struct decimal d = {0};
-    uint32_t sign = *text == '-' ? 1u << 31 : 0, low = 0, high = MAX_BITS;
-    if (sign) text++;
-    if (!read_digits(&text, &d, false)) return false;
-    if (*text == '.' && (text++, !read_digits(&text, &d, true))) return false;
-    if ((*text == 'e' || *text == 'E') && !read_exponent(&text, &d)) return false;
-    if (*text || !at_most(&d, MAX_BITS)) return false;
-    uint32_t near = estimate(&d); /* the nearest float is usually this one or a neighbor */
-    if (near > 1 && !at_most(&d, near - 2)) low = near - 1;
-    if (near < MAX_BITS && at_most(&d, near + 1)) high = near + 1;
+    uint32_t low = 0, high = MAX_BITS;
+    uint32_t near = estimate(d); /* the nearest float is usually this one or a neighbor */
+    if (near > 1 && !at_most(d, near - 2)) low = near - 1;
+    if (near < MAX_BITS && at_most(d, near + 1)) high = near + 1;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (at_most(&d, middle))
+        if (at_most(d, middle))
             high = middle;
         else
             low = middle + 1;
     }
-    low |= sign;
-    memcpy(x, &low, sizeof *x);
+    return low;
+}
+
+bool rapt__float_read(const char *text, float *x)
+{
+    struct decimal d = {0};
+    uint32_t sign = *text == '-' ? 1u << 31 : 0, bits;
+    if (sign) text++;
+    if (!read_digits(&text, &d, false)) return false;
+    if (*text == '.' && (text++, !read_digits(&text, &d, true))) return false;
+    if ((*text == 'e' || *text == 'E') && !read_exponent(&text, &d)) return false;
+    if (*text) return false;
+    if (!nearest(&d, &bits)) {
+        if (!at_most(&d, MAX_BITS)) return false;
+        bits = search(&d);
+    }
+    bits |= sign;
+    memcpy(x, &bits, sizeof *x);
     return true;
 }

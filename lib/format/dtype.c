@@ -35,19 +35,20 @@ static void from_bf16(const unsigned char *bytes, size_t count, float *data)
 }
 
 /* Converts an F16 exactly. A subnormal F16 is an integer multiple of 2^-24, which is a normal
-   float. */
+   float. Has no branches, so that compilers vectorize the loop of from_f16. */
 static float half(uint32_t bits)
 {
-    uint32_t sign = (bits & 0x8000u) << 16, exponent = bits >> 10 & 31, mantissa = bits & 0x3FF;
-    if (exponent == 31) return float_of(sign | 0x7F800000u | mantissa << 13);
-    if (exponent > 0) return float_of(sign | (exponent + 112) << 23 | mantissa << 13);
-    float tiny = (float)mantissa * 0x1p-24f;
-    return sign ? -tiny : tiny;
+    uint32_t rest = (bits & 0x7FFFu) << 13, add = rest < 31u << 23 ? 112u << 23 : 224u << 23;
+    float tiny = (float)(int32_t)(bits & 0x3FF) * 0x1p-24f;
+    uint32_t small, subnormal = 0u - (rest < 1u << 23);
+    memcpy(&small, &tiny, sizeof small);
+    return float_of((bits & 0x8000u) << 16 | (small & subnormal) | ((rest + add) & ~subnormal));
 }
 
 static void from_f16(const unsigned char *bytes, size_t count, float *data)
 {
-    for (size_t i = 0; i < count; i++) data[i] = half(little(bytes + 2 * i, 2));
+    for (size_t i = 0; i < count; i++)
+        data[i] = half(bytes[2 * i] | (uint32_t)bytes[2 * i + 1] << 8);
 }
 
 /* Rounds to nearest. Values too large for a float become infinite. */

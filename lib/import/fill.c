@@ -204,7 +204,7 @@ static rapt_status fill_piecewise(struct import *i, const struct tensor_entry *e
     float own[PIECE], *data = own;
     size_t piece = PIECE;
     const size_t all = t->rows * t->columns, skipped = e->count - all; /* IMPORT_OFFSET */
-    if (t->p->kind == IN_BYTES) data = i->converting.rows, piece = LANES * t->columns;
+    if (t->p->kind != IN_ROWS) data = i->converting.rows, piece = LANES * t->columns;
     for (size_t first = 0; first < all; first += piece) {
         size_t count = rapt__min_size(all - first, piece);
         rapt_status status = rapt__tensors_read(i->file, e, skipped + first, count, data, i->why);
@@ -348,13 +348,13 @@ rapt_status rapt__import_match(struct import *i, const struct import_table *tabl
     return status ? status : choose_precision(i);
 }
 
-/* Lays out the memory for filling matrices of bytes. */
+/* Lays out the memory for filling panels, and more of it for matrices of bytes. */
 static void lay_out_converting(struct import *i, struct arena *arena)
 {
     struct import_converting *c = &i->converting;
     const struct row_sizes sizes = rapt__row_sizes(&i->model->layout);
-    if (!sizes.scratch) return;
     c->rows = rapt__arena_floats(arena, LANES, sizes.columns);
+    if (!sizes.scratch) return;
     c->factors = rapt__arena_floats(arena, sizes.rows, 1);
     c->scratch = rapt__arena_floats(arena, sizes.scratch, 1);
     c->again = rapt__arena_take(arena, rapt__int8_weight_bytes(1, (int)sizes.columns), 1);

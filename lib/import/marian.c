@@ -314,7 +314,7 @@ static rapt_status take_alphas(struct import *i)
     if (!e || e->count != 1) return RAPT_OK;
     status = rapt__tensors_read(i->file, e, 0, 1, &alpha, i->why);
     if (status || !(alpha > 0)) return status;
-    return rapt__import_keep_scale(i, "none", 0, 1, 0, alpha);
+    return rapt__import_keep_alpha(i, "none", alpha);
 }
 
 /* Reads the limit on the length of translations from the decoding settings. */

@@ -119,12 +119,12 @@ void rapt__import_name(char to[IMPORT_NAME], const char *pattern, int layer);
 rapt_status rapt__import_number(struct import *i, const char *name, int otherwise, int *value);
 
 /* ---- scales.c: metadata SCALES_KEY ---- */
-/* Keep the scale and alpha of rows [first, first + rows) of a parameter, which come from an entry
-   or are given directly. An entry without scales is ignored. */
-rapt_status rapt__import_keep_scales(struct import *i, const char *name, size_t first, size_t rows,
+/* Keeps the scales and the alpha of rows [first, first + count) of a parameter, which are those of
+   an entry. An entry without scales is ignored. */
+rapt_status rapt__import_keep_scales(struct import *i, const char *name, size_t first, size_t count,
                                      const struct tensor_entry *entry);
-rapt_status rapt__import_keep_scale(struct import *i, const char *name, size_t first, size_t rows,
-                                    float scale, float alpha);
+/* Keeps an alpha for a name that is not a parameter's. */
+rapt_status rapt__import_keep_alpha(struct import *i, const char *name, float alpha);
 
 /* ---- settings.c: a JSON object by key ---- */
 struct import_setting {

@@ -1,28 +1,28 @@
 /* scales.c - keeps the scales and alphas of a file's tensors as metadata. See model/scales.c. */
 #include "import/parts.h"
 
-rapt_status rapt__import_keep_scale(struct import *i, const char *name, size_t first, size_t rows,
-                                    float scale, float alpha)
+enum { SOME = 4096 }; /* rows whose scales are read at a time */
+
+rapt_status rapt__import_keep_alpha(struct import *i, const char *name, float alpha)
 {
-    return rapt__scales_append(&i->scales, &i->lasting, name, first, rows, scale, alpha, i->why);
+    const struct scale_rows rows = {
+        .name = name, .count = 1, .scales = &(float){0}, .same = true, .alpha = alpha};
+    return rapt__scales_append(&i->scales, &i->lasting, &rows, i->why);
 }
 
-rapt_status rapt__import_keep_scales(struct import *i, const char *name, size_t first, size_t rows,
+rapt_status rapt__import_keep_scales(struct import *i, const char *name, size_t first, size_t count,
                                      const struct tensor_entry *e)
 {
-    float scale = 0, last = 0;
-    size_t from = 0;
-    if (e->scales == 1) return rapt__import_keep_scale(i, name, first, rows, e->scale, e->alpha);
-    if (e->scales != rows || e->transposed) return RAPT_OK;
-    for (size_t row = 0; row <= rows; row++) {
-        rapt_status status = RAPT_OK;
-        if (row < rows) status = rapt__tensors_scales(i->file, e, row, 1, &scale, i->why);
-        if (!status && row > 0 && (row == rows || scale != last)) {
-            status = rapt__import_keep_scale(i, name, first + from, row - from, last, e->alpha);
-            from = row;
-        }
-        if (status) return status;
-        last = scale;
+    float scales[SOME] = {e->scale};
+    struct scale_rows rows = {.name = name, .scales = scales, .alpha = e->alpha};
+    rapt_status status = RAPT_OK;
+    rows.same = e->scales == 1;
+    if (!rows.same && (e->scales != count || e->transposed)) return RAPT_OK;
+    for (size_t done = 0; done < count && !status; done += rows.count) {
+        rows.first = first + done;
+        rows.count = rows.same ? count : rapt__min_size(count - done, SOME);
+        if (!rows.same) status = rapt__tensors_scales(i->file, e, done, rows.count, scales, i->why);
+        if (!status) status = rapt__scales_append(&i->scales, &i->lasting, &rows, i->why);
     }
-    return RAPT_OK;
+    return status;
 }

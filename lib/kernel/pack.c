@@ -58,14 +58,17 @@ static void pack_rows(const float *x, ptrdiff_t ld, int columns, int depth, int 
     }
 }
 
-/* Transposes and scales 16 rows of 16 floats: out[j][i] = scale x[i][j]. Not inlined, because
-   inlining made attend slower (gcc 12). */
+/* Transposes and scales 16 rows of 16 floats: out[j][i] = scale x[i][j]. With the scale 1, bits are
+   copied, so that the host's flush-to-zero does not matter. Not inlined, because inlining made
+   attend slower (gcc 12). */
 static __attribute__((noinline)) void pack_block(const float *x, ptrdiff_t ld, float scale,
                                                  float *out)
 {
     vf block[LANES], by = vf_splat(scale);
     UNROLL
-    for (int i = 0; i < LANES; i++) block[i] = vf_mul(vf_load(x + i * ld), by);
+    for (int i = 0; i < LANES; i++) block[i] = vf_load(x + i * ld);
+    UNROLL
+    for (int i = 0; i < LANES && scale != 1; i++) block[i] = vf_mul(block[i], by);
     vf_transpose(block);
     UNROLL
     for (int i = 0; i < LANES; i++) vf_store(out + i * LANES, block[i]);
@@ -79,7 +82,7 @@ static void pack_rest(const float *x, ptrdiff_t ld, int rows, int width, float s
     for (int i = 0; i < LANES; i++) {
         block[i] = vf_zero();
         if (i < rows) block[i] = vf_load_partial(x + i * ld, (size_t)width, 0);
-        block[i] = vf_mul(block[i], vf_splat(scale));
+        if (scale != 1) block[i] = vf_mul(block[i], vf_splat(scale));
     }
     vf_transpose(block);
     for (int i = 0; i < rapt__min(width, LANES); i++) vf_store(out + i * LANES, block[i]);

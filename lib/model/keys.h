@@ -14,10 +14,16 @@ struct scale_text {                        /* the value of SCALES_KEY while it i
     char *text;                            /* [capacity] ends with 0; NULL if there are no lines */
     size_t size, capacity;
 };
-/* Appends the line of rows [first, first + rows) of a parameter. */
+struct scale_rows { /* rows [first, first + count) of a parameter */
+    const char *name;
+    size_t first, count;
+    const float *scales; /* [count], or [1] if `same`; 0 means unknown */
+    bool same;           /* all rows have the same scale */
+    float alpha;         /* 0 means unknown */
+};
+/* Appends lines for these rows, except for those whose scale and alpha are unknown. */
 rapt_status rapt__scales_append(struct scale_text *t, const rapt_allocator *allocator,
-                                const char *name, size_t first, size_t rows, float scale,
-                                float alpha, rapt_message *why);
+                                const struct scale_rows *rows, rapt_message *why);
 /* Replaces all alphas. `alphas` holds one for each parameter of the model, or 0 if unknown; `none`
    is the alpha of the name "none". Scales are kept. After an error, the model is unchanged. */
 rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, float none,

@@ -356,9 +356,16 @@ void rapt__parameter_set(const struct parameter *p, float *block, size_t first, 
 {
     assert(p->kind != IN_BYTES);
     const struct linear l = rapt__parameter_matrix(p, block);
+    const size_t panel = p->kind == IN_PANELS ? LANES * (size_t)p->columns : SIZE_MAX;
     while (count > 0) {
         const struct stretch s = stretch_at(p, first, count);
         uint16_t *half = l.half ? (uint16_t *)l.half + (s.at - p->offset) : NULL;
+        if (count >= panel && first % panel == 0 && !half) {
+            rapt__kernels()->pack_columns(data, p->columns, LANES, p->columns, 1, 0, 1,
+                                          block + s.at);
+            data += panel, first += panel, count -= panel;
+            continue;
+        }
         for (size_t i = 0; half && i < s.count; i++) half[i * s.step] = half_round(l.type, data[i]);
         for (size_t i = 0; !half && i < s.count; i++) block[s.at + i * s.step] = data[i];
         data += s.count, first += s.count, count -= s.count;

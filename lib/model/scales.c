@@ -4,9 +4,10 @@
 
        NAME FIRST ROWS SCALE ALPHA
 
-   where rows [FIRST, FIRST + ROWS) of parameter NAME have this scale and alpha; 0 means unknown. An
-   index of the lines, sorted by name, is made when the metadata is set, since there may be a line
-   for every row of the model. */
+   where rows [FIRST, FIRST + ROWS) of parameter NAME have this scale and alpha; 0 means unknown.
+   Where rows have many different scales, SCALE is # and the bits of the ROWS scales, in 8
+   lower-case hexadecimal digits each, since decimal numbers for every row of a model take seconds
+   to read. An index of the lines, sorted by name, is made when the metadata is set. */
 #include "model/model.h"
 
 #include <stdio.h>
@@ -17,7 +18,10 @@ struct scale_line {
     size_t name_size;
     int first, rows;
     float scale, alpha;
+    const char *each; /* hexadecimal digits of each row's scale, or NULL: all rows have `scale` */
 };
+
+enum { DIGITS = 8, MOST_RUNS = 8 }; /* of a scale; lines that are written before # is shorter */
 
 /* Copies the word that ends at the next space or line break. Returns false if it is empty or too
    long. */
@@ -48,14 +52,44 @@ static bool take_float(const char **at, float *value)
     return take_word(at, word) && rapt__float_read(word, value) && *value >= 0;
 }
 
+static int digit_of(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Reads 8 digits. Returns false if they are no finite float >= 0. */
+static bool read_each(const char *text, float *scale)
+{
+    uint32_t bits = 0;
+    for (int i = 0; i < DIGITS; i++) {
+        int digit = digit_of(text[i]);
+        if (digit < 0) return false;
+        bits = bits << 4 | (uint32_t)digit;
+    }
+    memcpy(scale, &bits, sizeof *scale);
+    return bits < 0x7f800000;
+}
+
+/* Takes a scale, or # and the scales of all rows. */
+static bool take_scales(const char **at, struct scale_line *line)
+{
+    float scale;
+    line->each = NULL, line->scale = 0;
+    if (**at != '#') return take_float(at, &line->scale);
+    line->each = ++*at;
+    for (int r = 0; r < line->rows; r++, *at += DIGITS)
+        if (!read_each(*at, &scale)) return false;
+    return *(*at)++ == ' ';
+}
+
 static bool take_line(const char **at, struct scale_line *line)
 {
     line->name = *at, line->name_size = strcspn(*at, " \n");
     *at += line->name_size;
     if (line->name_size == 0 || **at != ' ') return false;
     ++*at;
-    if (!take_whole(at, &line->first) || !take_whole(at, &line->rows) ||
-        !take_float(at, &line->scale) || !take_float(at, &line->alpha) || **at != '\n')
+    if (!take_whole(at, &line->first) || !take_whole(at, &line->rows) || !take_scales(at, line) ||
+        !take_float(at, &line->alpha) || **at != '\n')
         return false;
     ++*at;
     return true;
@@ -84,23 +118,35 @@ void rapt__scales_free(rapt_model *m)
     m->notes.scale_lines = NULL, m->notes.scale_count = 0, m->notes.bad_scale_line = 0;
 }
 
+/* Counts the lines, of which the last may be unfinished. */
+static size_t count_lines(const char *text)
+{
+    size_t count = 0;
+    for (; *text; count++) {
+        const char *end = strchr(text, '\n');
+        text = end ? end + 1 : text + strlen(text);
+    }
+    return count;
+}
+
 rapt_status rapt__scales_index(rapt_model *m)
 {
     const char *text = rapt_model_metadata(m, SCALES_KEY), *at = text;
     struct scale_line line;
-    size_t count = 0;
     rapt__scales_free(m);
-    for (; at && *at && !m->notes.bad_scale_line; count++)
-        if (!take_line(&at, &line))
-            m->notes.bad_scale_line = (int)rapt__min_size(count, INT32_MAX - 1) + 1;
-    if (count == 0 || m->notes.bad_scale_line) return RAPT_OK;
-    m->notes.scale_lines = rapt__alloc(&m->allocator, count * sizeof *m->notes.scale_lines);
+    if (!text || !*text) return RAPT_OK;
+    size_t count = count_lines(text), size = count * sizeof *m->notes.scale_lines;
+    m->notes.scale_lines = rapt__alloc(&m->allocator, size);
     if (!m->notes.scale_lines) return RAPT_NO_MEMORY;
     m->notes.scale_count = count;
-    at = text;
-    for (size_t i = 0; i < count; i++) {
-        m->notes.scale_lines[i] = (size_t)(at - text);
-        take_line(&at, &line);
+    for (size_t i = 0; *at; i++) {
+        size_t start = (size_t)(at - text);
+        if (!take_line(&at, &line)) {
+            rapt__scales_free(m);
+            m->notes.bad_scale_line = (int)rapt__min_size(i, INT32_MAX - 1) + 1;
+            return RAPT_OK;
+        }
+        m->notes.scale_lines[i] = start;
     }
     rapt__sort(m->notes.scale_lines, count, sizeof *m->notes.scale_lines, by_name_of_line, text);
     return RAPT_OK;
@@ -156,9 +202,10 @@ static rapt_status read_lines(const rapt_model *m, const char *name, int rows, f
         if (line.first > rows || line.rows > rows - line.first || line.rows > left)
             return bad_line(number_of(text, m->notes.scale_lines[i]), why);
         left -= line.rows;
-        for (int r = line.first; r < line.first + line.rows; r++) {
-            if (scales) scales[r] = line.scale;
-            if (alphas) alphas[r] = line.alpha;
+        for (int r = 0; r < line.rows; r++) {
+            if (line.each) read_each(line.each + (size_t)r * DIGITS, &line.scale);
+            if (scales) scales[line.first + r] = line.scale;
+            if (alphas) alphas[line.first + r] = line.alpha;
         }
     }
     return RAPT_OK;
@@ -183,37 +230,89 @@ rapt_status rapt__scales_named(const rapt_model *m, const char *name, float *sca
 
 /* ---- writing ---- */
 
-rapt_status rapt__scales_append(struct scale_text *t, const rapt_allocator *allocator,
-                                const char *name, size_t first, size_t rows, float scale,
-                                float alpha, rapt_message *why)
+/* Makes room for `more` bytes and a 0 after them. */
+static rapt_status make_room(struct scale_text *t, const rapt_allocator *allocator, size_t more,
+                             rapt_message *why)
 {
-    char line[256], a[FLOAT_TEXT], b[FLOAT_TEXT];
-    rapt__float_write(scale, a);
-    rapt__float_write(alpha, b);
-    size_t size =
-        (size_t)snprintf(line, sizeof line, "%.160s %zu %zu %s %s\n", name, first, rows, a, b);
-    while (t->size + size + 1 > t->capacity) {
-        char *more = rapt__grown(allocator, t->text, &t->capacity, 1);
-        if (!more) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for scales");
-        t->text = more;
+    while (t->size + more + 1 > t->capacity) {
+        char *text = rapt__grown(allocator, t->text, &t->capacity, 1);
+        if (!text) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for scales");
+        t->text = text;
     }
-    memcpy(t->text + t->size, line, size + 1);
-    t->size += size;
     return RAPT_OK;
 }
 
-/* Appends the lines of a parameter, one for each run of rows with the same scale. */
-static rapt_status append_parameter(const rapt_model *m, int index, float alpha, float *scales,
-                                    struct scale_text *t, rapt_message *why)
+static void append_word(struct scale_text *t, const char *word)
 {
-    const struct parameter *p = &m->layout.parameters[index];
-    rapt_status status = rapt_model_scales(m, index, scales, NULL, why);
-    for (int first = 0, end; !status && first < p->rows; first = end) {
-        for (end = first + 1; end < p->rows && scales[end] == scales[first]; end++) {
-        }
-        if (!(scales[first] > 0) && !(alpha > 0)) continue;
-        status = rapt__scales_append(t, &m->allocator, p->name, (size_t)first,
-                                     (size_t)(end - first), scales[first], alpha, why);
+    size_t size = strlen(word);
+    memcpy(t->text + t->size, word, size + 1);
+    t->size += size;
+}
+
+static void append_float(struct scale_text *t, float x)
+{
+    char word[FLOAT_TEXT];
+    rapt__float_write(x, word);
+    append_word(t, word);
+}
+
+static void append_digits(struct scale_text *t, const float *scales, size_t count)
+{
+    char *at = t->text + t->size;
+    for (size_t r = 0; r < count; r++, at += DIGITS) {
+        uint32_t bits;
+        memcpy(&bits, scales + r, sizeof bits);
+        for (int i = DIGITS - 1; i >= 0; i--, bits >>= 4) at[i] = "0123456789abcdef"[bits & 15];
+    }
+    *at = 0, t->size += count * DIGITS;
+}
+
+/* Appends the line of rows that have one scale, or each its own. */
+static rapt_status append_line(struct scale_text *t, const rapt_allocator *allocator,
+                               const struct scale_rows *rows, rapt_message *why)
+{
+    char start[256];
+    size_t digits = rows->same ? 0 : rows->count * DIGITS;
+    rapt_status status = make_room(t, allocator, sizeof start + 2 * FLOAT_TEXT + digits, why);
+    if (status) return status;
+    snprintf(start, sizeof start, "%.160s %zu %zu ", rows->name, rows->first, rows->count);
+    append_word(t, start);
+    if (rows->same) {
+        append_float(t, *rows->scales);
+    } else {
+        append_word(t, "#");
+        append_digits(t, rows->scales, rows->count);
+    }
+    append_word(t, " ");
+    append_float(t, rows->alpha);
+    append_word(t, "\n");
+    return RAPT_OK;
+}
+
+static size_t end_of_run(const struct scale_rows *rows, size_t first)
+{
+    size_t end = first + 1;
+    if (rows->same) return rows->count;
+    while (end < rows->count && rows->scales[end] == rows->scales[first]) end++;
+    return end;
+}
+
+rapt_status rapt__scales_append(struct scale_text *t, const rapt_allocator *allocator,
+                                const struct scale_rows *rows, rapt_message *why)
+{
+    size_t runs = 0;
+    for (size_t at = 0; at < rows->count && runs <= MOST_RUNS; at = end_of_run(rows, at)) runs++;
+    if (runs > MOST_RUNS) return append_line(t, allocator, rows, why);
+    rapt_status status = RAPT_OK;
+    for (size_t at = 0, end; !status && at < rows->count; at = end) {
+        end = end_of_run(rows, at);
+        const struct scale_rows run = {.name = rows->name,
+                                       .first = rows->first + at,
+                                       .count = end - at,
+                                       .scales = rows->scales + at,
+                                       .same = true,
+                                       .alpha = rows->alpha};
+        if (*run.scales > 0 || run.alpha > 0) status = append_line(t, allocator, &run, why);
     }
     return status;
 }
@@ -226,10 +325,16 @@ rapt_status rapt__scales_set_alphas(rapt_model *m, const float *alphas, float no
     struct scale_text text = {NULL, 0, 0};
     rapt_status status = RAPT_OK;
     if (!scales) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for scales");
-    for (int n = 0; n < m->layout.count && !status; n++)
-        status = append_parameter(m, n, alphas[n], scales, &text, why);
-    if (!status && none > 0)
-        status = rapt__scales_append(&text, &m->allocator, "none", 0, 1, 0, none, why);
+    for (int n = 0; n < m->layout.count && !status; n++) {
+        const struct parameter *p = &m->layout.parameters[n];
+        const struct scale_rows rows = {
+            .name = p->name, .count = (size_t)p->rows, .scales = scales, .alpha = alphas[n]};
+        status = rapt_model_scales(m, n, scales, NULL, why);
+        if (!status) status = rapt__scales_append(&text, &m->allocator, &rows, why);
+    }
+    const struct scale_rows product = {
+        .name = "none", .count = 1, .scales = &(float){0}, .alpha = none};
+    if (!status) status = rapt__scales_append(&text, &m->allocator, &product, why);
     if (!status && rapt__metadata_replace(m, SCALES_KEY, text.text))
         status = rapt__fail(why, RAPT_NO_MEMORY, "no memory for scales");
     rapt__free(&m->allocator, text.text, text.capacity);

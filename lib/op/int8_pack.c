@@ -57,20 +57,20 @@ size_t rapt__int8_scratch(int in)
 static void set_panel_rows(const struct int8_rows *to, int first, int count, const float *rows,
                            const float *factors, float *scratch)
 {
-    const ptrdiff_t in = to->in;
-    float given[LANES] = {0}, scales[LANES], *panel = scratch + first % LANES;
-    int8_t *bytes = (int8_t *)(scratch + in * LANES);
-    if (factors) memcpy(given + first % LANES, factors, (size_t)count * sizeof *given);
-    memset(scratch, 0, (size_t)in * LANES * sizeof *scratch);
-    for (ptrdiff_t n = 0; n < count; n++)
-        for (ptrdiff_t k = 0; k < in; k++) panel[k * LANES + n] = rows[n * in + k];
-    rapt__int8_kernels(rapt_isa_used())->quantize_panel(scratch, to->in, given, bytes, scales);
-    for (int n = first; n < first + count; n++) {
+    const int in = to->in;
+    const bool whole = count == LANES;
+    float given[LANES] = {0}, scales[LANES];
+    int8_t *bytes = (int8_t *)(scratch + (ptrdiff_t)in * LANES);
+    if (factors) memcpy(given, factors, (size_t)count * sizeof *given);
+    rapt__kernels()->pack_columns(rows, in, count, in, 1, 0, 1, scratch);
+    rapt__int8_kernels(rapt_isa_used())
+        ->quantize_panel(scratch, in, given, whole ? to->weight + row_at(first, in) : bytes,
+                         scales);
+    memcpy(to->scale + first, scales, (size_t)count * sizeof *scales);
+    for (int n = 0; n < count && !whole; n++)
         for (ptrdiff_t k = 0; k < in; k += INT8_GROUP)
-            memcpy(to->weight + row_at(n, to->in) + k * LANES,
-                   bytes + row_at(n % LANES, to->in) + k * LANES, INT8_GROUP);
-        to->scale[n] = scales[n % LANES];
-    }
+            memcpy(to->weight + row_at(first + n, in) + k * LANES,
+                   bytes + row_at(n, in) + k * LANES, INT8_GROUP);
 }
 
 void rapt__int8_set_rows(const struct int8_rows *to, int first, int count, const float *rows,

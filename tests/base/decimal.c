@@ -161,6 +161,24 @@ static void test_read(void **state)
     }
 }
 
+/* Texts of 1 to 20 digits around the decimal point, in which ties are frequent. */
+static void test_many_texts(void **state)
+{
+    (void)state;
+    uint64_t random = 1;
+    for (int i = 0; i < 200000; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        int digits = 1 + (int)(random >> 33) % 20, exponent = (int)(random >> 40) % 60 - 40;
+        char text[64];
+        float x = 7;
+        snprintf(text, sizeof text, "%.*e", digits - 1, ldexp((double)(random >> 39), exponent));
+        if (i % 2) snprintf(text, sizeof text, "%.*f", digits, ldexp((double)(random >> 39), -23));
+        if (!rapt__float_read(text, &x)) fail_msg("%s is refused", text);
+        if (bits_of(x) != bits_of(strtof(text, NULL)))
+            fail_msg("%s is read as %.9g", text, (double)x);
+    }
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -231,7 +249,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers), cmocka_unit_test(test_there_and_back),
         cmocka_unit_test(test_modes),   cmocka_unit_test(test_written),
-        cmocka_unit_test(test_read),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_read),    cmocka_unit_test(test_many_texts),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

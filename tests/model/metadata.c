@@ -86,6 +86,34 @@ static void test_checkpoints(void **state)
     unlink(path);
 }
 
+/* A line with the bits of three rows' scales, and lines that are damaged. */
+static void read_own_scales(rapt_model **model, char *text)
+{
+    static const char *const damaged[] = {"#3f8000004000000",          "#3f80000040000000g",
+                                          "#3f800000400000007f800000", "#3f800000400000008f800000",
+                                          "#3f800000400000003F000000", "#"};
+    int index = 0;
+    while (rapt_model_tensor(*model, index).rows < 5) index++;
+    const char *name = rapt_model_tensor(*model, index).name;
+    const int rows = rapt_model_tensor(*model, index).rows;
+    float *scales = malloc(2 * (size_t)rows * sizeof *scales), *alphas = scales + rows;
+    sprintf(text, "%s 1 3 #3f800000000000003dcccccd 2.5\n", name);
+    *model = reload(*model, &(const rapt_metadata){"rapt.scales", text}, 1);
+    assert_int_equal(rapt_model_scales(*model, index, scales, alphas, NULL), RAPT_OK);
+    for (int row = 0; row < rows; row++) {
+        assert_true(scales[row] == (row == 1 ? 1 : row == 3 ? 0.1f : 0));
+        assert_true(alphas[row] == (row >= 1 && row <= 3 ? 2.5f : 0));
+    }
+    free(scales);
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        rapt_message why = {""};
+        sprintf(text, "%s 0 1 1 1\n%s 1 3 %s 2.5\n", name, name, damaged[i]);
+        *model = reload(*model, &(const rapt_metadata){"rapt.scales", text}, 1);
+        assert_int_equal(rapt_model_scales(*model, index, NULL, NULL, &why), RAPT_BAD_FILE);
+        assert_non_null(strstr(why.text, "line 2 is damaged"));
+    }
+}
+
 /* A line for each row of each parameter, in an order that mixes them. */
 static void test_scales(void **state)
 {
@@ -112,6 +140,7 @@ static void test_scales(void **state)
         }
         free(scales);
     }
+    read_own_scales(&model, text);
     const char *name = rapt_model_tensor(model, 1).name;
     const int rows = rapt_model_tensor(model, 1).rows;
     sprintf(text, "a 0 1 2 3\n%s 0 %d 1 1\n%s 0 1 1 1\n", name, rows, name); /* one row too many */
