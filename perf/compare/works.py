@@ -83,6 +83,8 @@ def all_works(options, peers):
     torch, _, _, ct2 = peers
     if ct2 and wanted(options, "translate_file", "ctranslate2"):
         yield lambda tools: [translate_file(tools, ct2)]
+    if ct2 and wanted(options, "open_file", "ctranslate2"):
+        yield lambda tools: [open_file(tools, ct2)]
     for shape in chosen(options, ATTENTION, (2, 2, 20, 8)):
         yield lambda tools, shape=shape: attention_forward(tools, peers, shape)
     for shape in chosen(options, BACKWARD, (2, 2, 20, 8)):
@@ -130,6 +132,19 @@ def translate_file(tools, ct2):
                  timing, differ / len(mine), OTHERS)
     ours.c.ours_translator_free(work)
     return row
+
+
+def open_file(tools, ct2):
+    """Opens a folder in the precision in which it is stored, and closes it again."""
+    options, timer, ours, threads = tools
+
+    def run_ours():
+        ours.c.ours_translator_free(ours.c.ours_translator_create(options.model.encode(), 1, 1, threads))
+
+    def run_theirs():
+        ct2.Translator(options.model, device="cpu", inter_threads=1, intra_threads=threads)
+    return row_of("open_file", options.model.rstrip("/").split("/")[-1], threads, f"CTranslate2 {ct2.__version__}",
+                  ("ms", 1e3, False), timer.compare(times(run_ours), times(run_theirs)), 0, OTHERS)
 
 
 # ---- attention ----
