@@ -195,16 +195,22 @@ static rapt_status take(struct import *i, const struct tensor_entry *e, const st
     return RAPT_OK;
 }
 
+/* Returns the number of elements that are read at a time: whole panels of rows. */
+static size_t piece_of(size_t columns)
+{
+    enum { SOME = 32768 };
+    size_t panel = LANES * columns;
+    return panel < SOME ? SOME / panel * panel : panel;
+}
+
 /* Fills a part in pieces that stay in the cache. Memory for a whole tensor would cause page faults,
    which take more time than reading the file. */
 static rapt_status fill_piecewise(struct import *i, const struct tensor_entry *e,
                                   const struct target *t, bool again)
 {
-    enum { PIECE = 8192 };
-    float own[PIECE], *data = own;
-    size_t piece = PIECE;
+    float *data = i->converting.rows;
+    const size_t piece = piece_of(t->columns);
     const size_t all = t->rows * t->columns, skipped = e->count - all; /* IMPORT_OFFSET */
-    if (t->p->kind != IN_ROWS) data = i->converting.rows, piece = LANES * t->columns;
     for (size_t first = 0; first < all; first += piece) {
         size_t count = rapt__min_size(all - first, piece);
         rapt_status status = rapt__tensors_read(i->file, e, skipped + first, count, data, i->why);
@@ -353,7 +359,7 @@ static void lay_out_converting(struct import *i, struct arena *arena)
 {
     struct import_converting *c = &i->converting;
     const struct row_sizes sizes = rapt__row_sizes(&i->model->layout);
-    c->rows = rapt__arena_floats(arena, LANES, sizes.columns);
+    c->rows = rapt__arena_floats(arena, rapt__max_size(piece_of(1), piece_of(sizes.columns)), 1);
     if (!sizes.scratch) return;
     c->factors = rapt__arena_floats(arena, sizes.rows, 1);
     c->scratch = rapt__arena_floats(arena, sizes.scratch, 1);

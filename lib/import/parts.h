@@ -28,9 +28,9 @@ struct import_decoding {
     char ignored[400]; /* settings that are not supported, for human readers */
 };
 
-/* Memory for filling matrices of bytes. */
+/* Memory for filling parameters; all but the first is for matrices of bytes. */
 struct import_converting {
-    float *rows;              /* [LANES][columns] */
+    float *rows;              /* a piece of a tensor: whole panels of rows */
     float *factors, *scratch; /* see rapt__parameter_set_rows */
     int8_t *again;            /* another version of a row, to be compared */
     float *again_scale;
