@@ -102,9 +102,9 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
    opened, or a folder or file from another project:
 
        CTranslate2     model.bin and vocabularies; source.spm and target.spm, or Hugging Face's
-                       tokenizer files, if they were copied into the folder. Includes packages of
-                       Argos Translate: a file whose name ends in .argosmodel, or the folder that
-                       it contains, with metadata.json, sentencepiece.model and the folder "model"
+                       tokenizer files, if they were copied into the folder (or, for encoders, are
+                       around it). Includes packages of Argos Translate: an .argosmodel file or the
+                       folder in it, with metadata.json, sentencepiece.model and the folder "model"
        Marian          a .bin or .npz file, and vocabularies: the files named in decoder.yml, or
                        .spm files, or lists with "vocab" in their names. Each may be compressed
                        with gzip or zstd. Includes OPUS-MT and the student models of Firefox

@@ -1,6 +1,7 @@
 /* ct2.c - imports a CTranslate2 model folder: the configuration and parameters in model.bin. T5's
-   attention is read by ct2_attention.c, special tokens and vocabularies by ct2_tokens.c. Source:
-   CTranslate2 4.8: src/models/transformer.cc, src/layers/transformer.cc. */
+   attention is read by ct2_attention.c, special tokens and vocabularies by ct2_tokens.c, and what
+   encoders have instead of those by ct2_encoder.c. Source: CTranslate2 4.8:
+   src/models/transformer.cc, src/layers/transformer.cc. */
 #include "import/ct2.h"
 
 #include <math.h>
@@ -59,6 +60,11 @@ static rapt_status read_scaled(struct import *i, const char *name, int otherwise
 
 typedef rapt_status read_attribute(struct import *i, const char *name, int otherwise, int *value);
 
+static bool is_encoder(const struct import *i)
+{
+    return i->config.kind == RAPT_KIND_ENCODER_ONLY;
+}
+
 /* Reads an attribute that is stored either once or separately for encoder and decoder. Separate
    values must agree. */
 static rapt_status attribute(struct import *i, const char *name, read_attribute *read,
@@ -74,7 +80,7 @@ static rapt_status attribute(struct import *i, const char *name, read_attribute 
     }
     if (status) return status;
     *value = halves[0];
-    if (halves[0] == halves[1]) return RAPT_OK;
+    if (halves[0] == halves[1] || is_encoder(i)) return RAPT_OK;
     return rapt__import_bad(i, "%s is %d in the encoder and %d in the decoder", name, halves[0],
                             halves[1]);
 }
@@ -144,6 +150,7 @@ static rapt_status read_sizes(struct import *i)
     c->encoder_layers = layers_of(i, "encoder/layer_#/self_attention/linear_0/weight");
     c->decoder_layers = layers_of(i, "decoder/layer_#/self_attention/linear_0/weight");
     c->source_vocab = rows_of(i, "encoder/embeddings_0/weight");
+    if (is_encoder(i)) c->token_types = rows_of(i, "encoder/embeddings_1/weight");
     if (!c->source_vocab) c->source_vocab = rows_of(i, "encoder/embeddings/weight");
     c->target_vocab = rows_of(i, "decoder/embeddings/weight");
     c->ffn_gated = there(i, "encoder/layer_0/ffn/linear_0_noact/weight");
@@ -246,8 +253,9 @@ static rapt_status read_config(struct import *i, float *factor)
     c->tie = ties_of(i);
     status = rapt__ct2_attention(i);
     if (!status) status = read_factor(i, factor);
-    return status ? status
-                  : use_alignment(i, values[CT2_ALIGNMENT_LAYER], values[CT2_ALIGNMENT_HEADS]);
+    return status || is_encoder(i)
+               ? status
+               : use_alignment(i, values[CT2_ALIGNMENT_LAYER], values[CT2_ALIGNMENT_HEADS]);
 }
 
 rapt_status rapt__import_ct2(struct import *i)
@@ -257,20 +265,24 @@ rapt_status rapt__import_ct2(struct import *i)
     const char *revision = rapt__tensors_metadata(i->file, "revision");
     bool oldest = version && strcmp(version, "1") == 0; /* version 1 has no spec */
     if (oldest) i->spell = spell_v1;
+    const bool encoder = spec && strcmp(spec, "TransformerEncoderSpec") == 0;
     if (!spec || (!oldest && strncmp(spec, "Transformer", 11) != 0) || strstr(spec, "Decoder") ||
-        strstr(spec, "Encoder"))
-        return rapt__import_bad(i, "it is a %.60s, not an encoder-decoder Transformer",
+        (strstr(spec, "Encoder") && !encoder))
+        return rapt__import_bad(i, "it is a %.60s, not a Transformer with an encoder",
                                 spec ? spec : "model of unknown kind");
+    if (encoder) i->config.kind = RAPT_KIND_ENCODER_ONLY;
     snprintf(i->origin, sizeof i->origin, "CTranslate2 model.bin, version %.8s, %.60s %.8s",
              version ? version : "?", oldest ? "Transformer" : spec, revision ? revision : "?");
     rapt__make_printable(i->origin);
     float factor = 1; /* of the decoder's output */
     rapt_status status = read_config(i, &factor);
-    if (!status) status = rapt__ct2_tokens(i, version && strcmp(version, "6") >= 0);
+    if (!status)
+        status = encoder ? rapt__ct2_encoder(i)
+                         : rapt__ct2_tokens(i, version && strcmp(version, "6") >= 0);
     struct import_table tables[CT2_TABLES];
     int count = rapt__ct2_tables(&i->config, tables);
     if (!status) status = rapt__import_match(i, tables, count);
-    if (!status) status = rapt__ct2_vocabularies(i);
+    if (!status) status = encoder ? rapt__ct2_encoder_vocabulary(i) : rapt__ct2_vocabularies(i);
     if (!status) status = rapt__import_fill(i, tables, count);
     if (!status && factor != 1) rapt__import_scale_output(i, factor);
     return status;

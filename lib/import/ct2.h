@@ -47,6 +47,13 @@ rapt_status rapt__ct2_tokens(struct import *i, bool settings);
 /* Makes the tokenizers, after rapt__ct2_tokens. */
 rapt_status rapt__ct2_vocabularies(struct import *i);
 
+/* ---- ct2_encoder.c ---- */
+/* Completes the configuration of an encoder such as BERT, whose other fields must already be set,
+   by the settings of CTranslate2 and of sentence-transformers, and ignores its pooler. */
+rapt_status rapt__ct2_encoder(struct import *i);
+/* Makes the tokenizer of an encoder, after rapt__ct2_encoder. */
+rapt_status rapt__ct2_encoder_vocabulary(struct import *i);
+
 /* Name of the biases of T5's attention, [buckets][heads], after "encoder/layer_N" or
    "decoder/layer_N". */
 #define CT2_BIASES "/self_attention/relative_attention_bias"

@@ -36,6 +36,7 @@ static const struct import_row rows[] = {
     ALL("embedding.weight", "decoder/projection/weight"),
     ALL("encoder.embedding.weight", "encoder/embeddings_0/weight"),
     ALL("encoder.embedding.weight", "encoder/embeddings/weight"),
+    ALL("encoder.types.weight", "encoder/embeddings_1/weight"),
     ALL("decoder.embedding.weight", "decoder/embeddings/weight"),
     ALL("output.weight", "decoder/projection/weight"),
     OPTIONAL("output.bias", "decoder/projection/bias"),

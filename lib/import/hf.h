@@ -105,6 +105,12 @@ void rapt__hf_family_spelling(struct import *i, const struct hf_family *f);
 rapt_status rapt__import_encoder(struct import *i, const struct import_settings *s);
 /* Returns whether rapt__import_encoder imports this model_type. */
 bool rapt__import_is_encoder(const char *type);
+/* Returns whether the folder has a file from which rapt__hf_encoder_vocabulary makes a
+   tokenizer. */
+bool rapt__hf_has_tokenizer(const struct import *i);
+/* Makes i->source from the files of the folder, of which it must have one, and sets
+   i->pair_twice. */
+rapt_status rapt__hf_encoder_vocabulary(struct import *i);
 
 /* ---- hf_t5.c ---- */
 rapt_status rapt__import_t5(struct import *i, const struct import_settings *s);

@@ -69,27 +69,39 @@ static rapt_status read_words(struct import *i)
     return status;
 }
 
-/* Makes i->source from the file that the folder has. If special tokens are named <s> and </s>, two
-   </s> separate the texts of a pair. */
-static rapt_status read_vocabulary(struct import *i)
+static bool has_pieces(const struct import *i)
+{
+    return rapt__import_has(i, "sentencepiece.bpe.model");
+}
+
+bool rapt__hf_has_tokenizer(const struct import *i)
+{
+    return rapt__import_has(i, "vocab.txt") || has_pieces(i) || rapt__import_has(i, "vocab.json") ||
+           rapt__import_has(i, "tokenizer.json");
+}
+
+/* If special tokens are named <s> and </s>, two </s> separate the texts of a pair. */
+rapt_status rapt__hf_encoder_vocabulary(struct import *i)
 {
     rapt_status status;
     if (rapt__import_has(i, "vocab.txt"))
         status = read_words(i);
-    else if (rapt__import_has(i, "sentencepiece.bpe.model"))
+    else if (has_pieces(i))
         status = rapt__hf_languages(i, HF_LANGUAGES_NONE, NULL);
-    else if (rapt__import_has(i, "vocab.json"))
-        status = rapt__hf_merges(i);
-    else if (rapt__import_has(i, "tokenizer.json"))
-        status = rapt__hf_json(i, NULL);
     else
-        status = rapt__import_bad(i, "its folder has none of vocab.txt, sentencepiece.bpe.model, "
-                                     "vocab.json and tokenizer.json");
+        status = rapt__import_has(i, "vocab.json") ? rapt__hf_merges(i) : rapt__hf_json(i, NULL);
     if (status) return status;
     const int32_t begin = rapt_tokenizer_special(i->source, RAPT_TOKEN_BEGIN);
     const rapt_text name = rapt_tokenizer_name(i->source, begin);
     i->pair_twice = name.size == 3 && memcmp(name.bytes, "<s>", 3) == 0;
     return RAPT_OK;
+}
+
+static rapt_status read_vocabulary(struct import *i)
+{
+    if (rapt__hf_has_tokenizer(i)) return rapt__hf_encoder_vocabulary(i);
+    return rapt__import_bad(i, "its folder has none of vocab.txt, sentencepiece.bpe.model, "
+                               "vocab.json and tokenizer.json");
 }
 
 /* ---- the configuration ---- */

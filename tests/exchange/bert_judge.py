@@ -1,10 +1,38 @@
-"""bert_judge.py - compares vectors and scores of toy_translate with those of encoders of transformers; shared by the scripts
-beside it."""
+"""bert_judge.py - makes tokenizers of encoders, and compares vectors and scores of toy_translate with those of transformers;
+shared by the scripts beside it."""
+import hf_judge
+import json_make
 import kit
 import numpy
+import tokenizers
 import torch
+import transformers
 
 EPSILON = 2.0 ** -23
+WORDS = ["<s>", "<pad>", "</s>", "<unk>", "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "a", "cat", "##s", "dog", "run", "##n", "##ing",
+         "sleep", "caf", "##e", "un", "##friend", "##ly", ".", ",", "!", "i", "##s", "n", "o", "t", "<mask>"]
+
+
+def words(name):
+    """MPNet's vocabulary is BERT's, with four tokens before it and one after it."""
+    with open(f"{name}/vocab.txt", "w", encoding="utf-8") as file:
+        file.writelines(word + "\n" for word in dict.fromkeys(WORDS))
+    return transformers.MPNetTokenizerFast(vocab_file=f"{name}/vocab.txt")
+
+
+def merges(name):
+    trained = tokenizers.ByteLevelBPETokenizer()
+    trained.train(["train.src", "train.trg"], vocab_size=411, special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
+                  show_progress=False)
+    trained.save_model(name)
+    return transformers.RobertaTokenizerFast(f"{name}/vocab.json", f"{name}/merges.txt")
+
+
+def pieces(name):
+    """The ids are those of the slow tokenizer, which calls SentencePiece."""
+    file = hf_judge.write_pieces(f"{name}/sentencepiece.bpe.model")
+    json_make.unigram(file, ["<s>", "<pad>", "</s>", "<unk>"], ["<mask>"]).save(f"{name}/tokenizer.json")
+    return transformers.XLMRobertaTokenizer(file)
 
 
 def shaken(model):

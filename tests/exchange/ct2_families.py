@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 
+import ct2_converter
 import ctranslate2
 import hf_judge
 import kit
@@ -24,30 +25,10 @@ T5 = {"d_model": 32, "d_kv": 12, "d_ff": 48, "num_layers": 2, "num_decoder_layer
 GATED = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
 
 
-class Converter(ctranslate2.converters.TransformersConverter):
-    """The converter of 4.8 wants transformers 5 or protobuf to load a model and its tokenizer; these are loaded here. options
-    replace settings of the model's configuration once it is loaded."""
-
-    def __init__(self, folder, tokenizer, options):
-        super().__init__(folder)
-        self.tokenizer, self.options = tokenizer, options
-
-    def load_model(self, kind, folder, **options):
-        model = kind.from_pretrained(folder)
-        model.config.update(self.options)
-        return model
-
-    def load_tokenizer(self, kind, folder, **options):
-        return self.tokenizer
-
-
 def convert(name, tokenizer, model, files, changes=None):
     """Returns a folder of CTranslate2."""
     model.save_pretrained(name)
-    folder = Converter(name, tokenizer, changes or {}).convert(f"{name}.ct2")
-    for file in files:
-        shutil.copy(f"{name}/{file}", folder)
-    return folder
+    return ct2_converter.Converter(name, tokenizer, changes, files).convert(f"{name}.ct2")
 
 
 def pieces(name, file, options=""):

@@ -7,43 +7,16 @@ import sys
 
 import bert_judge
 import hf_judge
-import json_make
 import kit
 import marian
-import tokenizers
 import torch
 import transformers
+from bert_judge import merges, pieces, words
 
 program = sys.argv[1]
 SIZES = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48,
          "max_position_embeddings": 66, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "layer_norm_eps": 1e-5}
 TEXTS = ["the cat sleeps .", "Unfriendly dogs, running!", "caf\u00e9 M\u00fcnchen 123", "\u4e2d\u6587 is it", "", "a", "the " * 90 + "end"]
-WORDS = ["<s>", "<pad>", "</s>", "<unk>", "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "a", "cat", "##s", "dog", "run", "##n", "##ing",
-         "sleep", "caf", "##e", "un", "##friend", "##ly", ".", ",", "!", "i", "##s", "n", "o", "t", "<mask>"]
-
-
-def words(name):
-    """MPNet's vocabulary is BERT's, with four tokens before it and one after it."""
-    with open(f"{name}/vocab.txt", "w", encoding="utf-8") as file:
-        file.writelines(word + "\n" for word in dict.fromkeys(WORDS))
-    return transformers.MPNetTokenizerFast(vocab_file=f"{name}/vocab.txt")
-
-
-def merges(name):
-    trained = tokenizers.ByteLevelBPETokenizer()
-    trained.train(["train.src", "train.trg"], vocab_size=411, special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
-                  show_progress=False)
-    trained.save_model(name)
-    return transformers.RobertaTokenizerFast(f"{name}/vocab.json", f"{name}/merges.txt")
-
-
-def pieces(name):
-    """The ids are those of the slow tokenizer, which calls SentencePiece."""
-    file = hf_judge.write_pieces(f"{name}/sentencepiece.bpe.model")
-    json_make.unigram(file, ["<s>", "<pad>", "</s>", "<unk>"], ["<mask>"]).save(f"{name}/tokenizer.json")
-    return transformers.XLMRobertaTokenizer(file)
-
-
 FAMILIES = {  # configuration, model, classifier, tokenizer, files of the vocabulary
     "roberta": (transformers.RobertaConfig, transformers.RobertaModel, transformers.RobertaForSequenceClassification, merges,
                 ["vocab.json", "merges.txt"]),

@@ -25,6 +25,13 @@ def run(*command, folder=".", given=None):
     return done.stdout
 
 
+def refused(program, folder, reason):
+    """Fails unless toy_translate refuses a model and says the reason."""
+    done = subprocess.run([program, "info", "-m", folder], capture_output=True, encoding="utf-8")
+    if done.returncode == 0 or reason not in done.stderr:
+        fail(f"{folder}: {done.stderr!r} does not say {reason!r}")
+
+
 def json_lines(text):
     return [json.loads(line) for line in (text or "").splitlines()]
 

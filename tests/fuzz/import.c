@@ -38,7 +38,8 @@ static const char *const names[] = {"model.bin",
                                     "sentencepiece.bpe.model",
                                     "vocab.txt",
                                     "vocab.yml.zst",
-                                    "package.argosmodel"};
+                                    "package.argosmodel",
+                                    "vocabulary.json"};
 enum { NAMES = sizeof names / sizeof *names, LARGEST = 1 << 17 };
 
 /* ---- the folder; empty between inputs ---- */

@@ -391,7 +391,7 @@ static void test_damage(void **state)
     }
     memcpy(b.data + 6, "WhisperAnySpecs", 15); /* after the version and the length of the name */
     folder_write(folder, "model.bin", &b);
-    folder_refused(folder, "it is a WhisperAnySpecs, not an encoder-decoder Transformer");
+    folder_refused(folder, "it is a WhisperAnySpecs, not a Transformer with an encoder");
     assert_int_equal(rapt_model_read(model, 0, x, NULL), RAPT_OK);
     x[2] = INFINITY;
     assert_int_equal(rapt_model_write(model, 0, x, NULL), RAPT_OK);
