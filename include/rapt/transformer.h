@@ -45,8 +45,9 @@ typedef struct rapt_metadata {
 
 /* Saves a model as a safetensors file that includes its configuration and its metadata. Each
    element of `metadata` [count] adds a pair or replaces the value of an existing key; if its value
-   is NULL, it removes the key. The file is replaced atomically (temporary file, fsync, rename), so
-   the old file survives a failure.
+   is NULL, it removes the key. Pairs are written in the order of their keys, so that equal models
+   give equal files. The file is replaced atomically (temporary file, fsync, rename), so the old
+   file survives a failure.
 
    Returns RAPT_NO_FILE if the file cannot be written, and RAPT_NO_MEMORY if an allocation fails.
    Returns RAPT_BAD_ARGUMENT if a key is NULL, reserved for the library or given twice, if a key or

@@ -110,6 +110,13 @@ rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_
     return RAPT_OK;
 }
 
+static int by_key(const void *context, const void *a, const void *b)
+{
+    (void)context;
+    return strcmp(((const struct tensor_metadata *)a)->key,
+                  ((const struct tensor_metadata *)b)->key);
+}
+
 int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int count,
                          struct tensor_metadata *all)
 {
@@ -120,6 +127,7 @@ int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int
     for (int i = 0; i < m->notes.count; i++)
         if (!given(metadata, count, m->notes.pairs[i].key))
             all[n++] = (struct tensor_metadata){m->notes.pairs[i].key, m->notes.pairs[i].value};
+    rapt__sort(all, (size_t)n, sizeof *all, by_key, NULL);
     return n;
 }
 

@@ -158,8 +158,8 @@ rapt_status rapt__metadata_replace(rapt_model *m, const char *key, const char *v
 /* Returns RAPT_BAD_ARGUMENT if a caller may not pass these entries: if a key is NULL, given twice
    or reserved for the library. */
 rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why);
-/* Fills `all` [count + m->notes.count] with the given entries whose value is not NULL, followed by
-   the model's entries with other keys. Returns the number of entries. */
+/* Fills `all` [count + m->notes.count] with the given entries whose value is not NULL and the
+   model's entries with other keys, in the order of keys. Returns the number of entries. */
 int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int count,
                          struct tensor_metadata *all);
 

@@ -134,6 +134,15 @@ for format in hf ct2; do
     check "the same translations of what was opened and written again ($format)" cmp -s wanted got
     rm -r again
 done
+# A model that was tuned from a folder, whose settings become metadata, does not depend on interruptions.
+tune() { # OPTION...
+    code 0 "$program" train --from hf --data data.tsv --valid data.tsv --patience 0 --schedule constant --force --threads 1 "$@"
+}
+tune --steps 4 --out tuned
+tune --steps 2 --keep-checkpoint --out parts
+code 0 "$program" train --resume --out parts --steps 4 --threads 1
+check "tuned: the same file after an interruption" cmp tuned parts
+check "tuned: the settings of the folder" grep -q rapt.beams tuned
 code 0 "$program" info hf >got
 check "info says that it is MarianMT" grep -q "^  origin  *MarianMT (Hugging Face), safetensors" got
 code 0 "$program" info ct2 >got

@@ -2,7 +2,7 @@
    of a file and are refused like one. The caller's functions may fail. */
 #include "model/small_file.h"
 
-static const rapt_metadata metadata[] = {{"note", "kept"}, {"other", "\xC3\xA4\n"}};
+static const rapt_metadata metadata[] = {{"other", "\xC3\xA4\n"}, {"note", "kept"}};
 
 /* ---- a file implemented by the caller ---- */
 
@@ -73,6 +73,10 @@ static void test_bytes(void **state)
         assert_int_equal(bytes[size], 77);
         assert_int_equal(rapt_model_load_memory(&loaded, bytes, size, NULL, NULL, NULL), RAPT_OK);
         assert_true(same_models(model, loaded));
+        bytes[0] = 77; /* a loaded model has the metadata of its file, and gives that file again */
+        assert_int_equal(rapt_model_save_memory(loaded, bytes, size, &size, NULL, 0, NULL),
+                         RAPT_OK);
+        assert_memory_equal(bytes, f.bytes, size);
         rapt_model_free(loaded);
         tape = (struct tape){.limit = sizeof tape.bytes};
         const rapt_writer writer = {record, &tape};
