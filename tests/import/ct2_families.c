@@ -100,7 +100,8 @@ static void test_bart(void **state)
     rapt_model_free(model);
 }
 
-/* mBART-25 has no start token. */
+/* mBART-25 has no start token. Of mBART-50, CTranslate2's converter writes that it has no begin
+   token. */
 static void test_mbart(void **state)
 {
     (void)state;
@@ -114,7 +115,9 @@ static void test_mbart(void **state)
         const char *wanted = i ? "1" : "none";
         write_folder(folder, VERSION, model, &none);
         folder_text(folder, "config.json",
-                    i ? "{\"decoder_start_token\": null}" : "{\"decoder_start_token\": \"</s>\"}");
+                    i ? "{\"decoder_start_token\": null}"
+                      : "{\"bos_token\": null, \"decoder_start_token\": \"</s>\", "
+                        "\"layer_norm_epsilon\": null}");
         folder_is(folder, model);
         assert_string_equal(metadata_of(folder, "rapt.source_begin"), "none");
         assert_string_equal(metadata_of(folder, "rapt.language_starts"), wanted);
