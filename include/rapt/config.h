@@ -76,7 +76,9 @@ typedef enum rapt_relative_bias {
     /* q . k + q . r + k . r', where r and r' are projections, by "self_attn.distances.key.weight"
        and "...query.weight", of learned rows for the distance from query to key and from key to
        query: "encoder.distances.weight" or "decoder.distances.weight" [2 relative_distance +
-       1][width]. Scores are also divided by sqrt(3). He et al. 2021 */
+       1][width]. With relative_buckets, distances share logarithmic buckets
+       (rapt_distance_buckets), and these are [2 relative_buckets - 1][width]; relative_distance is
+       then at least relative_buckets - 1. Scores are also divided by sqrt(3). He et al. 2021 */
     RAPT_RELATIVE_BIAS_DEBERTA
 } rapt_relative_bias;
 /* Methods of reducing the rows of a sequence to one row. */
@@ -197,7 +199,8 @@ typedef struct rapt_config { /* size-first, see base.h */
     float rotary_base;  /* base of the rotary angles, 0 or more; 0 means 10000 */
 
     rapt_relative_bias relative_bias; /* what the distance changes in self-attention */
-    int relative_buckets;  /* buckets of T5 biases, even and at least 4, 0 to 2^10; 0 means 32 */
+    int relative_buckets;  /* buckets of T5 biases, even and at least 4, 0 to 2^10; 0 means 32. With
+                              RAPT_RELATIVE_BIAS_DEBERTA, the position_buckets of DeBERTa v2, or 0 */
     int relative_distance; /* keys at least this many tokens away share the last T5 bucket or the
                               last vector, 0 to 2^24; at most 32767 for vectors; 0 means 128 */
 

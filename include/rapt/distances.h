@@ -68,7 +68,8 @@ typedef struct rapt_relative {
    Scores must be scaled dot products or dot products, without rotary positions; all but u . k[s] is
    added after the cap, like a bias. The weights that multiply a are those after dropout. All fields
    may be 0. Workspaces grow by about n floats for each head and row. Values a
-   take the general path, which is slower than tiles. */
+   take the general path, which is slower than tiles. With `buckets`, distances share vectors:
+   r[d], r'[d] and a[d] are then row buckets[before + d] of the arrays. */
 typedef struct rapt_distances {
     int before; /* largest distance of a key before the position, 0 or more */
     int after;  /* largest distance of a key after it, 0 or more. There are n = before + 1 + after
@@ -79,7 +80,10 @@ typedef struct rapt_distances {
     const float *values;        /* a [n][heads][V]; NULL means 0 */
     const float *content_bias;  /* u [heads][K]; NULL means 0 */
     const float *position_bias; /* v [heads][K]; NULL means 0; requires keys */
-    uint64_t reserved[4];
+    const int *buckets; /* [n] row for each distance from -before to after, 0 to bucket_count - 1;
+                           NULL means that r, r' and a have a row for each distance */
+    int bucket_count;   /* with buckets, the number of rows of r, r' and a, 1 to n */
+    uint64_t reserved[2];
 } rapt_distances;
 
 /* The arrays to which gradients of a rapt_distances are added, with the layouts of the arrays that
@@ -91,6 +95,18 @@ typedef struct rapt_distance_gradients {
     float *content_bias;  /* gradient of content_bias */
     float *position_bias; /* gradient of position_bias */
 } rapt_distance_gradients;
+
+/* Fills to[before + 1 + after] with logarithmic buckets (DeBERTa v2 and v3) and returns their
+   number, bucket(before) + 1 + bucket(after). Let m be buckets / 2. Distances of at most m have a
+   bucket each, and larger ones share
+
+       bucket(d) = m + ceil((m - 1) log(d / m) / log(distance / m))
+
+   so that bucket(distance) is buckets - 1. Row 0 is for -before. The position_buckets and
+   max_relative_positions of DeBERTa v2 are `buckets` and distance + 1. before and after are as
+   in rapt_distances, buckets is even and at least 4, and distance exceeds m. Returns 0 and leaves
+   `to` as it is if an argument is out of range. */
+RAPT_API int rapt_distance_buckets(int before, int after, int buckets, int distance, int *to);
 
 #ifdef __cplusplus
 }

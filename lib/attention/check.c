@@ -361,12 +361,8 @@ static rapt_status check_distances(const rapt_attention *a, rapt_message *why)
     if (a->relative.rotary)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "relative.rotary and %s exclude each other",
                           needs);
-    if (d->before < 0 || d->before >= MAX_WIDTH)
-        return rapt__bad_field(why, "distances.before", d->before, "0 to 65535");
-    if (d->after < 0 || d->after >= MAX_WIDTH - d->before)
-        return rapt__bad_field(why, "distances.after", d->after,
-                               "0 or more, and less than 65536 - distances.before");
-    return check_causal_alignment(a, needs, why);
+    rapt_status status = rapt__distances_check(d, why);
+    return status ? status : check_causal_alignment(a, needs, why);
 }
 
 static rapt_status check_forget(const rapt_attention *a, rapt_message *why)

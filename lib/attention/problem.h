@@ -58,6 +58,10 @@ bool rapt__rows_repeat(const rapt_stride *s, int batch, int heads, int rows);
    strides that overflow are the largest possible value. */
 rapt_stride rapt__stride_by_heads(int heads, int rows, int width);
 
+/* ---- distances.c ---- */
+/* Checks the range of distances and their buckets. */
+rapt_status rapt__distances_check(const rapt_distances *d, rapt_message *why);
+
 /* ---- bias.c ---- */
 bool rapt__relative_wanted(const rapt_attention *a);             /* has slopes or a table */
 int rapt__relative_bucket(const rapt_relative *r, int distance); /* distance is s - position */

@@ -61,8 +61,8 @@ struct projected_gradients {
                                          scores, over keys and over queries, for the gradient of log
                                          f; both or neither */
     float *by_query, *by_key;         /* as in struct projected */
-    float *distance_weights;          /* [H][query rows][rapt__distance_count], set to the sums of
-                                         weights by distance */
+    float *distance_weights;          /* [H][query rows][rapt__distance_vectors], set to the sums of
+                                         weights by distance or bucket */
     float *talking_scores, *talking_weights;
 };
 
@@ -114,11 +114,12 @@ bool rapt__biased(const struct projected *c);
 
 /* ---- distances.c: vectors for distances ---- */
 int rapt__distance_count(const rapt_attention *a);    /* n */
+int rapt__distance_vectors(const rapt_attention *a);  /* n, or the number of buckets */
 bool rapt__distances_wanted(const rapt_attention *a); /* true if they add to scores */
 /* Returns the values of head h, which are *row floats apart, or NULL if the problem
    lacks them. */
 const float *rapt__distance_values(const rapt_attention *a, int h, ptrdiff_t *row);
-/* Returns the row of the distance of key s from a query. */
+/* Returns the number of the distance of key s from a query, which is 0 for x->before. */
 static inline int rapt__distance_of(const struct distances *x, int s)
 {
     int64_t d = (int64_t)s - x->position;

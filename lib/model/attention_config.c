@@ -35,6 +35,7 @@ rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gra
 /* Placeholder for learned arrays while only sizes are computed, since their pointers must not be
    NULL. */
 static const float unread[1];
+static const int no_buckets[1];
 
 /* Returns the rotary positions and relative biases of self-attention. */
 static rapt_relative relative_of(const rapt_config *c, const struct attention_use *which)
@@ -86,6 +87,10 @@ static rapt_distances distances_of(const rapt_config *c, const struct attention_
     if (c->relative_bias == RAPT_RELATIVE_BIAS_SHAW)
         d.values = array_at(which, at->distance_values);
     if (c->relative_bias == RAPT_RELATIVE_BIAS_DEBERTA) d.queries = unread;
+    if (rapt__distances_buckets(c)) {
+        d.buckets = which->buckets ? which->buckets : no_buckets;
+        d.bucket_count = rapt__distances_rows(c, which->decoder);
+    }
     if (c->relative_bias != RAPT_RELATIVE_BIAS_TRANSFORMER_XL) return d;
     d.content_bias = array_at(which, at->content_bias);
     d.position_bias = array_at(which, at->position_bias);

@@ -103,6 +103,8 @@ static void block_lay_out(rapt_block *b, struct arena *arena)
     b->model.slopes = slopes ? rapt__arena_floats(arena, (size_t)rapt__maps(c), 1) : NULL;
     size_t distances = rapt__distances_sinusoids(c);
     b->model.distances = distances ? rapt__arena_floats(arena, distances, 1) : NULL;
+    size_t buckets = rapt__distances_buckets(c);
+    b->model.distance_buckets = buckets ? rapt__arena_take(arena, buckets, sizeof(int)) : NULL;
     rapt__layer_memory(&b->memory, c, b->decoder, b->parts, b->parts_count, rows, source_rows,
                        arena);
     b->dsource = rapt__arena_floats(arena, (size_t)source_rows, (size_t)c->width);
@@ -164,6 +166,7 @@ rapt_status rapt_block_create(rapt_block **block, rapt_block_kind kind, const ra
     for (int h = 0; own.model.slopes && h < maps; h++)
         own.model.slopes[h] = (float)rapt__slope(maps, h);
     rapt__distances_sinusoids_fill(&own.model.config, own.model.distances);
+    rapt__distances_buckets_fill(&own.model.config, own.model.distance_buckets);
     *b = own;
     *block = b;
     return RAPT_OK;

@@ -257,6 +257,17 @@ static rapt_status check_distances(const rapt_config *c, rapt_message *why)
     if (c->latent_width)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "latent_width and relative_bias %s exclude each other", name);
+    int buckets = c->relative_buckets;
+    bool bucketed = c->relative_bias == RAPT_RELATIVE_BIAS_DEBERTA && buckets;
+    if (bucketed && (buckets < 4 || buckets % 2 != 0))
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "relative_buckets is %d; with relative_bias %s it must be 0, or even and "
+                          "at least 4",
+                          buckets, name);
+    if (bucketed && distance < buckets - 1)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "relative_distance is %d; it must be at least relative_buckets - 1, %d",
+                          distance, buckets - 1);
     if (distance > MAX_DISTANCE)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "relative_distance is %d; with relative_bias %s it must be at most %d",

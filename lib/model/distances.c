@@ -6,7 +6,7 @@
 
    DeBERTa's query vector for key s and position p belongs to the distance from the key to the
    query, so r[d] projects row d of R, and r'[d] projects row -d. R has a row for each distance from
-   -C to C. */
+   -C to C, or for each of their logarithmic buckets (DeBERTa v2), which are -(B - 1) to B - 1. */
 #include "model/sublayer.h"
 
 #include <string.h>
@@ -27,10 +27,33 @@ int rapt__distances_after(const rapt_config *c, bool decoder)
     return decoder ? 0 : rapt__config_int(c, CONFIG_relative_distance);
 }
 
+/* Returns B, or 0 if each distance has its own row. */
+static int bucket_limit(const rapt_config *c)
+{
+    return c->relative_bias == RAPT_RELATIVE_BIAS_DEBERTA ? c->relative_buckets : 0;
+}
+
+/* Returns the number of rows for the distances of keys before a query. */
+static int rows_before(const rapt_config *c)
+{
+    return bucket_limit(c) ? bucket_limit(c) - 1 : rapt__distances_before(c);
+}
+
 int rapt__distances_rows(const rapt_config *c, bool decoder)
 {
     if (c->relative_bias < RAPT_RELATIVE_BIAS_SHAW_KEYS) return 0;
-    return rapt__distances_before(c) + 1 + rapt__distances_after(c, decoder);
+    return rows_before(c) + 1 + (decoder ? 0 : rows_before(c));
+}
+
+size_t rapt__distances_buckets(const rapt_config *c)
+{
+    return bucket_limit(c) ? 2 * (size_t)rapt__distances_before(c) + 1 : 0;
+}
+
+void rapt__distances_buckets_fill(const rapt_config *c, int *to)
+{
+    int C = rapt__distances_before(c);
+    if (to) rapt_distance_buckets(C, C, bucket_limit(c), C, to);
 }
 
 static size_t row_floats(const rapt_config *c)
@@ -93,7 +116,7 @@ static const float *key_rows(const struct stack *s)
 static size_t query_rows(const struct stack *s)
 {
     const rapt_config *c = &s->model->config;
-    return s->decoder ? (size_t)rapt__distances_before(c) * (size_t)c->width : 0;
+    return s->decoder ? (size_t)rows_before(c) * (size_t)c->width : 0;
 }
 
 /* Reverses the order of rows with the whole team. */

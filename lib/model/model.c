@@ -20,6 +20,9 @@ static void lay_out(rapt_model *m, enum layout_kind matrices, struct arena *aren
     m->slopes = slopes ? rapt__arena_floats(arena, (size_t)rapt__maps(c), 1) : NULL;
     size_t distances = rapt__distances_sinusoids(c);
     m->distances = distances ? rapt__arena_floats(arena, distances, 1) : NULL;
+    size_t buckets = rapt__distances_buckets(c);
+    m->distance_buckets =
+        buckets ? rapt__arena_take(arena, buckets, sizeof *m->distance_buckets) : NULL;
 }
 
 rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
@@ -44,6 +47,7 @@ rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
     assert(!status);
     if (m->sinusoids) rapt__positions_fill(config, m->sinusoids);
     rapt__distances_sinusoids_fill(config, m->distances);
+    rapt__distances_buckets_fill(config, m->distance_buckets);
     int maps = rapt__maps(config);
     for (int h = 0; m->slopes && h < maps; h++) m->slopes[h] = (float)rapt__slope(maps, h);
     *model = m;

@@ -75,11 +75,13 @@ struct rapt_model {
     struct arena weights; /* holds the block, unless it is in `map` */
     struct disk_view map; /* a mapped file whose block must not be written */
     struct layout layout;
-    float *block;      /* [layout.floats] */
-    float *sinusoids;  /* [positions][D]; NULL if positions are learned or absent */
-    float *slopes;     /* ALiBi slopes [H]; NULL if they are learned or absent */
-    float *distances;  /* Transformer-XL's sinusoids [distances][D]; otherwise NULL */
-    char *config_text; /* the configuration as JSON */
+    float *block;          /* [layout.floats] */
+    float *sinusoids;      /* [positions][D]; NULL if positions are learned or absent */
+    float *slopes;         /* ALiBi slopes [H]; NULL if they are learned or absent */
+    float *distances;      /* Transformer-XL's sinusoids [distances][D]; otherwise NULL */
+    int *distance_buckets; /* with relative_bias deberta and relative_buckets, the bucket of each
+                              distance from -relative_distance on; otherwise NULL */
+    char *config_text;     /* the configuration as JSON */
     struct model_notes notes;
     double bound; /* upper bound on the magnitudes of all parameters; infinite if unknown */
 };
@@ -120,6 +122,7 @@ struct attention_use {
     const float *block;
     const float *relative; /* slopes or table of self-attention, if the configuration has them */
     const struct attention_offsets *all; /* offsets of the sublayer, or NULL */
+    const int *buckets;                  /* of distances; may be NULL if only sizes are computed */
 };
 /* Returns the attention problem, except for its numbers of rows and its row strides. */
 rapt_attention rapt__attention_of(const rapt_config *config, const struct attention_use *which);

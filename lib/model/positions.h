@@ -16,10 +16,14 @@ void rapt__positions_fill(const rapt_config *config, float *table);
 /* ---- distances.c: vectors for distances, if relative_bias has them ---- */
 int rapt__distances_before(const rapt_config *c); /* before and after of rapt_distances */
 int rapt__distances_after(const rapt_config *c, bool decoder);
-int rapt__distances_rows(const rapt_config *c, bool decoder); /* number of distances; 0 if none */
+int rapt__distances_rows(const rapt_config *c, bool decoder); /* number of vectors; 0 if none */
 size_t rapt__distances_floats(const rapt_config *c, bool decoder); /* of a layer's projections */
 size_t rapt__distances_sinusoids(const rapt_config *c); /* number of floats of model->distances */
 void rapt__distances_sinusoids_fill(const rapt_config *c, float *to); /* to may be NULL */
+/* Return the number of elements of model->distance_buckets, and fill it. The first ones, of
+   distances that are not positive, are those of a decoder. */
+size_t rapt__distances_buckets(const rapt_config *c);
+void rapt__distances_buckets_fill(const rapt_config *c, int *to); /* to may be NULL */
 /* Sets the arrays of a->distances that are projections. */
 void rapt__distances_use(const rapt_config *c, bool decoder, const float *arrays,
                          rapt_attention *a);

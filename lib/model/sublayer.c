@@ -92,6 +92,7 @@ rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross
                                         .offset = &rapt__offsets_of(s, layer, cross)->score,
                                         .all = rapt__offsets_of(s, layer, cross),
                                         .block = s->block,
+                                        .buckets = s->model->distance_buckets,
                                         .relative = stack->relative ? s->block + stack->relative
                                                                     : s->model->slopes};
     rapt_attention a = rapt__attention_of(&s->model->config, &which);

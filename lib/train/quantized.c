@@ -29,7 +29,8 @@ static rapt_model twin_of(const rapt_model *m, const struct layout *layout, floa
                         .block = block,
                         .sinusoids = m->sinusoids,
                         .slopes = m->slopes,
-                        .distances = m->distances};
+                        .distances = m->distances,
+                        .distance_buckets = m->distance_buckets};
 }
 
 void rapt__quantized_layout(rapt_trainer *t, int rows, struct arena *arena)

@@ -60,6 +60,8 @@ static const struct call {
     {"rapt_attention_forward", true, 7, 1u << 5, attention_forward},
     {"rapt_attention_backward", true, 10, 1u << 7, attention_backward},
     {"rapt_attention_weights", true, 6, 0, attention_weights},
+    /* distances.h */
+    {"rapt_distance_buckets", false, 1, 0, distance_buckets},
     /* linear_attention.h */
     {"rapt_linear_attention_init", false, 1, 0, linear_attention_init},
     {"rapt_linear_attention_check", true, 1, 0, linear_attention_check},

@@ -61,6 +61,13 @@ static rapt_status attention_workspace(struct world *w, int null, rapt_message *
     return found(rapt_attention_workspace(arg(null, 0, &w->attention)) > 0);
 }
 
+static rapt_status distance_buckets(struct world *w, int null, rapt_message *why)
+{
+    int to[3];
+    (void)w, (void)why;
+    return rapt_distance_buckets(1, 1, 4, 3, arg(null, 0, to)) ? RAPT_OK : RAPT_BAD_ARGUMENT;
+}
+
 static rapt_status attention_forward(struct world *w, int null, rapt_message *why)
 {
     return rapt_attention_forward(arg(null, 0, &w->attention), arg(null, 1, w->q),

@@ -346,6 +346,20 @@ static const struct choice choices[] = {
      .distances = DISTANCE_KEYS | DISTANCE_QUERIES,
      .near_before = 3,
      .near_after = 6},
+    {.batch = 3,
+     .heads = 4,
+     .key_heads = 2,
+     .queries = 130,
+     .keys = 170,
+     .key_width = 16,
+     .value_width = 24,
+     .ragged = true,
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
+     .distances = DISTANCE_KEYS | DISTANCE_QUERIES | POSITION_BIAS,
+     .near_before = 120,
+     .near_after = 90,
+     .near_buckets = 24,
+     .near_distance = 100},
 };
 
 #endif

@@ -181,6 +181,8 @@ static void one(rapt_score score, rapt_locality locality, rapt_normalizer normal
                              .distances = distances,
                              .near_before = 6,
                              .near_after = causal ? 0 : 3,
+                             .near_buckets = distances % 2 && piece > 1 ? 4 : 0,
+                             .near_distance = 5,
                              .score = score,
                              .locality = locality,
                              .radius = 5.5f,

@@ -5,6 +5,7 @@
 #include <rapt/attention.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Which vectors for distances there are, with scores that may have them. */
 enum {
@@ -48,6 +49,7 @@ struct choice {
     bool forget;                            /* gates, only with a causal mask */
     float forget_size;                      /* deviation of their logarithms; 0: 0.3 */
     int distances, near_before, near_after; /* only with an alignment and without rotary */
+    int near_buckets, near_distance;        /* of rapt_distance_buckets; 0: distances share none */
     int talking;                            /* which matrices mix the heads; 0: none */
 };
 
@@ -66,12 +68,23 @@ static inline const char *choice_text(const struct choice *c)
         (double)c->scale, (double)c->dropout);
     snprintf(text + n, sizeof text - (size_t)n,
              " radius %g temperature %g cap %g slopes %d buckets %d:%d%s rotary %d:%d previous %d "
-             "rewards %d forget %d distances %d:%d,%d talking %d",
+             "rewards %d forget %d distances %d:%d,%d buckets %d:%d talking %d",
              (double)c->radius, (double)c->temperature, (double)c->cap, c->slopes, c->buckets,
              c->distance, c->bidirectional ? " forward too" : "", (int)c->rotary, c->rotary_width,
              c->previous, c->rewards, c->forget, c->distances, c->near_before, c->near_after,
-             c->talking);
+             c->near_buckets, c->near_distance, c->talking);
     return text;
+}
+
+/* Sets the buckets of distances, if there are any. The caller frees them. */
+static inline int *choice_buckets(const struct choice *c, rapt_distances *d)
+{
+    if (!c->near_buckets) return NULL;
+    int *to = calloc((size_t)(d->before + 1 + d->after), sizeof *to);
+    d->bucket_count =
+        rapt_distance_buckets(d->before, d->after, c->near_buckets, c->near_distance, to);
+    d->buckets = to;
+    return to;
 }
 
 #endif

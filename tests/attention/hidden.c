@@ -201,6 +201,8 @@ static void workspace_of_a_kind(void **state)
                            .forget = draw_below(&r, 2),
                            .distances = draw_below(&r, 64),
                            .near_after = draw_below(&r, 9),
+                           .near_buckets = 4 * draw_below(&r, 2),
+                           .near_distance = 6,
                            .radius = 3,
                            .learned = true};
         if (i % 3 == 0 && c.score != RAPT_SCORE_LOCATION_AWARE && c.score != RAPT_SCORE_COVERAGE)

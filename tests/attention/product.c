@@ -17,7 +17,7 @@ static const struct kind {
     rapt_rotary rotary;
     int rotary_width;
     bool large, forget;
-    int distances, near_before, near_after;
+    int distances, near_before, near_after, near_buckets, near_distance;
     int talking;
 } kinds[] = {
     {.name = "none"},
@@ -90,6 +90,23 @@ static const struct kind {
      .distances = DISTANCE_KEYS | DISTANCE_QUERIES,
      .near_before = 2,
      .near_after = 3},
+    {.name = "distances of DeBERTa v2",
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT,
+     .large = true,
+     .dropout = 0.2f,
+     .distances = DISTANCE_KEYS | DISTANCE_QUERIES | POSITION_BIAS,
+     .near_before = 30,
+     .near_after = 9,
+     .near_buckets = 8,
+     .near_distance = 25},
+    {.name = "shared buckets of distances, with values",
+     .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
+     .counts = true,
+     .distances = DISTANCE_KEYS | DISTANCE_QUERIES | DISTANCE_VALUES | DISTANCES_SHARED,
+     .near_before = 3,
+     .near_after = 6,
+     .near_buckets = 4,
+     .near_distance = 5},
     {.name = "one distance",
      .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
      .distances = DISTANCE_QUERIES | CONTENT_BIAS | DISTANCES_SHARED,
@@ -184,6 +201,7 @@ static void fill_from_kind(struct choice *c, const struct kind *k)
     c->dropout = is_hard(c->normalizer) ? 0 : k->dropout;
     c->forget = k->forget;
     c->distances = k->distances, c->near_before = k->near_before, c->near_after = k->near_after;
+    c->near_buckets = k->near_buckets, c->near_distance = k->near_distance;
     c->talking =
         c->score == RAPT_SCORE_LOCATION_AWARE || c->score == RAPT_SCORE_COVERAGE ? 0 : k->talking;
     if (c->talking && !k->large) c->heads = 3;

@@ -102,7 +102,7 @@ struct trial {
     rapt_attention_saved saved;
     rapt_reinforce reinforce;
     uint8_t *allowed, *expected, *blocks;
-    int *query_starts, *key_starts, *counts, *chosen, *globals;
+    int *query_starts, *key_starts, *counts, *chosen, *globals, *near;
     void *workspace;
     uint64_t random;
 };
@@ -224,15 +224,18 @@ static inline void set_pointer(void *base, size_t offset, const void *to)
 }
 
 /* Sets the sizes of vectors for distances, unless the problem cannot have them. */
-static inline void size_distances(size_t sizes[LEARNED], const struct choice *c, rapt_attention *a)
+static inline void size_distances(struct trial *x, const struct choice *c)
 {
+    rapt_attention *a = &x->a;
+    size_t *sizes = x->nlearned;
     bool dots = c->score == RAPT_SCORE_SCALED_DOT || c->score == RAPT_SCORE_DOT;
     if (!dots || c->rotary || c->causal_alignment == RAPT_CAUSAL_ALIGNMENT_NONE) return;
     rapt_distances *d = &a->distances;
     d->before = c->near_before, d->after = c->near_after;
     d->shared = c->distances & DISTANCES_SHARED ? 1 : 0;
     size_t heads = d->shared ? 1 : (size_t)a->heads, K = (size_t)a->key_width;
-    size_t rows = (size_t)(d->before + 1 + d->after) * heads;
+    x->near = choice_buckets(c, d);
+    size_t rows = (size_t)(x->near ? d->bucket_count : d->before + 1 + d->after) * heads;
     const size_t all[] = {rows * K, rows * K, rows * (size_t)a->value_width, (size_t)a->heads * K,
                           c->distances & DISTANCE_KEYS ? (size_t)a->heads * K : 0};
     for (int i = 0; i < 5; i++) sizes[DISTANCES + i] = c->distances >> i & 1 ? all[i] : 0;
@@ -306,7 +309,7 @@ static inline void make_learned(struct trial *x, const struct choice *c)
         }
     }
     size_learned(x->nlearned, c, a);
-    size_distances(x->nlearned, c, a);
+    size_distances(x, c);
     for (int i = 0; i < LEARNED; i++) {
         if (x->nlearned[i] == 0) continue;
         x->learned[i] = draw_floats(&x->random, x->nlearned[i], i == 0 ? 0.1f : 0.6f);
@@ -385,7 +388,7 @@ static inline void drop_trial(struct trial *x)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     for (int i = 0; i < LEARNED; i++) free(x->learned[i]), free(x->dlearned[i]);
     free(x->previous), free(x->reward), free(x->baseline), free(x->chosen);
-    free(x->allowed), free(x->expected), free(x->blocks), free(x->globals);
+    free(x->allowed), free(x->expected), free(x->blocks), free(x->near), free(x->globals);
     free(x->query_starts);
     free(x->key_starts);
     free(x->counts);

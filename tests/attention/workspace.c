@@ -43,6 +43,8 @@ static struct choice draw_choice(uint64_t seed)
                        .causal = true,
                        .distances = draw_below(&r, 64),
                        .near_before = draw_below(&r, 9),
+                       .near_buckets = 4 * draw_below(&r, 2),
+                       .near_distance = 6,
                        .radius = 3,
                        .learned = true};
     if (c.score != RAPT_SCORE_LOCATION_AWARE && c.score != RAPT_SCORE_COVERAGE && !c.distances &&

@@ -1,13 +1,17 @@
 """distances.py PROGRAM ENGINES LOGITS LIBRARY HEADERS - compares vectors for distances, forward and backward, with PyTorch in
 double precision, where three models are written out in the forms in which they are usually computed: Shaw et al. with a vector
 for each pair of a query and a key; Transformer-XL with a product for all distances whose rows are shifted by padding and
-reshaping; DeBERTa with two products whose elements are gathered. LIBRARY is librapt.so, and HEADERS the folder that holds
+reshaping; DeBERTa with two products whose elements are gathered. Logarithmic buckets are judged by the DebertaV2 of transformers. LIBRARY is librapt.so, and HEADERS the folder that holds
 rapt/."""
+import ctypes
 import math
+import types
 
 import bound
 import numpy
 import torch
+from bound import rapt
+from transformers.models.deberta_v2.modeling_deberta_v2 import DisentangledSelfAttention
 
 HEADS, WIDTH = 3, 16
 random = numpy.random.default_rng(5)
@@ -48,6 +52,20 @@ def deberta(q, k, v, keys, queries, causal, reach):
     return weights(scores / math.sqrt(3 * WIDTH), causal) @ v
 
 
+def deberta_v2(q, k, v, keys, queries, causal, buckets):
+    """Scores are those of transformers, which counts i - j where rapt counts j - i, also for query vectors."""
+    def flat(rows):
+        return rows.flip(0).flatten(1)[None]
+
+    half, far = buckets
+    module = types.SimpleNamespace(position_buckets=half, max_relative_positions=far, pos_ebd_size=half, share_att_key=False,
+                                   pos_att_type=["c2p", "p2c"], num_attention_heads=HEADS, pos_key_proj=lambda x: flat(keys),
+                                   pos_query_proj=lambda x: flat(queries))
+    module.transpose_for_scores = types.MethodType(DisentangledSelfAttention.transpose_for_scores, module)
+    bias = DisentangledSelfAttention.disentangled_attention_bias(module, q, k, None, torch.zeros(2 * half, 1), 3)
+    return weights(q @ k.transpose(1, 2) / math.sqrt(3 * WIDTH) + bias, causal) @ v
+
+
 def weights(scores, causal):
     if causal:
         scores = scores.masked_fill(pairs(*scores.shape[1:]) > 0, -math.inf)
@@ -58,9 +76,16 @@ def try_one(form, shapes, queries, keys, causal, reach):
     q, k, v, dout = (draw(HEADS, rows, WIDTH) for rows in (queries, keys, keys, queries))
     vectors = {name: draw(*shape) / 2 for name, shape in shapes.items()}
     a = bound.problem(q, k, v)
-    a.mask.causal, a.distances.before, a.distances.after = causal, reach, reach
-    a.distances.shared = form is shaw
-    if form is deberta:
+    a.mask.causal, a.distances.shared = causal, form is shaw
+    if form is deberta_v2:
+        half, far = reach
+        a.distances.before, a.distances.after = far - 1, far
+        buckets = (ctypes.c_int * (2 * far))()
+        a.distances.bucket_count, a.distances.buckets = rapt.rapt_distance_buckets(far - 1, far, half, far - 1, buckets), buckets
+        assert a.distances.bucket_count == 2 * half
+    else:
+        a.distances.before, a.distances.after = reach, reach
+    if form in (deberta, deberta_v2):
         a.scale = 1 / math.sqrt(3 * WIDTH)
     got = bound.attend(a, q, k, v, dout, vectors=vectors)
     tensors = [torch.tensor(x, dtype=torch.double, requires_grad=True) for x in (q, k, v, *vectors.values())]
@@ -82,5 +107,9 @@ for causal in (False, True):
         biases = (HEADS, WIDTH)
         try_one(transformer_xl, {"keys": (2 * rows + 1, HEADS, WIDTH), "content_bias": biases, "position_bias": biases}, rows, rows,
                 causal, rows)
+        count += 1
+    for rows, *buckets in ((30, 8, 20), (70, 16, 64), (150, 32, 128), (90, 48, 96), (600, 256, 512)):
+        each = (2 * buckets[0], HEADS, WIDTH)
+        try_one(deberta_v2, {"keys": each, "queries": each}, rows, rows, causal, buckets)
         count += 1
 print(f"{count} comparisons with PyTorch {torch.__version__} agree")

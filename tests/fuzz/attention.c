@@ -97,6 +97,7 @@ static struct choice take_choice(struct feed *in)
     c.forget = take_flag(in);
     if (take_flag(in)) c.distances = take_below(in, 64);
     c.near_before = take_below(in, 40), c.near_after = take_below(in, 5);
+    if (take_flag(in)) c.near_buckets = 4 + 2 * take_below(in, 3), c.near_distance = 9;
     c.talking = take_below(in, 4);
     return c;
 }

@@ -84,7 +84,7 @@ static void check_attention(const union any *given)
     a.log_forget = a.talking_scores = a.talking_weights = NULL;
     a.sparse.globals = NULL, a.sparse.blocks = NULL;
     a.distances.keys = a.distances.queries = a.distances.values = NULL;
-    a.distances.content_bias = a.distances.position_bias = NULL;
+    a.distances.content_bias = a.distances.position_bias = NULL, a.distances.buckets = NULL;
     memset(a.parameters.array, 0, sizeof a.parameters.array);
     rapt_status status = rapt_attention_check(&a, &why);
     require(status == RAPT_OK || (status == RAPT_BAD_ARGUMENT && why.text[0]), "a reason");

@@ -364,6 +364,8 @@ static void test_reorder(void **state)
     rapt_config disentangled = larger;
     disentangled.relative_bias = RAPT_RELATIVE_BIAS_DEBERTA, disentangled.relative_distance = 3;
     judge_reorder(&disentangled);
+    disentangled.relative_buckets = 4, disentangled.relative_distance = 6;
+    judge_reorder(&disentangled);
     for (int kind = RAPT_RECURRENCE_NONE; kind <= RAPT_RECURRENCE_GATED_DELTA; kind++) {
         rapt_config config = larger;
         config.decoder_recurrence = (rapt_recurrence)kind;

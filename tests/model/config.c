@@ -121,6 +121,9 @@ static void test_combinations(void **state)
     REFUSE(48, rotary, RAPT_ROTARY_PAIRS);
     REFUSE(49, relative_distance, 32768);
     REFUSE(49, relative_bias, 8);
+    REFUSE(49, relative_buckets, 2);
+    REFUSE(49, relative_buckets, 5);
+    REFUSE(49, relative_buckets, 6); /* relative_distance is 3 */
     REFUSE(10, talking_heads, 2);
     REFUSE(18, talking_heads, 1); /* self_score is location-aware */
     REFUSE(37, talking_heads, 1); /* differential is 1 */

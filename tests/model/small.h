@@ -227,6 +227,13 @@ static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 12, .heads = 3,
      .ffn_width = 4, .decoder_layers = 2, .norm_epsilon = 0.01f, .position = RAPT_POSITION_NONE, .rotary = RAPT_ROTARY_HALVES,
      .self_normalizer = RAPT_NORMALIZER_SINK_SOFTMAX, .query_key_norm = 1, .forget_gate = 1, .talking_heads = 1},
+    /* logarithmic buckets of distances */
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 6, .heads = 2, .head_width = 4,
+     .ffn_width = 4, .encoder_layers = 1, .decoder_layers = 1, .position = RAPT_POSITION_NONE, .norm_epsilon = 0.01f,
+     .relative_bias = RAPT_RELATIVE_BIAS_DEBERTA, .relative_buckets = 4, .relative_distance = 7},
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_ENCODER_ONLY, .source_vocab = 8, .target_vocab = 5, .positions = 12, .width = 8,
+     .heads = 2, .ffn_width = 4, .encoder_layers = 2, .position = RAPT_POSITION_NONE, .norm_epsilon = 0.01f,
+     .relative_bias = RAPT_RELATIVE_BIAS_DEBERTA, .relative_buckets = 6, .relative_distance = 5},
 };
 /* clang-format on */
 

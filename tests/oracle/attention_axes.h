@@ -39,6 +39,9 @@ double oracle_forgotten(const struct oracle_row *r, int s); /* sum of log f over
 /* Returns what vectors for distances add to a score whose scale is given, and adds its error in
    roundings to *size. */
 double oracle_distances(const struct oracle_row *r, int s, double scale, double *size);
+/* Returns the bucket of DeBERTa v2 for a distance: position_buckets is `buckets`, and
+   max_relative_positions is far + 1. */
+int oracle_log_bucket(int distance, int buckets, int far);
 /* Returns element i of what they add to the value of a key. */
 double oracle_distance_value(const struct oracle_row *r, int s, int i);
 double oracle_scale(const rapt_attention *a); /* of dot products */

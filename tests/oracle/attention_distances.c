@@ -6,6 +6,13 @@
      Dai et al. 2019, section 3.3       q.k + q.r[i - j] + u.k + v.r[i - j]
      He et al. 2021, eqs. 2 to 4        q.k + q.K_r[delta(i, j)] + k.Q_r[delta(j, i)]
 
+   With buckets, the rows of the arrays are given for each distance. oracle_log_bucket is written
+   from make_log_bucket_position of DeBERTa v2, which He et al. 2023 (2111.09543) use:
+
+     |d| <= m: d       otherwise: sign(d) (m + ceil(log(|d| / m) / log((M - 1) / m) (m - 1)))
+
+   where m is half of position_buckets, and M is max_relative_positions.
+
    delta(i, j) counts i - j in the other direction than Shaw et al. count, and Q_r belongs to the
    query that sees key j, so all of them are rows for one number, j - i limited to a range. */
 #include "attention_axes.h"
@@ -21,7 +28,17 @@ static const double *vector_of(const struct oracle_row *r, const double *all, in
         heads = d->shared ? 1 : r->a->heads;
     if (distance > d->after) distance = d->after;
     if (-distance > d->before) distance = -d->before;
-    return all + ((ptrdiff_t)(distance + d->before) * heads + head) * width;
+    int row = d->buckets ? d->buckets[distance + d->before] : distance + d->before;
+    return all + ((ptrdiff_t)row * heads + head) * width;
+}
+
+int oracle_log_bucket(int distance, int buckets, int far)
+{
+    int m = buckets / 2, size = abs(distance);
+    if (size <= m) return distance;
+    long double x = logl((long double)size / m) / logl((long double)far / m) * (m - 1);
+    long double above = fabsl(x - rintl(x)) < 1e-12L ? rintl(x) : ceill(x);
+    return (distance < 0 ? -1 : 1) * (m + (int)above);
 }
 
 double oracle_distances(const struct oracle_row *r, int s, double scale, double *size)

@@ -95,6 +95,7 @@ struct oracle_vectors {
     rapt_distances shape;    /* whose pointers only tell which arrays exist */
     double *keys, *queries;  /* of its own, unless shared */
     struct oracle_inputs in; /* only the arrays of distances are set */
+    int *buckets;            /* of distances, or NULL */
 };
 struct oracle_vectors oracle_vectors_make(const struct oracle_model *m,
                                           const struct oracle_layer *l, int decoder);

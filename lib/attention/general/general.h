@@ -47,9 +47,12 @@ struct row_head { /* data that all rows of one query head of a sequence share */
     rapt_normalizer normalizer;
     float temperature;
     bool noiseless;
-    float number;                 /* number that the normalizer has learned for the head */
-    const float *distance_values; /* [n][value width], rows distance_row apart; NULL if none */
+    float number; /* number that the normalizer has learned for the head */
+    const float
+        *distance_values; /* [vectors][value width], rows distance_row apart; NULL if none */
     ptrdiff_t distance_row;
+    int distance_vectors;
+    const int *distance_buckets; /* row of distance_values for each distance; NULL: its own */
     struct dropout drop;
     uint64_t noise; /* random key of the Gumbel noise (distribution.c) */
 };
@@ -71,7 +74,8 @@ struct row_space {
     float *gauss;            /* [capacity] weights of local-p's Gaussian */
     float *slope;            /* [capacity] 1 - (capped x / cap)^2; NULL if not kept */
     float *more;             /* [capacity] scratch space */
-    float *sums_by_distance; /* [n] sums of weights after dropout; NULL without distance_values */
+    float *sums_by_distance; /* [vectors] sums of weights after dropout; NULL without
+                                distance_values */
     float *before;   /* [filter_width / 2] zeros, then [capacity] the row's `before`, then zeros:
                         capacity + 2 filter_width + 16 in all */
     float *features; /* [channels][capacity] f */
@@ -117,7 +121,9 @@ void rapt__row_scores(struct row *r);
 void rapt__row_normalize(struct row *r);
 /* Computes space.hidden of additive scores once more. */
 void rapt__row_hidden(const struct row *r);
-/* Sets to[n] to the sums of r->dropped by distance. */
+/* Returns the row of distance_values for key s. */
+int rapt__row_vector(const struct row *r, int s);
+/* Sets to[vectors] to the sums of r->dropped by distance or bucket. */
 void rapt__row_by_distance(const struct row *r, float *to);
 void rapt__row_drop(struct row *r);               /* applies dropout and sets r->dropped */
 void rapt__row_attend(struct row *r, float *out); /* computes weights, applies dropout and sums the

@@ -32,6 +32,7 @@ struct row_head rapt__row_head(const struct projected *c, const struct sequence 
     if (a->normalizer == RAPT_NORMALIZER_SAMPLE && a->expected && a->expected[b->index])
         head.normalizer = RAPT_NORMALIZER_SOFTMAX;
     head.distance_values = rapt__distance_values(a, h, &head.distance_row);
+    head.distance_vectors = rapt__distance_vectors(a), head.distance_buckets = a->distances.buckets;
     if (c->vector) head.vector = c->vector + (ptrdiff_t)h * c->width;
     if (c->recurrent) {
         head.channels = f->channels, head.filter_width = f->filter_width, head.summed = f->summed;
@@ -54,7 +55,7 @@ void rapt__row_layout(struct arena *arena, const struct bounds *b, bool backward
     s->gauss = rapt__arena_floats(arena, keys, 1);
     s->more = rapt__arena_floats(arena, keys, 1);
     if (b->a->distances.values)
-        s->sums_by_distance = rapt__arena_floats(arena, (size_t)rapt__distance_count(b->a), 1);
+        s->sums_by_distance = rapt__arena_floats(arena, (size_t)rapt__distance_vectors(b->a), 1);
     if (backward) s->slope = rapt__arena_floats(arena, keys, 1);
     if (backward && b->additive) s->hidden = rapt__arena_floats(arena, keys, b->width);
     if (channels == 0) return;
@@ -257,21 +258,25 @@ void rapt__row_drop(struct row *r)
     r->dropped = r->space.dropped;
 }
 
+int rapt__row_vector(const struct row *r, int s)
+{
+    int d = rapt__distance_of(&r->visible.distances, s);
+    return r->head->distance_buckets ? r->head->distance_buckets[d] : d;
+}
+
 void rapt__row_by_distance(const struct row *r, float *to)
 {
-    const struct distances *x = &r->visible.distances;
-    memset(to, 0, (size_t)(x->before + x->after + 1) * sizeof *to);
+    memset(to, 0, (size_t)r->head->distance_vectors * sizeof *to);
     for (int s = r->visible.low; s < r->visible.high; s++)
-        to[rapt__distance_of(x, s)] += r->dropped[s];
+        to[rapt__row_vector(r, s)] += r->dropped[s];
 }
 
 /* Adds the values of distances to out. */
 static void add_distance_values(const struct row *r, float *out)
 {
-    const struct distances *x = &r->visible.distances;
     float *sums = r->space.sums_by_distance;
     rapt__row_by_distance(r, sums);
-    r->head->kernels->gemv(sums, x->before + x->after + 1, r->head->distance_values,
+    r->head->kernels->gemv(sums, r->head->distance_vectors, r->head->distance_values,
                            r->head->distance_row, r->keys->value_width, out);
 }
 

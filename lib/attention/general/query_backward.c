@@ -60,13 +60,11 @@ static void add_distance_dots(const struct backward_row *l, const float *dout)
 {
     const struct row *r = l->r;
     const struct row_head *h = r->head;
-    const struct distances *x = &r->visible.distances;
     float *dots = r->space.sums_by_distance;
-    for (int d = 0; d <= x->before + x->after; d++)
+    for (int d = 0; d < h->distance_vectors; d++)
         dots[d] = h->kernels->dot(dout, h->distance_values + d * h->distance_row,
                                   l->p->f->c->a->value_width);
-    for (int s = r->visible.low; s < r->visible.high; s++)
-        l->dz[s] += dots[rapt__distance_of(x, s)];
+    for (int s = r->visible.low; s < r->visible.high; s++) l->dz[s] += dots[rapt__row_vector(r, s)];
 }
 
 /* Sets dz to dw, and to 0 at hidden keys. */
@@ -103,7 +101,7 @@ static void keep_distance_weights(const struct backward_row *l)
         (size_t)l->head * (size_t)rapt__query_rows(a) + (size_t)(l->p->b.query_first + l->t);
     if (!all) return;
     rapt__row_drop(l->r);
-    rapt__row_by_distance(l->r, all + row * (size_t)rapt__distance_count(a));
+    rapt__row_by_distance(l->r, all + row * (size_t)rapt__distance_vectors(a));
 }
 
 static void value_gradients(const struct backward_row *l)

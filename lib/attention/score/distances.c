@@ -4,8 +4,10 @@
 
        by_query[t][d] = scale (q[t] + v).r[d]        by_key[s][d] = scale k[s].r'[d]
 
-   Memory is therefore n floats for each query and key and head. Backward sums the gradients of
-   scores in arrays of the same layouts, folds repetitions, and multiplies them by the rows. The
+   Memory is therefore n floats for each query and key and head. If distances share buckets, only
+   the products of the buckets are computed, and copied to the distances: a row of by_query has the
+   products after the distances. Backward sums the gradients of scores in arrays of the same
+   layouts, folds repetitions and buckets, and multiplies them by the rows. The
    rows of one head are added in the order of sequences and rows, and shared vectors in the order of
    heads. Values need the sums of weights by distance, which the general path computes. */
 #include "attention/score/score.h"
@@ -35,12 +37,13 @@ static float *gradient_of(const rapt_attention *a, float *x, int h, int width)
 /* Returns the number of floats of the packed vectors of one head. */
 static size_t packed_head(const rapt_attention *a)
 {
-    return rapt__panels_size((size_t)rapt__distance_count(a), (size_t)a->key_width);
+    return rapt__panels_size((size_t)rapt__distance_vectors(a), (size_t)a->key_width);
 }
 
 size_t rapt__distance_packed(const rapt_attention *a)
 {
-    size_t heads = a->distances.shared ? 1 : (size_t)a->heads, n = (size_t)rapt__distance_count(a);
+    size_t heads = a->distances.shared ? 1 : (size_t)a->heads,
+           n = (size_t)rapt__distance_vectors(a);
     size_t all = 0;
     if (!a->distances.keys) return 0;
     bool fits = rapt__times(heads, packed_head(a), &all) &&
@@ -52,7 +55,7 @@ void rapt__distance_pack(struct team *team, const rapt_attention *a, float *pack
 {
     const struct kernels *kernels = rapt__kernels();
     const rapt_distances *x = &a->distances;
-    int n = rapt__distance_count(a), K = a->key_width, heads = x->shared ? 1 : a->heads;
+    int n = rapt__distance_vectors(a), K = a->key_width, heads = x->shared ? 1 : a->heads;
     float scale = rapt__score_scale(a->score, a->scale, K), *biases = packed;
     if (x->keys) biases += (size_t)heads * packed_head(a);
     for (int h; x->keys && (h = rapt__team_take(team)) < a->heads;) {
@@ -68,10 +71,27 @@ void rapt__distance_pack(struct team *team, const rapt_attention *a, float *pack
     rapt__team_barrier(team);
 }
 
+/* Returns the first product of a row of by_query. */
+static float *products_of(const rapt_attention *a, float *row)
+{
+    return row + LANES + (a->distances.buckets ? rapt__distance_count(a) + LANES : 0);
+}
+
+/* Sets the values of the distances of a row of by_query from its products. */
+static void spread(const rapt_attention *a, float *row)
+{
+    const int *buckets = a->distances.buckets;
+    const float *products = products_of(a, row);
+    int n = rapt__distance_count(a);
+    float *first = row + LANES, *last = first + n - 1;
+    for (int i = 0; buckets && i < n; i++) first[i] = products[buckets[i]];
+    for (int i = 0; i < LANES; i++) row[i] = *first, last[1 + i] = *last;
+}
+
 void rapt__distance_queries(const rapt_attention *a, const float *packed, int h, const float *q,
                             ptrdiff_t q_row, int rows, float *to)
 {
-    int n = rapt__distance_count(a), heads = a->distances.shared ? 1 : a->heads;
+    int n = rapt__distance_vectors(a), heads = a->distances.shared ? 1 : a->heads;
     const float *biases = packed + (size_t)heads * packed_head(a);
     ptrdiff_t row = (ptrdiff_t)rapt__distance_row(a);
     const struct gemm_block gemm = {.rows = rows,
@@ -83,13 +103,12 @@ void rapt__distance_queries(const rapt_attention *a, const float *packed, int h,
                                     .b = packed + (heads > 1 ? (size_t)h * packed_head(a) : 0),
                                     .b_panel = (ptrdiff_t)LANES * a->key_width,
                                     .b_step = LANES,
-                                    .c = to + LANES,
+                                    .c = products_of(a, to),
                                     .c_row = row,
                                     .c_panel = LANES,
                                     .bias = biases + (ptrdiff_t)h * n};
     rapt__kernels()->gemm(&gemm);
-    for (int r = 0; r < rows; r++, to += row)
-        for (int i = 0; i < LANES; i++) to[i] = to[LANES], to[LANES + n + i] = to[LANES + n - 1];
+    for (int r = 0; r < rows; r++) spread(a, to + r * row);
 }
 
 /* ---- products with keys ---- */
@@ -97,19 +116,20 @@ void rapt__distance_queries(const rapt_attention *a, const float *packed, int h,
 size_t rapt__distance_space(const rapt_attention *a)
 {
     if (!a->distances.queries) return 0;
-    return LANES * ((size_t)rapt__distance_count(a) + (size_t)a->key_width);
+    return LANES * ((size_t)rapt__distance_vectors(a) + (size_t)a->key_width);
 }
 
-/* Returns the row of distances of lane `lane` in vector e of a panel. */
-static int distance_at(int e, int lane, int n)
+/* Returns the row of r' for lane `lane` of vector e of a panel. */
+static int vector_at(const rapt_attention *a, int e, int lane)
 {
-    return rapt__max(0, rapt__min(n - 1 + lane - e, n - 1));
+    int n = rapt__distance_count(a), d = rapt__max(0, rapt__min(n - 1 + lane - e, n - 1));
+    return a->distances.buckets ? a->distances.buckets[d] : d;
 }
 
 void rapt__distance_keys(const rapt_attention *a, int h, const float *k, ptrdiff_t k_row, int first,
                          int keys, float *space, float *panel)
 {
-    int n = rapt__distance_count(a), K = a->key_width;
+    int n = rapt__distance_vectors(a), K = a->key_width;
     float *packed = space + LANES * n, scale = rapt__score_scale(a->score, a->scale, K);
     rapt__kernels()->pack_columns(k, k_row, keys, K, 1, 0, 1, packed);
     const struct gemm_block gemm = {.rows = n,
@@ -125,10 +145,10 @@ void rapt__distance_keys(const rapt_attention *a, int h, const float *k, ptrdiff
                                     .c_row = LANES,
                                     .c_panel = LANES};
     rapt__kernels()->gemm(&gemm);
-    for (int e = 0; e < n + LANES - 1; e++, panel += LANES) {
+    for (int e = 0; e < rapt__distance_count(a) + LANES - 1; e++, panel += LANES) {
         if (first == 0) memset(panel, 0, LANES * sizeof *panel);
         for (int i = 0; i < keys; i++)
-            panel[first + i] = scale * space[distance_at(e, first + i, n) * LANES + i];
+            panel[first + i] = scale * space[vector_at(a, e, first + i) * LANES + i];
     }
 }
 
@@ -182,23 +202,28 @@ void rapt__distances_fill(struct team *team, const struct distance_fill *f,
 
 /* ---- backward ---- */
 
-/* Adds the gradients of repetitions to those of the distances that they repeat, and multiplies all
-   by the scale. */
-static void fold_query(int n, float scale, float *row)
+/* Adds the gradients of repetitions to those of the distances that they repeat, and of these to
+   those of the products, which it multiplies by the scale. */
+static void fold_query(const rapt_attention *a, float scale, float *row)
 {
-    float *d = row + LANES;
+    const int *buckets = a->distances.buckets;
+    int n = rapt__distance_count(a);
+    float *d = row + LANES, *products = products_of(a, row);
     for (int i = LANES - 1; i >= 0; i--) d[0] += row[i];
     for (int i = 0; i < LANES; i++) d[n - 1] += d[n + i];
-    for (int i = 0; i < n; i++) d[i] *= scale;
+    for (int i = 0; buckets && i < n; i++) products[buckets[i]] += d[i];
+    for (int i = 0; i < rapt__distance_vectors(a); i++) products[i] *= scale;
 }
 
-/* Replaces a panel of gradients by rows [16][n], one for each key. space: 16 n floats. */
-static void fold_panel(int n, float scale, float *space, float *panel)
+/* Replaces a panel of gradients by rows [16][vectors], one for each key. space: 16 floats for each
+   vector. */
+static void fold_panel(const rapt_attention *a, float scale, float *space, float *panel)
 {
+    int n = rapt__distance_vectors(a);
     memset(space, 0, LANES * (size_t)n * sizeof *space);
-    for (int e = 0; e < n + LANES - 1; e++)
+    for (int e = 0; e < rapt__distance_count(a) + LANES - 1; e++)
         for (int lane = 0; lane < LANES; lane++)
-            space[(ptrdiff_t)lane * n + distance_at(e, lane, n)] += panel[e * LANES + lane];
+            space[(ptrdiff_t)lane * n + vector_at(a, e, lane)] += panel[e * LANES + lane];
     for (ptrdiff_t i = 0; i < (ptrdiff_t)LANES * n; i++) panel[i] = scale * space[i];
 }
 
@@ -207,25 +232,25 @@ static void fold_head(const struct distance_fill *f, const rapt_gradients *d,
                       const struct sequence *b, int h)
 {
     const rapt_attention *a = f->a;
-    int n = rapt__distance_count(a), K = a->key_width;
+    int n = rapt__distance_vectors(a), K = a->key_width;
     float scale = rapt__score_scale(a->score, a->scale, K);
     const float *r = head_of(a, a->distances.keys, h, K);
     for (int t = 0; f->by_query && t < b->queries; t++) {
         float *row = f->by_query + query_row(a, b, h, t) * rapt__distance_row(a);
-        fold_query(n, scale, row);
+        fold_query(a, scale, row);
         if (d->q)
-            rapt__kernels()->gemv(row + LANES, n, r, row_of(a, K), K,
+            rapt__kernels()->gemv(products_of(a, row), n, r, row_of(a, K), K,
                                   d->q + rapt__query_at(&a->q, b, h, t));
     }
     for (int s = 0; f->by_key && s < b->existing; s += LANES)
-        fold_panel(n, scale, f->space, f->by_key + panel_at(a, b, h, s) * rapt__distance_panel(a));
+        fold_panel(a, scale, f->space, f->by_key + panel_at(a, b, h, s) * rapt__distance_panel(a));
 }
 
 /* Adds the gradients of the keys of one sequence and key head. */
 static void add_keys(const struct distance_fill *f, float *dk, const struct sequence *b, int g)
 {
     const rapt_attention *a = f->a;
-    int n = rapt__distance_count(a), K = a->key_width, group = a->heads / rapt__key_heads_of(a);
+    int n = rapt__distance_vectors(a), K = a->key_width, group = a->heads / rapt__key_heads_of(a);
     for (int h = g * group; h < (g + 1) * group; h++)
         for (int s = 0; s < b->existing; s++) {
             const float *rows = f->by_key + panel_at(a, b, h, s) * rapt__distance_panel(a);
@@ -252,7 +277,7 @@ static void add_block(const struct products_by_distance *p, const struct sequenc
                       int rows, int first)
 {
     const rapt_attention *a = p->a;
-    int n = rapt__distance_count(a), g = h / (a->heads / rapt__key_heads_of(a));
+    int n = rapt__distance_vectors(a), g = h / (a->heads / rapt__key_heads_of(a));
     size_t row = p->keys ? panel_at(a, b, h, t) : query_row(a, b, h, t);
     const float *c = p->g + row * p->g_row + first, *x = p->x;
     ptrdiff_t c_row = p->keys ? n : (ptrdiff_t)p->g_row;
@@ -269,7 +294,7 @@ static void add_block(const struct products_by_distance *p, const struct sequenc
 static void add_products(struct team *team, const struct products_by_distance *p)
 {
     const rapt_attention *a = p->a;
-    int parts = rapt__ceil_div(rapt__distance_count(a), LANES),
+    int parts = rapt__ceil_div(rapt__distance_vectors(a), LANES),
         heads = a->distances.shared ? 1 : a->heads;
     for (int64_t item; p->to && (item = rapt__team_take(team)) < (int64_t)parts * heads;) {
         int first = (int)(item % parts) * LANES, head = (int)(item / parts);
@@ -289,11 +314,11 @@ static void sum_head(const struct distance_fill *f, const rapt_distance_gradient
                      float *sums)
 {
     const rapt_attention *a = f->a;
-    int n = rapt__distance_count(a), K = a->key_width;
+    int n = rapt__distance_vectors(a), K = a->key_width;
     size_t row = rapt__distance_row(a), rows = (size_t)rapt__query_rows(a);
     memset(sums, 0, (size_t)n * sizeof *sums);
-    rapt__kernels()->column_sum(sums, f->by_query + (size_t)h * rows * row + LANES, (ptrdiff_t)row,
-                                (int)rows, n);
+    rapt__kernels()->column_sum(sums, products_of(a, f->by_query + (size_t)h * rows * row),
+                                (ptrdiff_t)row, (int)rows, n);
     if (d->position_bias)
         rapt__kernels()->gemv(sums, n, head_of(a, a->distances.keys, h, K), row_of(a, K), K,
                               d->position_bias + (ptrdiff_t)h * K);
@@ -305,7 +330,7 @@ static void add_position_bias(struct team *team, const struct distance_fill *f,
 {
     const rapt_attention *a = f->a;
     const float *v = a->distances.position_bias;
-    int n = rapt__distance_count(a), K = a->key_width;
+    int n = rapt__distance_vectors(a), K = a->key_width;
     if (!v || !f->by_query) return;
     for (int h; (h = rapt__team_take(team)) < a->heads;)
         sum_head(f, d, h, f->packed + (ptrdiff_t)h * n);
@@ -337,13 +362,13 @@ void rapt__distances_backward(struct team *team, const struct distance_fill *f,
     rapt__team_barrier(team);
     struct products_by_distance p = {
         .a = a, .x = f->q, .stride = &a->q, .width = a->key_width, .to = d->distances.keys};
-    p.g = f->by_query ? f->by_query + LANES : NULL, p.g_row = rapt__distance_row(a);
+    p.g = f->by_query ? products_of(a, f->by_query) : NULL, p.g_row = rapt__distance_row(a);
     if (f->by_query) add_products(team, &p);
     add_position_bias(team, f, &d->distances);
     p.keys = true, p.g = f->by_key, p.g_row = rapt__distance_panel(a), p.x = f->k;
     p.stride = &a->k, p.to = d->distances.queries;
     if (f->by_key) add_products(team, &p);
-    p.keys = false, p.g = sums->weights, p.g_row = (size_t)rapt__distance_count(a);
+    p.keys = false, p.g = sums->weights, p.g_row = (size_t)rapt__distance_vectors(a);
     p.x = sums->dout, p.stride = &a->out, p.width = a->value_width, p.to = d->distances.values;
     if (sums->weights) add_products(team, &p);
     rapt__team_barrier(team);

@@ -36,7 +36,7 @@ static void distances_layout(struct arena *arena, const struct bounds *b, struct
         d->by_key = rapt__arena_floats(arena, panels, panel);
     }
     if (a->distances.values)
-        t->distance_weights = rapt__arena_floats(arena, QR, (size_t)rapt__distance_count(a));
+        t->distance_weights = rapt__arena_floats(arena, QR, (size_t)rapt__distance_vectors(a));
 }
 
 void rapt__transform_layout(struct arena *arena, const struct bounds *b, struct transformed *t)
@@ -226,7 +226,7 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
                          rapt__distance_row(a));
     y->by_key = zeroed(team, d->k || x->queries, y->by_key, H * panels, rapt__distance_panel(a));
     p->distance_weights =
-        zeroed(team, x->values, p->distance_weights, H * T, (size_t)rapt__distance_count(a));
+        zeroed(team, x->values, p->distance_weights, H * T, (size_t)rapt__distance_vectors(a));
     int number = rapt__normalizer_number(a->normalizer);
     bool any = p->dqueries || p->dkeys || p->drelative || p->dcenters || p->forget_rows ||
                y->by_query || y->by_key || p->distance_weights;
