@@ -135,7 +135,7 @@ typedef enum rapt_output_gate {
 } rapt_output_gate;
 
 /* The number of fields that rapt_config_field_at describes. */
-enum { RAPT_CONFIG_FIELDS = 63 };
+enum { RAPT_CONFIG_FIELDS = 64 };
 
 /* The configuration of a model. Set size and every field whose value differs from 0, or start from
    a preset. Fields named self_* apply to self-attention in both halves. Inference is deterministic:
@@ -287,7 +287,16 @@ typedef struct rapt_config { /* size-first, see base.h */
                           [heads][heads], and the same in "cross_attn". Both start as the identity.
                           heads is at most 1024. Location-aware and coverage scores, relative
                           vectors, latent_width and differential are refused */
-    int reserved[1];   /* must be 0 */
+    int latent_query_width; /* with latent_width, elements of a latent row from which the queries of
+                               all heads are computed, 0 to 2^16; 0 means that queries are computed
+                               from the input (DeepSeek-AI 2024, the q_lora_rank of DeepseekV2). The
+                               row is then the first latent_query_width elements of
+                               "self_attn.qkv", after RMSNorm with the gain
+                               "self_attn.latent_query_norm.weight", and the queries are its product
+                               with "self_attn.query_up.weight" [heads * (rotary_width + width of a
+                               head)][latent_query_width]; "cross_attn" likewise, where the row is
+                               "cross_attn.q" */
+    int reserved[2];        /* must be 0 */
 } rapt_config;
 
 /* The type of a field of rapt_config. */

@@ -166,6 +166,10 @@ static const char *not_latent(const rapt_config *c, const char **needed)
 static rapt_status check_latent(const rapt_config *c, rapt_message *why)
 {
     int R = c->latent_width, K = rapt__head_width(c), P = rapt__latent_rotary(c, false);
+    int width = c->latent_query_width;
+    if (!R && width)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "latent_query_width is %d; without latent_width it must be 0", width);
     if (!R) return RAPT_OK;
     const char *needed, *field = not_latent(c, &needed);
     if (field)
@@ -177,7 +181,7 @@ static rapt_status check_latent(const rapt_config *c, rapt_message *why)
             "latent_width is %d and the width of a head is %d; both must be multiples "
             "of %d",
             R, K, LANES);
-    if (P + R > MAX_WIDTH || ((long long)P + R + K) * c->heads > MAX_ROWS)
+    if (P + R > MAX_WIDTH || ((long long)P + R + K) * c->heads + width > MAX_ROWS)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
             "latent_width is %d, too many with %d rotated elements and %d heads of %d", R, P,
@@ -420,8 +424,14 @@ int rapt__latent_rotary(const rapt_config *c, bool cross)
 struct head_rows rapt__head_rows(const rapt_config *c, bool cross)
 {
     int K = rapt__head_width(c), P = rapt__latent_rotary(c, cross), G = rapt__key_heads(c) * K;
-    if (c->latent_width) return (struct head_rows){c->heads * (P + K), P + c->latent_width, 0};
+    int queries = c->latent_query_width ? c->latent_query_width : c->heads * (P + K);
+    if (c->latent_width) return (struct head_rows){queries, P + c->latent_width, 0};
     return (struct head_rows){c->heads * K, G, G};
+}
+
+int rapt__latent_queries_row(const rapt_config *c, bool cross)
+{
+    return c->heads * (rapt__latent_rotary(c, cross) + rapt__head_width(c));
 }
 
 int rapt__gates(const rapt_config *config)

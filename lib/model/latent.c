@@ -5,7 +5,8 @@
        k_h = (p, A_h' c)    v_h = B_h c    q_h . k_h = (q_h's first P elements) . p + (A_h q) . c
 
    where q is the rest of q_h. Keys and values of heads are never computed: A_h maps the queries,
-   and B_h the weighted sums of latent rows. To the attention layer, all heads thus share one key
+   and B_h the weighted sums of latent rows. With latent_query_width, all q_h are a linear function
+   of a latent row of their own. To the attention layer, all heads thus share one key
    head, whose keys are (p, c) and whose values are c. Training, prompts and caches all compute this
    form, so that they have the same bits. */
 #include "model/sublayer.h"
@@ -32,18 +33,72 @@ void rapt__latent_normalize(const struct exec_context *c, const struct stack *s,
     rapt__head_norm_forward(c, &n, rows, h.v, raw.v, u->inverse_k);
 }
 
+/* ---- latent rows of queries ---- */
+
+static struct head_norm query_norm_of(const struct step *s, bool cross, ptrdiff_t row)
+{
+    const rapt_config *c = &s->stack->model->config;
+    size_t gain = rapt__offsets_of(s->stack, s->layer, cross)->latent_query_norm.gain;
+    return (struct head_norm){.gain = s->stack->block + gain,
+                              .heads = 1,
+                              .width = c->latent_query_width,
+                              .row = row,
+                              .epsilon = rapt__epsilon(c)};
+}
+
+static struct linear query_up_of(const struct step *s, bool cross)
+{
+    return rapt__linear_at(&s->stack->model->layout,
+                           &rapt__offsets_of(s->stack, s->layer, cross)->query_up, s->stack->block);
+}
+
+/* Computes the queries of heads from their latent rows in u->q. */
+static void expand_queries(const struct exec_context *c, const struct step *s, bool cross)
+{
+    const struct sublayer *u = s->u;
+    int rows = s->pass->rows.count;
+    if (!u->queries) return;
+    const struct heads h = rapt__heads_at(&s->stack->model->config, cross, u->q, u->kv, NULL);
+    const struct head_norm n = query_norm_of(s, cross, h.q_row);
+    const struct linear l = query_up_of(s, cross);
+    rapt__head_norm_forward(c, &n, rows, u->q, u->raw_q, u->inverse_q);
+    rapt__linear_forward(c, &l, u->q, h.q_row, rows, u->queries, l.out, ACTIVATION_NONE, NULL);
+}
+
+/* Propagates the stack's dqueries to the latent rows in dq and to the parameters. */
+static void expand_queries_backward(const struct exec_context *c, const struct step *s, bool cross,
+                                    float *gradients)
+{
+    const struct stack_memory *m = s->stack->memory;
+    const struct sublayer *u = s->u;
+    const struct attention_offsets *offset = rapt__offsets_of(s->stack, s->layer, cross);
+    int rows = s->pass->rows.count;
+    if (!u->queries) return;
+    const struct heads h = rapt__heads_at(&s->stack->model->config, cross, u->q, u->kv, NULL);
+    const struct head_norm n = query_norm_of(s, cross, h.q_row);
+    const struct linear l = query_up_of(s, cross);
+    rapt__linear_backward_weight(c, &l, u->q, h.q_row, m->dqueries, l.out, rows,
+                                 gradients + offset->query_up.weight, NULL);
+    rapt__linear_backward_input(c, &l, m->dqueries, l.out, rows, m->dq, h.q_row, false);
+    rapt__head_norm_backward(c, &n, rows, u->raw_q, u->inverse_q, m->dq,
+                             gradients + offset->latent_query_norm.gain, m->norm_partial);
+}
+
+/* ---- queries and outputs ---- */
+
 /* Returns the maps A of queries. They leave out the rotated elements, with which heads begin. */
 static struct head_map key_map_of(const struct step *s, bool cross)
 {
     const struct stack *stack = s->stack;
     const rapt_config *c = &stack->model->config;
     const struct head_rows rows = rapt__head_rows(c, cross);
+    int queries = rapt__latent_queries_row(c, cross);
     return (struct head_map){
         .all = rapt__linear_at(&stack->model->layout,
                                &rapt__offsets_of(stack, s->layer, cross)->key_up, stack->block),
         .heads = c->heads,
-        .x_head = rows.q / c->heads,
-        .x_row = rapt__heads_at(c, cross, NULL, NULL, NULL).q_row,
+        .x_head = queries / c->heads,
+        .x_row = c->latent_query_width ? queries : rapt__heads_at(c, cross, NULL, NULL, NULL).q_row,
         .y_head = rows.k,
         .y_row = (ptrdiff_t)c->heads * rows.k};
 }
@@ -70,9 +125,11 @@ void rapt__latent_queries(const struct exec_context *c, const struct step *s, bo
     const struct sublayer *u = s->u;
     int rows = s->pass->rows.count, P = rapt__latent_rotary(config, cross);
     if (!config->latent_width) return;
+    expand_queries(c, s, cross);
     const struct head_map m = key_map_of(s, cross);
-    rapt__heads_copy(c, m.heads, P, rows, u->q, m.x_head, m.x_row, u->latent_q, m.y_head, m.y_row);
-    rapt__head_map_forward(c, &m, rows, u->q + P, u->latent_q + P);
+    const float *q = u->queries ? u->queries : u->q;
+    rapt__heads_copy(c, m.heads, P, rows, q, m.x_head, m.x_row, u->latent_q, m.y_head, m.y_row);
+    rapt__head_map_forward(c, &m, rows, q + P, u->latent_q + P);
 }
 
 void rapt__latent_values(const struct exec_context *c, const struct step *s, bool cross)
@@ -109,10 +166,14 @@ void rapt__latent_backward(const struct exec_context *c, const struct step *s, b
     if (!config->latent_width) return;
     const struct attention_offsets *offset = rapt__offsets_of(s->stack, s->layer, cross);
     const struct head_map map = key_map_of(s, cross);
-    rapt__heads_copy(c, map.heads, P, rows, m->dlatent_q, map.y_head, map.y_row, m->dq, map.x_head,
+    const float *q = u->queries ? u->queries : u->q;
+    float *dq = u->queries ? m->dqueries : m->dq;
+    if (u->queries) rapt__fill(c, dq, (size_t)rows * (size_t)map.x_row, 0);
+    rapt__heads_copy(c, map.heads, P, rows, m->dlatent_q, map.y_head, map.y_row, dq, map.x_head,
                      map.x_row);
-    rapt__head_map_backward(c, &map, rows, u->q + P, m->dlatent_q + P, m->dq + P,
+    rapt__head_map_backward(c, &map, rows, q + P, m->dlatent_q + P, dq + P,
                             gradients + offset->key_up.weight);
+    expand_queries_backward(c, s, cross, gradients);
     struct heads d = rapt__heads_at(config, cross, m->dq, m->dkv, NULL);
     struct heads raw = rapt__heads_at(config, cross, u->raw_q, u->raw_kv, NULL);
     const struct head_norm n = norm_of(s->stack, s->layer, cross, d.v_row);

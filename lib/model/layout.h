@@ -36,6 +36,8 @@ struct attention_offsets {       /* rows of qkv: queries, keys, values (struct h
     struct linear_offsets out;
     struct linear_offsets key_up, value_up; /* with latent_width, without bias */
     struct norm_offsets latent_norm;        /* with latent_width: gain [latent_width] */
+    struct linear_offsets query_up;         /* with latent_query_width, without bias */
+    struct norm_offsets latent_query_norm;  /* with latent_query_width: gain of that width */
     struct linear_offsets gate;             /* with output_gate; has no bias */
     struct linear_offsets forget; /* of forget gates or of the decays of linear attention */
     struct linear_offsets rate;   /* of the delta rule; has no bias */
@@ -130,8 +132,10 @@ struct head_rows {
 };
 /* Without latent_width, these are heads K, key_heads K and the same. With it, P floats of each
    query and P of the only key precede K and the latent row; v is 0, since the latent row is also
-   the value. */
+   the value. With latent_query_width, q is that width. */
 struct head_rows rapt__head_rows(const rapt_config *c, bool cross);
+/* Returns heads (P + K), the number of floats in the queries of a token with latent_width. */
+int rapt__latent_queries_row(const rapt_config *c, bool cross);
 /* Returns P, the number of floats of queries and keys that are rotated apart from the latent
    row. */
 int rapt__latent_rotary(const rapt_config *c, bool cross);

@@ -248,6 +248,8 @@ struct sublayer {
     float *rate_in, *rate;   /* delta rule: [rows][key_heads] before and after the sigmoid */
     float *gate, *gated;     /* with output_gate: [rows][gates] before the sigmoid; [rows][H K] */
     float *values;           /* differential: [rows or source rows][key maps][K] each value twice */
+    float *queries;          /* with latent_query_width: [rows][H (P + K)] queries, from the latent
+                                rows in q */
     float *latent_q;         /* with latent_width: [rows][H][P + latent_width] queries of latent
                                 rows */
     float *maps;             /* differential: [rows][maps][K] outputs of both attentions; with
@@ -284,6 +286,7 @@ struct stack_memory {
     float *ddistances;                                 /* of the vectors for distances */
     float *dvalues, *dmaps;                            /* differential, latent_width */
     float *dlambda, *dlatent_q;                        /* differential: [rows]; latent_width */
+    float *dqueries;                                   /* latent_query_width */
 };
 
 /* The rows of a pass. */

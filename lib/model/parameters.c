@@ -155,7 +155,9 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool deco
     bool normed = !parts->alone, heads_normed = c->query_key_norm != 0;
     bool differential = c->differential != 0, talks = c->talking_heads != 0;
     int K = rapt__head_width(c), Q = c->heads * K, M = rapt__map_width(c);
-    int R = c->latent_width, L = c->heads * R;
+    int R = c->latent_width, L = c->heads * R, queries_up = c->latent_query_width;
+    int self_queries = rapt__latent_queries_row(c, false),
+        cross_queries = rapt__latent_queries_row(c, true);
     const struct head_rows rows = rapt__head_rows(c, false), cross_rows = rapt__head_rows(c, true);
     int D = c->width, F = c->ffn_width, I = rapt__ffn_rows(c), gates = rapt__gates(c);
     int forgets = rapt__forget_gates(c, decoder);
@@ -185,6 +187,8 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool deco
     l->self.key_up.in = l->cross.key_up.in = K, l->self.key_up.out = l->cross.key_up.out = L;
     l->self.value_up.in = l->cross.value_up.in = R,
     l->self.value_up.out = l->cross.value_up.out = Q;
+    l->self.query_up.in = l->cross.query_up.in = queries_up;
+    l->self.query_up.out = self_queries, l->cross.query_up.out = cross_queries;
     l->self.distance_key.in = l->self.distance_query.in = D;
     l->self.distance_key.out = l->self.distance_query.out = Q;
     l->recurrent.input.in = l->recurrent.input.out = D;
@@ -196,6 +200,7 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool deco
     l->self.qkv.fine = l->cross.q.fine = l->cross.kv.fine = l->cross.out.fine = true;
     l->self.gate.fine = l->cross.gate.fine = l->self.forget.fine = l->self.rate.fine = true;
     l->self.key_up.fine = l->cross.key_up.fine = true;
+    l->self.query_up.fine = l->cross.query_up.fine = true;
     l->self.value_up.fine = l->cross.value_up.fine = true;
     l->self.distance_key.fine = l->self.distance_query.fine = true;
     l->recurrent.input.fine = l->recurrent.forget.fine = true;

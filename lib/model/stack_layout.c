@@ -186,6 +186,9 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, bool decod
             u->values = rapt__arena_floats(arena, cross ? source_rows : rows, value_elements(c));
         if (c->latent_width)
             u->latent_q = rapt__arena_floats(arena, rows, latent_elements(c, cross));
+        if (c->latent_query_width)
+            u->queries =
+                rapt__arena_floats(arena, rows, (size_t)rapt__latent_queries_row(c, cross));
         if (part == PART_SELF && rapt__forget_gates(c, decoder)) {
             u->forget = rapt__arena_floats(arena, rows, (size_t)rapt__maps(c));
             u->log_forget = rapt__arena_floats(arena, rows, (size_t)rapt__maps(c));
@@ -235,9 +238,14 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, bool d
         m->dlambda = rapt__arena_floats(arena, rows, 1);
     }
     if (R) m->dlatent_q = rapt__arena_floats(arena, rows, latent_elements(c, false));
+    if (c->latent_query_width)
+        m->dqueries = rapt__arena_floats(arena, rows, (size_t)rapt__latent_queries_row(c, false));
     if (c->query_key_norm || c->differential || R || rapt__linear_normed(c))
         m->norm_partial = rapt__arena_floats(
-            arena, rapt__head_norm_partial((int)longest, R ? (int)R : rapt__head_width(c)), 1);
+            arena,
+            rapt__head_norm_partial((int)longest, R ? rapt__max((int)R, c->latent_query_width)
+                                                    : rapt__head_width(c)),
+            1);
 }
 
 /* Returns a sublayer with memory only for the results from which attention weights can be computed

@@ -175,20 +175,28 @@ def deepseek_attention(folder):
     return names["DeepseekV2Attention"]
 
 
-def latent_attention(theirs, x, p, rotated):
+def latent_attention(theirs, x, p, rotated, rank):
     """Returns causal attention with the tensors p of a block and with `theirs`, whose heads have their rotated elements last."""
     heads = LATENT_HEADS * (rotated + LATENT_K)
+    first = rank or heads
+
+    def last(q):
+        q = q.view(LATENT_HEADS, rotated + LATENT_K, -1)
+        return torch.cat([q[:, rotated:], q[:, :rotated]], 1).reshape(heads, -1)
 
     def turned(t):
-        q, kv = t[:heads].view(LATENT_HEADS, rotated + LATENT_K, -1), t[heads:]
-        q = torch.cat([q[:, rotated:], q[:, :rotated]], 1)
-        return q.reshape(heads, -1), torch.cat([kv[rotated:], kv[:rotated]])
+        q, kv = t[:first], t[first:]
+        return q if rank else last(q), torch.cat([kv[rotated:], kv[:rotated]])
 
     q, kv = turned(p["self_attn.qkv.weight"])
     q_bias, kv_bias = turned(p["self_attn.qkv.bias"].T)
+    queries = {"q_proj.weight": q, "q_proj.bias": q_bias[:, 0]}
+    if rank:
+        queries = {"q_a_proj.weight": q, "q_a_proj.bias": q_bias[:, 0],
+                   "q_a_layernorm.weight": p["self_attn.latent_query_norm.weight"][0], "q_b_proj.weight": last(p["self_attn.query_up.weight"])}
     keys = p["self_attn.key_up.weight"].view(LATENT_HEADS, LATENT, LATENT_K).transpose(1, 2)
     values = p["self_attn.value_up.weight"].view(LATENT_HEADS, LATENT_K, LATENT)
-    given = {"q_proj.weight": q, "q_proj.bias": q_bias[:, 0], "kv_a_proj_with_mqa.weight": kv, "kv_a_proj_with_mqa.bias": kv_bias[:, 0],
+    given = {**queries, "kv_a_proj_with_mqa.weight": kv, "kv_a_proj_with_mqa.bias": kv_bias[:, 0],
              "kv_a_layernorm.weight": p["self_attn.latent_norm.weight"][0], "kv_b_proj.weight": torch.cat([keys, values], 1).reshape(-1, LATENT),
              "o_proj.weight": p["self_attn.out.weight"], "o_proj.bias": p["self_attn.out.bias"][0]}
     angles = torch.arange(ROWS)[:, None] * BASE ** (-2 * torch.arange(rotated // 2, dtype=torch.double) / rotated)
@@ -196,24 +204,27 @@ def latent_attention(theirs, x, p, rotated):
     return functional_call(theirs, given, (x[None], hidden), {"position_embeddings": torch.polar(torch.ones_like(angles), angles)[None]})[0][0]
 
 
-def compare_latent(folder):
+def compare_latent(folder, rank):
     block = Block(rapt.sized(rapt.rapt_config, width=WIDTH, heads=LATENT_HEADS, head_width=LATENT_K, norm_epsilon=EPSILON,
-                             rotary=rapt.RAPT_ROTARY_PAIRS, rotary_width=ROTATED, latent_width=LATENT))
+                             rotary=rapt.RAPT_ROTARY_PAIRS, rotary_width=ROTATED, latent_width=LATENT, latent_query_width=rank))
     config = types.SimpleNamespace(
-        attention_dropout=0, hidden_size=WIDTH, num_attention_heads=LATENT_HEADS, num_key_value_heads=LATENT_HEADS, q_lora_rank=None,
+        attention_dropout=0, hidden_size=WIDTH, num_attention_heads=LATENT_HEADS, num_key_value_heads=LATENT_HEADS, q_lora_rank=rank or None,
         qk_rope_head_dim=ROTATED, kv_lora_rank=LATENT, v_head_dim=LATENT_K, qk_nope_head_dim=LATENT_K, attention_bias=True,
         rope_parameters={}, _attn_implementation="eager")
     theirs = deepseek_attention(folder)(config, 0)
-    theirs.q_proj = torch.nn.Linear(WIDTH, LATENT_HEADS * (ROTATED + LATENT_K))  # theirs has no bias
+    if rank:
+        theirs.q_a_layernorm.variance_epsilon = EPSILON
+    else:
+        theirs.q_proj = torch.nn.Linear(WIDTH, LATENT_HEADS * (ROTATED + LATENT_K))  # theirs has no bias
     theirs.kv_a_layernorm.variance_epsilon = EPSILON
     x, dy = (random.standard_normal((ROWS, WIDTH)).astype(numpy.float32) for _ in range(2))
     got = block.run(x, dy)
     tensors = {name: torch.tensor(data, dtype=torch.double, requires_grad=True) for name, data in block.tensors.items()}
     input = torch.tensor(x, dtype=torch.double, requires_grad=True)
-    y = latent_attention(theirs, input, tensors, ROTATED)
+    y = latent_attention(theirs, input, tensors, ROTATED, rank)
     (y * torch.tensor(dy)).sum().backward()
     wanted = [y.detach().numpy(), input.grad.numpy(), *(t.grad.numpy() for t in tensors.values())]
-    bound.compare("latent_width", got, wanted, ("y", "dx", *tensors))
+    bound.compare(f"latent_width, latent_query_width {rank}", got, wanted, ("y", "dx", *tensors))
 
 
 # ---- scaled rotary angles ----
@@ -288,6 +299,7 @@ compare_block(0, rapt.RAPT_OUTPUT_GATE_ELEMENT, forget=1)
 compare_block(1, rapt.RAPT_OUTPUT_GATE_NONE, forget=1, talking=1)
 for kind in range(rapt.RAPT_RECURRENCE_LINEAR, rapt.RAPT_RECURRENCE_GATED_DELTA + 1):
     compare_block(0, kind % 3, kind=kind)
-compare_latent(sys.argv[2])
+for rank in (0, 7, 40):
+    compare_latent(sys.argv[2], rank)
 compare_rotary(sys.argv[2])
-print(f"18 comparisons with PyTorch {torch.__version__} and transformers agree")
+print(f"20 comparisons with PyTorch {torch.__version__} and transformers agree")

@@ -42,6 +42,7 @@ static inline rapt_config take_block_config(struct feed *in)
     if (take_flag(in)) c.differential = 1;
     if (take_flag(in)) c.forget_gate = 1;
     if (take_flag(in)) c.latent_width = 16 * take_below(in, 3), c.head_width = 16;
+    if (take_flag(in)) c.latent_query_width = take_below(in, 20);
     if (take_flag(in)) c.talking_heads = 1;
     return c;
 }

@@ -42,6 +42,7 @@ static bool is_matrix(const char *name)
                                            "gate.weight",
                                            "key_up.weight",
                                            "value_up.weight",
+                                           "query_up.weight",
                                            "rate.weight",
                                            "distances.key.weight",
                                            "distances.query.weight"};

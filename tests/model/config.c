@@ -132,6 +132,8 @@ static void test_combinations(void **state)
     REFUSE(43, latent_width, 24); /* not a multiple of 16 */
     REFUSE(43, latent_width, 1 << 16);
     REFUSE(0, latent_width, 16); /* heads 4 wide */
+    REFUSE(0, latent_query_width, 16);
+    REFUSE(43, latent_query_width, 65537);
     REFUSE(43, key_heads, 1);
     REFUSE(43, query_key_norm, 1);
     REFUSE(43, differential, 1);
@@ -164,7 +166,7 @@ static void test_combinations(void **state)
     c.width = 7, c.heads = 1, c.key_heads = 0;
     refused(c, "sinusoids need an even width");
     c = small_configs[0];
-    c.reserved[0] = 1;
+    c.reserved[COUNT(c.reserved) - 1] = 1;
     refused(c, "reserved");
     c = small_configs[0];
     c.positions = 1 << 24, c.width = 8;

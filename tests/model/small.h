@@ -234,6 +234,13 @@ static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .kind = RAPT_KIND_ENCODER_ONLY, .source_vocab = 8, .target_vocab = 5, .positions = 12, .width = 8,
      .heads = 2, .ffn_width = 4, .encoder_layers = 2, .position = RAPT_POSITION_NONE, .norm_epsilon = 0.01f,
      .relative_bias = RAPT_RELATIVE_BIAS_DEBERTA, .relative_buckets = 6, .relative_distance = 5},
+    /* latent rows of queries */
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 8, .heads = 2, .head_width = 16,
+     .ffn_width = 4, .encoder_layers = 1, .decoder_layers = 1, .norm_epsilon = 0.01f, .rotary = RAPT_ROTARY_PAIRS, .rotary_width = 6,
+     .latent_width = 16, .latent_query_width = 5},
+    {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 6, .heads = 3,
+     .head_width = 16, .ffn_width = 3, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE, .norm_epsilon = 0.01f,
+     .output_gate = RAPT_OUTPUT_GATE_HEAD, .latent_width = 16, .latent_query_width = 20},
 };
 /* clang-format on */
 

@@ -292,7 +292,7 @@ static void self_attention(struct side *s, const struct oracle_layer *l, const d
     int D = c->width, K = oracle_head_width(c), Q = c->heads * K, T = s->rows->count;
     int G = (c->key_heads ? c->key_heads : c->heads) * K, row = Q + 2 * G, q = Q;
     int P = oracle_latent_rotary(c, 0), R = c->latent_width;
-    if (R) q = Q + c->heads * P, row = q + P + R;
+    if (R) q = c->latent_query_width ? c->latent_query_width : Q + c->heads * P, row = q + P + R;
     double *qkv = oracle_zeros(T, row), *mixed = oracle_zeros(T, Q);
     oracle_affine(s->m, TWO_TERMS, T, D, row, in, l->self_qkv[0], l->self_qkv[1], qkv);
     int M = c->differential ? K / 2 : K;
@@ -301,10 +301,11 @@ static void self_attention(struct side *s, const struct oracle_layer *l, const d
     oracle_norm_heads(c, l->self_latent, 1, R, row, T, qkv + q + P);
     double *log_forget = oracle_log_forget(s->m, l->self_forget, Q / M, T, in);
     struct oracle_vectors vectors = oracle_vectors_make(s->m, l, s->decoder);
-    struct heads a = {.q = qkv,
+    double *queries = oracle_latent_queries(s->m, l->self_query_up, 0, T, qkv, row);
+    struct heads a = {.q = queries ? queries : qkv,
                       .k = qkv + q,
                       .v = R ? NULL : qkv + Q + G,
-                      .q_row = row,
+                      .q_row = queries ? Q + c->heads * P : row,
                       .k_row = row,
                       .v_row = row,
                       .S = T,
@@ -315,7 +316,7 @@ static void self_attention(struct side *s, const struct oracle_layer *l, const d
     oracle_gate_heads(s->m, l->self_gate, T, in, mixed);
     oracle_affine(s->m, ONE_TERM, T, Q, D, mixed, l->self_out[0], l->self_out[1], y);
     oracle_vectors_free(&vectors);
-    free(log_forget), free(qkv), free(mixed);
+    free(log_forget), free(queries), free(qkv), free(mixed);
 }
 
 static void cross_attention(struct side *s, const struct oracle_layer *l, const double *in,
@@ -325,14 +326,16 @@ static void cross_attention(struct side *s, const struct oracle_layer *l, const 
     int D = c->width, K = oracle_head_width(c), Q = c->heads * K;
     int G = (c->key_heads ? c->key_heads : c->heads) * K, T = s->rows->count, S = s->source->count;
     int R = c->latent_width, row = R ? R : 2 * G;
-    double *q = oracle_zeros(T, Q), *kv = oracle_zeros(S, row), *mixed = oracle_zeros(T, Q);
-    oracle_affine(s->m, TWO_TERMS, T, D, Q, in, l->cross_q[0], l->cross_q[1], q);
+    int first = c->latent_query_width ? c->latent_query_width : Q;
+    double *q = oracle_zeros(T, first), *kv = oracle_zeros(S, row), *mixed = oracle_zeros(T, Q);
+    oracle_affine(s->m, TWO_TERMS, T, D, first, in, l->cross_q[0], l->cross_q[1], q);
     oracle_affine(s->m, TWO_TERMS, S, D, row, s->states, l->cross_kv[0], l->cross_kv[1], kv);
     int M = c->differential ? K / 2 : K;
     oracle_norm_heads(c, l->cross_query, Q / M, M, Q, T, q);
     oracle_norm_heads(c, l->cross_key, G / M, M, row, S, kv);
     oracle_norm_heads(c, l->cross_latent, 1, R, row, S, kv);
-    struct heads a = {.q = q,
+    double *queries = oracle_latent_queries(s->m, l->cross_query_up, 1, T, q, first);
+    struct heads a = {.q = queries ? queries : q,
                       .k = kv,
                       .v = R ? NULL : kv + G,
                       .q_row = Q,
@@ -344,7 +347,7 @@ static void cross_attention(struct side *s, const struct oracle_layer *l, const 
     attend_heads(s, l, &a, mixed, &s->cross);
     oracle_gate_heads(s->m, l->cross_gate, T, in, mixed);
     oracle_affine(s->m, TWO_TERMS, T, Q, D, mixed, l->cross_out[0], l->cross_out[1], y);
-    free(q);
+    free(q), free(queries);
     free(kv);
     free(mixed);
 }

@@ -1,6 +1,6 @@
 /* transformer_latent.c - latent attention of DeepSeek-V2 (2405.04434, section 2.1), in double: keys
    and values of all heads are computed from the latent rows c, which are normalized as Zhang and
-   Sennrich 2019 do. */
+   Sennrich 2019 do, and queries from rows of their own (equations 12 to 14). */
 #include "transformer_layers.h"
 
 #include <math.h>
@@ -11,6 +11,22 @@ int oracle_latent_rotary(const rapt_config *c, int cross)
 {
     if (!c->rotary || cross) return 0;
     return c->rotary_width ? c->rotary_width : oracle_head_width(c);
+}
+
+double *oracle_latent_queries(const struct oracle_model *m, double *const up[2], int cross,
+                              int rows, const double *x, int row)
+{
+    const rapt_config *c = &m->config;
+    int width = c->latent_query_width;
+    int all = c->heads * (oracle_latent_rotary(c, cross) + oracle_head_width(c));
+    if (!up[1]) return NULL;
+    double *latent = oracle_zeros(rows, width), *q = oracle_zeros(rows, all);
+    for (int t = 0; t < rows; t++)
+        memcpy(latent + t * width, x + t * row, (size_t)width * sizeof *x);
+    oracle_norm_heads(c, up[0], 1, width, width, rows, latent);
+    oracle_affine(m, TWO_TERMS, rows, width, all, latent, up[1], NULL, q);
+    free(latent);
+    return q;
 }
 
 /* Computes k_h = (p, W_uk c) and v_h = W_uv c for all rows and heads. `up` holds W_uk transposed,

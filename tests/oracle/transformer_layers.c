@@ -178,6 +178,10 @@ static struct oracle_layer *find_layers(const struct oracle_model *m, const char
         l->cross_up[0] = find_weight(m, scope, "cross_attn.key_up");
         l->cross_up[1] = find_weight(m, scope, "cross_attn.value_up");
         l->cross_latent = find_weight(m, scope, "cross_attn.latent_norm");
+        l->self_query_up[0] = find_weight(m, scope, "self_attn.latent_query_norm");
+        l->self_query_up[1] = find_weight(m, scope, "self_attn.query_up");
+        l->cross_query_up[0] = find_weight(m, scope, "cross_attn.latent_query_norm");
+        l->cross_query_up[1] = find_weight(m, scope, "cross_attn.query_up");
         find_distances(m, scope, side, l);
         l->cross_query = find_weight(m, scope, "cross_attn.query_norm");
         l->cross_key = find_weight(m, scope, "cross_attn.key_norm");

@@ -10,10 +10,11 @@ struct oracle_layer { /* pairs of matrix and vector: weight and bias, or gain an
     double *cross_q[2], *cross_kv[2], *cross_out[2], *cross_norm[2];
     double *self_query, *self_key, *cross_query, *cross_key; /* gains of norms, or NULL */
     double *self_gate, *cross_gate;                          /* or NULL */
-    double *self_up[2], *cross_up[2];   /* of latent rows: of keys, of values */
-    double *self_latent, *cross_latent; /* gains of their norms, or NULL */
-    double *self_forget[2];             /* of forget gates, or NULL */
-    double *distances;                  /* rows of the half, or NULL */
+    double *self_up[2], *cross_up[2];             /* of latent rows: of keys, of values */
+    double *self_latent, *cross_latent;           /* gains of their norms, or NULL */
+    double *self_query_up[2], *cross_query_up[2]; /* of latent rows of queries: gain, matrix */
+    double *self_forget[2];                       /* of forget gates, or NULL */
+    double *distances;                            /* rows of the half, or NULL */
     double *distance_keys, *distance_values, *distance_key, *distance_query, *content_bias,
         *position_bias;                         /* or NULL */
     double *self_lambda, *cross_lambda;         /* vectors, or NULL */
@@ -56,6 +57,10 @@ void oracle_find_pair(const struct oracle_model *m, const char *scope, const cha
                       double *pair[2]);
 
 /* ---- transformer_latent.c ---- */
+/* Returns the queries of all heads, computed from the latent rows with which x begins, or NULL if
+   there are none. x is [rows][row]. */
+double *oracle_latent_queries(const struct oracle_model *m, double *const up[2], int cross,
+                              int rows, const double *x, int row);
 struct oracle_latent { /* an attention of latent rows, made of queries and keys that are given */
     double *q, *k, *v, *out; /* rows of heads or key heads */
     int key_heads, key_width, value_width;
