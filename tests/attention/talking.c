@@ -140,25 +140,53 @@ static void memory(void **state)
     assert_true((double)workspace_of(64, 8 * 4096) < 8.5 * (double)workspace_of(64, 4096));
 }
 
+static void refuse(const rapt_attention *a, const char *text)
+{
+    rapt_message why = {""};
+    assert_int_equal(rapt_attention_check(a, &why), RAPT_BAD_ARGUMENT);
+    if (!strstr(why.text, text)) fail_msg("%s does not say %s", why.text, text);
+}
+
 static void refused(void **state)
 {
     (void)state;
-    rapt_message why;
-    const struct choice c = choice_of(RAPT_SCORE_LOCATION_AWARE, RAPT_NORMALIZER_SOFTMAX);
-    struct trial x = make_trial(&c, 1);
+    static const rapt_score scores[] = {RAPT_SCORE_LOCATION_AWARE, RAPT_SCORE_COVERAGE};
     const float matrix[HEADS * HEADS] = {0};
-    x.a.talking_weights = matrix;
-    assert_int_equal(rapt_attention_check(&x.a, &why), RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "talking_weights must be NULL if score is location-aware"));
-    x.a.talking_scores = matrix;
-    assert_int_equal(rapt_attention_check(&x.a, &why), RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "talking_scores must be NULL"));
-    drop_trial(&x);
+    for (int i = 0; i < 2; i++) {
+        const struct choice c = choice_of(scores[i], RAPT_NORMALIZER_SOFTMAX);
+        struct trial x = make_trial(&c, 1);
+        assert_int_equal(rapt_attention_check(&x.a, NULL), RAPT_OK);
+        x.a.talking_weights = matrix;
+        refuse(&x.a, i ? "talking_weights must be NULL if score is coverage"
+                       : "talking_weights must be NULL if score is location-aware");
+        x.a.talking_scores = matrix;
+        refuse(&x.a, "talking_scores must be NULL");
+        drop_trial(&x);
+    }
     rapt_attention a;
     rapt_attention_init(&a, sizeof a, 1, 65537, 1, 1, 1);
     a.talking_scores = matrix;
-    assert_int_equal(rapt_attention_check(&a, &why), RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "heads is 65537"));
+    refuse(&a, "heads is 65537");
+}
+
+/* Each array of distances is refused by itself, with either matrix. */
+static void refused_distances(void **state)
+{
+    (void)state;
+    const float matrix[HEADS * HEADS] = {0}, vectors[HEADS * 64] = {0};
+    struct choice c = choice_of(RAPT_SCORE_DOT, RAPT_NORMALIZER_SOFTMAX);
+    c.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
+    struct trial x = make_trial(&c, 1);
+    for (int i = 0; i < 8; i++) {
+        rapt_attention a = x.a;
+        const float **arrays[] = {&a.distances.keys, &a.distances.queries, &a.distances.values,
+                                  &a.distances.content_bias};
+        *arrays[i / 2] = vectors;
+        assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
+        *(i % 2 ? &a.talking_scores : &a.talking_weights) = matrix;
+        refuse(&a, "talking heads cannot be combined with vectors for distances");
+    }
+    drop_trial(&x);
 }
 
 /* Gradients can only be requested for matrices that the problem has. */
@@ -185,8 +213,10 @@ static void absent_matrices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(identity), cmocka_unit_test(bits),    cmocka_unit_test(silent_head),
-        cmocka_unit_test(memory),   cmocka_unit_test(refused), cmocka_unit_test(absent_matrices),
+        cmocka_unit_test(identity),        cmocka_unit_test(bits),
+        cmocka_unit_test(silent_head),     cmocka_unit_test(memory),
+        cmocka_unit_test(refused),         cmocka_unit_test(refused_distances),
+        cmocka_unit_test(absent_matrices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

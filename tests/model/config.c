@@ -185,6 +185,29 @@ static void test_combinations(void **state)
         assert_int_equal(rapt_config_check(&small_configs[i], NULL), RAPT_OK);
 }
 
+/* What talking heads cannot be combined with is named, whichever of the two was set first. */
+static void test_talking(void **state)
+{
+    (void)state;
+    static const struct {
+        int config;
+        const char *says;
+    } bad[] = {{43, "talking_heads is 1, but latent_width is 16; set one of them to 0"},
+               {46, "talking_heads is 1, but cross_score is coverage"},
+               {47, "talking_heads is 1, but relative_bias is shaw"},
+               {48, "talking_heads is 1, but relative_bias is transformer-xl"},
+               {49, "talking_heads is 1, but relative_bias is deberta"},
+               {51, "talking_heads is 1, but relative_bias is shaw-keys"}};
+    for (int i = 0; i < COUNT(bad); i++) {
+        rapt_config c = small_configs[bad[i].config];
+        c.talking_heads = 1;
+        refused(c, bad[i].says);
+    }
+    rapt_config c = small_configs[10];
+    c.self_score = RAPT_SCORE_COVERAGE, c.talking_heads = 1;
+    refused(c, "talking_heads is 1, but self_score is coverage");
+}
+
 /* The list must give valid names, offsets and words, each once. */
 static void test_list(void **state)
 {
@@ -333,6 +356,7 @@ int main(void)
         cmocka_unit_test(test_every_field),
         cmocka_unit_test(test_combinations),
         cmocka_unit_test(test_linear_attention),
+        cmocka_unit_test(test_talking),
         cmocka_unit_test(test_list),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_presets),
