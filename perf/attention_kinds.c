@@ -1,9 +1,9 @@
 /* attention_kinds.c - benchmark of all kinds of attention, forward and backward: each score with
    global locality and softmax; then with scaled dot products each locality, each normalizer, each
-   change of the scores (soft cap, biases, masks, rotary positions, forget gates), shared keys,
-   talking heads, norms of queries and keys, gates of outputs and differences of two attentions; for
-   one long sequence and for many short ones. Norms and gates are functions of op, and the product
-   that computes the gates is left out.
+   change of the scores (soft cap, biases, masks, rotary positions, forget gates, vectors for
+   distances of up to REACH), shared keys, talking heads, norms of queries and keys, gates of
+   outputs and differences of two attentions; for one long sequence and for many short ones. Norms
+   and gates are functions of op, and the product that computes the gates is left out.
 
    Operations are those of scaled dot products, 4 and 10 B H T S K if keys and values are K wide, so
    that rates can be compared, and half of that if causal; other work of a score does not count.
@@ -21,7 +21,9 @@
 #include <rapt/attention.h>
 
 enum { HEADS = 8, ROWS = 512, WIDTH = 64, CHANNELS = 4, FILTER_WIDTH = 7 };
-enum { ARRAYS = 24 };
+enum { ARRAYS = 40 };
+enum { REACH = 64 };                 /* largest distance with vectors, in both directions */
+enum { NEAR = 2 * REACH + 1 };       /* number of distances */
 enum { SENTENCES = 32, WORDS = 32 }; /* number of short sequences, and the rows of each */
 
 /* Changes of the scores, or of keys. There is one bias for each head, and it gets its gradient. The
@@ -38,8 +40,12 @@ struct extra {
     int gates; /* per head and row, which multiply the outputs */
     bool differential;
     bool causal, forget;
-    bool talking; /* heads, by two matrices */
+    bool talking;       /* heads, by two matrices */
+    unsigned distances; /* bits for keys, queries, values, content_bias and position_bias */
+    bool shared;        /* by all heads */
+    bool bucketed;      /* by DeBERTa v2's logarithmic buckets */
 };
+enum { KEYS = 1, QUERIES = 2, VALUES = 4, CONTENT_BIAS = 8, POSITION_BIAS = 16 };
 static const struct extra extras[] = {
     {.name = "none"},
     {.name = "causal", .causal = true},
@@ -61,7 +67,12 @@ static const struct extra extras[] = {
     {.name = "differential", .differential = true},
     {.name = "causal slopes", .causal = true, .slopes = true},
     {.name = "forget gates", .causal = true, .forget = true},
-    {.name = "talking heads", .talking = true}};
+    {.name = "talking heads", .talking = true},
+    {.name = "distances of Shaw, keys", .distances = KEYS, .shared = true},
+    {.name = "distances of Shaw", .distances = KEYS | VALUES, .shared = true},
+    {.name = "distances of Transformer-XL", .distances = KEYS | CONTENT_BIAS | POSITION_BIAS},
+    {.name = "distances of DeBERTa", .distances = KEYS | QUERIES},
+    {.name = "distances of DeBERTa v2", .distances = KEYS | QUERIES, .bucketed = true}};
 enum { CAUSAL = 1 }; /* of extras */
 _Static_assert(HEADS *HEADS <= WIDTH, "the matrices of talking heads fit into gain");
 enum { EXTRAS = sizeof extras / sizeof *extras, BUCKETS = 32, DISTANCE = 128 };
@@ -86,6 +97,7 @@ struct kind_job {
     const struct extra *extra;
     float *raw_q, *raw_k, *inverse, *gain, *dgain, *partial; /* of norms */
     float *gate, *gated, *dgate;
+    int buckets[NEAR];
     float *floats[ARRAYS]; /* all arrays of floats, [count] */
     int count;
 };
@@ -259,6 +271,25 @@ static void add_extra(struct kind_job *j, const struct extra *e, float *bias, fl
     if (e->scaling) j->a.relative.rotary_factor = 4, j->a.relative.rotary_positions = ROWS;
 }
 
+/* Sets the vectors for distances and the space for their gradients. */
+static void add_distances(struct kind_job *j, const struct extra *e)
+{
+    rapt_distances *x = &j->a.distances;
+    rapt_distance_gradients *d = &j->d.distances;
+    const float **arrays[] = {&x->keys, &x->queries, &x->values, &x->content_bias,
+                              &x->position_bias};
+    float **gradients[] = {&d->keys, &d->queries, &d->values, &d->content_bias, &d->position_bias};
+    x->before = x->after = REACH, x->shared = e->shared;
+    for (int i = 0; i < 5; i++) {
+        if (!(e->distances >> i & 1)) continue;
+        *arrays[i] = take(j, (size_t)NEAR * HEADS * WIDTH);
+        *gradients[i] = take(j, (size_t)NEAR * HEADS * WIDTH);
+    }
+    if (!e->bucketed) return;
+    x->bucket_count = rapt_distance_buckets(REACH, REACH, REACH / 2, REACH, j->buckets);
+    x->buckets = j->buckets;
+}
+
 /* plain: the speed beside scaled dot products with softmax, or 0 */
 static void report(struct bench *b, const struct kind *kind, const struct kind_job *j,
                    bool backward, struct timing time, double tanh_seconds, double plain)
@@ -303,6 +334,7 @@ static void fill_job(struct kind_job *j)
     learn(j, take(j, learned), take(j, learned));
     float *bias = take(j, square);
     add_extra(j, j->extra, bias, take(j, square));
+    if (j->extra->distances) add_distances(j, j->extra);
     j->workspace = bench_alloc(rapt_attention_workspace(&j->a));
 }
 
