@@ -195,6 +195,9 @@ static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 6, .heads = 2, .head_width = 4,
      .ffn_width = 4, .encoder_layers = 2, .decoder_layers = 2, .position = RAPT_POSITION_NONE, .norm_order = RAPT_NORM_ORDER_PRE,
      .norm_epsilon = 0.01f, .relative_bias = RAPT_RELATIVE_BIAS_DEBERTA, .relative_distance = 3},
+    /* With the default norm_epsilon, 1 of 30 seeds exceeds the limit of the gradient test, which is rounding: the oracle's
+       difference quotients agree to 8 digits for steps from 1e-5 to 1e-7, and the gradient differs from them by 2.2 times as much
+       as changing all parameters by a relative 2^-24 changes them, as it does (1.5 to 4.2 times) with seeds that pass. */
     {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 12, .heads = 2,
      .head_width = 4, .ffn_width = 4, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE, .norm_type = RAPT_NORM_TYPE_RMS,
      .norm_epsilon = 0.01f, .self_score = RAPT_SCORE_DOT, .self_normalizer = RAPT_NORMALIZER_SIGMOID, .differential = 1,
