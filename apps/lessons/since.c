@@ -5,10 +5,33 @@
 #include "kit/program.h"
 #include <stdlib.h>
 
-const char *const since_names[SINCE_VARIANTS] = {
-    "2017",       "attention sinks",  "gated outputs",      "differential",
-    "sigmoid",    "sparsemax",        "α-entmax",           "QK-norm",
-    "forgetting", "rotary positions", "window, global word"};
+const char *const since_names[SINCE_VARIANTS] = {"2017",
+                                                 "attention sinks",
+                                                 "gated outputs",
+                                                 "differential",
+                                                 "sigmoid",
+                                                 "sparsemax",
+                                                 "α-entmax",
+                                                 "QK-norm",
+                                                 "forgetting",
+                                                 "rotary positions",
+                                                 "window, global word",
+                                                 "latent rows"};
+const struct chase since_sentence = {
+    .subject = 0, .verb = 0, .object = 1, .where = 0, .negated = true, .today = true};
+
+rapt_config since_config(void)
+{
+    const int vocabulary = chase_vocabulary();
+    return (rapt_config){.source_vocab = vocabulary,
+                         .target_vocab = vocabulary,
+                         .width = SINCE_WIDTH,
+                         .heads = SINCE_HEADS,
+                         .ffn_width = 2 * SINCE_WIDTH,
+                         .encoder_layers = 1,
+                         .decoder_layers = 1,
+                         .norm_order = RAPT_NORM_ORDER_PRE};
+}
 
 /* Changes the attention of 2017 in one way. */
 static void change_attention(rapt_config *c, enum since_variant variant)
@@ -28,20 +51,13 @@ static void change_attention(rapt_config *c, enum since_variant variant)
         c->self_locality = RAPT_LOCALITY_SPARSE;
         c->self_radius = 1, c->global_tokens = 1;
     }
+    if (variant == SINCE_LATENT) c->latent_width = SINCE_LATENT_WIDTH;
 }
 
 static void create_model(struct since *since, enum since_variant variant)
 {
-    const int vocabulary = chase_vocabulary();
     struct since_model *model = &since->models[variant];
-    rapt_config config = {.source_vocab = vocabulary,
-                          .target_vocab = vocabulary,
-                          .width = SINCE_WIDTH,
-                          .heads = SINCE_HEADS,
-                          .ffn_width = 2 * SINCE_WIDTH,
-                          .encoder_layers = 1,
-                          .decoder_layers = 1,
-                          .norm_order = RAPT_NORM_ORDER_PRE};
+    rapt_config config = since_config();
     change_attention(&config, variant);
     *model = (struct since_model){.since = since};
     small_create(&model->small, &config, since->options->seed);
@@ -89,7 +105,7 @@ static void show_2017(struct since *since)
 {
     struct learner *small = &since->models[SINCE_2017].small;
     struct since_map map;
-    since_weights(small, &since->pair, (struct since_head){RAPT_WEIGHTS_CROSS, -1}, &map);
+    since_weights(small, &since->pair, since_cross, &map);
     since_show(since->page, SHORT, "2017: cross-attention, mean of the heads", &map);
     page_paragraph(
         since->page, SHORT,
@@ -101,7 +117,6 @@ static void show_2017(struct since *since)
 
 static void show_all(struct since *since)
 {
-    static const struct since_head cross = {RAPT_WEIGHTS_CROSS, -1};
     struct page *page = since->page;
     double worst[2] = {1, 1};
     page_table(page, SHORT, "Unseen sentences translated exactly, and rows of cross-attention",
@@ -109,8 +124,8 @@ static void show_all(struct since *since)
     for (int i = 0; i < SINCE_VARIANTS; i++) {
         struct since_model *model = &since->models[i];
         page_row(page, "%s\t%.0f\t%.2f\t%.1f\t%zu", since_names[i], 100 * model->exact[1],
-                 1 - since_mean(&model->small, cross, since_unused),
-                 since_mean(&model->small, cross, since_seen),
+                 1 - since_mean(&model->small, since_cross, since_unused),
+                 since_mean(&model->small, since_cross, since_seen),
                  rapt_model_parameters(model->small.model));
         for (int trained = 0; trained < 2; trained++)
             if (model->exact[trained] < worst[trained]) worst[trained] = model->exact[trained];
@@ -139,7 +154,8 @@ static void show_summary(struct page *page)
     page_row(page, "How far?\tforgetting\te + the sum of log f in between");
     page_row(page, "\tscaled rotary\tslower angles for longer texts");
     page_row(page, "\twindow, global words\tonly a few e are computed");
-    page_row(page, "What cost?\tlinear\tS + k v, read by q S");
+    page_row(page, "What cost?\tlatent rows\tk = A c, v = B c for all heads");
+    page_row(page, "\tlinear\tS + k v, read by q S");
     page_row(page, "\tgated delta rule\tα S, corrected by β k (v − k S)");
     page_paragraph(
         page, SHORT,
@@ -151,11 +167,9 @@ static void show_summary(struct page *page)
 
 int lesson_since(struct page *page, const struct lesson_options *options)
 {
-    static const struct chase sentence = {
-        .subject = 0, .verb = 0, .object = 1, .where = 0, .negated = true, .today = true};
     struct since *since = xcalloc(1, sizeof *since);
     struct chase_pair pair;
-    chase_make(&sentence, &pair);
+    chase_make(&since_sentence, &pair);
     *since = (struct since){
         .page = page, .options = options, .pair = pair.ids, .steps = options->quick ? 250 : 400};
     show_question(since);

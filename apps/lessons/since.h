@@ -6,6 +6,7 @@
 #include "chase.h"
 #include "lesson.h"
 
+enum { SINCE_LATENT_WIDTH = 16 }; /* numbers of a latent row */
 enum { SINCE_HEADS = 2, SINCE_WIDTH = 32, SINCE_ROWS = SMALL_TOKENS + 1, SINCE_TESTS = 96 };
 enum since_variant {
     SINCE_2017,
@@ -19,6 +20,7 @@ enum since_variant {
     SINCE_FORGET,
     SINCE_ROTARY,
     SINCE_WINDOW,
+    SINCE_LATENT,
     SINCE_VARIANTS
 };
 /* A translator and what training did to it. */
@@ -35,6 +37,9 @@ struct since {
     struct since_model models[SINCE_VARIANTS];
 };
 extern const char *const since_names[SINCE_VARIANTS];
+extern const struct chase since_sentence; /* that is shown */
+/* Returns a translator of one layer in each half, with the attention of 2017. */
+rapt_config since_config(void);
 
 /* ---- since_measure.c: weights of a model, for the sentence shown and for unseen ones ---- */
 /* One attention of a layer; all models have one layer in each half. */
@@ -42,6 +47,7 @@ struct since_head {
     rapt_weights which;
     int head;
 };
+extern const struct since_head since_cross; /* the mean of the heads of cross-attention */
 /* Words of a sentence as rows or columns of a map. */
 struct since_map {
     int rows, columns;

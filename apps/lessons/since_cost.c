@@ -1,5 +1,6 @@
 /* since_cost.c - lesson since: what attention costs at length n: windows, which compare a few keys,
-   and states of linear attention and of the gated delta rule, which keep none. */
+   latent rows, which keep less of each word, and states of linear attention and of the gated delta
+   rule, which keep none. */
 #include "attend.h"
 #include "kit/program.h"
 #include "kit/workspace.h"
@@ -64,6 +65,52 @@ static void show_lengths(struct since *since)
                window[LENGTHS - 1] / window[LENGTHS - 3], AT_MOST, 1.05);
 }
 
+/* ---- latent rows ---- */
+static double latent_exact(struct learner *small, const void *user)
+{
+    (void)user;
+    return 100 * since_exact(small);
+}
+
+/* Returns how many numbers of a word a decoder keeps for cross-attention. */
+static int numbers_kept(const struct since *since, enum since_variant variant)
+{
+    rapt_tensor tensor;
+    free(since_parameter(&since->models[variant].small, "decoder.layers.0.cross_attn.kv.weight",
+                         &tensor));
+    return tensor.rows;
+}
+
+static void show_latent(struct since *since)
+{
+    struct page *page = since->page;
+    struct learner *small = &since->models[SINCE_LATENT].small;
+    const int kept = numbers_kept(since, SINCE_LATENT), all = numbers_kept(since, SINCE_2017);
+    struct since_map map;
+    page_paragraph(
+        page, SHORT,
+        "Or keep all words, but less of each. In latent attention (DeepSeek-AI 2024) a word leaves "
+        "one short row c of numbers, and all heads compute their keys and values from it by "
+        "matrices A and B of their own. They need not even do that for each word: A can be "
+        "multiplied into the query once, and B into the mixture of the rows.");
+    page_formula(page, SHORT, "e_{ts} = q_t ⋅ A c_s = A^⊤ q_t ⋅ c_s");
+    since_weights(small, &since->pair, since_cross, &map);
+    since_show(page, SHORT, "Latent rows: cross-attention, mean of the heads", &map);
+    page_paragraph(
+        page, SHORT,
+        "The words find each other as in 2017, although an English word leaves only %d numbers "
+        "for cross-attention, which were %d. DeepSeek-V2 keeps 576 in place of 32768, so that it "
+        "can "
+        "read longer texts with the same memory. Where positions are rotated, some elements of "
+        "the key stay apart from c: a rotation between A and c differs for each pair of words, so "
+        "that nothing could be multiplied into the query.",
+        kept, all);
+    page_claim(page, "latent rows: numbers kept of a word, divided by those of 2017",
+               (double)kept / all, EQUALS, 0.25);
+    learner_claim(small, page, "latent rows: unseen sentences translated exactly, %", latent_exact,
+                  NULL, AT_LEAST, 60);
+}
+
 /* ---- states ---- */
 /* Pairs of keys and values that are written into a state one after another. */
 struct written {
@@ -119,14 +166,12 @@ struct dictionary {
 
 static void dictionary_make(struct dictionary *d, const struct since *since)
 {
-    static const struct chase sentence = {
-        .subject = 0, .verb = 0, .object = 1, .where = 0, .negated = true, .today = true};
     static const struct chase other = {.subject = 2, .where = -1};
     struct chase_pair pair, spike;
     rapt_tensor tensor;
     float *table =
         since_parameter(&since->models[SINCE_2017].small, "encoder.embedding.weight", &tensor);
-    chase_make(&sentence, &pair);
+    chase_make(&since_sentence, &pair);
     chase_make(&other, &spike);
     memset(d->values, 0, sizeof d->values);
     for (int i = 0; i < WRITTEN; i++) {
@@ -284,6 +329,7 @@ static void show_table(struct page *page)
 void since_cost(struct since *since)
 {
     show_lengths(since);
+    show_latent(since);
     show_states(since);
     show_forgotten(since);
     show_table(since->page);

@@ -1,13 +1,15 @@
 /* since_long.c - lesson since: rotary positions beyond the lengths of training: their scores by
-   distance, and translations of longer texts, with the angles as trained or scaled. */
+   distance, translations of longer texts, with the angles as trained or scaled, and the angles
+   themselves. */
 #include "kit/demo.h"
 #include "kit/program.h"
+#include "kit/workspace.h"
 #include "since.h"
 #include <math.h>
 #include <stdlib.h>
 
-enum { LONG = 36, KNOWN = 18, FACTOR = 2, SCALINGS = RAPT_ROTARY_SCALING_NTK + 1, TESTED = 64 };
-static const char *const scaling_names[SCALINGS] = {"as trained", "linear", "NTK-aware"};
+enum { LONG = 36, KNOWN = 18, FACTOR = 2, SCALINGS = RAPT_ROTARY_SCALING_YARN + 1, TESTED = 64 };
+static const char *const scaling_names[SCALINGS] = {"as trained", "linear", "NTK-aware", "YaRN"};
 
 /* ---- texts of several sentences ---- */
 struct text {        /* which texts are drawn */
@@ -58,19 +60,9 @@ struct scaled {
 
 static void create(struct learner *small, uint64_t seed)
 {
-    const int vocabulary = chase_vocabulary();
-    small_create(small,
-                 &(rapt_config){.source_vocab = vocabulary,
-                                .target_vocab = vocabulary,
-                                .width = SINCE_WIDTH,
-                                .heads = SINCE_HEADS,
-                                .ffn_width = 2 * SINCE_WIDTH,
-                                .encoder_layers = 1,
-                                .decoder_layers = 1,
-                                .norm_order = RAPT_NORM_ORDER_PRE,
-                                .position = RAPT_POSITION_NONE,
-                                .rotary = RAPT_ROTARY_HALVES},
-                 seed);
+    rapt_config config = since_config();
+    config.position = RAPT_POSITION_NONE, config.rotary = RAPT_ROTARY_HALVES;
+    small_create(small, &config, seed);
 }
 
 /* Sets scores[d] to the score of a word at distance d in a head of the encoder, less that at
@@ -110,6 +102,7 @@ static void scaled_create(struct scaled *scaled, struct learner *from, rapt_rota
     struct learner_setup setup = from->setup;
     setup.config.rotary_scaling = scaling;
     setup.config.rotary_factor = scaling == RAPT_ROTARY_SCALING_NONE ? 0 : FACTOR;
+    setup.config.rotary_positions = scaling == RAPT_ROTARY_SCALING_YARN ? KNOWN : 0;
     scaled->steps = steps;
     scaled->head = ranging_head(from);
     learner_create(&scaled->small, &setup);
@@ -143,13 +136,74 @@ static double kept_more(struct learner *small, const void *user)
 {
     double kept[SCALINGS];
     (void)user;
-    for (int i = RAPT_ROTARY_SCALING_LINEAR; i < SCALINGS; i++) {
+    for (int i = RAPT_ROTARY_SCALING_LINEAR; i <= RAPT_ROTARY_SCALING_NTK; i++) {
         struct scaled scaled;
         scaled_create(&scaled, small, (rapt_rotary_scaling)i, 0);
         kept[i] = exact(&scaled.small, 2);
         learner_free(&scaled.small);
     }
     return kept[RAPT_ROTARY_SCALING_NTK] - kept[RAPT_ROTARY_SCALING_LINEAR];
+}
+
+/* ---- the angles of a large model ---- */
+enum { WIDE = 64, WIDE_PAIRS = WIDE / 2, TRAINED = 4096, WIDE_FACTOR = 8 };
+
+/* Returns the angle by which a pair of elements turns from one position to the next. The query has
+   the first element of the pair, and the key before it the second one, so that their product is the
+   sine of the angle. The other key is 0. */
+static double angle_of(rapt_rotary_scaling scaling, int pair)
+{
+    struct workspace workspace = {0};
+    rapt_attention a;
+    float q[WIDE] = {[0] = 0}, k[2 * WIDE] = {[0] = 0}, out[WIDE], statistics[2], weights[2];
+    const rapt_attention_saved saved = {.size = sizeof saved, .statistics = statistics};
+    const double as_trained = pow(10000, -2.0 * pair / WIDE);
+    q[pair] = k[WIDE_PAIRS + pair] = 1;
+    rapt_attention_init(&a, sizeof a, 1, 1, 1, 2, WIDE);
+    a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT;
+    a.scale = (float)(1 / as_trained);
+    a.relative = (rapt_relative){.rotary = RAPT_ROTARY_HALVES,
+                                 .rotary_scaling = scaling,
+                                 .rotary_factor = WIDE_FACTOR,
+                                 .rotary_positions = TRAINED,
+                                 .rotary_magnitude = 1};
+    void *memory = workspace_for(&workspace, &a);
+    must(rapt_attention_forward(&a, q, k, k, out, &saved, memory, NULL));
+    must(rapt_attention_weights(&a, q, k, &saved, 0, 0, 0, 1, weights, memory, NULL));
+    free(workspace.data);
+    return asin(fabs(log((double)weights[0] / (double)weights[1])) * as_trained);
+}
+
+/* Shows what is left of each angle, and claims that YaRN keeps the fastest one and divides the
+   slowest one. */
+static void show_angles(struct page *page)
+{
+    double xs[WIDE_PAIRS], left[SCALINGS][WIDE_PAIRS];
+    page_paragraph(
+        page, SHORT,
+        "YaRN (Peng et al. 2023) decides for each angle by the number of its turns in the longest "
+        "text of training. An angle with 32 turns or more has been everywhere, and keeps its "
+        "speed. One without a whole turn would come to where it never was, and is divided as by "
+        "linear scaling. Those in between get a mixture. Scores are also multiplied by the square "
+        "of 0.1 log(factor) + 1, so that weights stay as sharp among more words. The chart shows a "
+        "head of %d numbers after texts of %d words, for texts %d times as long.",
+        WIDE, TRAINED, WIDE_FACTOR);
+    page_chart(page, SHORT, "What is left of each rotary angle", "pair of elements",
+               "angle, divided by that as trained");
+    for (int i = 0; i < SCALINGS; i++) {
+        for (int pair = 0; pair < WIDE_PAIRS; pair++) {
+            xs[pair] = pair;
+            left[i][pair] =
+                angle_of((rapt_rotary_scaling)i, pair) / angle_of(RAPT_ROTARY_SCALING_NONE, pair);
+        }
+        page_curve(page, scaling_names[i], WIDE_PAIRS, xs, left[i]);
+    }
+    page_claim(page, "YaRN: fastest angle, divided by that as trained",
+               left[RAPT_ROTARY_SCALING_YARN][0], AT_LEAST, 0.999);
+    page_claim(page, "linear: fastest angle, divided by that as trained",
+               left[RAPT_ROTARY_SCALING_LINEAR][0], AT_MOST, 0.126);
+    page_claim(page, "YaRN: slowest angle, divided by that as trained",
+               left[RAPT_ROTARY_SCALING_YARN][WIDE_PAIRS - 1], AT_MOST, 0.126);
 }
 
 /* ---- the page ---- */
@@ -181,12 +235,14 @@ static void show_texts(struct page *page, const struct scaled *scaled)
         page, SHORT,
         "The columns on the left show the same parameters with other angles. Linear scaling spoils "
         "what was known, two sentences, since each distance now has another angle. NTK-aware "
-        "scaling keeps it. "
+        "scaling keeps it. None of our angles turns more than three times in %d words, so that "
+        "YaRN "
+        "is close to linear scaling here. "
         "Three sentences need more than angles: cross-attention must find its place in them, too. "
         "So the columns on the right were measured after %d more steps, with up to three "
         "sentences. In large models the difference is the number of steps: without scaling, texts "
         "of a new length take a long training, with it a short one or none.",
-        scaled->steps);
+        KNOWN, scaled->steps);
 }
 
 static void tell_rotary(struct page *page)
@@ -213,8 +269,7 @@ static void tell_scaling(struct page *page)
         "the part of the curve that was trained, but neighbors are harder to tell apart. That is "
         "what the fastest angles were for, and these have seen whole turns in training. NTK-aware "
         "scaling therefore leaves the fastest angle as it is and slows down the others the more, "
-        "the slower they are. YaRN (Peng et al. 2023) decides for each angle by the number of its "
-        "turns.",
+        "the slower they are.",
         FACTOR);
 }
 
@@ -233,6 +288,7 @@ void since_long(struct since *since)
     tell_rotary(page);
     show_scores(page, scaled);
     tell_scaling(page);
+    show_angles(page);
     show_texts(page, scaled);
     learner_claim(&rotary, page,
                   "rotary: range of the scores of that head within the distances of training",

@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { SENTENCES = 32 };
+const struct since_head since_cross = {RAPT_WEIGHTS_CROSS, -1};
 
 static int name_words(const char **names, const char *begin, const struct ids *ids, const char *end)
 {

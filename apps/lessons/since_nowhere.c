@@ -3,15 +3,13 @@
 #include "since.h"
 
 /* ---- attention sinks ---- */
-static const struct since_head cross = {RAPT_WEIGHTS_CROSS, -1};
-
 /* Returns how many times more the sink gets in the head with its largest share than in
    cross-attention. */
 static double shares_differ(struct learner *small, const void *user)
 {
     (void)user;
     return since_mean(small, since_most(small, since_unused), since_unused) /
-           since_mean(small, cross, since_unused);
+           since_mean(small, since_cross, since_unused);
 }
 
 static void show_sink(struct since *since)
@@ -38,7 +36,7 @@ static void show_sink(struct since *since)
         "the %s: %.0f %% on average. In cross-attention, whose heads know what they are looking "
         "for, it is %.0f %%.",
         head.head + 1, since_which(head.which), 100 * since_mean(small, head, since_unused),
-        100 * since_mean(small, cross, since_unused));
+        100 * since_mean(small, since_cross, since_unused));
     learner_claim(small, page,
                   "attention sink: its share in the head shown, divided by that in cross-attention",
                   shares_differ, NULL, AT_LEAST, 3);

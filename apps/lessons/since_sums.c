@@ -5,13 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const struct since_head cross = {RAPT_WEIGHTS_CROSS, -1};
-
 /* ---- sigmoid ---- */
 static double sums_apart(struct learner *small, const void *user)
 {
     (void)user;
-    return since_mean(small, cross, since_apart);
+    return since_mean(small, since_cross, since_apart);
 }
 
 static void show_sigmoid(struct since *since)
@@ -28,7 +26,7 @@ static void show_sigmoid(struct since *since)
         "bias b begins at −log of a typical length, so that the weights are small at first. The "
         "sum of a row, in brackets, is then something that the network can choose.");
     page_formula(page, SHORT, "a_{ts} = σ(e_{ts} + b)");
-    since_weights(small, &since->pair, cross, &map);
+    since_weights(small, &since->pair, since_cross, &map);
     for (int r = 0; r < map.rows; r++) {
         double sum = 0;
         for (int c = 0; c < map.columns; c++) sum += (double)map.weights[r * map.columns + c];
