@@ -126,6 +126,26 @@ RAPT_API rapt_status rapt_isa_use(rapt_isa isa);
 /* Returns the name of an instruction set, such as "avx512", or NULL for an unknown value. The
    string is static. */
 RAPT_API const char *rapt_isa_name(rapt_isa isa);
+/* Returns the name of the instructions that multiply 8-bit integers (precision.h): "amx", or those
+   that the active instruction set has, such as "avx512vnni". The string is static. */
+RAPT_API const char *rapt_isa_int8(void);
+
+/* AMX. Products of 8-bit integers with more than four rows can use the tiles of newer Intel
+   processors (with RAPT_ISA_AVX512). Linux saves these registers only for processes that have asked
+   for them, since they enlarge the frames of signal handlers by 8 KB; alternative signal stacks
+   must have room for that. The library never asks. It checks once, in the first call that uses
+   8-bit integers, whether the program has asked:
+
+       #define _GNU_SOURCE
+       #include <sys/syscall.h>
+       #include <unistd.h>
+
+       syscall(SYS_arch_prctl, 0x1023, 18);    // ARCH_REQ_XCOMP_PERM, tile data
+
+   This needs Linux 5.16 on x86-64. Where it fails, nothing changes. The permission applies to all
+   threads, present and future, and lasts until exec(). Each thread that uses tiles gets a buffer of
+   11 KB from the system, and is stopped by a signal if there is no memory for it. No state is left
+   in tiles when a call returns. Results have the same bits as without AMX. */
 
 #ifdef __cplusplus
 }

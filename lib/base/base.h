@@ -208,6 +208,9 @@ bool rapt__processor_has(rapt_isa isa);
 /* Returns true if the processor has this instruction set and its extension for dot products of
    bytes: AVX512_VNNI, AVX-VNNI, or sdot on arm64. */
 bool rapt__processor_dots(rapt_isa isa);
+/* Returns true if the processor has AMX for 8-bit integers (AMX-TILE, AMX-INT8), and this process
+   has the system's permission to use it. */
+bool rapt__processor_tiles(void);
 /* Returns true if the processor has RAPT_ISA_AVX512 and AVX512_BF16. */
 bool rapt__processor_bf16(void);
 bool rapt__processor_by_intel(void);

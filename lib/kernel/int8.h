@@ -34,7 +34,7 @@
    PANELS. Weights w[columns][depth] are stored as panels of 16 columns: w[n][k] is at (n/16)*panel
    + (k/4)*64 + (n%16)*4 + k%4, with panel = 16 * (depth rounded up to a multiple of 4), and the
    padding is 0. Each group of 64 bytes holds four inputs of each of 16 outputs, that is, one
-   operand of vpdpbusd or four of sdot. */
+   operand of vpdpbusd or four of sdot. Sixteen of these groups are one operand of tdpbssd. */
 #ifndef RAPT_LIB_INT8_H
 #define RAPT_LIB_INT8_H
 
@@ -84,12 +84,14 @@ enum int8_form {
     INT8_AVX2,    /* vpsignb, vpmaddubsw, vpmaddwd */
     INT8_AVXVNNI, /* vpdpbusd of 256 bits */
     INT8_AVX512,  /* vpdpbusd of 512 bits */
+    INT8_AMX,     /* tdpbssd, and INT8_AVX512 for few rows */
     INT8_FORMS
 };
 
 struct int8_kernels {
     const char *name;
     enum int8_form form;
+    int height; /* where rows are divided, products of a multiple of this number are fastest */
     void (*gemm)(const struct int8_block *b);
     /* Quantizes x[n] into q, which it fills with zeros up to a multiple of 16. Sets the scale and
        the sum of q. */

@@ -2,6 +2,7 @@
    thread. It uses register tiles as gemm.c does, but over the whole depth, since 13 rows and two
    panels stay in the L2 cache even if the depth is 4,096. Scales and bias are applied to the sums
    in the registers. */
+#include "kernel/int8_start.h"
 
 enum {
     VS_MAX_PANELS = 4 * VS_PANELS, /* panels of the widest tile, which has few rows */
@@ -11,21 +12,7 @@ enum {
 };
 
 _Static_assert(VS_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
-
-/* The values to which products are added: the bias, y or zeros. In a tile whose first column is n,
-   the values for row r begin at start[r * row + n * column]. column is 0 for zeros, which are
-   shared by all tiles. */
-struct int8_start {
-    const float *start;
-    ptrdiff_t row, column;
-};
-
-static struct int8_start int8_start_of(const struct int8_block *b)
-{
-    static const float zeros[VS_MAX_PANELS * LANES];
-    if (b->add) return (struct int8_start){b->y, b->y_row, 1};
-    return b->bias ? (struct int8_start){b->bias, 0, 1} : (struct int8_start){zeros, 0, 0};
-}
+_Static_assert(VS_MAX_PANELS <= (int)START_PANELS, "zeros suffice for all panels");
 
 /* Returns the number of panels of the widest tile with `rows` rows, as tile_panels does. */
 static inline __attribute__((always_inline)) int int8_panels(int rows)
@@ -92,8 +79,8 @@ static inline __attribute__((always_inline)) void int8_tile(int rows, int panels
         vf own = vf_splat(b->q_scale[row + r]);
         UNROLL
         for (int p = 0; p < panels; p++) {
-            vf product = vf_mul(vs_float(sum[r * panels + p]), vf_mul(own, scale[p]));
-            vf_store(y + p * LANES, vf_add(product, vf_load(to + p * LANES)));
+            vf all = vs_float(sum[r * panels + p]);
+            vf_store(y + p * LANES, int8_result(all, own, scale[p], vf_load(to + p * LANES)));
         }
     }
 }
@@ -108,9 +95,9 @@ static void int8_rest(const struct int8_block *b, const struct int8_start *start
     vs sum = vs_start(b->q_sum[row]);
     for (int k = 0; k < b->depth; k += INT8_GROUP)
         vs_add(&sum, vw_load(w + k * LANES), vq_load(q + k));
-    vf scale = vf_mul(vf_splat(b->q_scale[row]), vf_load_n(b->w_scale + column, n, 0));
+    vf own = vf_splat(b->q_scale[row]), scale = vf_load_n(b->w_scale + column, n, 0);
     vf to = vf_load_n(start->start + row * start->row + column * start->column, n, 0);
-    vf_store_n(b->y + row * b->y_row + column, vf_add(vf_mul(vs_float(sum), scale), to), n);
+    vf_store_n(b->y + row * b->y_row + column, int8_result(vs_float(sum), own, scale, to), n);
 }
 
 /* Computes a tile's rows over panels [first, last), the widest tiles first. */

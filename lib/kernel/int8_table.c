@@ -10,6 +10,7 @@ extern const struct int8_kernels TABLE_NAME(rapt__int8_, RAPT_INT8);
 const struct int8_kernels TABLE_NAME(rapt__int8_, RAPT_INT8) = {
     .name = TABLE_TEXT(RAPT_INT8),
     .form = (enum int8_form)VS_FORM,
+    .height = 1,
     .gemm = int8_gemm,
     .quantize_row = int8_quantize_row,
     .quantize_twice = int8_quantize_twice,

@@ -74,13 +74,16 @@ static void quantize(const struct exec_context *c, const float *x, ptrdiff_t x_r
 enum { UNIT_PANELS = 64 }; /* maximum number of panels of a unit */
 
 /* Divides y into units. Their panels take up at most half of the L2 cache, where units of other
-   rows then find them. */
+   rows then find them. All units but the last have the number of rows that kernels prefer. */
 static struct gemm_partition partition(const struct exec_context *c, const struct linear *l,
                                        int rows)
 {
     size_t fit = rapt__second_level_size() / 2 / rapt__max_size(rapt__int8_panel(l->in), 1);
-    return rapt__gemm_units(c->team->size, rows, rapt__ceil_div(l->out, LANES),
-                            (int)rapt__min_size(fit / 2 * 2, UNIT_PANELS));
+    struct gemm_partition p = rapt__gemm_units(c->team->size, rows, rapt__ceil_div(l->out, LANES),
+                                               (int)rapt__min_size(fit / 2 * 2, UNIT_PANELS));
+    p.rows = rapt__round_up(p.rows, rapt__int8_kernels(c->kernels->isa)->height);
+    p.row_parts = rapt__ceil_div(rows, p.rows);
+    return p;
 }
 
 /* Computes one unit, one term of its rows after the other, while the results are in the cache. The

@@ -1,11 +1,13 @@
 /* quantized.c - a model in 8 bits agrees with the definition, in which every matrix is quantized
    and multiplies quantized rows; no bit depends on threads, instruction set, batch, or the number
    of tokens per call; and what needs floats is refused. */
+#define _GNU_SOURCE /* syscall, in tiles.h */
 #include "generate/small_session.h"
 
 #include "oracle/int8.h"
 #include "oracle/transformer.h"
 #include "skips.h"
+#include "tiles.h"
 
 #include <rapt/precision.h>
 #include <rapt/train.h>
@@ -347,6 +349,7 @@ static void test_alone(void **state)
 
 int main(void)
 {
+    ask_for_tiles();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_memory),

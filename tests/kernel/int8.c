@@ -1,102 +1,10 @@
 /* int8.c - products of 8-bit integers: equal to their definition, bit for bit, in every form;
    nothing else is read or written. */
-#include "kernel/int8_forms.h"
+#include "kernel/int8_problem.h"
 #include "skips.h"
+#include "tiles.h"
 
-enum { MAX_ROWS = 30, MAX_COLUMNS = 72, MAX_DEPTH = 150 };
-
-struct matrices { /* operands of a product, between fences */
-    struct fenced q, q_scale, q_sum, w, w_scale, bias, y;
-};
-
-static int make(void **state)
-{
-    struct matrices *m = calloc(1, sizeof *m);
-    m->q = fenced_make(MAX_ROWS * (MAX_DEPTH + 3 * INT8_LINE) / 4);
-    m->q_scale = fenced_make(MAX_ROWS);
-    m->q_sum = fenced_make(MAX_ROWS);
-    m->w = fenced_make((MAX_COLUMNS + LANES) * (MAX_DEPTH + INT8_GROUP) / 4);
-    m->w_scale = fenced_make(MAX_COLUMNS);
-    m->bias = fenced_make(MAX_COLUMNS);
-    m->y = fenced_make(MAX_ROWS * MAX_COLUMNS);
-    *state = m;
-    return 0;
-}
-
-static int drop(void **state)
-{
-    struct matrices *m = *state;
-    fenced_free(&m->q), fenced_free(&m->q_scale), fenced_free(&m->q_sum);
-    fenced_free(&m->w), fenced_free(&m->w_scale), fenced_free(&m->bias), fenced_free(&m->y);
-    free(m);
-    return 0;
-}
-
-struct shape {
-    int rows, columns, depth;
-    bool bias;
-    bool extreme; /* every number is 127 or -127 */
-    bool add;     /* add the products to y, instead of to a bias */
-};
-
-static int number(const struct shape *s, uint64_t key, size_t i)
-{
-    double u = uniform(key, i);
-    return s->extreme ? (u < 0.5 ? -127 : 127) : (int)(u * 255) - 127;
-}
-
-static int q_at(const struct shape *s, int r, int k)
-{
-    return number(s, 1, (size_t)(r * MAX_DEPTH + k));
-}
-static int w_at(const struct shape *s, int n, int k)
-{
-    return number(s, 2, (size_t)(n * MAX_DEPTH + k));
-}
-
-/* Describes the product. The rows of q are as close as they may be. */
-static struct int8_block set_up(const struct matrices *m, const struct shape *s)
-{
-    size_t rows = (size_t)s->rows, columns = (size_t)s->columns;
-    size_t padded = rapt__round_up_size((size_t)s->depth, INT8_GROUP);
-    size_t panels = rapt__ceil_div_size(columns, LANES), panel = rapt__int8_panel(s->depth);
-    int8_t *q = (int8_t *)fenced_floats(&m->q, rows * padded / 4, true);
-    int8_t *w = (int8_t *)fenced_floats(&m->w, panels * panel / 4, true);
-    float *q_scale = fenced_floats(&m->q_scale, rows, true);
-    int32_t *q_sum = (int32_t *)fenced_floats(&m->q_sum, rows, true);
-    float *w_scale = fenced_floats(&m->w_scale, columns, true);
-    float *bias = fenced_floats(&m->bias, columns, true);
-
-    fill(q_scale, rows, 0, 1, 3);
-    fill(w_scale, columns, 0, 0.1, 4);
-    fill(bias, columns, -1, 1, 5);
-    memset(q, 0, rows * padded);
-    memset(w, 0, panels * panel);
-    for (int r = 0; r < s->rows; r++) {
-        q_sum[r] = 0;
-        for (int k = 0; k < s->depth; k++) {
-            q[(size_t)r * padded + (size_t)k] = (int8_t)q_at(s, r, k);
-            q_sum[r] += q_at(s, r, k);
-        }
-    }
-    for (int n = 0; n < s->columns; n++)
-        for (int k = 0; k < s->depth; k++)
-            w[(size_t)(n / LANES) * panel + (size_t)(k / 4 * 64 + n % LANES * 4 + k % 4)] =
-                (int8_t)w_at(s, n, k);
-    return (struct int8_block){.rows = s->rows,
-                               .columns = s->columns,
-                               .depth = s->depth,
-                               .q = q,
-                               .q_row = (ptrdiff_t)padded,
-                               .q_scale = q_scale,
-                               .q_sum = q_sum,
-                               .w = w,
-                               .w_scale = w_scale,
-                               .bias = s->bias && !s->add ? bias : NULL,
-                               .add = s->add,
-                               .y = fenced_floats(&m->y, rows * columns, true),
-                               .y_row = s->columns};
-}
+enum { ROWS = 30, COLUMNS = 72, DEPTH = 150 };
 
 static void check_product(const struct int8_kernels *k, const struct matrices *m,
                           const struct shape *s, const float *want)
@@ -112,10 +20,10 @@ static void check_product(const struct int8_kernels *k, const struct matrices *m
 
 static void check_products(const struct matrices *m, const struct shape *s)
 {
-    static float want[MAX_ROWS * MAX_COLUMNS];
-    static int q[MAX_DEPTH], w[MAX_DEPTH];
+    static float want[ROWS * COLUMNS];
+    static int q[DEPTH], w[DEPTH];
     const struct int8_kernels *k;
-    static float held[MAX_ROWS * MAX_COLUMNS];
+    static float held[ROWS * COLUMNS];
     struct int8_block b = set_up(m, s);
     fill(held, (size_t)s->rows * (size_t)s->columns, -2, 2, 6); /* as y before */
     for (int r = 0; r < s->rows; r++)
@@ -130,9 +38,9 @@ static void check_products(const struct matrices *m, const struct shape *s)
 
 static void all_small_products(void **state)
 {
-    static const int depths[] = {0, 1, 2, 3, 4, 5, 17, 64, MAX_DEPTH};
-    for (int rows = 1; rows <= MAX_ROWS; rows++)
-        for (int columns = 1; columns <= MAX_COLUMNS; columns += rows % 2 ? 1 : 5) {
+    static const int depths[] = {0, 1, 2, 3, 4, 5, 17, 64, DEPTH};
+    for (int rows = 1; rows <= ROWS; rows++)
+        for (int columns = 1; columns <= COLUMNS; columns += rows % 2 ? 1 : 5) {
             int i = rows * 41 + columns;
             struct shape s = {rows, columns, depths[i % 9], i % 2, i % 3 == 0, i % 5 < 2};
             check_products(*state, &s);
@@ -142,8 +50,8 @@ static void all_small_products(void **state)
 /* Every product and sum of two, four, ... products at its limit. */
 static void extreme_products(void **state)
 {
-    for (int rows = 1; rows <= MAX_ROWS; rows++) {
-        struct shape s = {rows, MAX_COLUMNS - rows % 8, MAX_DEPTH - rows % 4, false, true, false};
+    for (int rows = 1; rows <= ROWS; rows++) {
+        struct shape s = {rows, COLUMNS - rows % 8, DEPTH - rows % 4, false, true, false};
         check_products(*state, &s);
     }
 }
@@ -151,20 +59,20 @@ static void extreme_products(void **state)
 /* The deepest product: its sum is 127^2 * 133,144 = 2,147,479,576, just below 2^31. */
 static void deepest_product(void **state)
 {
-    enum { DEPTH = INT8_MAX_DEPTH };
-    size_t panel = rapt__int8_panel(DEPTH);
-    int8_t *q = malloc(DEPTH), *w = malloc(panel);
+    enum { DEEPEST = INT8_MAX_DEPTH };
+    size_t panel = rapt__int8_panel(DEEPEST);
+    int8_t *q = malloc(DEEPEST), *w = malloc(panel);
     float scale[LANES], y[LANES], one = 1;
     const struct int8_kernels *k;
     (void)state;
     for (int sign = -1; sign <= 1; sign += 2) {
-        int32_t sum = 127 * sign * DEPTH;
-        memset(q, 127 * sign, DEPTH);
+        int32_t sum = 127 * sign * DEEPEST;
+        memset(q, 127 * sign, DEEPEST);
         memset(w, 127, panel);
         for (int n = 0; n < LANES; n++) scale[n] = 1;
         struct int8_block b = {.rows = 1,
                                .columns = LANES,
-                               .depth = DEPTH,
+                               .depth = DEEPEST,
                                .q = q,
                                .q_scale = &one,
                                .q_sum = &sum,
@@ -254,10 +162,12 @@ static void choice(void **state)
         enum int8_form form = rapt__int8_kernels((rapt_isa)isa)->form;
         if (isa == RAPT_ISA_AVX2) assert_int_equal(form, dots ? INT8_AVXVNNI : INT8_AVX2);
         if (isa == RAPT_ISA_NEON) assert_int_equal(form, dots ? INT8_NEONDOT : INT8_NEON);
-        if (isa == RAPT_ISA_AVX512 && dots) assert_int_equal(form, INT8_AVX512);
+        if (isa == RAPT_ISA_AVX512 && dots)
+            assert_int_equal(form, rapt__processor_tiles() ? INT8_AMX : INT8_AVX512);
         if (isa == RAPT_ISA_AVX512 && !dots)
             assert_ptr_equal(rapt__int8_kernels((rapt_isa)isa), rapt__int8_kernels(RAPT_ISA_AVX2));
     }
+    assert_string_equal(rapt_isa_int8(), rapt__int8_kernels(rapt_isa_used())->name);
     for (int isa = RAPT_ISA_NEON; rapt_isa_name((rapt_isa)isa); isa++)
         if (rapt__processor_has((rapt_isa)isa) && !rapt__processor_dots((rapt_isa)isa) &&
             !(isa == RAPT_ISA_AVX2 && vnni256()))
@@ -266,9 +176,10 @@ static void choice(void **state)
 
 int main(void)
 {
+    ask_for_tiles();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(all_small_products, make, drop),
-        cmocka_unit_test_setup_teardown(extreme_products, make, drop),
+        cmocka_unit_test_setup_teardown(all_small_products, make_matrices, drop_matrices),
+        cmocka_unit_test_setup_teardown(extreme_products, make_matrices, drop_matrices),
         cmocka_unit_test(deepest_product),
         cmocka_unit_test(worked_examples),
         cmocka_unit_test(choice),

@@ -1,9 +1,11 @@
 /* int8.c - products of 8-bit integers by a team: equal to their definition, bit for bit, for every
    form, any number of threads, any row alone or in a batch, and any other rows beside it. */
+#define _GNU_SOURCE /* syscall, in tiles.h */
 #include "op/helpers.h"
 
 #include "kernel/int8.h"
 #include "oracle/int8.h"
+#include "tiles.h"
 
 struct shape {
     int rows, in, out;
@@ -306,6 +308,7 @@ static void floats_are_packed_by_rows(void **state)
 
 int main(void)
 {
+    ask_for_tiles();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_the_definition), cmocka_unit_test(rows_are_independent),
         cmocka_unit_test(layers_share_rows),           cmocka_unit_test(rows_are_gathered),

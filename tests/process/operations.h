@@ -35,6 +35,7 @@ static rapt_status do_names(struct scene *s, uint64_t *h, rapt_message *why)
     }
     for (int i = -1; i < 9; i++) add_text(h, rapt_precision_name((rapt_precision)i));
     add_text(h, rapt_isa_name(isa));
+    add_text(h, rapt_isa_int8());
     size_t limits = rapt_struct_size("rapt_limits");
     add(h, &limits, sizeof limits);
     rapt_status status = rapt_config_preset(&c, "tiny", 100 + s->variant, why);

@@ -1,0 +1,177 @@
+/* int8_tiles.c - the product of quantized rows and panels of weights, as defined in int8.h, by
+   tiles (int8_tiles.h), in one thread.
+
+   One instruction multiplies 16 rows of q by a panel, over 64 inputs. A panel has the layout that
+   it needs: a tile of weights is 16 groups of the panel, 1,024 bytes that are adjacent. Rows of q
+   are loaded as they are. The last inputs, if they are fewer than 64, are copied to buffers that
+   end in zeros.
+
+   Rows are taken in blocks of 32. A block multiplies its two tiles of rows by two panels at a time,
+   and a block of at most 16 rows its only tile by four. Both have four tiles of sums, which hide
+   the latency of the instruction (52 cycles, while one can start every 16: Intel's optimization
+   manual, chapter on AMX). Sums are stored, and then scaled as in int8_gemm.c.
+
+   Few rows are left to another form, RAPT_INT8_FEW: reading the weights then takes most of the
+   time, and tiles would be nearly empty. */
+#include "kernel/int8_start.h"
+
+#define TILES_FEW TABLE_NAME(rapt__int8_, RAPT_INT8_FEW)
+extern const struct int8_kernels TILES_FEW;
+
+enum {
+    TILES_FEW_ROWS = 4,
+    TILES_BLOCK = 2 * TILE_ROWS, /* maximum number of rows of a block */
+    TILES_PANELS = 4             /* panels that a tile of rows is multiplied by at a time */
+};
+
+_Static_assert(TILES_PANELS <= (int)START_PANELS, "zeros suffice for all panels");
+_Static_assert(LANES == (int)TILE_ROWS, "a tile of sums has the width of a panel");
+
+/* A block of rows, and buffers for one set of its products. */
+struct tiles_block {
+    const struct int8_block *b;
+    struct int8_start start;
+    int row, rows;   /* the first row, and the number of rows */
+    int tall;        /* number of tiles of rows: 1 or 2 */
+    ptrdiff_t panel; /* size of a panel in bytes */
+    int steps;       /* number of steps of 64 inputs */
+    size_t rest;     /* number of inputs after them, rounded up to a multiple of 4 */
+    _Alignas(INT8_LINE) int8_t q_rest[TILES_BLOCK * TILE_BYTES]; /* the last inputs, and zeros */
+    _Alignas(INT8_LINE) int8_t w_rest[TILES_PANELS * TILE_SIZE];
+    _Alignas(INT8_LINE) int32_t sums[TILES_PANELS][TILE_SUMS];
+};
+
+/* Tiles 0 to 3 hold sums, 4 and 5 rows of q, 6 and 7 weights. With two tiles of rows, sums 0 and 1
+   are those of the first, 2 and 3 those of the second. */
+static void tiles_shape(const struct tiles_block *t)
+{
+    struct tile_shapes shapes = {.palette = 1};
+    const int first = rapt__min(t->rows, TILE_ROWS), last = t->tall == 1 ? first : t->rows - first;
+    const int rows[8] = {first, first, last, last, first, last, TILE_ROWS, TILE_ROWS};
+    for (int i = 0; i < 8; i++) shapes.rows[i] = (uint8_t)rows[i], shapes.bytes[i] = TILE_BYTES;
+    tile_configure(&shapes);
+}
+
+/* Multiplies 64 inputs. tall and panels are constants where this is inlined. */
+static inline __attribute__((always_inline)) void
+tiles_step(int tall, int panels, const int8_t *q, ptrdiff_t q_row, const int8_t *w, ptrdiff_t panel)
+{
+    tile_load(4, q, q_row);
+    tile_load(6, w, TILE_BYTES);
+    tile_product(0, 4, 6);
+    if (panels > 1) {
+        tile_load(7, w + panel, TILE_BYTES);
+        tile_product(1, 4, 7);
+    }
+    if (tall > 1) {
+        tile_load(5, q + TILE_ROWS * q_row, q_row);
+        tile_product(2, 5, 6);
+    }
+    if (tall > 1 && panels > 1) tile_product(3, 5, 7);
+    if (tall == 1 && panels > 2) {
+        tile_load(6, w + 2 * panel, TILE_BYTES);
+        tile_product(2, 4, 6);
+    }
+    if (tall == 1 && panels > 3) {
+        tile_load(7, w + 3 * panel, TILE_BYTES);
+        tile_product(3, 4, 7);
+    }
+}
+
+/* Computes and stores the sums of a block and some panels. */
+static inline __attribute__((always_inline)) void tiles_sum(int tall, int panels,
+                                                            struct tiles_block *t, int panel)
+{
+    const ptrdiff_t q_row = t->b->q_row, w_panel = t->panel;
+    const int8_t *q = t->b->q + t->row * q_row, *w = t->b->w + panel * w_panel;
+    tile_zero(0), tile_zero(1), tile_zero(2), tile_zero(3);
+    for (int i = 0; i < t->steps; i++, q += TILE_BYTES, w += TILE_SIZE)
+        tiles_step(tall, panels, q, q_row, w, w_panel);
+    for (int p = 0; p < panels && t->rest; p++)
+        memcpy(t->w_rest + p * TILE_SIZE, w + p * w_panel, t->rest * LANES);
+    if (t->rest) tiles_step(tall, panels, t->q_rest, TILE_BYTES, t->w_rest, TILE_SIZE);
+    tile_store(0, t->sums[0]), tile_store(1, t->sums[1]);
+    tile_store(2, t->sums[2]), tile_store(3, t->sums[3]);
+}
+
+/* Scales the sums of the p-th panel of these products, which has n columns, and stores the
+   results. */
+static inline __attribute__((always_inline)) void tiles_finish(int n, const struct tiles_block *t,
+                                                               int p, int panel)
+{
+    const struct int8_block *b = t->b;
+    const int column = panel * LANES;
+    const size_t count = (size_t)n;
+    const vf w_scale = vf_load_partial(b->w_scale + column, count, 0);
+    for (int r = 0; r < t->rows; r++) {
+        const ptrdiff_t row = t->row + r;
+        const int32_t *sums = t->sums[p + r / TILE_ROWS * 2] + r % TILE_ROWS * LANES;
+        const float *start = t->start.start + row * t->start.row + column * t->start.column;
+        vi sum;
+        memcpy(&sum, sums, sizeof sum);
+        vf y = int8_result(vi_float(sum), vf_splat(b->q_scale[row]), w_scale,
+                           vf_load_partial(start, count, 0));
+        vf_store_partial(b->y + row * b->y_row + column, y, count);
+    }
+}
+
+/* Computes the products of a block and some panels. */
+static inline __attribute__((always_inline)) void tiles_multiply(int tall, int panels,
+                                                                 struct tiles_block *t, int panel)
+{
+    tiles_sum(tall, panels, t, panel);
+    for (int p = 0; p < panels; p++) {
+        const int left = t->b->columns - (panel + p) * LANES;
+        if (left >= LANES)
+            tiles_finish(LANES, t, p, panel + p);
+        else
+            tiles_finish(left, t, p, panel + p);
+    }
+}
+
+static void tiles_square(struct tiles_block *t, int panels)
+{
+    int p = 0;
+    for (; p + 2 <= panels; p += 2) tiles_multiply(2, 2, t, p);
+    if (p < panels) tiles_multiply(2, 1, t, p);
+}
+
+static void tiles_wide(struct tiles_block *t, int panels)
+{
+    int p = 0;
+    for (; p + 4 <= panels; p += 4) tiles_multiply(1, 4, t, p);
+    for (; p + 2 <= panels; p += 2) tiles_multiply(1, 2, t, p);
+    if (p < panels) tiles_multiply(1, 1, t, p);
+}
+
+/* Multiplies the rows that begin at `row` by all panels. */
+static void tiles_rows(struct tiles_block *t, int row)
+{
+    const struct int8_block *b = t->b;
+    const int panels = rapt__ceil_div(b->columns, LANES);
+    t->row = row, t->rows = rapt__min(b->rows - row, TILES_BLOCK);
+    t->tall = rapt__ceil_div(t->rows, TILE_ROWS);
+    for (int r = 0; r < t->rows && t->rest; r++)
+        memcpy(t->q_rest + r * TILE_BYTES,
+               b->q + (row + r) * b->q_row + (ptrdiff_t)t->steps * TILE_BYTES, t->rest);
+    tiles_shape(t);
+    if (t->tall == 2)
+        tiles_square(t, panels);
+    else
+        tiles_wide(t, panels);
+}
+
+static void tiles_gemm(const struct int8_block *b)
+{
+    if (b->rows <= TILES_FEW_ROWS) {
+        TILES_FEW.gemm(b);
+        return;
+    }
+    struct tiles_block t; /* the buffers need no initial values, except for zeros after the rest */
+    t.b = b, t.start = int8_start_of(b), t.panel = (ptrdiff_t)rapt__int8_panel(b->depth);
+    t.steps = b->depth / TILE_BYTES;
+    t.rest = rapt__round_up_size((size_t)(b->depth % TILE_BYTES), INT8_GROUP);
+    if (t.rest) memset(t.q_rest, 0, sizeof t.q_rest), memset(t.w_rest, 0, sizeof t.w_rest);
+    for (int row = 0; row < b->rows; row += TILES_BLOCK) tiles_rows(&t, row);
+    tile_release();
+}

@@ -1,0 +1,44 @@
+/* int8_tiles.h - the operations that int8_tiles.c is made of, in addition to those of
+   kernel/int8_simd.h. RAPT_TILES_HEADER names the file that implements them: kernel/int8_amx.h, or
+   a plain C emulation in tests.
+
+   A processor with AMX has eight tiles, numbered 0 to 7. A tile is a matrix of up to 16 rows of up
+   to 64 bytes. Numbers of tiles are constants after inlining.
+
+     tile_configure(c)     sets the shapes of all tiles; until then no tile can be used
+     tile_zero(t)          sets a tile to 0
+     tile_load(t,p,row)    loads a tile whose rows are `row` bytes apart
+     tile_product(c,a,b)   adds the products of tiles of bytes a and b to the tile of sums c:
+                           c[m][n] += sum over k and i of a[m][4 k + i] b[k][4 n + i]
+     tile_store(t,sums)    stores a tile of sums as rows of 16
+     tile_release()        clears the shapes, so that the thread has no state in tiles any more
+
+   Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18, and
+   volume 2, TDPBSSD and LDTILECFG. */
+#ifndef RAPT_LIB_INT8_TILES_H
+#define RAPT_LIB_INT8_TILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TILE_ROWS = 16,
+    TILE_BYTES = 64, /* size of a row of a tile */
+    TILE_SIZE = TILE_ROWS * TILE_BYTES,
+    TILE_SUMS = TILE_SIZE / 4 /* 32-bit sums in a tile */
+};
+
+/* The operand of tile_configure, as the processor defines it. Only the first eight elements of the
+   arrays are used; the others are 0. */
+struct tile_shapes {
+    uint8_t palette; /* 1 */
+    uint8_t start_row, reserved[14];
+    uint16_t bytes[16]; /* of a row of each tile */
+    uint8_t rows[16];
+};
+
+_Static_assert(sizeof(struct tile_shapes) == 64, "the processor reads 64 bytes");
+
+#include RAPT_TILES_HEADER
+
+#endif
