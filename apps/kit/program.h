@@ -41,6 +41,9 @@ int terminal_columns(FILE *file); /* HELP_COLUMNS unless the file is a terminal 
    standard output, and ignores SIGPIPE and SIGXFSZ, so that write errors are reported where they
    occur, including those of a file size limit. options_read calls it. */
 void guard_process(void);
+/* Asks the system for the tiles of AMX, so that products of 8-bit integers may use them
+   (rapt/base.h). Must be called before the library is. Where it fails, nothing changes. */
+void ask_for_tiles(void);
 void watch_for_interrupts(void); /* SIGINT and SIGTERM; a second one kills */
 bool interrupted(void);
 void ignore_interrupts(void); /* ignores both signals from now on, so that output being written is

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,6 +50,16 @@ void guard_process(void)
     for (int number = 0; number <= 2; number++)
         if (fcntl(number, F_GETFD) < 0) (void)!open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY);
 }
+
+#if defined(__x86_64__) && defined(SYS_arch_prctl)
+void ask_for_tiles(void)
+{
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 }; /* ARCH_REQ_XCOMP_PERM of Linux 5.16 */
+    (void)syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA);
+}
+#else
+void ask_for_tiles(void) {}
+#endif
 
 void watch_for_interrupts(void)
 {

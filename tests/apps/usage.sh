@@ -145,6 +145,7 @@ for arguments in version --version -V "help version" "train --version" "info -V"
     expect 0 "" $arguments
     holds "toy_translate $version"
     holds "library rapt $version, "
+    holds " (8 bits: "
 done
 "$program" train --help >/dev/full 2>err && { echo "a full device is not reported"; failures=1; }
 "$program" >/dev/full 2>err && { echo "a full device is not reported"; failures=1; }
