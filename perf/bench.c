@@ -63,6 +63,7 @@ static int help(const struct bench *b, const char *purpose, const char *names)
            "  --threads 1,2   numbers of threads [1 and the number of processors]\n"
            "  --only NAME     run only: %s\n"
            "%s%s"
+           "  --no-amx        multiply 8-bit integers without AMX\n"
            "  --quick         fewer shapes and samples: ends within 20 s\n"
            "  --json          one JSON object per result, nothing else on standard output\n"
            "  --check         one call on tiny shapes, for tests; the figures are meaningless\n"
@@ -97,6 +98,7 @@ static void print_environment(FILE *to)
 static int print_bench_version(const struct bench *b)
 {
     printf("%s %s\n", b->program, rapt_version());
+    if (!b->no_amx) ask_for_tiles();
     print_environment(stdout);
     return 0;
 }
@@ -104,12 +106,17 @@ static int print_bench_version(const struct bench *b)
 static int read_options(struct bench *b, int argc, char **argv, const char *purpose,
                         const char *names)
 {
-    static const struct option options[] = {
-        {"threads", required_argument, NULL, 't'}, {"only", required_argument, NULL, 'o'},
-        {"model", required_argument, NULL, 'm'},   {"precision", required_argument, NULL, 'p'},
-        {"quick", no_argument, NULL, 'q'},         {"json", no_argument, NULL, 'j'},
-        {"check", no_argument, NULL, 'c'},         {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},       {0}};
+    static const struct option options[] = {{"threads", required_argument, NULL, 't'},
+                                            {"only", required_argument, NULL, 'o'},
+                                            {"model", required_argument, NULL, 'm'},
+                                            {"precision", required_argument, NULL, 'p'},
+                                            {"quick", no_argument, NULL, 'q'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"no-amx", no_argument, NULL, 'a'},
+                                            {"check", no_argument, NULL, 'c'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {0}};
     for (int code; (code = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (code == 'h') return help(b, purpose, names);
         if (code == 'v') return print_bench_version(b);
@@ -131,6 +138,7 @@ static int read_options(struct bench *b, int argc, char **argv, const char *purp
                     b->program, optarg);
             return refuse(b);
         }
+        if (code == 'a') b->no_amx = true;
         if (code == 'q') b->quick = true;
         if (code == 'j') b->json = true;
         if (code == 'c') b->check = b->quick = true;
@@ -149,7 +157,9 @@ int bench_begin(struct bench *b, int argc, char **argv, const char *purpose, con
     guard_process();
     b->threads[b->thread_counts++] = 1;
     if (processors > 1) b->threads[b->thread_counts++] = processors;
-    return read_options(b, argc, argv, purpose, names);
+    const int code = read_options(b, argc, argv, purpose, names);
+    if (!b->no_amx) ask_for_tiles();
+    return code;
 }
 
 void bench_show_header(struct bench *b)

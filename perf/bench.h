@@ -19,6 +19,7 @@ struct bench {
     const char *model;        /* --model PATH, or NULL */
     rapt_precision precision; /* --precision; RAPT_PRECISION_STORED if it was not given */
     bool quick, json;         /* --quick, --json */
+    bool no_amx;              /* --no-amx */
     bool check;               /* --check: one call on tiny shapes; the figures are meaningless */
     double enough;            /* seconds of samples per measurement; 0 means the default */
     double start;             /* bench_now() at the start of the program */

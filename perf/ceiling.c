@@ -48,6 +48,9 @@ static const struct int8_loop *const int8_loops[] = {
 #ifdef RAPT_HAVE_AVX512VNNI
     [INT8_AVX512] = &bench_int8_loop_avx512vnni,
 #endif
+#ifdef RAPT_HAVE_AMX
+    [INT8_AMX] = &bench_int8_loop_amx,
+#endif
 };
 
 struct trial {

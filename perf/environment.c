@@ -92,10 +92,10 @@ json_t *bench_environment(void)
     list_variables(variables, sizeof variables);
     snprintf(count, sizeof count, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
     snprintf(load, sizeof load, "%.2f", getloadavg(average, 1) == 1 ? average[0] : -1);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "processor", processor,
-                     "processors", count, "isa", rapt_isa_name(rapt_isa_used()), "compiler",
-                     compiler, "flags", PERF_FLAGS, "openblas", openblas, "commit", PERF_COMMIT,
-                     "variables", variables, "load", load);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "processor", processor,
+                     "processors", count, "isa", rapt_isa_name(rapt_isa_used()), "int8",
+                     rapt_isa_int8(), "compiler", compiler, "flags", PERF_FLAGS, "openblas",
+                     openblas, "commit", PERF_COMMIT, "variables", variables, "load", load);
 }
 
 /* Warns if OpenBLAS is older than the processor. It then uses the kernels of the oldest processor

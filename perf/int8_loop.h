@@ -1,4 +1,5 @@
-/* int8_loop.h - peak loops of products of bytes: int8_loop.c, compiled once per form. */
+/* int8_loop.h - peak loops of products of bytes: int8_loop.c, compiled once per form, and
+   int8_tiles_loop.c. */
 #ifndef RAPT_PERF_INT8_LOOP_H
 #define RAPT_PERF_INT8_LOOP_H
 
@@ -8,6 +9,6 @@ struct int8_loop {
 };
 
 extern const struct int8_loop bench_int8_loop_scalar, bench_int8_loop_neon, bench_int8_loop_neondot,
-    bench_int8_loop_avx2, bench_int8_loop_avxvnni, bench_int8_loop_avx512vnni;
+    bench_int8_loop_avx2, bench_int8_loop_avxvnni, bench_int8_loop_avx512vnni, bench_int8_loop_amx;
 
 #endif

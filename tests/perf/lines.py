@@ -12,7 +12,7 @@ import tempfile
 import xml.etree.ElementTree
 
 NUMBERS = ["threads", "seconds", "gflops", "peak_gflops", "of_peak", "median_seconds", "runs"]
-ENVIRONMENT = ["processor", "isa", "compiler", "flags", "openblas", "commit", "variables", "load"]
+ENVIRONMENT = ["processor", "isa", "int8", "compiler", "flags", "openblas", "commit", "variables", "load"]
 ATTENTION = ["B", "H", "T", "S", "K", "causal"]
 MODEL = ["encoder_layers", "decoder_layers", "width", "heads", "hidden", "vocab", "pairs", "length"]
 PROGRAMS = {  # names of results: keys of the shape, further keys
