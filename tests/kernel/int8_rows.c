@@ -1,6 +1,7 @@
 /* int8_rows.c - quantized rows: equal to their definition, bit for bit, in every form; the same in
    every form with every floating-point mode; nothing else is read or written. */
 #include "kernel/int8_forms.h"
+#include "tiles.h"
 
 #include <fenv.h>
 
@@ -289,6 +290,7 @@ static void flushed_denormals(void **state)
 
 int main(void)
 {
+    ask_for_tiles();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows_of_all_lengths, make_row, drop_row),
         cmocka_unit_test_setup_teardown(halves, make_row, drop_row),
