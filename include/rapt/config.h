@@ -134,8 +134,29 @@ typedef enum rapt_output_gate {
     RAPT_OUTPUT_GATE_ELEMENT /* one per element: W [heads * width of a head][width] */
 } rapt_output_gate;
 
+/* Monotonic attention, which replaces softmax in cross-attention. Every head reads the source from
+   left to right and never goes back (monotonic_attention.h).
+
+   The energy of query t at key s is q . k / sqrt(width of a head) + offset, with a learned offset
+   for each head, "cross_attn.monotonic.offset" [heads], which starts at -2 (a factor of the product
+   would add nothing to the projections of q and k). The last source token always stops, since
+   models read whole sources. In CHUNK and LOOKBACK, the softmax has queries and keys of its own:
+   the second half of the rows of "cross_attn.q", and the last third of those of "cross_attn.kv",
+   after keys and values.
+
+   Training computes expected outputs, with noise (rapt_train_options.monotonic_noise); so do blocks
+   and rapt_train_evaluate, without noise. Sessions make hard stops: rapt_decode, rapt_generate,
+   rapt_score_targets and translators give the probabilities of a decoder that has read no token
+   after the stop of its head. */
+typedef enum rapt_cross_monotonic {
+    RAPT_CROSS_MONOTONIC_NONE,    /* cross_normalizer applies */
+    RAPT_CROSS_MONOTONIC_HARD,    /* the value of the key at which the head stops */
+    RAPT_CROSS_MONOTONIC_CHUNK,   /* a softmax over the last monotonic_chunk keys up to it */
+    RAPT_CROSS_MONOTONIC_LOOKBACK /* a softmax over all keys up to it */
+} rapt_cross_monotonic;
+
 /* The number of fields that rapt_config_field_at describes. */
-enum { RAPT_CONFIG_FIELDS = 64 };
+enum { RAPT_CONFIG_FIELDS = 66 };
 
 /* The configuration of a model. Set size and every field whose value differs from 0, or start from
    a preset. Fields named self_* apply to self-attention in both halves. Inference is deterministic:
@@ -296,7 +317,13 @@ typedef struct rapt_config { /* size-first, see base.h */
                                with "self_attn.query_up.weight" [heads * (rotary_width + width of a
                                head)][latent_query_width]; "cross_attn" likewise, where the row is
                                "cross_attn.q" */
-    int reserved[2];        /* must be 0 */
+    rapt_cross_monotonic monotonic; /* monotonic attention of the decoder to the source (Raffel et
+                                       al. 2017; Chiu and Raffel 2018; Ma et al. 2019). cross_score
+                                       must be scaled-dot, cross_locality global, cross_normalizer
+                                       softmax, and score_cap, query_key_norm, differential,
+                                       latent_width and talking_heads 0 */
+    int monotonic_chunk; /* keys of a chunk, 0 to 2^24; 0 means 4. Only with monotonic chunk */
+    int reserved[2];     /* must be 0 */
 } rapt_config;
 
 /* The type of a field of rapt_config. */

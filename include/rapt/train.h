@@ -111,7 +111,7 @@ typedef struct rapt_train_options { /* size-first, see base.h */
     int anneal_steps; /* number of steps with a softmax */
     /* Weight of the guided alignment loss, 0 to 1e6; see rapt_train_align (Chen et al. 2016, as in
        Marian). If above 0, config.alignment_layer must be set, alignment_heads must be 0 or 1,
-       differential and talking_heads must be 0, and cross-attention must use softmax. */
+       differential, talking_heads and monotonic must be 0, and cross-attention must use softmax. */
     float guided_alignment;
     /* 1: trains the model for RAPT_PRECISION_INT8 (Jacob et al. 2018, section 3). Losses are those
        of the model in 8 bits, bit for bit. In gradients the rounding of weights and activations
@@ -141,11 +141,15 @@ typedef struct rapt_train_options { /* size-first, see base.h */
        attends to what earlier tokens have attended to. If above 0, cross_score must be coverage,
        cross_normalizer must be soft, and differential must be 0. */
     float coverage_loss;
+    /* Standard deviation of the noise that is added to the energies of monotonic cross-attention, 0
+       to 1e6 (Raffel et al. 2017, section 2.4). It teaches a model to be sure where to stop, as
+       hard stops at inference need. Models without monotonic attention do not read it. */
+    float monotonic_noise;
 } rapt_train_options;
 /* Sets *options, which has `size` bytes, to its defaults: rate 1e-3, warmup 1000,
    RAPT_SCHEDULE_INVERSE_SQRT, beta1 0.9, beta2 0.98, epsilon 1e-9, label_smoothing 0.1, dropout
-   0.1, seed 1, and all other fields 0. If the library has no vector kernels for this processor,
-   products is RAPT_PRODUCTS_AUTO.
+   0.1, seed 1, monotonic_noise 1, and all other fields 0. If the library has no vector kernels for
+   this processor, products is RAPT_PRODUCTS_AUTO.
 
        rapt_train_options options;
        rapt_train_options_default(&options, sizeof options); */

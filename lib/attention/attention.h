@@ -13,6 +13,7 @@
 
 #include <rapt/attention.h>
 #include <rapt/linear_attention.h>
+#include <rapt/monotonic_attention.h>
 
 /* Maximum number of query rows, counted over all heads, and of key rows. Either number must fit
    into an int. */
@@ -283,5 +284,32 @@ void rapt__linear_attention_step(struct team *team, void *call);
 /* Returns the bytes of workspace for forward, step and, if `backward` is true, backward. Returns 0
    if this number or the size of all states in bytes overflows size_t. */
 size_t rapt__linear_workspace(const rapt_linear_attention *a, bool backward);
+
+/* ---- monotonic/: monotonic attention (rapt/monotonic_attention.h) ---- */
+struct monotonic_call { /* arguments of forward, backward or step */
+    rapt_monotonic_attention a;
+    rapt_monotonic_attention_outputs outputs;
+    rapt_monotonic_attention_gradients d;
+    const float *q, *k, *v, *chunk_q, *chunk_k, *dout, *dalpha, *ddelays;
+    float *out;
+    const int *source; /* step: [batch] the sequence of keys that each sequence of queries reads,
+                          an index of a.key_starts; NULL means that of the same index */
+    int *positions;    /* step: see rapt_monotonic_attention_step */
+    int *stops;        /* step: [heads][query rows] receives the key at which each query stops, or
+                          the number of existing keys; may be NULL */
+    void *workspace;
+};
+/* Do what the public functions do, where `call` is a valid struct monotonic_call. */
+void rapt__monotonic_forward(struct team *team, void *call);
+void rapt__monotonic_backward(struct team *team, void *call);
+void rapt__monotonic_step(struct team *team, void *call);
+/* Adds `share` times the weights of the values of row `row`, counted over all sequences, to weights
+   [keys]. The row belongs to sequence `sequence`, and call->stops is that of its step. Must be
+   called by a single thread without a team. */
+void rapt__monotonic_step_weights(const struct monotonic_call *call, int sequence, int row,
+                                  int head, float share, float *weights);
+/* Returns the bytes of workspace for step and step_weights and, if `learning` is true, forward and
+   backward, or 0 if the size overflows size_t. */
+size_t rapt__monotonic_workspace(const rapt_monotonic_attention *a, bool learning);
 
 #endif

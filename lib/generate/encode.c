@@ -158,6 +158,10 @@ static void start_caches(rapt_session *s, int target_capacity)
         if (s->self.history) rapt__history_start(&s->self.history[l], s->capacity);
     }
     if (s->model->config.kind != RAPT_KIND_ENCODER_DECODER) return;
+    if (s->cross.monotonic.positions) {
+        memset(s->cross.monotonic.positions, 0, rapt__positions_count(s) * sizeof(int));
+        return;
+    }
     for (int b = 0; b < s->limits.batch; b++)
         s->capacity[b] = s->source_starts[b + 1] - s->source_starts[b];
     for (int l = 0; l < s->model->layout.decoder.count; l++)

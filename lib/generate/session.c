@@ -116,10 +116,23 @@ static void move_states(struct team *team, rapt_session *s)
     }
 }
 
+/* Copies the positions of every target's heads from its parent to the spare memory. */
+static void move_positions(struct team *team, rapt_session *s)
+{
+    const struct monotonic_state *m = &s->cross.monotonic;
+    size_t begin, end, slots = (size_t)m->targets, heads = (size_t)s->model->config.heads;
+    rapt__team_share(team, (size_t)s->model->layout.decoder.count * slots, 1, &begin, &end);
+    for (size_t i = begin; i < end; i++) {
+        size_t from = i / slots * slots + (size_t)s->parents[i % slots];
+        memcpy(m->spare + i * heads, m->positions + from * heads, heads * sizeof *m->spare);
+    }
+}
+
 static void work_on_move(struct team *team, void *argument)
 {
     rapt_session *s = argument;
     if (s->self.states) move_states(team, s);
+    if (s->cross.monotonic.positions) move_positions(team, s);
     for (int l = 0; l < s->model->layout.decoder.count; l++) {
         if (s->self.caches) rapt__cache_reorder(team, &s->self.caches[l], s->parents);
         if (s->self.history) rapt__history_reorder(team, &s->self.history[l], s->parents);
@@ -154,6 +167,9 @@ rapt_status rapt__reorder(rapt_session *s, const int *parents, rapt_message *why
     float *moved = s->self.spare_states;
     s->self.spare_states = s->self.states;
     s->self.states = moved;
+    int *positions = s->cross.monotonic.spare;
+    s->cross.monotonic.spare = s->cross.monotonic.positions;
+    s->cross.monotonic.positions = positions;
     for (int i = 0; i < s->targets; i++) s->past[i] = s->length[parents[i]];
     memcpy(s->length, s->past, sizeof(int) * (size_t)s->targets);
     s->target_rows = 0;

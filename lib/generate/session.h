@@ -21,6 +21,14 @@ static inline struct stack_caches rapt__session_caches(rapt_session *s)
     return caches;
 }
 
+/* Returns the number of positions of heads of monotonic cross-attention. */
+static inline size_t rapt__positions_count(const rapt_session *s)
+{
+    const rapt_config *c = &s->model->config;
+    return (size_t)c->decoder_layers * (size_t)s->limits.batch * (size_t)s->limits.beams *
+           (size_t)c->heads;
+}
+
 static inline struct exec_context rapt__session_exec(rapt_session *s, struct team *team)
 {
     return (struct exec_context){team, rapt__kernels(), s->pack, NULL, s->observer};

@@ -1,5 +1,5 @@
 /* session_memory.c - checks limits and creates a session, with all of its memory in one arena. */
-#include "generate/generate.h"
+#include "generate/session.h"
 
 #include <string.h>
 
@@ -93,6 +93,23 @@ static void lay_out_states(rapt_session *s, int slots, struct arena *arena)
     s->self.spare_states = rapt__arena_floats(arena, rows, floats);
 }
 
+/* Lays out the source of monotonic cross-attention and the positions of its heads. */
+static void lay_out_monotonic(rapt_session *s, struct arena *arena)
+{
+    const rapt_config *c = &s->model->config;
+    const struct head_rows row = rapt__head_rows(c, true);
+    size_t layers = (size_t)s->model->layout.decoder.count;
+    struct monotonic_state *m = &s->cross.monotonic;
+    s->cross = (struct cache_state){.sequences = s->limits.batch};
+    m->starts = s->source_starts;
+    m->rows = (size_t)s->limits.source_tokens;
+    m->targets = s->limits.batch * s->limits.beams;
+    m->keys = rapt__arena_floats(arena, layers * m->rows, (size_t)(row.k + row.v));
+    size_t positions = rapt__positions_count(s);
+    m->positions = rapt__arena_take(arena, positions, sizeof *m->positions);
+    m->spare = rapt__arena_take(arena, positions, sizeof *m->spare);
+}
+
 static void lay_out_caches(rapt_session *s, struct arena *arena)
 {
     const rapt_limits *l = &s->limits;
@@ -103,9 +120,23 @@ static void lay_out_caches(rapt_session *s, struct arena *arena)
     else
         lay_out_cache_state(s, &s->self, false, slots, self, self * LANES, arena);
     if (s->model->config.kind != RAPT_KIND_ENCODER_DECODER) return;
+    if (s->model->config.monotonic) {
+        lay_out_monotonic(s, arena);
+        return;
+    }
     /* Each source may leave its last panel partly empty. */
     size_t tokens = (size_t)l->source_tokens, cross = tokens / LANES + (size_t)l->batch;
     lay_out_cache_state(s, &s->cross, true, l->batch, cross, tokens * (size_t)l->beams, arena);
+}
+
+/* Returns the bytes of workspace for self- or cross-attention of the decoder. */
+static size_t cached_bytes(const rapt_config *c, bool cross, int threads)
+{
+    const struct attention_use which = {.decoder = true, .cross = cross};
+    rapt_attention spec = rapt__attention_of(c, &which);
+    spec.threads = threads;
+    if (cross && c->monotonic) return rapt__monotonic_bytes(c, 0, 0, c->positions, false, threads);
+    return rapt__cache_workspace(&spec, c->positions, c->latent_width > 0);
 }
 
 /* Returns the number of bytes of workspace that suffice for attention in the encoder, for attention
@@ -118,13 +149,10 @@ static size_t workspace_of(const rapt_session *s, int rows)
                           c->kind == RAPT_KIND_ENCODER_DECODER};
     size_t max = 0;
     for (int i = 0; i < 3; i++) {
-        const struct attention_use which = {.decoder = true, .cross = i == 2};
-        rapt_attention spec = rapt__attention_of(c, &which);
-        spec.threads = l->threads;
         size_t bytes = i == 0 ? rapt__attention_bytes(c, false, l->batch, rows, 0, l->threads)
                        : i == 1 && rapt__decoder_is_linear(c)
                            ? rapt__linear_bytes(c, 0, false, l->threads)
-                           : rapt__cache_workspace(&spec, c->positions, c->latent_width > 0);
+                           : cached_bytes(c, i == 2, l->threads);
         if (there[i]) max = rapt__max_size(max, bytes);
     }
     return rapt__max_size(max, s->weights_workspace * (size_t)l->threads);
@@ -138,14 +166,8 @@ static size_t weights_workspace_of(const rapt_session *s)
     const bool there[] = {s->limits.self_weights && c->kind != RAPT_KIND_ENCODER_ONLY,
                           c->kind == RAPT_KIND_ENCODER_DECODER};
     size_t max = 0;
-    for (int cross = 0; cross < 2; cross++) {
-        const struct attention_use which = {.decoder = true, .cross = cross};
-        rapt_attention spec = rapt__attention_of(c, &which);
-        spec.threads = 1;
-        if (there[cross])
-            max = rapt__max_size(max,
-                                 rapt__cache_workspace(&spec, c->positions, c->latent_width > 0));
-    }
+    for (int cross = 0; cross < 2; cross++)
+        if (there[cross]) max = rapt__max_size(max, cached_bytes(c, cross, 1));
     return rapt__round_up_size(max, 64);
 }
 

@@ -139,6 +139,8 @@ rapt_attention rapt__attention_of(const rapt_config *c, const struct attention_u
 size_t rapt__attention_bytes_of(const rapt_config *c, const struct attention_use *which, int batch,
                                 int rows, int keys, int threads)
 {
+    if (which->cross && c->monotonic)
+        return rapt__monotonic_bytes(c, batch, rows, keys, true, threads);
     rapt_attention spec = rapt__attention_of(c, which);
     spec.queries = spec.keys = c->positions;
     spec.threads = threads;

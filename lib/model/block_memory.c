@@ -37,6 +37,8 @@ static void complete(rapt_config *c, rapt_block_kind kind)
     c->decoder_start = RAPT_DECODER_START_BEGIN, c->no_source_end = 0;
     c->alignment_layer = c->alignment_heads = 0, c->embedding_norm = c->token_types = c->pooler = 0;
     if (c->kind == RAPT_KIND_ENCODER_ONLY) c->forget_gate = 0;
+    if (c->kind != RAPT_KIND_ENCODER_DECODER)
+        c->monotonic = RAPT_CROSS_MONOTONIC_NONE, c->monotonic_chunk = 0;
     if (c->kind == RAPT_KIND_ENCODER_ONLY || (kinds[kind].alone && !alone_is_linear(c, kind)))
         c->decoder_recurrence = RAPT_RECURRENCE_NONE;
 }

@@ -71,6 +71,10 @@ void rapt__cross_append(const struct exec_context *c, const struct stack *s, int
                         const struct cache_state *state, const float *states, int rows,
                         const int *starts)
 {
+    if (s->model->config.monotonic) {
+        rapt__monotonic_append(c, s, layer, state, states, rows, starts);
+        return;
+    }
     const struct sublayer *u = rapt__sublayer_of(s, 0, PART_CROSS);
     const rapt_attention spec = rapt__attention_spec(s, layer, true, false);
     struct linear project =
@@ -158,6 +162,10 @@ void rapt__decoder_weights(const struct stack *s, const struct rows *rows,
                            const struct stack_caches *caches, bool cross, int layer, int head,
                            int sequence, int row, float share, float *weights)
 {
+    if (cross && s->model->config.monotonic) {
+        rapt__monotonic_stop_weights(s, rows, caches, layer, head, sequence, row, share, weights);
+        return;
+    }
     const struct sublayer *u = rapt__sublayer_of(s, layer, cross ? PART_CROSS : PART_SELF);
     const struct cache_state *state = cross ? &caches->cross : &caches->self;
     const rapt_attention spec = cached_spec(s, state, layer, cross);

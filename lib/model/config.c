@@ -340,6 +340,7 @@ rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
     if (!status) status = check_latent(c, why);
     if (!status) status = check_linear_decoder(c, why);
     if (!status) status = check_talking(c, why);
+    if (!status) status = rapt__monotonic_check(c, why);
     if (status) return status;
     if (c->forget_gate && (c->kind == RAPT_KIND_ENCODER_ONLY || c->decoder_recurrence))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
@@ -426,7 +427,8 @@ struct head_rows rapt__head_rows(const rapt_config *c, bool cross)
     int K = rapt__head_width(c), P = rapt__latent_rotary(c, cross), G = rapt__key_heads(c) * K;
     int queries = c->latent_query_width ? c->latent_query_width : c->heads * (P + K);
     if (c->latent_width) return (struct head_rows){queries, P + c->latent_width, 0};
-    return (struct head_rows){c->heads * K, G, G};
+    const int kinds = cross && rapt__monotonic_is_soft(c) ? 2 : 1;
+    return (struct head_rows){kinds * c->heads * K, G, kinds * G};
 }
 
 int rapt__latent_queries_row(const rapt_config *c, bool cross)

@@ -90,6 +90,11 @@ static const char *word_rapt_output_gate(int value)
     return WORD(value);
 }
 
+static const char *word_rapt_cross_monotonic(int value)
+{
+    return value == 0 ? "none" : rapt_monotonic_name((rapt_monotonic)(value - 1));
+}
+
 static const char *word_rapt_score(int value)
 {
     return rapt_score_name((rapt_score)value);

@@ -9,8 +9,9 @@
    sigmoids start at -log 32, which makes the weights of 32 tokens sum to about 1. The vectors of
    lambda are normal with standard deviation 0.1 (Ye et al. 2024). Decays of linear attention start
    at values between 31/32 and 511/512, as in retention (Sun et al. 2023). The matrices of
-   talking heads start as the identity, so that heads are initially independent. Each number depends
-   only on seed, parameter and element. */
+   talking heads start as the identity, so that heads are initially independent. Offsets of
+   monotonic attention start at -2, as in fairseq, so that a head reads on with the probability
+   0.88. Each number depends only on seed, parameter and element. */
 #include "model/model.h"
 
 #include <math.h>
@@ -45,6 +46,8 @@ static double initial_draw(enum initial initial, const struct parameter *p, uint
         return rapt__normal(key, index) * 0.1;
     case INITIAL_DECAYS:
         return initial_decay(p->columns, (int)index);
+    case INITIAL_STOP_OFFSET:
+        return -2;
     case INITIAL_SLOPES:
         return rapt__slope(p->columns, (int)index);
     case INITIAL_TABLE:

@@ -50,6 +50,7 @@ struct attention_offsets {       /* rows of qkv: queries, keys, values (struct h
     size_t distance_keys, distance_values; /* with relative_bias shaw: [distances][M] and [K] */
     struct linear_offsets distance_key, distance_query; /* transformer-xl, deberta: no biases */
     size_t content_bias, position_bias;                 /* transformer-xl: [maps][M] */
+    size_t monotonic_offset;                            /* monotonic cross-attention: [heads] */
 };
 struct recurrent_offsets { /* decoder's recurrent unit, which replaces self-attention */
     struct linear_offsets input, forget; /* `input` has no bias */
@@ -100,7 +101,8 @@ enum initial {
     INITIAL_SIGMOID_BIAS,
     INITIAL_LAMBDA,
     INITIAL_DECAYS,
-    INITIAL_IDENTITY
+    INITIAL_IDENTITY,
+    INITIAL_STOP_OFFSET
 };
 struct parameter {
     char name[64];
@@ -132,7 +134,8 @@ struct head_rows {
 };
 /* Without latent_width, these are heads K, key_heads K and the same. With it, P floats of each
    query and P of the only key precede K and the latent row; v is 0, since the latent row is also
-   the value. With latent_query_width, q is that width. */
+   the value. With latent_query_width, q is that width. In monotonic cross-attention with a softmax,
+   its queries follow the others in q, and its keys follow the values in v. */
 struct head_rows rapt__head_rows(const rapt_config *c, bool cross);
 /* Returns heads (P + K), the number of floats in the queries of a token with latent_width. */
 int rapt__latent_queries_row(const rapt_config *c, bool cross);

@@ -46,6 +46,12 @@ bool rapt__linear_normed(const rapt_config *config);
 int rapt__linear_decays(const rapt_config *config);
 int rapt__linear_rates(const rapt_config *config);
 
+/* ---- monotonic_config.c ---- */
+/* Rejects fields that have no meaning with monotonic cross-attention. */
+rapt_status rapt__monotonic_check(const rapt_config *config, rapt_message *why);
+/* Returns true if monotonic cross-attention has a softmax with queries and keys of its own. */
+bool rapt__monotonic_is_soft(const rapt_config *config);
+
 /* ---- config_json.c: the configuration in a model file ---- */
 enum { CONFIG_TEXT = 4096 }; /* size in bytes that is sufficient for any configuration */
 rapt_status rapt__config_write(const rapt_config *config, char *text, size_t capacity);
@@ -147,6 +153,11 @@ size_t rapt__linear_bytes(const rapt_config *config, int rows, bool learning, in
    the decoder is not recurrent. */
 size_t rapt__state_floats(const rapt_config *config);
 
+/* ---- monotonic.c: monotonic attention of the decoder to the source ---- */
+/* Returns the bytes of workspace, for sessions only unless `learning`; 0 if they overflow. */
+size_t rapt__monotonic_bytes(const rapt_config *config, int batch, int rows, int keys,
+                             bool learning, int threads);
+
 /* ---- metadata.c ---- */
 #define CONFIG_KEY  "rapt.config"
 #define TRAINER_KEY "rapt.trainer" /* counters of a trainer */
@@ -233,33 +244,33 @@ struct sublayer {
                   cross-attention: [rows] queries; recurrent unit: [rows][2 D]
                   candidates and inputs of gates */
     float *kv; /* cross-attention: [source rows] keys and values */
-    float *raw_q, *raw_kv;   /* for backward, with query_key_norm or latent_width: queries and keys
-                                before their norms, in the layouts of q and kv; in linear attention,
-                                raw_q is q before its activation */
-    float *inverse_q;        /* with raw_q: [maps][rows], in linear attention [rows][H] */
-    float *inverse_k;        /* with raw_q: [key maps][rows or source rows], in linear attention
-                                [rows][key_heads] */
-    float *mixed;            /* [rows][H K] output of the heads, or [rows][D] cells of the unit */
-    float *forget;           /* with forget_gate: [rows][maps] before the sigmoid; in linear
-                                attention with decays, [rows][key_heads] */
-    float *log_forget;       /* log sigmoid of forget */
-    float *distances;        /* projected vectors for distances (rapt__distances_project) */
-    float *by_query;         /* at inference: result of rapt__score_distances */
-    float *rate_in, *rate;   /* delta rule: [rows][key_heads] before and after the sigmoid */
-    float *gate, *gated;     /* with output_gate: [rows][gates] before the sigmoid; [rows][H K] */
-    float *values;           /* differential: [rows or source rows][key maps][K] each value twice */
-    float *queries;          /* with latent_query_width: [rows][H (P + K)] queries, from the latent
-                                rows in q */
-    float *latent_q;         /* with latent_width: [rows][H][P + latent_width] queries of latent
-                                rows */
-    float *maps;             /* differential: [rows][maps][K] outputs of both attentions; with
-                                latent_width: [rows][H][latent_width] weighted sums of latent rows */
-    float *raw_mixed;        /* for backward, differential or linear: [rows][H K] before the norm */
-    float *inverse_mixed;    /* with raw_mixed: [H][rows] */
-    float *statistics;       /* [maps][rows][2] softmax statistics (see rapt_attention_saved) */
-    int *chosen;             /* hard normalizers: [H][rows] */
-    float *projected_q;      /* at inference: [rows][maps][W] queries projected by the score, unless
-                                they are used as they are */
+    float *raw_q, *raw_kv; /* for backward, with query_key_norm or latent_width: queries and keys
+                              before their norms, in the layouts of q and kv; in linear attention,
+                              raw_q is q before its activation */
+    float *inverse_q;      /* with raw_q: [maps][rows], in linear attention [rows][H] */
+    float *inverse_k;      /* with raw_q: [key maps][rows or source rows], in linear attention
+                              [rows][key_heads] */
+    float *mixed;          /* [rows][H K] output of the heads, or [rows][D] cells of the unit */
+    float *forget;         /* with forget_gate: [rows][maps] before the sigmoid; in linear
+                              attention with decays, [rows][key_heads] */
+    float *log_forget;     /* log sigmoid of forget */
+    float *distances;      /* projected vectors for distances (rapt__distances_project) */
+    float *by_query;       /* at inference: result of rapt__score_distances */
+    float *rate_in, *rate; /* delta rule: [rows][key_heads] before and after the sigmoid */
+    float *gate, *gated;   /* with output_gate: [rows][gates] before the sigmoid; [rows][H K] */
+    float *values;         /* differential: [rows or source rows][key maps][K] each value twice */
+    float *queries;        /* with latent_query_width: [rows][H (P + K)] queries, from the latent
+                              rows in q */
+    float *latent_q;       /* with latent_width: [rows][H][P + latent_width] queries of latent
+                              rows */
+    float *maps;           /* differential: [rows][maps][K] outputs of both attentions; with
+                              latent_width: [rows][H][latent_width] weighted sums of latent rows */
+    float *raw_mixed;      /* for backward, differential or linear: [rows][H K] before the norm */
+    float *inverse_mixed;  /* with raw_mixed: [H][rows] */
+    float *statistics;     /* [maps][rows][2] softmax statistics (see rapt_attention_saved) */
+    int *chosen;        /* [H][rows] keys: of hard normalizers; of monotonic stops at inference */
+    float *projected_q; /* at inference: [rows][maps][W] queries projected by the score, unless
+                           they are used as they are */
     float *projected_keys;   /* at inference: [rows or source rows][key maps][W], new keys */
     float *centers;          /* at inference, local-p: [maps][rows] */
     float *center_hidden;    /* at inference, local-p: [maps][rows][center_hidden] */
@@ -300,6 +311,16 @@ static inline struct rows rapt__rows(int batch, const int *starts)
     return (struct rows){batch, starts[batch], starts, rapt__longest(batch, starts)};
 }
 
+/* The source of monotonic cross-attention at inference, and where its heads are. */
+struct monotonic_state {
+    float *keys;       /* [layers][rows][floats] keys and values, in rows like those of u->kv */
+    size_t rows;       /* source rows for which there is room */
+    const int *starts; /* [sources + 1] rows of each source */
+    int *positions;    /* [layers][targets][heads] the key at which each head continues */
+    int *spare;        /* scratch memory of the same size, used to reorder */
+    int targets;
+};
+
 struct cache_state {      /* state of self- or cross-attention between calls at inference */
     struct cache *caches; /* [layers] keys and values of past tokens */
     struct attention_history *history; /* recurrent scores: [layers]; else NULL */
@@ -314,6 +335,7 @@ struct cache_state {      /* state of self- or cross-attention between calls at 
                                         [rapt__state_floats] */
     float *spare_states;             /* scratch memory of the same size, used to reorder */
     int sequences;
+    struct monotonic_state monotonic; /* instead of caches; its pointers are NULL otherwise */
 };
 struct stack_caches {
     struct cache_state self, cross;
@@ -351,6 +373,7 @@ struct pass {
     float entropy;           /* while learning: see rapt_reinforce */
     float anneal; /* while learning: if not 0, the arg-max is replaced by a softmax of anneal times
                      the scores */
+    float noise;  /* while learning: of the energies of monotonic attention */
     struct weight_losses losses; /* for backward: of cross-attention; the guide is for layer
                                     config.alignment_layer */
 };

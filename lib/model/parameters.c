@@ -154,8 +154,9 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool deco
     bool linear = parts->has[PART_LINEAR], outputs_normed = rapt__linear_normed(c);
     bool normed = !parts->alone, heads_normed = c->query_key_norm != 0;
     bool differential = c->differential != 0, talks = c->talking_heads != 0;
-    int K = rapt__head_width(c), Q = c->heads * K, M = rapt__map_width(c);
-    int R = c->latent_width, L = c->heads * R, queries_up = c->latent_query_width;
+    bool monotonic = c->monotonic != RAPT_CROSS_MONOTONIC_NONE;
+    int heads = c->heads, K = rapt__head_width(c), Q = heads * K, M = rapt__map_width(c);
+    int R = c->latent_width, L = heads * R, queries_up = c->latent_query_width;
     int self_queries = rapt__latent_queries_row(c, false),
         cross_queries = rapt__latent_queries_row(c, true);
     const struct head_rows rows = rapt__head_rows(c, false), cross_rows = rapt__head_rows(c, true);

@@ -164,6 +164,18 @@ static void linear_layout(struct sublayer *u, const rapt_config *c, enum use use
     u->inverse_mixed = rapt__arena_floats(arena, rows, (size_t)c->heads);
 }
 
+/* Lays out monotonic attention: at inference, the stops, from which weights are computed later. */
+static void monotonic_layout(struct sublayer *u, const rapt_config *c, enum use use, size_t rows,
+                             size_t source_rows, struct arena *arena)
+{
+    u->q = projections_of(c, PART_CROSS, rows, arena);
+    outputs_layout(u, c, rows, arena);
+    if (use == USE_CACHED)
+        u->chosen = rapt__arena_take(arena, rows * (size_t)c->heads, sizeof *u->chosen);
+    else
+        u->kv = rapt__arena_floats(arena, source_rows, key_elements(c, true));
+}
+
 static void sublayer_layout(struct sublayer *u, const rapt_config *c, bool decoder, enum part part,
                             enum use use, size_t rows, size_t source_rows, struct arena *arena)
 {
@@ -177,6 +189,8 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, bool decod
         u->mixed = rapt__arena_floats(arena, rows, D);
     } else if (part == PART_LINEAR) {
         linear_layout(u, c, use, rows, arena);
+    } else if (cross && c->monotonic) {
+        monotonic_layout(u, c, use, rows, source_rows, arena);
     } else {
         u->q = projections_of(c, part, rows, arena);
         outputs_layout(u, c, rows, arena);
@@ -201,7 +215,8 @@ static void sublayer_layout(struct sublayer *u, const rapt_config *c, bool decod
         else
             softmax_layout(u, c, part, rows, arena);
     }
-    if (cross) u->kv = rapt__arena_floats(arena, source_rows, key_elements(c, true));
+    if (cross && !c->monotonic)
+        u->kv = rapt__arena_floats(arena, source_rows, key_elements(c, true));
     u->y = rapt__arena_floats(arena, rows, D);
     u->sum = rapt__arena_floats(arena, rows, D);
     u->out = rapt__arena_floats(arena, rows, D);
@@ -218,7 +233,9 @@ static void backward_layout(struct stack_memory *m, const rapt_config *c, bool d
     m->dstream = rapt__arena_floats(arena, rows, D);
     m->dy = rapt__arena_floats(arena, rows, D);
     m->dmixed = rapt__arena_floats(arena, rows, rapt__max_size(D, Q));
-    m->dq = rapt__arena_floats(arena, rows, rapt__max_size(unit, projected_elements(c, false)));
+    const size_t projected =
+        rapt__max_size(projected_elements(c, false), projected_elements(c, true));
+    m->dq = rapt__arena_floats(arena, rows, rapt__max_size(unit, projected));
     m->dhidden = rapt__arena_floats(arena, rows, (size_t)rapt__ffn_rows(c));
     m->dactive = rapt__arena_floats(arena, rows, c->ffn_gated ? (size_t)c->ffn_width : 0);
     m->dkv = rapt__arena_floats(arena, source_rows, key_elements(c, true));
@@ -256,6 +273,11 @@ static struct sublayer weights_layout(const rapt_config *c, bool decoder, enum p
     const struct attention_use which = {.decoder = decoder, .cross = part == PART_CROSS};
     const rapt_attention spec = rapt__attention_of(c, &which);
     struct sublayer own = {0};
+    if (part == PART_CROSS && c->monotonic) {
+        own.q = projections_of(c, part, rows, arena);
+        own.chosen = rapt__arena_take(arena, rows * (size_t)c->heads, sizeof *own.chosen);
+        return own;
+    }
     if (!decoder || !rapt__score_changes(&spec, false)) {
         own.q = projections_of(c, part, rows, arena);
         if (c->latent_width)

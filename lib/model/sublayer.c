@@ -1,7 +1,7 @@
 /* sublayer.c - the functions that make up a layer: self-attention, cross-attention and the
    position-wise feed-forward network (Vaswani et al. 2017, sections 3.2 and 3.3). In a decoder,
    linear attention (linear_attention.c) or a recurrent unit (recurrent.c) may replace
-   self-attention.
+   self-attention, and monotonic attention (monotonic.c) cross-attention.
 
        self(x)        = heads(x Wq', x Wk', x Wv') Wo'      Wq, Wk, Wv in one matrix
        cross(x)       = heads(x Wq', z Wk', z Wv') Wo'      z: the encoder's output
@@ -274,6 +274,8 @@ void rapt__sublayer_forward(const struct exec_context *c, const struct step *s, 
         rapt__recurrent_forward(c, s);
     else if (part == PART_LINEAR)
         rapt__linear_sublayer_forward(c, s);
+    else if (part == PART_CROSS && s->stack->model->config.monotonic)
+        rapt__monotonic_sublayer_forward(c, s);
     else
         attention_forward(c, s, part == PART_CROSS);
 }
@@ -288,6 +290,8 @@ void rapt__sublayer_backward(const struct exec_context *c, const struct step *s,
         rapt__recurrent_backward(c, s, dy, din, add, gradients);
     else if (part == PART_LINEAR)
         rapt__linear_sublayer_backward(c, s, dy, din, add, gradients);
+    else if (part == PART_CROSS && s->stack->model->config.monotonic)
+        rapt__monotonic_sublayer_backward(c, s, dy, din, add, dstates, gradients);
     else
         attention_backward(c, s, part == PART_CROSS, dy, din, add, dstates, gradients);
 }

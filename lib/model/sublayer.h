@@ -110,6 +110,19 @@ void rapt__linear_sublayer_forward(const struct exec_context *c, const struct st
 void rapt__linear_sublayer_backward(const struct exec_context *c, const struct step *s,
                                     const float *dy, float *din, bool add, float *gradients);
 
+/* ---- monotonic.c: like rapt__sublayer_forward and _backward, and the functions of cached.c ----
+ */
+void rapt__monotonic_sublayer_forward(const struct exec_context *c, const struct step *s);
+void rapt__monotonic_sublayer_backward(const struct exec_context *c, const struct step *s,
+                                       const float *dy, float *din, bool add, float *dstates,
+                                       float *gradients);
+void rapt__monotonic_append(const struct exec_context *c, const struct stack *s, int layer,
+                            const struct cache_state *state, const float *states, int rows,
+                            const int *starts);
+void rapt__monotonic_stop_weights(const struct stack *s, const struct rows *rows,
+                                  const struct stack_caches *caches, int layer, int head,
+                                  int sequence, int row, float share, float *weights);
+
 /* ---- recurrent.c: like rapt__sublayer_forward and _backward, for the recurrent unit ---- */
 void rapt__recurrent_forward(const struct exec_context *c, const struct step *s);
 void rapt__recurrent_backward(const struct exec_context *c, const struct step *s, const float *dy,

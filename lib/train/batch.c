@@ -195,6 +195,7 @@ static struct batch batch_prepare(rapt_trainer *t, const rapt_tokens *source,
     if (t->expected && gradient) rapt__expected_draw(t, target->batch, b.source.drop.key);
     b.source.expected = b.target.expected = t->expected;
     b.source.entropy = b.target.entropy = t->options.reward_entropy;
+    b.target.noise = t->options.monotonic_noise;
     b.source.anneal = b.target.anneal = rapt__anneal_now(t);
     b.source.rows = b.target.rows = (struct rows){0, 0, none, 0};
     if (kind != RAPT_KIND_DECODER_ONLY) {

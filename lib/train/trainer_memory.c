@@ -87,7 +87,8 @@ void rapt_train_options_default(rapt_train_options *options, size_t size)
                                     .dropout = 0.1f,
                                     .products = rapt__kernels_plain() ? RAPT_PRODUCTS_AUTO
                                                                       : RAPT_PRODUCTS_BUILTIN,
-                                    .seed = 1};
+                                    .seed = 1,
+                                    .monotonic_noise = 1};
     rapt__struct_default(options, size, &own, sizeof own);
 }
 
@@ -110,7 +111,8 @@ static rapt_status check_floats(const rapt_train_options *o, rapt_message *why)
                   {"beta2", o->beta2, 1}},
       sizes[] = {{"epsilon", o->epsilon, (double)FLT_MAX},
                  {"weight_decay", o->weight_decay, 1e6},
-                 {"clip_norm", o->clip_norm, (double)FLT_MAX}};
+                 {"clip_norm", o->clip_norm, (double)FLT_MAX},
+                 {"monotonic_noise", o->monotonic_noise, 1e6}};
     rapt_status status = RAPT_OK;
     for (size_t i = 0; !status && i < sizeof shares / sizeof *shares; i++)
         status = rapt__share_check(shares[i].name, shares[i].value, why);
@@ -211,6 +213,11 @@ static rapt_status check_guided(const rapt_train_options *o, const rapt_config *
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "guided_alignment is %s, but with talking_heads weights may be negative",
                           text);
+    if (c->monotonic)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "guided_alignment is %s, but monotonic is %s, which never goes back as "
+                          "alignments do",
+                          text, rapt_config_field_at(CONFIG_monotonic)->word((int)c->monotonic));
     if (c->cross_normalizer != RAPT_NORMALIZER_SOFTMAX)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "guided_alignment is %s, but cross_normalizer is not softmax", text);

@@ -223,7 +223,7 @@ static void check_stops(const struct monotonic_trial *t, int choice)
         for (int h = 0; h < a->heads; h++) {
             int position = 0, queries = oracle_monotonic_queries(a, b);
             for (int i = 0; i < queries; i++) {
-                double near = oracle_monotonic_stop(a, &d.inputs, b, h, i, &position, out);
+                double near = oracle_monotonic_stop(a, &d.inputs, b, h, i, &position, out, NULL);
                 if (near < 1e-5) break;
                 check_row(t->out + oracle_monotonic_query(a, &a->out, b, h, i), out, a->value_width,
                           1, "out of a step", choice);

@@ -44,6 +44,7 @@ static inline rapt_config take_block_config(struct feed *in)
     if (take_flag(in)) c.latent_width = 16 * take_below(in, 3), c.head_width = 16;
     if (take_flag(in)) c.latent_query_width = take_below(in, 20);
     if (take_flag(in)) c.talking_heads = 1;
+    if (take_flag(in)) take_monotonic(in, &c);
     return c;
 }
 

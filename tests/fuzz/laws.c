@@ -152,6 +152,7 @@ static rapt_model *take_translating_model(struct feed *in, struct subject *s)
     if (take_flag(in)) c->no_source_end = 1;
     if (take_flag(in)) c->alignment_layer = take_below(in, 3);
     if (take_flag(in)) c->decoder_recurrence = (rapt_recurrence)take_below(in, 6);
+    if (take_flag(in)) take_monotonic(in, c);
     rapt_status status = rapt_model_create(&model, c, take_byte(in), NULL, &why);
     require(status == RAPT_OK || (status == RAPT_BAD_ARGUMENT && why.text[0]), "a reason");
     if (model) small_shake(model, take_byte(in), take_flag(in) ? 1.5f : 0.3f);

@@ -43,6 +43,18 @@ static inline rapt_config take_config(struct feed *in)
     return c;
 }
 
+/* Makes cross-attention monotonic, and clears fields that would then be refused. */
+static inline void take_monotonic(struct feed *in, rapt_config *c)
+{
+    c->monotonic = (rapt_cross_monotonic)take_below(in, 4);
+    if (take_flag(in)) c->monotonic_chunk = take_below(in, 4);
+    c->cross_score = RAPT_SCORE_SCALED_DOT, c->cross_locality = RAPT_LOCALITY_GLOBAL;
+    c->cross_normalizer = RAPT_NORMALIZER_SOFTMAX;
+    if (!take_flag(in)) return;
+    c->score_cap = 0;
+    c->query_key_norm = c->differential = c->latent_width = c->talking_heads = 0;
+}
+
 /* Creates a model. Returns NULL if its configuration was refused with a reason. */
 static inline rapt_model *take_model(struct feed *in, rapt_config *c)
 {

@@ -71,7 +71,7 @@ static void compare_stops(const struct monotonic_trial *t, const struct monotoni
     double *out = calloc((size_t)a->value_width, sizeof *out);
     int position = 0, queries = oracle_monotonic_queries(a, b), i = 0;
     for (; i < queries; i++) { /* an energy near 0 may be rounded to either side */
-        if (oracle_monotonic_stop(a, &d->inputs, b, h, i, &position, out) < 1e-4) break;
+        if (oracle_monotonic_stop(a, &d->inputs, b, h, i, &position, out, NULL) < 1e-4) break;
         near(t->out + oracle_monotonic_query(a, &a->out, b, h, i), out, a->value_width, 1);
     }
     if (i == queries) require(t->positions[b * a->heads + h] == position, "the same stops");

@@ -11,6 +11,8 @@ static const rapt_config variants[] = {
     {.size = sizeof *variants, .cross_score = RAPT_SCORE_ADDITIVE},
     {.size = sizeof *variants, .cross_locality = RAPT_LOCALITY_LOCAL_P},
     {.size = sizeof *variants, .cross_normalizer = RAPT_NORMALIZER_ARGMAX},
+    {.size = sizeof *variants, .monotonic = RAPT_CROSS_MONOTONIC_HARD},
+    {.size = sizeof *variants, .monotonic = RAPT_CROSS_MONOTONIC_LOOKBACK},
     {.size = sizeof *variants, .alignment_layer = 1},
     {.size = sizeof *variants, .alignment_layer = 2, .alignment_heads = 3},
 };
@@ -21,6 +23,7 @@ static rapt_config config_of(const rapt_config *variant)
     c.cross_score = variant->cross_score;
     c.cross_locality = variant->cross_locality;
     c.cross_normalizer = variant->cross_normalizer;
+    c.monotonic = variant->monotonic;
     c.alignment_layer = variant->alignment_layer, c.alignment_heads = variant->alignment_heads;
     return c;
 }

@@ -96,9 +96,21 @@ static void test_recurrent(void **state)
     }
 }
 
+/* Each hypothesis keeps the positions of its heads. */
+static void test_monotonic(void **state)
+{
+    (void)state;
+    for (int kind = RAPT_CROSS_MONOTONIC_HARD; kind <= RAPT_CROSS_MONOTONIC_LOOKBACK; kind++) {
+        rapt_config config = five;
+        config.monotonic = (rapt_cross_monotonic)kind;
+        judge_plain_search(&config, 12);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_plain_search),
-                                       cmocka_unit_test(test_recurrent)};
+                                       cmocka_unit_test(test_recurrent),
+                                       cmocka_unit_test(test_monotonic)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -371,6 +371,11 @@ static void test_reorder(void **state)
         config.decoder_recurrence = (rapt_recurrence)kind;
         judge_reorder(&config);
     }
+    for (int kind = RAPT_CROSS_MONOTONIC_HARD; kind <= RAPT_CROSS_MONOTONIC_LOOKBACK; kind++) {
+        rapt_config config = larger;
+        config.monotonic = (rapt_cross_monotonic)kind;
+        judge_reorder(&config);
+    }
 }
 
 int main(void)

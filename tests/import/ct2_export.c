@@ -291,6 +291,7 @@ static void test_refusals(void **state)
     REFUSE(forget_gate, 1);
     REFUSE(relative_bias, RAPT_RELATIVE_BIAS_SHAW);
     REFUSE(talking_heads, 1);
+    REFUSE(monotonic, RAPT_CROSS_MONOTONIC_HARD);
     REFUSE(relative_bias, RAPT_RELATIVE_BIAS_ALIBI);
     REFUSE(score_cap, 2);
     REFUSE(decoder_recurrence, RAPT_RECURRENCE_SSRU);

@@ -301,6 +301,7 @@ static void test_refusals(void **state)
     REFUSE(forget_gate, 1);
     REFUSE(relative_bias, RAPT_RELATIVE_BIAS_DEBERTA);
     REFUSE(talking_heads, 1);
+    REFUSE(monotonic, RAPT_CROSS_MONOTONIC_HARD);
     REFUSE(no_source_end, 1);
     REFUSE(self_score, RAPT_SCORE_COSINE);
     REFUSE(decoder_recurrence, RAPT_RECURRENCE_SSRU);

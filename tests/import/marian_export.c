@@ -117,6 +117,7 @@ static void test_refusals(void **state)
     REFUSE(relative_bias, RAPT_RELATIVE_BIAS_TRANSFORMER_XL);
     REFUSE(decoder_recurrence, RAPT_RECURRENCE_GATED_DELTA);
     REFUSE(talking_heads, 1);
+    REFUSE(monotonic, RAPT_CROSS_MONOTONIC_HARD);
 #undef REFUSE
 #define REFUSE(field, value, says)                                                                 \
     do {                                                                                           \

@@ -81,7 +81,7 @@ static void compare_gradients(struct trial *t)
     rapt_report report = {.size = sizeof report};
     rapt_message why = {""};
     rapt_train_options_default(&options, sizeof options);
-    options.label_smoothing = options.dropout = 0;
+    options.label_smoothing = options.dropout = options.monotonic_noise = 0;
     if (rapt_trainer_create(&t->trainer, t->model, &options, &limits, NULL, &why))
         fail_msg("%s", why.text);
     const rapt_tokens source = source_of(t);
@@ -103,7 +103,7 @@ static void test_layers_of_models(void **state)
         const rapt_config *c = &small_configs[i];
         struct trial t;
         begin(&t, c, 2);
-        compare_values(&t);
+        if (!c->monotonic) compare_values(&t); /* sessions make hard stops */
         bool drawn = c->self_normalizer != RAPT_NORMALIZER_SOFTMAX ||
                      c->cross_normalizer != RAPT_NORMALIZER_SOFTMAX;
         if (!drawn)

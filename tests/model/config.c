@@ -77,6 +77,42 @@ static void test_linear_attention(void **state)
     }
 }
 
+/* Returns the index of the small configuration with this kind of monotonic attention. */
+static int monotonic_index(rapt_cross_monotonic kind)
+{
+    int i = 0;
+    while (small_configs[i].monotonic != kind) i++;
+    return i;
+}
+
+/* Fields of scores and weights have no meaning in monotonic attention. */
+static void test_monotonic(void **state)
+{
+    (void)state;
+    const int hard = monotonic_index(RAPT_CROSS_MONOTONIC_HARD),
+              chunk = monotonic_index(RAPT_CROSS_MONOTONIC_CHUNK),
+              lookback = monotonic_index(RAPT_CROSS_MONOTONIC_LOOKBACK);
+#define REFUSE(from, field, value, says)                                                           \
+    do {                                                                                           \
+        rapt_config c = small_configs[from];                                                       \
+        c.field = value;                                                                           \
+        refused(c, says);                                                                          \
+    } while (0)
+    REFUSE(hard, cross_score, RAPT_SCORE_DOT, "cross_score must be scaled-dot with monotonic hard");
+    REFUSE(hard, cross_locality, RAPT_LOCALITY_LOCAL_M, "cross_locality must be global");
+    REFUSE(chunk, cross_normalizer, RAPT_NORMALIZER_SIGMOID, "cross_normalizer must be softmax");
+    REFUSE(hard, score_cap, 2, "score_cap must be 0");
+    REFUSE(hard, differential, 1, "differential must be 0");
+    REFUSE(hard, talking_heads, 1, "talking_heads must be 0");
+    REFUSE(lookback, query_key_norm, 1, "query_key_norm must be 0 with monotonic lookback");
+    REFUSE(hard, monotonic_chunk, 2, "monotonic_chunk is 2, but monotonic is hard, not chunk");
+    REFUSE(hard, monotonic, RAPT_CROSS_MONOTONIC_NONE + 4, "monotonic is 4");
+    REFUSE(7, monotonic, RAPT_CROSS_MONOTONIC_HARD, "the model has no cross-attention");
+    REFUSE(10, monotonic, RAPT_CROSS_MONOTONIC_CHUNK, "the model has no cross-attention");
+    REFUSE(43, monotonic, RAPT_CROSS_MONOTONIC_HARD, "latent_width must be 0");
+#undef REFUSE
+}
+
 /* Fields that contradict each other must be refused. */
 static void test_combinations(void **state)
 {
@@ -357,6 +393,7 @@ int main(void)
         cmocka_unit_test(test_combinations),
         cmocka_unit_test(test_linear_attention),
         cmocka_unit_test(test_talking),
+        cmocka_unit_test(test_monotonic),
         cmocka_unit_test(test_list),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_presets),

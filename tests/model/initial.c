@@ -56,6 +56,7 @@ static struct distribution distribution_of(const rapt_tensor *t)
     if (ends(t->name, "sigmoid_bias")) return (struct distribution){CONSTANT, -log(32)};
     if (ends(t->name, "score.sink") || ends(t->name, "entmax_alpha"))
         return (struct distribution){CONSTANT, 0};
+    if (ends(t->name, "monotonic.offset")) return (struct distribution){CONSTANT, -2};
     if (strstr(t->name, ".talking.")) return (struct distribution){IDENTITY, 1};
     if (ends(t->name, "differential.weight")) return (struct distribution){NORMAL, 0.1};
     if (ends(t->name, "inverse_temperature")) return (struct distribution){CONSTANT, 8};
@@ -145,6 +146,11 @@ static void test_distributions(void **state)
     assert_int_equal(rapt_model_create(&model, &c, 1, NULL, NULL), RAPT_OK);
     judge_model(model, seen);
     assert_true(seen[IDENTITY] == 2);
+    rapt_model_free(model);
+    c = large, c.cross_score = RAPT_SCORE_SCALED_DOT, c.monotonic = RAPT_CROSS_MONOTONIC_LOOKBACK;
+    assert_int_equal(rapt_model_create(&model, &c, 1, NULL, NULL), RAPT_OK);
+    assert_true(rapt_model_find(model, "decoder.layers.0.cross_attn.monotonic.offset") >= 0);
+    judge_model(model, seen);
     rapt_model_free(model);
 }
 

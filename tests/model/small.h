@@ -244,6 +244,16 @@ static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .kind = RAPT_KIND_DECODER_ONLY, .target_vocab = 8, .positions = 12, .width = 6, .heads = 3,
      .head_width = 16, .ffn_width = 3, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE, .norm_epsilon = 0.01f,
      .output_gate = RAPT_OUTPUT_GATE_HEAD, .latent_width = 16, .latent_query_width = 20},
+    /* monotonic attention */
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 8, .heads = 4, .key_heads = 2,
+     .ffn_width = 5, .encoder_layers = 1, .decoder_layers = 2, .monotonic = RAPT_CROSS_MONOTONIC_HARD},
+    {.size = sizeof(rapt_config), .source_vocab = 6, .target_vocab = 8, .positions = 12, .width = 9, .heads = 3, .ffn_width = 0,
+     .encoder_layers = 2, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE, .position = RAPT_POSITION_NONE,
+     .norm_type = RAPT_NORM_TYPE_RMS, .norm_epsilon = 0.01f, .self_score = RAPT_SCORE_DOT, .output_gate = RAPT_OUTPUT_GATE_ELEMENT,
+     .decoder_recurrence = RAPT_RECURRENCE_SSRU, .monotonic = RAPT_CROSS_MONOTONIC_CHUNK, .monotonic_chunk = 2},
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 7, .positions = 12, .width = 10, .heads = 6, .key_heads = 1,
+     .head_width = 3, .ffn_width = 6, .encoder_layers = 1, .decoder_layers = 1, .tie = RAPT_TIE_ALL,
+     .monotonic = RAPT_CROSS_MONOTONIC_LOOKBACK},
 };
 /* clang-format on */
 

@@ -204,7 +204,7 @@ void oracle_monotonic_paths(const rapt_monotonic_attention *a,
 
 double oracle_monotonic_stop(const rapt_monotonic_attention *a,
                              const struct oracle_monotonic_inputs *x, int sequence, int head, int t,
-                             int *position, double *out)
+                             int *position, double *out, double *weights)
 {
     struct reader r = reader_of(a, x, sequence, head);
     double nearest = INFINITY, *u = chunk_energies(&r, t);
@@ -215,7 +215,7 @@ double oracle_monotonic_stop(const rapt_monotonic_attention *a,
         nearest = fmin(nearest, fabs(e));
         if (e >= 0) break;
     }
-    if (*position < r.keys) add_stop(&r, u, *position, 1, out, NULL);
+    if (*position < r.keys) add_stop(&r, u, *position, 1, out, weights);
     free(u);
     return nearest;
 }

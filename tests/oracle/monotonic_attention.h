@@ -35,11 +35,12 @@ void oracle_monotonic_paths(const rapt_monotonic_attention *a,
                             const struct oracle_monotonic_inputs *x, int sequence, int head,
                             const struct oracle_monotonic_results *r);
 /* Computes out of query t alone with a hard stop, from the key at *position on. Sets *position to
-   the key of the stop or to n. Returns the smallest magnitude of the energies that it compared with
+   the key of the stop or to n. Adds the weights of the values to weights [n], unless it is NULL.
+   Returns the smallest magnitude of the energies that it compared with
    0. */
 double oracle_monotonic_stop(const rapt_monotonic_attention *a,
                              const struct oracle_monotonic_inputs *x, int sequence, int head, int t,
-                             int *position, double *out);
+                             int *position, double *out, double *weights);
 
 int oracle_monotonic_queries(const rapt_monotonic_attention *a, int sequence);
 int oracle_monotonic_keys(const rapt_monotonic_attention *a, int sequence); /* existing keys */

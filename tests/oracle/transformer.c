@@ -319,14 +319,25 @@ static void self_attention(struct side *s, const struct oracle_layer *l, const d
     free(log_forget), free(queries), free(qkv), free(mixed);
 }
 
+/* Does what attend_heads does, for monotonic cross-attention. */
+static void attend_monotonic(struct side *s, const struct oracle_layer *l, const double *q,
+                             const double *kv, double *mixed)
+{
+    uint64_t seed = s->drop ? key_of(s, SITE_ATTENTION) : 0;
+    const struct oracle_monotonic all = {q, kv, l->monotonic, s->rows, s->source, seed};
+    oracle_monotonic_heads(s->m, &all, mixed, s->cross);
+    if (s->cross) s->cross += s->m->config.heads * s->rows->count * s->source->count;
+}
+
 static void cross_attention(struct side *s, const struct oracle_layer *l, const double *in,
                             double *y)
 {
     const rapt_config *c = &s->m->config;
     int D = c->width, K = oracle_head_width(c), Q = c->heads * K;
     int G = (c->key_heads ? c->key_heads : c->heads) * K, T = s->rows->count, S = s->source->count;
-    int R = c->latent_width, row = R ? R : 2 * G;
-    int first = c->latent_query_width ? c->latent_query_width : Q;
+    int R = c->latent_width, soft = c->monotonic > RAPT_CROSS_MONOTONIC_HARD;
+    int row = R ? R : soft ? 3 * G : 2 * G, queries_row = soft ? 2 * Q : Q;
+    int first = c->latent_query_width ? c->latent_query_width : queries_row;
     double *q = oracle_zeros(T, first), *kv = oracle_zeros(S, row), *mixed = oracle_zeros(T, Q);
     oracle_affine(s->m, TWO_TERMS, T, D, first, in, l->cross_q[0], l->cross_q[1], q);
     oracle_affine(s->m, TWO_TERMS, S, D, row, s->states, l->cross_kv[0], l->cross_kv[1], kv);
@@ -344,7 +355,10 @@ static void cross_attention(struct side *s, const struct oracle_layer *l, const 
                       .S = S,
                       .cross = 1,
                       .score = &l->cross_score};
-    attend_heads(s, l, &a, mixed, &s->cross);
+    if (c->monotonic)
+        attend_monotonic(s, l, q, kv, mixed);
+    else
+        attend_heads(s, l, &a, mixed, &s->cross);
     oracle_gate_heads(s->m, l->cross_gate, T, in, mixed);
     oracle_affine(s->m, TWO_TERMS, T, Q, D, mixed, l->cross_out[0], l->cross_out[1], y);
     free(q), free(queries);

@@ -33,9 +33,12 @@ struct oracle_model {
     const rapt_alignment *alignment; /* guided alignment of the batch; NULL: none */
     int int8;                        /* not 0: matrices multiply quantized rows (int8.h) */
     double guided;                   /* its weight; its loss is added to terms */
-    double coverage;                 /* weight of the coverage loss, which is added to terms */
-    double terms; /* added to: (baseline - reward) log p[chosen] - entropy H(p) of all
-                     sampled keys */
+    double noise;                    /* of the energies of monotonic attention, with oracle_drop */
+    int expects_stops; /* not 0: expected values of monotonic attention instead of hard stops;
+                          oracle_batch_loss sets this */
+    double coverage;   /* weight of the coverage loss, which is added to terms */
+    double terms;      /* added to: (baseline - reward) log p[chosen] - entropy H(p) of all
+                          sampled keys */
 };
 struct oracle_model *oracle_model_read(const rapt_model *model);
 void oracle_model_free(struct oracle_model *m);

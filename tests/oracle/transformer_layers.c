@@ -196,6 +196,7 @@ static struct oracle_layer *find_layers(const struct oracle_model *m, const char
         oracle_find_pair(m, scope, "linear_attn.qkv", l->linear_qkv);
         oracle_find_pair(m, scope, "linear_attn.forget", l->linear_forget);
         oracle_find_pair(m, scope, "linear_attn.out", l->linear_out);
+        l->monotonic = find_in(m, scope, "cross_attn.monotonic.offset");
         l->linear_rate = find_weight(m, scope, "linear_attn.rate");
         l->linear_output = find_weight(m, scope, "linear_attn.output_norm");
         l->linear_gate = find_weight(m, scope, "linear_attn.gate");

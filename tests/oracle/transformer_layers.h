@@ -25,6 +25,7 @@ struct oracle_layer { /* pairs of matrix and vector: weight and bias, or gain an
     struct oracle_inputs self_score, cross_score;     /* learned arrays of scores and localities */
     double *linear_qkv[2], *linear_forget[2], *linear_out[2]; /* of linear attention, or NULL */
     double *linear_rate, *linear_output, *linear_gate;
+    double *monotonic; /* offsets of monotonic cross-attention, or NULL */
 };
 
 enum { SENTENCES = 8, SUBLAYERS = 12 };
@@ -111,6 +112,18 @@ void oracle_vectors_free(struct oracle_vectors *v);
 /* Returns log f [rows][gates] of forget gates, or NULL if forget is NULL. */
 double *oracle_log_forget(const struct oracle_model *m, double *const forget[2], int gates,
                           int rows, const double *in);
+
+/* ---- transformer_monotonic.c ---- */
+/* Monotonic cross-attention of one sentence. */
+struct oracle_monotonic {
+    const double *q, *kv, *offset; /* projections of T targets and S sources; [heads] */
+    const struct oracle_sentence *target, *source;
+    uint64_t seed; /* of noise; 0: no noise */
+};
+/* Computes the outputs of heads, mixed [T][heads * width of a head], and unless it is NULL, their
+   weights [heads][T][S]. Stops are hard unless m->expects_stops is set. */
+void oracle_monotonic_heads(const struct oracle_model *m, const struct oracle_monotonic *x,
+                            double *mixed, double *weights);
 
 /* ---- transformer_recurrent.c ---- */
 /* Computes what replaces self-attention from its input, in [rows][width], to y [rows][width]. */

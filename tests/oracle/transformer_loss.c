@@ -71,6 +71,7 @@ double oracle_batch_loss(struct oracle_model *m, const struct oracle_drop *drop,
     double loss = 0;
     if (likelihood) *likelihood = 0;
     if (m->past) m->past->next = 0;
+    m->expects_stops = 1;
     for (int b = 0, fed = 0; b < target->batch; b++) {
         struct oracle_sentence s = {0}, t = sentence(target, b);
         double *states = NULL;
@@ -101,6 +102,7 @@ double oracle_batch_loss(struct oracle_model *m, const struct oracle_drop *drop,
         free(states);
         free(logits);
     }
+    m->expects_stops = 0;
     return loss;
 }
 

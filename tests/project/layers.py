@@ -37,7 +37,7 @@ PUBLIC = {  # public headers each layer may use
     "kernel": {"base.h"},
     "op": {"base.h"},
     "attention": {"base.h", "attention.h", "distances.h", "linear_attention.h", "monotonic_attention.h"},
-    "model": {"precision.h", "base.h", "attention.h", "linear_attention.h", "file.h", "transformer.h", "block.h"},
+    "model": {"precision.h", "base.h", "attention.h", "linear_attention.h", "monotonic_attention.h", "file.h", "transformer.h", "block.h"},
     "import": {"base.h", "file.h", "transformer.h", "shortlist.h", "text.h"},
     "generate": {"base.h", "attention.h", "transformer.h", "generate.h", "shortlist.h", "text.h"},
     "train": {"base.h", "attention.h", "transformer.h", "train.h"},

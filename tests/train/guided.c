@@ -252,6 +252,12 @@ static void test_refused(void **state)
                      RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "talking_heads"));
     rapt_model_free(model);
+    c = aligned(), c.monotonic = RAPT_CROSS_MONOTONIC_LOOKBACK;
+    model = small_model(&c, 3);
+    assert_int_equal(rapt_trainer_create(&trainer, model, &o, &small_limits, NULL, &why),
+                     RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "monotonic is lookback"));
+    rapt_model_free(model);
 }
 
 int main(void)

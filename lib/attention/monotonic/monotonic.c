@@ -136,6 +136,14 @@ static rapt_status read_monotonic(rapt_monotonic_attention *own,
     return s ? s : check_monotonic(own, why);
 }
 
+size_t rapt__monotonic_workspace(const rapt_monotonic_attention *a, bool learning)
+{
+    const struct monotonic_problem m = rapt__monotonic(a);
+    const int team = rapt__team_size(a->threads);
+    return learning ? count_monotonic_workspace(&m, true)
+                    : rapt__monotonic_step_workspace(&m, team);
+}
+
 rapt_status rapt_monotonic_attention_check(const rapt_monotonic_attention *a, rapt_message *why)
 {
     rapt_monotonic_attention own;

@@ -11,8 +11,6 @@
 
 #include "attention/problem.h"
 
-#include <rapt/monotonic_attention.h>
-
 enum { MONOTONIC_ROWS = 16 }; /* rows of a block of queries */
 
 /* ---- block.c: energies and alignments of a block of queries ---- */
@@ -101,19 +99,7 @@ void rapt__monotonic_weights_backward(const struct monotonic_problem *m, const f
                                       const struct monotonic_scratch *s, float *dalpha,
                                       float *denergies);
 
-/* ---- forward.c, backward.c, step.c: the items of a problem, shared out among a team ---- */
-struct monotonic_call { /* arguments of forward, backward or step */
-    rapt_monotonic_attention a;
-    rapt_monotonic_attention_outputs outputs;
-    rapt_monotonic_attention_gradients d;
-    const float *q, *k, *v, *chunk_q, *chunk_k, *dout, *dalpha, *ddelays;
-    float *out;
-    int *positions;
-    void *workspace;
-};
-void rapt__monotonic_forward(struct team *team, void *call);
-void rapt__monotonic_backward(struct team *team, void *call);
-void rapt__monotonic_step(struct team *team, void *call);
+/* ---- forward.c, backward.c, step.c ---- */
 /* Return the bytes of workspace, or 0 if the size overflows size_t. */
 size_t rapt__monotonic_forward_workspace(const struct monotonic_problem *m, int team_size);
 size_t rapt__monotonic_backward_workspace(const struct monotonic_problem *m, int team_size);

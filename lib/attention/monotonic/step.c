@@ -35,15 +35,22 @@ static int find_stop(const struct monotonic_problem *m, const struct monotonic_i
     return key;
 }
 
-/* Computes out of a query that stops at a key, as a softmax over the keys from `first` on. */
-static void attend_softly(const struct monotonic_problem *m, const struct monotonic_item *item,
-                          const struct monotonic_call *call, int head, int t, int first, int stop,
-                          float *weights, float *out)
+/* Returns the first key whose value counts for a query that stops at a key. */
+static int first_of(const rapt_monotonic_attention *a, int stop)
+{
+    return a->mode == RAPT_MONOTONIC_HARD    ? stop
+           : a->mode == RAPT_MONOTONIC_CHUNK ? rapt__max(0, stop - (a->chunk - 1))
+                                             : 0;
+}
+
+/* Computes the weights of the keys from `first` on of a query that stops at a key. */
+static void weigh_softly(const struct monotonic_problem *m, const struct monotonic_item *item,
+                         const struct monotonic_call *call, int head, int t, int first, int stop,
+                         float *weights)
 {
     const rapt_monotonic_attention *a = m->a;
     const float *q = call->chunk_q + rapt__monotonic_query(&a->chunk_q, item, head, t);
     const float *k = call->chunk_k + rapt__monotonic_key(&a->chunk_k, item);
-    const float *v = call->v + rapt__monotonic_key(&a->v, item) + first * a->v.row;
     const int n = stop + 1 - first;
     float max, sum;
     for (int i = 0; i < n; i++)
@@ -51,7 +58,6 @@ static void attend_softly(const struct monotonic_problem *m, const struct monoto
             m->chunk_scale * m->kernels->dot(q, k + (first + i) * a->chunk_k.row, a->key_width);
     m->kernels->softmax_row(weights, n, &max, &sum);
     for (int i = 0; i < n; i++) weights[i] /= sum;
-    m->kernels->gemv(weights, n, v, a->v.row, a->value_width, out);
 }
 
 static void step_query(const struct monotonic_problem *m, const struct monotonic_item *item,
@@ -61,15 +67,30 @@ static void step_query(const struct monotonic_problem *m, const struct monotonic
     const rapt_monotonic_attention *a = m->a;
     float *out = call->out + rapt__monotonic_query(&a->out, item, head, t);
     const size_t size = (size_t)a->value_width * sizeof *out;
-    int stop = *position = find_stop(m, item, call, head, t, *position);
+    int stop = *position = find_stop(m, item, call, head, t, *position), first = first_of(a, stop);
     memset(out, 0, size);
+    if (call->stops) call->stops[rapt__monotonic_delay(m, item, head, t)] = stop;
     if (stop == item->sequence.existing) return;
+    const float *v = call->v + rapt__monotonic_key(&a->v, item) + first * a->v.row;
     if (m->soft) {
-        int first = a->mode == RAPT_MONOTONIC_CHUNK ? rapt__max(0, stop - (a->chunk - 1)) : 0;
-        attend_softly(m, item, call, head, t, first, stop, weights, out);
+        weigh_softly(m, item, call, head, t, first, stop, weights);
+        m->kernels->gemv(weights, stop + 1 - first, v, a->v.row, a->value_width, out);
     } else {
-        memcpy(out, call->v + rapt__monotonic_key(&a->v, item) + stop * a->v.row, size);
+        memcpy(out, v, size);
     }
+}
+
+/* Returns the queries of a sequence and the keys that it reads. */
+static struct monotonic_item item_of(const struct monotonic_problem *m,
+                                     const struct monotonic_call *call, int sequence, int head)
+{
+    struct monotonic_item item = {rapt__sequence(&m->plain, sequence), head / m->group};
+    if (!call->source) return item;
+    const struct sequence keys = rapt__sequence(&m->plain, call->source[sequence]);
+    item.sequence.key_first = keys.key_first, item.sequence.keys = keys.keys;
+    item.sequence.existing = keys.existing;
+    item.sequence.key_batch = keys.key_batch, item.sequence.key_row = keys.key_row;
+    return item;
 }
 
 void rapt__monotonic_step(struct team *team, void *argument)
@@ -82,11 +103,25 @@ void rapt__monotonic_step(struct team *team, void *argument)
     rapt__workspace_begin(team);
     for (int i; (i = rapt__team_take(team)) < call->a.batch * call->a.heads;) {
         int head = i % call->a.heads;
-        const struct monotonic_item item = {rapt__sequence(&m.plain, i / call->a.heads),
-                                            head / m.group};
+        const struct monotonic_item item = item_of(&m, call, i / call->a.heads, head);
         for (int t = 0; t < item.sequence.queries; t++)
             step_query(&m, &item, call, head, t, &call->positions[i], weights);
     }
     rapt__team_barrier(team);
     rapt__workspace_end(team, &arena);
+}
+
+void rapt__monotonic_step_weights(const struct monotonic_call *call, int sequence, int row,
+                                  int head, float share, float *weights)
+{
+    const struct monotonic_problem m = rapt__monotonic(&call->a);
+    const struct monotonic_item item = item_of(&m, call, sequence, head);
+    const int t = row - item.sequence.query_first;
+    const int stop = call->stops[rapt__monotonic_delay(&m, &item, head, t)];
+    const int first = first_of(&call->a, stop);
+    float *own = call->workspace;
+    if (stop == item.sequence.existing) return;
+    own[0] = 1;
+    if (m.soft) weigh_softly(&m, &item, call, head, t, first, stop, own);
+    for (int s = first; s <= stop; s++) weights[s] += share * own[s - first];
 }
