@@ -85,4 +85,7 @@ for kind in linear gated delta gated-delta; do
     row "decoder's self-attention: $kind" --decoder-recurrence "$kind"
 done
 row "talking heads" --talking-heads
+for kind in hard chunk lookback; do
+    row "cross-attention: monotonic, $kind" --monotonic "$kind"
+done
 row "cross-attention: additive, local-p" --cross-score additive --cross-locality local-p

@@ -19,6 +19,7 @@ static const struct recipe recipe_demo = {
     .vocab = 1200,
     .dropout = 0,
     .smoothing = 0.05,
+    .hard = {.monotonic_noise = HARD_NOISE},
     .rate = 0.003,
     .warmup = 150,
     .schedule = "linear",

@@ -189,6 +189,7 @@ int command_train(int argc, char **argv)
                                            .ranks = &ranks,
                                            .smoothing = 0.1,
                                            .guided_weight = 0.1,
+                                           .hard = {.monotonic_noise = HARD_NOISE},
                                            .batch_tokens = 4096,
                                            .average = 5,
                                            .patience = 10,

@@ -250,11 +250,11 @@ void training_fill_in(struct training *t, const struct command *command)
 {
     struct recipe *recipe = &t->recipe;
     struct hard *hard = &recipe->hard;
-    double *const reals[] = {
-        &recipe->dropout,      &recipe->smoothing,      &recipe->rate,
-        &hard->expected_share, &hard->reward_scale,     &hard->reward_decay,
-        &hard->reward_entropy, &hard->anneal,           &recipe->guided_weight,
-        &recipe->lora_alpha,   &recipe->quantize_aware, &recipe->coverage_loss};
+    double *const reals[] = {&recipe->dropout,      &recipe->smoothing,      &recipe->rate,
+                             &hard->expected_share, &hard->reward_scale,     &hard->reward_decay,
+                             &hard->reward_entropy, &hard->anneal,           &recipe->guided_weight,
+                             &recipe->lora_alpha,   &recipe->quantize_aware, &recipe->coverage_loss,
+                             &hard->monotonic_noise};
     if (recipe->tuned) tuning_defaults(recipe, command);
     if (quantizes_late(recipe) && !option_given(command, "patience")) recipe->patience = 0;
     const struct defaults *row = defaults;

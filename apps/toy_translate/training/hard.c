@@ -1,5 +1,5 @@
-/* hard.c - the options of train for hard attention, as fields of rapt_train_options, and as text
-   that a resumed run must repeat. */
+/* hard.c - the options of train for hard and monotonic attention, as fields of rapt_train_options,
+   and as text that a resumed run must repeat. */
 #include "training.h"
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,7 @@ void hard_rows(struct hard *h, struct option_row rows[HARD_ROWS])
         {"reward-entropy", OPTION_REAL, &h->reward_entropy, "X", "factor of an additional reward for the entropy of the sampling weights", -1e6, 1e6, 0},
         {"anneal", OPTION_REAL, &h->anneal, "X", "train an arg-max as a softmax of the scores times a factor that grows from 1 to X", 0, 1e6, 0},
         {"anneal-steps", OPTION_INTEGER, &h->anneal_steps, "N", "number of steps after which the factor is X", 0, 1000000000, 0},
+        {"monotonic-noise", OPTION_REAL, &h->monotonic_noise, "X", "standard deviation of the noise that teaches --monotonic where to stop", 0, 1e6, 0},
     };
     /* clang-format on */
     memcpy(rows, own, sizeof own);
@@ -48,6 +49,8 @@ int hard_check(const struct hard *h, const rapt_config *c)
         return usage_error("train: --anneal and --anneal-steps must be given together");
     if (h->anneal != 0 && h->anneal < 1)
         return usage_error("train: --anneal %g is less than 1", h->anneal);
+    if (h->monotonic_noise != HARD_NOISE && !c->monotonic)
+        return usage_error("train: --monotonic-noise needs --monotonic");
     return EXIT_OK;
 }
 
@@ -59,6 +62,7 @@ void hard_apply(const struct hard *h, rapt_train_options *options)
     options->reward_decay = (float)h->reward_decay;
     options->reward_entropy = (float)h->reward_entropy;
     options->anneal = (float)h->anneal, options->anneal_steps = h->anneal_steps;
+    options->monotonic_noise = (float)h->monotonic_noise;
 }
 
 static char *append_option(char *text, const char *name, double value)
@@ -77,8 +81,9 @@ char *hard_text(const struct hard *h)
     text = append_option(text, "reward-decay", h->reward_decay);
     text = append_option(text, "reward-entropy", h->reward_entropy);
     text = append_option(text, "anneal", h->anneal);
-    if (h->anneal_steps == 0) return text;
-    char *whole = xasprintf("%s anneal-steps %d", text, h->anneal_steps);
+    if (h->anneal_steps != 0) text = append_option(text, "anneal-steps", h->anneal_steps);
+    if (h->monotonic_noise == HARD_NOISE) return text;
+    char *whole = xasprintf("%s monotonic-noise %.9g", text, h->monotonic_noise);
     free(text);
     return whole;
 }

@@ -37,13 +37,14 @@ bool is_variant(const char *option); /* returns true if a name such as "self-rad
 char *variant_text(const rapt_config *config);
 json_t *variant_describe(const rapt_config *config); /* NULL if out of memory */
 
-/* ---- hard.c: options for training hard attention ---- */
+/* ---- hard.c: options for training hard and monotonic attention ---- */
 struct hard {
     const char *baseline; /* "mean" or "expected" */
     double expected_share, reward_scale, reward_decay, reward_entropy, anneal;
     int anneal_steps;
+    double monotonic_noise;
 };
-enum { HARD_ROWS = 7 };
+enum { HARD_ROWS = 8, HARD_NOISE = 1 }; /* HARD_NOISE: default of monotonic_noise */
 void hard_rows(struct hard *hard, struct option_row rows[HARD_ROWS]);
 /* Refuses options that the model does not use. */
 int hard_check(const struct hard *hard, const rapt_config *config);
