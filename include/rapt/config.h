@@ -145,9 +145,9 @@ typedef enum rapt_output_gate {
    after keys and values.
 
    Training computes expected outputs, with noise (rapt_train_options.monotonic_noise); so do blocks
-   and rapt_train_evaluate, without noise. Sessions make hard stops: rapt_decode, rapt_generate,
-   rapt_score_targets and translators give the probabilities of a decoder that has read no token
-   after the stop of its head. */
+   and rapt_train_evaluate, without noise. Sessions make hard stops, so rapt_decode, rapt_generate,
+   rapt_score_targets and translators give the probabilities of a decoder whose heads have read no
+   row of the source after their stops. Attention dropout does not apply. */
 typedef enum rapt_cross_monotonic {
     RAPT_CROSS_MONOTONIC_NONE,    /* cross_normalizer applies */
     RAPT_CROSS_MONOTONIC_HARD,    /* the value of the key at which the head stops */
