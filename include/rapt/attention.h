@@ -17,10 +17,10 @@
    set, a score of +infinity makes all results of its query NaN, and -infinity hides the key. To
    rule this out, keep |scale| |q| |k| below 3.4e38; the dot product itself may exceed that.
 
-   All functions are thread-safe: they write only the workspace and the output arrays, and keep no
-   state. Concurrent calls need separate workspaces and outputs. Nothing is allocated. If a required
-   array or struct is NULL, a function that returns a status returns RAPT_BAD_ARGUMENT, and *why, if
-   the function has one, names it. why may be NULL. */
+   All functions are thread-safe: they write only to the workspace and the output arrays, and have
+   no global state. Concurrent calls need separate workspaces and outputs. No memory is allocated.
+   If a required array or struct is NULL, a function that returns a status returns
+   RAPT_BAD_ARGUMENT, and *why, if the function has one, names it. why may be NULL. */
 #ifndef RAPT_ATTENTION_H
 #define RAPT_ATTENTION_H
 
@@ -38,7 +38,7 @@ typedef enum rapt_score {
     RAPT_SCORE_DOT,        /* q.k                            Luong et al. 2015, section 3.1 */
     RAPT_SCORE_GENERAL,    /* W q . k   (multiplicative)     Luong et al. 2015, section 3.1 */
     RAPT_SCORE_COSINE,     /* beta q.k / (|q| |k|)           Graves et al. 2014, section 3.3.1 */
-    RAPT_SCORE_LOCATION,   /* P[s].q    (k is not read)      Luong et al. 2015, section 3.1 */
+    RAPT_SCORE_LOCATION,   /* P[s].q (k is ignored) Luong et al. 2015, section 3.1 */
     RAPT_SCORE_ADDITIVE,   /* v . tanh(W q + U k + b)        Bahdanau et al. 2015, appendix A.1.2 */
     RAPT_SCORE_LOCATION_AWARE, /* v . tanh(W q + U k + L f + b), where f is the convolution of the
                                   filters F with the weights of the previous query. Chorowski et al.
@@ -184,7 +184,7 @@ enum { RAPT_ATTENTION_PARAMETER_CAPACITY = 32 };
 RAPT_API const char *rapt_attention_parameter_name(rapt_attention_parameter array);
 
 /* The learned parameters of the score, the locality and the normalizer. Arrays and sizes that none
-   of the three uses are not read. Sizes that are read must be from 1 to 65536. */
+   of the three uses are ignored. All other sizes must be from 1 to 65536. */
 typedef struct rapt_attention_parameters {
     int hidden;        /* scores with a tanh: number of hidden units */
     int positions;     /* location: number of keys of the longest sequence */
@@ -207,8 +207,8 @@ typedef struct rapt_sparse {
                            at a global position sees all keys, and all queries see a key there. NULL
                            means positions 0 to global_count - 1 */
     int global_count;   /* number of global positions, which require mask.causal_alignment */
-    int block_queries;  /* queries per block, 1 or more; not read if blocks is NULL */
-    int block_keys;     /* keys per block, 1 or more; not read if blocks is NULL */
+    int block_queries;  /* queries per block, 1 or more; ignored if blocks is NULL */
+    int block_keys;     /* keys per block, 1 or more; ignored if blocks is NULL */
     const uint8_t *blocks;    /* row t / block_queries has one byte for every block_keys keys;
                                  nonzero means that query t sees them; NULL for no blocks */
     rapt_stride block_stride; /* strides of blocks, in bytes; `row` is the distance between rows of
@@ -260,15 +260,15 @@ typedef struct rapt_attention { /* size-first, see base.h */
                                              normalizer */
     const float *previous_weights; /* [batch][heads][keys]. location-aware: the weights that the
                                       first query uses as weights of the previous query. coverage:
-                                      the coverage of the first query. Only those of existing keys
-                                      are read. NULL means 0. They receive no gradient */
+                                      the coverage of the first query. Only elements of existing
+                                      keys are read. NULL means 0. There is no gradient for them */
     /* [batch], for SAMPLE. If an element is nonzero, no keys are drawn for its sequence. Instead
        the weights are p, the expected value of a draw, the gradient is that of SOFTMAX (Xu et al.
        2015, section 4.1), and chosen is set to -1. NULL means all 0. */
     const uint8_t *expected;
     /* Forgetting attention (Lin et al. 2025): the sum of log_forget over the keys after s, up to
        the query's position, is added to the score of key s. There is one element for each sequence,
-       query head and key, including hidden keys; elements of padding are not read. Each is the
+       query head and key, including hidden keys; elements of padding are ignored. Each is the
        logarithm of a gate between 0 and 1 and must be finite. Requires mask.causal. The error of a
        sum is about 2^-24 of its size plus 2^-48 of the sum over all keys up to the query. NULL
        means no gates */
@@ -284,7 +284,8 @@ typedef struct rapt_attention { /* size-first, see base.h */
                                      scores are refused */
     const float *talking_weights; /* [heads][heads]: before dropout, the weight of head h is the sum
                                      over g of talking_weights[h][g] times that of head g; NULL
-                                     means the identity. A key is read unless all heads hide it */
+                                     means the identity. A key is ignored only if all heads hide
+                                     it */
 } rapt_attention;
 
 /* Fills in *a for scaled dot products, softmax and no mask, with arrays
@@ -316,7 +317,7 @@ typedef struct rapt_attention { /* size-first, see base.h */
        v, h0      4  10  16    22  28  34
        v, h1      5  11  17    23  29  35
      init_ragged         [rows of all sequences][heads][width], here with 3 rows and 1 row
-       h0         0   2   4     6              not read          width         heads width
+       h0         0   2   4     6              ignored           width         heads width
        h1         1   3   5     7 */
 RAPT_API rapt_status rapt_attention_init(rapt_attention *a, size_t size, int batch, int heads,
                                          int queries, int keys, int width);
@@ -352,10 +353,10 @@ typedef struct rapt_attention_parameters_layout { /* size-first, see base.h */
     size_t floats;                                    /* size of the block, a multiple of 16 */
     size_t offset[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* offset of each array in the block, in
                                                          floats, a multiple of 16 */
-    int rows[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* rows of each array, or 0 if the problem does not
-                                                    read it */
+    int rows[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* rows of each array, or 0 if the problem ignores
+                                                    it */
     int columns[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* columns of each array, or 0 if the problem
-                                                       does not read it */
+                                                       ignores it */
 } rapt_attention_parameters_layout;
 /* Fills in *layout, whose size must be set. The arrays in a->parameters may still be NULL. Returns
    RAPT_BAD_ARGUMENT if rapt_attention_check would reject the problem's shapes, its score, its
@@ -384,7 +385,7 @@ typedef struct rapt_attention_saved { /* size-first, see base.h */
     float *lse;        /* log of the softmax denominator, including the sink if there is one; 0 for
                           sigmoid, sparsemax and entmax; may be NULL */
     int *chosen;       /* hard normalizers: the key of each query, or -1 if the query is fully
-                          masked. With soft normalizers it is not used and may be NULL */
+                          masked. With soft normalizers it is ignored and may be NULL */
     float *statistics; /* two floats per query: the maximum of its scores and the sink, and the sum
                           of exp(score - maximum). lse, a single float, cannot represent both
                           exactly. May be NULL */
@@ -413,19 +414,19 @@ typedef struct rapt_reinforce { /* size-first, see base.h */
 } rapt_reinforce;
 
 /* The arrays to which rapt_attention_backward adds gradients. Each has the layout of the array it
-   belongs to, or is NULL if that gradient is not wanted. A gradient can only be requested for an
+   belongs to, or is NULL if that gradient is not needed. A gradient can only be requested for an
    array that the problem has. */
 typedef struct rapt_gradients { /* size-first, see base.h */
     size_t size;
     float *q;      /* gradient of q */
-    float *k;      /* gradient of k; nothing is added if the score does not read k */
+    float *k;      /* gradient of k; nothing is added if the score ignores k */
     float *v;      /* gradient of v */
     float *bias;   /* gradient of mask.bias */
     float *slopes; /* gradient of relative.slopes */
     float *table;  /* gradient of relative.table */
     float *parameters[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* indexed by rapt_attention_parameter;
-                                                             nothing is added for arrays that
-                                                             are not read */
+                                                             nothing is added for arrays that the
+                                                             problem ignores */
     float *log_forget;                                    /* gradient of log_forget */
     float *talking_scores;                                /* gradient of talking_scores */
     float *talking_weights;                               /* gradient of talking_weights */

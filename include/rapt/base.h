@@ -42,13 +42,13 @@ typedef enum rapt_status {
 RAPT_API const char *rapt_status_text(rapt_status status);
 
 /* Explains why a call failed, in one sentence that names the field, file or tensor. The caller owns
-   the message, and concurrent calls need one each. Functions accept NULL if no message is wanted,
+   the message, and concurrent calls need one each. Functions accept NULL if no message is needed,
    and leave the message unchanged when they succeed. This struct will not grow. */
 typedef struct rapt_message {
     char text[512]; /* UTF-8, terminated by 0 */
 } rapt_message;
 
-/* The functions from which the library gets its memory. A function allocates memory only if its
+/* The functions through which the library allocates memory. A function allocates memory only if its
    name contains _create, _load or _learn, or if its comment says so or lists RAPT_NO_MEMORY.
    rapt_encode, rapt_decode and the steps of training never allocate. If several threads call the
    library at the same time, alloc and free must be safe to call concurrently.
@@ -94,7 +94,7 @@ RAPT_API size_t rapt_struct_size(const char *name);
 
    Within a call, the library's threads go to sleep after waiting for a few microseconds. Between
    calls, however, GNU OpenMP lets its threads spin for milliseconds. On a machine shared with other
-   programs, this makes short calls many times slower. To avoid that, set OMP_WAIT_POLICY=passive,
+   programs, this makes short calls many times slower. To avoid this, set OMP_WAIT_POLICY=passive,
    or use one thread. */
 
 /* Callbacks. A function that the program passes to the library runs on the thread that called the
@@ -104,8 +104,8 @@ RAPT_API size_t rapt_struct_size(const char *name);
    abandoned call had allocated is freed with the translator or session; a session frees it earlier
    if rapt_generate is called again. An exception can pass through the library only where compilers
    write unwind tables for C, as they do on x86-64 and arm64; elsewhere it ends the program. Leaving
-   a callback that reads or writes a file in this way leaks memory; leaving an allocator or a
-   rapt_ready_fn is undefined behavior. */
+   a callback that reads or writes a file in this way leaks memory. Leaving an allocator or a
+   rapt_ready_fn in this way is undefined behavior. */
 
 /* fork(). With GNU OpenMP, if a thread has made calls that used several threads and then forks, the
    child process hangs as soon as it makes another such call on the same thread, because fork() does

@@ -30,13 +30,13 @@ typedef enum rapt_block_kind {
     RAPT_BLOCK_KIND_FEEDFORWARD       /* activation(x W1' + b1) W2' + b2, or its gated form */
 } rapt_block_kind;
 
-/* The largest call that a block reserves memory for. */
+/* The size of the largest call, for which a block reserves memory. */
 typedef struct rapt_block_limits { /* size-first, see base.h */
     size_t size;
     int batch;       /* sequences per call, 1 or more */
     int rows;        /* total rows of all sequences of x, 1 or more. With location-aware and
-                        coverage scores, a block allocates rows x rows floats for each thread, or rows x
-                        source_rows        in cross-attention */
+                        coverage scores, a block allocates rows x rows floats for each thread, or
+                        rows x source_rows floats in cross-attention */
     int source_rows; /* total rows of all sources: 1 or more with cross-attention, else 0 */
     int threads;     /* maximum number of threads; 0 means as many as OpenMP would use */
 } rapt_block_limits;
@@ -46,7 +46,8 @@ typedef struct rapt_block_rows { /* size-first, see base.h */
     size_t size;
     const int *starts; /* [batch + 1]: sequence b of x consists of rows starts[b] .. starts[b + 1] -
                           1 */
-    const int *source_starts; /* [batch + 1], the same for source; NULL without cross-attention */
+    const int *source_starts; /* [batch + 1], the same for the source; NULL without
+                                 cross-attention */
     const float *source;      /* [source_starts[batch]][width]; NULL without cross-attention */
     int batch;                /* number of sequences */
     int learning;             /* 1 if backward will follow: normalizers that sample draw their keys
@@ -63,7 +64,7 @@ typedef struct rapt_block_rows { /* size-first, see base.h */
     const float *baseline; /* [heads][rows], subtracted from the rewards; NULL means 0 */
 } rapt_block_rows;
 
-/* A layer or function, with the memory of one call. rapt_block_create creates it. Only one thread
+/* A layer or function, with the memory for one call, created by rapt_block_create. Only one thread
    at a time may compute with it. */
 typedef struct rapt_block rapt_block;
 
@@ -74,9 +75,10 @@ typedef struct rapt_block rapt_block;
    embedding_norm, token_types, pooler and, except in a decoder layer and for linear attention in
    causal attention, decoder_recurrence. Relative biases are parameters of the block.
 
-   Sequences may be as long as the limits allow. config.positions is only read in two cases. With
-   location scores, which learn one row per position, no sequence of keys may be longer. With
-   RAPT_ROTARY_SCALING_YARN it is the default of rotary_positions, so one of the two must be set.
+   Sequences may be as long as the limits allow. config.positions is ignored except in two cases.
+   With location scores, which learn one row per position, it is the maximum length of a sequence of
+   keys. With RAPT_ROTARY_SCALING_YARN it is the default of rotary_positions, so one of the two must
+   be set.
 
    Returns RAPT_BAD_ARGUMENT if a field or limit is out of range (*why names it), and RAPT_NO_MEMORY
    if an allocation fails. */

@@ -49,11 +49,12 @@ typedef enum rapt_norm_type {
     RAPT_NORM_TYPE_LAYER, /* layer norm           Ba, Kiros and Hinton 2016 */
     RAPT_NORM_TYPE_RMS /* x / sqrt(mean of x^2 + epsilon), times a gain   Zhang and Sennrich 2019 */
 } rapt_norm_type;
-/* What the distance between key and query changes in self-attention. The first four are terms that
-   are added to its scores, and all layers of an encoder or decoder share them. The others are
-   vectors for all distances up to relative_distance, which larger distances share; the decoder,
-   which sees no later tokens, has none for them (rapt/distances.h). They need scores that are
-   scaled dot products or dot products, without rotary positions. */
+/* Effects of the distance between key and query in self-attention. The first four values select
+   terms that are added to the scores and that all layers of an encoder or decoder share. The others
+   select vectors, one for each distance up to relative_distance; larger distances share the last
+   vector (rapt/distances.h). In the decoder, which sees no later tokens, there are no vectors for
+   later keys. Vectors require scores that are scaled dot products or dot products, without rotary
+   positions. */
 typedef enum rapt_relative_bias {
     RAPT_RELATIVE_BIAS_NONE,  /* nothing */
     RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance| with slopes 2^(-8 h / heads) for h = 1, 2, ... If
@@ -102,12 +103,12 @@ typedef enum rapt_decoder_start {
    In the kinds of linear attention (linear_attention.h), each head has a matrix S, which starts at
    0 and changes with every token. Its queries, keys and values (q; k; v) = W x + b are rows of
    "decoder.layers.0.linear_attn.qkv.weight" and "...qkv.bias", and a sublayer ends with
-   "...out.weight", as in self-attention. heads, key_heads, head_width and output_gate apply to it,
-   attention dropout does not. The output gates are "...gate.weight". Except for LINEAR, q, k and v
-   pass through SiLU, each head of q and k is then divided by its length, sqrt(sum of squares +
-   norm_epsilon), and out is S' q divided by its root mean square and multiplied by gains
-   "...output_norm.weight" [width of a head], which all heads share (Yang et al. 2024, arXiv
-   2412.06464, without its short convolutions). */
+   "...out.weight", as in self-attention. heads, key_heads, head_width and output_gate apply to
+   linear attention; attention dropout does not. The output gates are "...gate.weight". Except for
+   LINEAR, q, k and v pass through SiLU, each head of q and k is then divided by its length,
+   sqrt(sum of squares + norm_epsilon), and out is S' q divided by its root mean square and
+   multiplied by gains "...output_norm.weight" [width of a head], which all heads share (Yang et al.
+   2024, arXiv 2412.06464, without its short convolutions). */
 typedef enum rapt_recurrence {
     RAPT_RECURRENCE_NONE,   /* self-attention */
     RAPT_RECURRENCE_SSRU,   /* the simpler simple recurrent unit of Kim et al. 2019: y = max(c_t,
@@ -164,12 +165,12 @@ enum { RAPT_CONFIG_FIELDS = 66 };
    the name, range and default of every field. */
 typedef struct rapt_config { /* size-first, see base.h */
     size_t size;             /* sizeof(rapt_config) */
-    rapt_kind kind;          /* which halves the model has */
+    rapt_kind kind;          /* the halves of the model */
     int source_vocab;   /* size of the source vocabulary, 0 to 2^24; 0 without an encoder, or if
                            the encoder reads vectors (source_width) */
     int target_vocab;   /* size of the target vocabulary, or number of classes of an encoder-only
                            model, 0 to 2^24; 0 for an encoder that only embeds */
-    int positions;      /* length of the longest sequence in tokens, 1 to 2^24 */
+    int positions;      /* maximum length of a sequence in tokens, 1 to 2^24 */
     int width;          /* elements of a token's vector, 1 to 2^16; 512 in Vaswani et al. */
     int heads;          /* attention heads, 1 to 2^16; must divide width if head_width is 0 */
     int key_heads;      /* heads of keys and values, 0 to 2^16; must divide heads (Ainslie et al.
@@ -219,7 +220,8 @@ typedef struct rapt_config { /* size-first, see base.h */
                            0 means that width */
     float rotary_base;  /* base of the rotary angles, 0 or more; 0 means 10000 */
 
-    rapt_relative_bias relative_bias; /* what the distance changes in self-attention */
+    rapt_relative_bias relative_bias; /* effects of the distance between key and query in
+                                         self-attention */
     int relative_buckets;  /* buckets of T5 biases, even and at least 4, 0 to 2^10; 0 means 32. With
                               RAPT_RELATIVE_BIAS_DEBERTA, the position_buckets of DeBERTa v2, or 0 */
     int relative_distance; /* keys at least this many tokens away share the last T5 bucket or the
@@ -258,8 +260,8 @@ typedef struct rapt_config { /* size-first, see base.h */
                              rotary_scaling; 0 means 1 */
     int rotary_positions; /* with YaRN, the original length in tokens, 0 to 2^24; 0 means
                              positions */
-    float rotary_magnitude; /* with YaRN, the factor of sines and cosines, 0 or more; 0 means 0.1
-                               ln(rotary_factor) + 1 */
+    float rotary_magnitude; /* with YaRN, the factor applied to sines and cosines, 0 or more; 0
+                               means 0.1 ln(rotary_factor) + 1 */
     int query_key_norm; /* 1: queries and keys of each head are divided by their root mean square
                            and multiplied by gains, before rotary positions. All heads share the
                            gains "self_attn.query_norm.weight" and "...key_norm.weight" [width of a
@@ -295,12 +297,12 @@ typedef struct rapt_config { /* size-first, see base.h */
                           (p, A_h' c), where A_h is rows h latent_width to (h + 1) latent_width of
                           "self_attn.key_up.weight" [heads * latent_width][width of a head], and B_h
                           those of "self_attn.value_up.weight" [heads * width of a head]
-                          [latent_width]. With rotary, p is rotary_width elements before c, which all
-                          heads share and which alone are rotated; the queries of a head in "qkv"
-                          begin with as many. "cross_attn" is the same without p, and c is
-                          "cross_attn.kv". Caches hold p and c only. The width of a head must be a
-                          multiple of 16, key_heads 0 and scores dot or scaled-dot; local-p,
-                          query_key_norm and differential are refused */
+                          [latent_width]. With rotary, p is the rotary_width elements before c; all
+                          heads share them, and only they are rotated. The queries of a head in
+                          "qkv" begin with the same number of elements. "cross_attn" is the same
+                          without p, and c is "cross_attn.kv". Caches store only p and c. The width
+                          of a head must be a multiple of 16, key_heads 0 and scores dot or
+                          scaled-dot; local-p, query_key_norm and differential are refused */
     int talking_heads; /* 1: the scores of all heads of an attention are mixed by a matrix before
                           the normalizer, and their weights by another after it (Shazeer et al.
                           2020), as by talking_scores and talking_weights of rapt_attention. They

@@ -16,9 +16,9 @@ typedef enum rapt_rotary {
     RAPT_ROTARY_PAIRS, /* elements 2i and 2i + 1 */
     RAPT_ROTARY_HALVES /* elements i and i + rotary_width/2 */
 } rapt_rotary;
-/* How rotary angles are reduced, so that a model can read longer sequences than those it learned
-   from. f[i] is the angle of pair i per position, n is rotary_width, s is rotary_factor, and L is
-   rotary_positions. */
+/* How rotary angles are reduced, so that a model can read longer sequences than those it was
+   trained on. f[i] is the angle of pair i per position, n is rotary_width, s is rotary_factor, and
+   L is rotary_positions. */
 typedef enum rapt_rotary_scaling {
     RAPT_ROTARY_SCALING_NONE,   /* f[i] = base^(-2i / n) */
     RAPT_ROTARY_SCALING_LINEAR, /* position interpolation: f[i] / s (Chen et al. 2023) */
@@ -51,7 +51,7 @@ typedef struct rapt_relative {
     float rotary_factor; /* with scaling, the ratio of the new to the original length, at least 1; 0
                             means 1 */
     int rotary_positions;   /* with YARN, the original length, at least 1 */
-    float rotary_magnitude; /* with YARN, the factor of sines and cosines; 0 means 0.1
+    float rotary_magnitude; /* with YARN, the factor applied to sines and cosines; 0 means 0.1
                                ln(rotary_factor) + 1 */
     uint64_t reserved[2];
 } rapt_relative;
@@ -65,11 +65,11 @@ typedef struct rapt_relative {
 
    Shaw, Uszkoreit and Vaswani 2018 use r and a, with before = after. Transformer-XL (Dai et al.
    2019) uses r, u and v. DeBERTa (He et al. 2021) uses r and r' and a scale of 1 / sqrt(3 K).
-   Scores must be scaled dot products or dot products, without rotary positions; all but u . k[s] is
-   added after the cap, like a bias. The weights that multiply a are those after dropout. All fields
-   may be 0. Workspaces grow by about n floats for each head and row. Values a
-   take the general path, which is slower than tiles. With `buckets`, distances share vectors:
-   r[d], r'[d] and a[d] are then row buckets[before + d] of the arrays. */
+   Scores must be scaled dot products or dot products, without rotary positions; all terms but u .
+   k[s] are added after the cap, like a bias. The weights that multiply a are those after dropout.
+   All fields may be 0. Workspaces grow by about n floats for each head and row. With values (a),
+   attention is computed row by row, which is slower than in tiles. With `buckets`, distances share
+   vectors: r[d], r'[d] and a[d] are then row buckets[before + d] of the arrays. */
 typedef struct rapt_distances {
     int before; /* largest distance of a key before the position, 0 or more */
     int after;  /* largest distance of a key after it, 0 or more. There are n = before + 1 + after
@@ -87,7 +87,7 @@ typedef struct rapt_distances {
 } rapt_distances;
 
 /* The arrays to which gradients of a rapt_distances are added, with the layouts of the arrays that
-   they belong to, or NULL if they are not wanted. */
+   they belong to, or NULL if they are not needed. */
 typedef struct rapt_distance_gradients {
     float *keys;          /* gradient of keys */
     float *queries;       /* gradient of queries */

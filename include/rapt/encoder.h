@@ -17,12 +17,13 @@ extern "C" {
    A text is encoded as the sequence of its tokens. RAPT_TOKEN_END follows them unless
    config.no_source_end is set, and RAPT_TOKEN_BEGIN precedes them if the metadata key
    "rapt.source_begin" is "1". A text is truncated to the number of tokens in the metadata key
-   "rapt.max_tokens", and to the number of positions of the model. */
+   "rapt.max_tokens", and to the maximum length that the model supports (config.positions). */
 typedef struct rapt_encoder rapt_encoder;
 
-/* Whether an embedding is divided by its L2 norm. */
+/* Determines whether an embedding is divided by its L2 norm. */
 typedef enum rapt_normalize {
-    RAPT_NORMALIZE_MODEL, /* if the model's metadata key "rapt.normalize" is "1" */
+    RAPT_NORMALIZE_MODEL, /* yes if the model's metadata key "rapt.normalize" is "1", otherwise
+                             no */
     RAPT_NORMALIZE_YES,
     RAPT_NORMALIZE_NO
 } rapt_normalize;
@@ -85,7 +86,7 @@ RAPT_API rapt_status rapt_encoder_embed(rapt_encoder *encoder, const rapt_text *
    followed by another RAPT_TOKEN_END. If the model has token types, the second text and this end
    token have type 1. In models with the vocabulary of RoBERTa or MPNet, two end tokens separate the
    texts, and all tokens have type 0 (metadata key "rapt.pair_ends"). If a pair is too long, the
-   longer text is truncated, and once both are equally long, both are.
+   longer text is truncated, and once both texts have the same length, both are truncated.
 
    Returns RAPT_BAD_ARGUMENT if the model does not compute one row of logits per text, because it
    has a decoder, no output matrix or no pooling. Other errors are the same as for

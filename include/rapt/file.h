@@ -39,8 +39,8 @@ RAPT_API rapt_status rapt_file_write(const char *path, const void *data, size_t 
 /* Checks whether a file could be written at path, without changing an existing one. It follows
    links, creates and removes a file in the folder, and compares the sizes with the limits of the
    process and the free space. max_size is the size of the largest file in bytes. total_size, which
-   is at least max_size, is the total size of the files that will exist at the same time. It is not
-   an error if the free space cannot be determined. Returns RAPT_NO_FILE if the file cannot be
+   is at least max_size, is the total size of the files that will exist at the same time. If the
+   free space cannot be determined, it is not checked. Returns RAPT_NO_FILE if the file cannot be
    written. */
 RAPT_API rapt_status rapt_file_check(const char *path, uint64_t max_size, uint64_t total_size,
                                      rapt_message *why);
@@ -65,12 +65,11 @@ typedef struct rapt_writer {
 
 /* How rapt_model_import_with used a file. */
 typedef enum rapt_file_use {
-    RAPT_FILE_USE_NONE,       /* it was not used */
-    RAPT_FILE_USE_MODEL,      /* it contains tensors */
-    RAPT_FILE_USE_VOCABULARY, /* it contains words or pieces */
-    RAPT_FILE_USE_SETTINGS,   /* it contains settings of the model or of decoding */
-    RAPT_FILE_USE_SHORTLIST   /* it was not read, but it can be passed to
-                                 rapt_translator_load_shortlist */
+    RAPT_FILE_USE_NONE,       /* not used */
+    RAPT_FILE_USE_MODEL,      /* contains tensors */
+    RAPT_FILE_USE_VOCABULARY, /* contains words or pieces */
+    RAPT_FILE_USE_SETTINGS,   /* contains settings of the model or of decoding */
+    RAPT_FILE_USE_SHORTLIST   /* not read, but can be passed to rapt_translator_load_shortlist */
 } rapt_file_use;
 /* Receives the name of a file in the folder and how it was used. reason explains why the file was
    chosen or not read, and may be "". Both strings are valid during the call. */

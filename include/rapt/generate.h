@@ -86,8 +86,10 @@ typedef enum rapt_search_rules {
 
 /* The position of a token's text within a word, as bits. */
 enum {
-    RAPT_WORD_INSIDE = 1, /* it begins with a letter that continues the word of the last token */
-    RAPT_WORD_OPEN = 2    /* it ends with a letter, so that the next token may continue the word */
+    RAPT_WORD_INSIDE = 1, /* the token begins with a letter that continues the word of the token
+                             before it */
+    RAPT_WORD_OPEN = 2    /* the token ends with a letter, so that the next token may continue the
+                             word */
 };
 enum { RAPT_TERMS_MAX = 64 }; /* maximum number of terms of a source */
 
@@ -131,8 +133,8 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     const int32_t *suppressed; /* [suppressed_count] tokens that are never generated; may be NULL */
     uint64_t seed;             /* draws of sequence b depend on (seed, b + sequence), not on the
                                   batch */
-    uint64_t sequence;         /* number of the first sequence in the batch; not read if
-                                  `sequences` is set */
+    uint64_t sequence;         /* number of the first sequence in the batch; ignored if `sequences`
+                                  is set */
     /* If not NULL, the target of source b starts with `begin` and the tokens of sequence b of the
        prefix: the prompt of a decoder-only model, or the first words of a translation. These tokens
        count toward the length limits and are included in the ids, but do not affect scores or the
@@ -147,7 +149,8 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     void *user;                     /* passed to these three functions */
     rapt_search_rules search_rules; /* rules of the search */
     int scored_prefix;              /* number of tokens at the beginning of the prefix that the
-                                       length in length_penalty includes, whatever the rules */
+                                       length in length_penalty includes, regardless of the search
+                                       rules */
     /* If not NULL, limits each target to the end and the tokens that the shortlist has for its
        source. Probabilities are normalized over these tokens. The call then allocates a copy of the
        rows of the output matrix that its sources need, and computes no other logits unless `logits`
@@ -158,17 +161,17 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
        of the terms they contain, so `beams` should exceed the number of these tokens. The terms
        have to fit into the length limit, to which max_ratio adds their tokens. Logits are
        normalized as if there were no terms. Hypotheses that lack terms come after all others, and
-       they end only at a limit. For a source with terms, the rules of RAPT decide which hypotheses
-       survive, whatever search_rules says. Its search stops when nbest hypotheses with all terms
-       score at least as high as the best live one. Live hypotheses in which the end was once the
-       most likely token, although terms were missing, are left out of this comparison.
-       no_repeat_ngram allows tokens of terms that are missing. A source without terms is not
-       affected. Cannot be combined with temperature. */
+       they end only at a limit. For a source with terms, RAPT_SEARCH_RULES_RAPT decide which
+       hypotheses survive, regardless of search_rules. The search for this source stops when nbest
+       hypotheses with all terms score at least as high as the best live one. Live hypotheses in
+       which the end was once the most likely token, although terms were missing, are left out of
+       this comparison. no_repeat_ngram allows tokens of terms that are missing. A source without
+       terms is not affected. Cannot be combined with temperature. */
     const rapt_terms *terms;
     /* Penalty r for tokens that a sequence, including its prefix, already contains: their logits x
-       become x / r if x > 0, and otherwise x * r. Above 1 it discourages repetitions. 0 and 1 mean
-       no penalty. N. S. Keskar et al., CTRL (2019, arXiv 1909.05858) divide negative logits, too,
-       which makes their tokens likelier; the definition here is that of transformers and
+       become x / r if x > 0, and otherwise x * r. A value above 1 discourages repetitions. 0 and 1
+       mean no penalty. N. S. Keskar et al., CTRL (2019, arXiv 1909.05858) divide negative logits,
+       too, which makes their tokens more likely; the definition here is that of transformers and
        CTranslate2. See rapt_search_rules. */
     float repetition_penalty;
     /* Weight b, 0 or more, of a penalty for tokens of the source that a translation does not attend
@@ -182,7 +185,7 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
        Requires limits.alignments. */
     float coverage_penalty;
     /* If not NULL, sequences of one or more tokens that targets never contain: the last token of a
-       sequence is forbidden wherever the others precede it, even in a prefix. */
+       sequence is forbidden wherever the other tokens precede it, even in a prefix. */
     const rapt_tokens *suppressed_sequences;
 } rapt_generate_options;
 /* Sets *options, which has `size` bytes, to greedy search with the given begin and end: 1 beam, 1
@@ -213,8 +216,8 @@ typedef struct rapt_generate_outputs { /* size-first, see base.h */
        nats, each given the preceding tokens; 0 for tokens of the prefix. They are normalized as the
        search rules define. May be NULL. */
     float *log_probabilities;
-    int *ended; /* [B * nbest] 1 if the model ended the sequence, 0 if a limit or a callback did;
-                   may be NULL */
+    int *ended; /* [B * nbest] 1 if the model ended the sequence, 0 if a limit or a callback ended
+                   it; may be NULL */
     int *terms; /* [B * nbest] number of terms that the sequence contains; may be NULL */
 } rapt_generate_outputs;
 

@@ -1,4 +1,4 @@
-/* glossary.h - glossaries: how words and phrases must be translated. */
+/* glossary.h - glossaries, which specify the translations of words and phrases. */
 #ifndef RAPT_GLOSSARY_H
 #define RAPT_GLOSSARY_H
 
@@ -8,30 +8,32 @@
 extern "C" {
 #endif
 
-/* A glossary is a list of entries. Where the source of an entry occurs in a sentence, the
-   translation must contain its target; see rapt_translator_options.glossary.
+/* A glossary is a list of entries, each with a source and a target. Where the source of an entry
+   occurs in a sentence, the translation should contain the target; see
+   rapt_translator_options.glossary.
 
-   Both may have several forms, such as singular and plural: any form of the source is looked for,
-   and any form of the target will do. A form occurs at the boundaries of words, except in scripts
-   that are written without spaces. If several forms occur at the same place, the longest counts,
-   and the next one is looked for after it. If forms differ only in case, that of the first entry
-   counts.
+   Both sides of an entry may have several forms, such as singular and plural. Any form of the
+   source is matched, and any form of the target is accepted. A form matches only whole words,
+   except in scripts that are written without spaces. If several forms match at the same place, the
+   longest counts, and the search continues after it. If forms differ only in case, the form of the
+   first entry counts.
 
-   By default, a form is also found with a capital first letter and in capitals. The target may then
-   begin with a capital, too, as it may at the beginning of a sentence. If the source is in
-   capitals, the target may be, too. An entry with the rule "exact" is found, and required, exactly
-   as it is written. One with the rule "nocase" is found in any case.
+   By default, a form also matches with a capital first letter or in capitals. The target may then
+   begin with a capital, too. If the source is in capitals, the target may also be in capitals. An
+   entry with the rule "exact" is matched, and required, exactly as it is written. With the rule
+   "nocase", case is ignored.
 
-   An entry whose target is the same as its source makes the translation keep it, as a
-   do-not-translate list of a document does (rapt_document_options). The list keeps its texts
-   unconditionally and unchanged; a glossary finds the place where they read best.
+   An entry whose target is the same as its source keeps a word or phrase in the translation, like a
+   do-not-translate list of a document (rapt_document_options). Such a list guarantees that its
+   strings are kept unchanged. With a glossary, the search instead chooses the place where they read
+   best.
 
    A glossary is immutable: any number of threads may share one. */
 typedef struct rapt_glossary rapt_glossary;
 
 /* Reads a glossary from a text in UTF-8. Each line is an entry: source, tab, target, and optionally
    another tab and a rule, exact or nocase. | separates forms; \ before | or \ stands for the
-   character itself. Blanks around forms and empty lines are ignored. A form has at most 255 bytes.
+   character itself. Spaces around forms and empty lines are ignored. A form has at most 255 bytes.
    The text may come from an untrusted source and is not needed after the call. The caller must free
    *glossary.
 

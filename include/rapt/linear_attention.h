@@ -1,7 +1,8 @@
 /* linear_attention.h - linear attention and the delta rule on plain arrays, forward and backward.
 
-   Instead of comparing a query with every key, each head keeps a state S with one row per element
-   of a key, and the time of a call is linear in the number of rows. Row t of a sequence computes
+   Instead of comparing a query with every key, each head maintains a state S with one row per
+   element of a key, and the time of a call is linear in the number of rows. Row t of a sequence
+   computes
 
        S = a[t] S                                     if log_decay is given: a = exp(log_decay)
        u = v[t]                                       if beta is NULL
@@ -70,10 +71,11 @@ typedef struct rapt_linear_attention { /* size-first, see base.h */
                           are stored back to back; NULL if every sequence has `rows` rows */
     const float *log_decay;       /* log of the decay of the state before each row, at most 0.
                                      -infinity forgets all earlier rows. NULL for no decay */
-    const float *beta;            /* rate of the delta rule, usually 0 to 1; NULL for none */
-    const float *initial_state;   /* S before the first row, in the layout below; NULL means 0. Not
-                                     read by step */
-    float scale;                  /* factor of out; 0 means 1 / sqrt(key_width) */
+    const float *beta;            /* rate of the delta rule, usually 0 to 1; NULL for linear
+                                     attention without it */
+    const float *initial_state;   /* S before the first row, in the layout below; NULL means 0.
+                                     Ignored by step */
+    float scale;                  /* factor applied to out; 0 means 1 / sqrt(key_width) */
     rapt_feature_map feature_map; /* function applied to q and k; default: none */
     int normalized; /* if nonzero, out is divided by the sum of the weights (S' q with all v = 1),
                        and scale has no effect. Requires a feature map and no beta. If the sum is 0,
@@ -114,7 +116,7 @@ RAPT_API rapt_status rapt_linear_attention_forward(const rapt_linear_attention *
                                                    rapt_message *why);
 
 /* The arrays to which rapt_linear_attention_backward adds gradients. Each has the layout of the
-   array it belongs to, or is NULL if that gradient is not wanted. A gradient can only be requested
+   array it belongs to, or is NULL if that gradient is not needed. A gradient can only be requested
    for an array that the problem has. */
 typedef struct rapt_linear_attention_gradients { /* size-first, see base.h */
     size_t size;

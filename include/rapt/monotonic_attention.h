@@ -1,5 +1,5 @@
 /* monotonic_attention.h - monotonic attention on plain arrays: expected values with gradients for
-   training, and hard stops for use.
+   training, and hard stops for inference.
 
    A head reads the keys from left to right and never goes back. For query t it starts at the key
    where query t - 1 stopped (query 0 at key 0) and stops at each key s that it reaches with the
@@ -78,12 +78,12 @@ typedef struct rapt_monotonic_attention { /* size-first, see base.h */
                                 all sequences are stored back to back; NULL if every sequence has
                                 `queries` rows */
     const int *key_starts;   /* the same for k, v and chunk_k, with `keys` rows */
-    const int *key_counts;   /* [batch] number of existing keys of each sequence, or NULL if all of
-                                them exist. Others are not read */
+    const int *key_counts;   /* [batch] number of existing keys of each sequence, or NULL if all
+                                keys exist. The others are ignored */
     const float *offset; /* [heads] added to the energies; papers start at -1 to -4. NULL means 0 */
-    float scale;         /* factor of the energies; 0 means 1 / sqrt(key_width) */
-    float chunk_scale;   /* factor of the chunk energies; 0 means 1 / sqrt(key_width) */
-    int chunk;           /* number of keys of a chunk, 1 or more; only read in mode chunk */
+    float scale;         /* factor applied to the energies; 0 means 1 / sqrt(key_width) */
+    float chunk_scale;   /* factor applied to the chunk energies; 0 means 1 / sqrt(key_width) */
+    int chunk;           /* number of keys in a chunk, 1 or more; ignored in the other modes */
     int last_stops;      /* if nonzero, the last existing key always stops. fairseq calls it mass
                             preservation. While a source is still arriving, set it to 0 */
     float noise;   /* standard deviation of the noise in forward and backward, 0 or more. It teaches
@@ -91,7 +91,7 @@ typedef struct rapt_monotonic_attention { /* size-first, see base.h */
                       12 uniform numbers, which is nearly normal */
     int threads;   /* maximum number of threads, see base.h */
     uint64_t seed; /* seed of the noise, which also depends on the indices of sequence, head, query
-                      and key. forward and backward need the same */
+                      and key. forward and backward need the same seed */
 } rapt_monotonic_attention;
 
 /* Fills in *a for arrays [batch][heads][rows][width] and weights [batch][heads][queries][keys].
@@ -125,8 +125,8 @@ typedef struct rapt_monotonic_attention_outputs { /* size-first, see base.h */
 } rapt_monotonic_attention_outputs;
 
 /* Computes the expected value of out from q, k and v, and from chunk_q and chunk_k, which mode hard
-   does not read and which may otherwise be q and k. All are [batch][heads][rows][width] with the
-   strides in `a`. The results must not overlap the inputs. outputs may be NULL.
+   ignores and which may otherwise be q and k. All are [batch][heads][rows][width] with the strides
+   in `a`. The results must not overlap the inputs. outputs may be NULL.
 
    Returns RAPT_BAD_ARGUMENT if rapt_monotonic_attention_check rejects the problem, a required array
    is NULL, an array of outputs would have rows that share memory because a stride is 0, or
@@ -137,8 +137,8 @@ RAPT_API rapt_status rapt_monotonic_attention_forward(
     const rapt_monotonic_attention_outputs *outputs, void *workspace, rapt_message *why);
 
 /* The arrays to which rapt_monotonic_attention_backward adds gradients. Each has the layout of the
-   array it belongs to, and is NULL if that gradient is not wanted. In mode hard, nothing is added
-   to chunk_q and chunk_k. */
+   array it belongs to, or is NULL if that gradient is not needed. In mode hard, nothing is added to
+   chunk_q and chunk_k. */
 typedef struct rapt_monotonic_attention_gradients { /* size-first, see base.h */
     size_t size;
     float *q;       /* gradient of q */
@@ -166,10 +166,10 @@ RAPT_API rapt_status rapt_monotonic_attention_backward(const rapt_monotonic_atte
 
 /* Computes out for further queries, usually one, with hard stops and without noise. positions
    [batch][heads] holds the key at which each head continues, 0 at first, and is updated: after a
-   stop it is the key where the last query stopped, and otherwise the number of existing keys. A
-   stream whose keys are still arriving can then be asked again with the same query and more keys,
-   which continues after the keys that it has read. n queries in one call or in n calls give the
-   same bits. In mode hard, values are copied.
+   stop it is the key where the last query stopped, and otherwise the number of existing keys. If
+   the keys of a stream are still arriving, the same query can be repeated with more keys, and
+   continues after the keys that it has read. n queries in one call or in n calls give the same
+   bits. In mode hard, values are copied.
 
    Errors are the same as for rapt_monotonic_attention_forward. Also returns RAPT_BAD_ARGUMENT if a
    position is negative or greater than the number of existing keys. */

@@ -29,27 +29,27 @@ RAPT_API rapt_precision rapt_model_precision(const rapt_model *model);
    values. The string is static. */
 RAPT_API const char *rapt_precision_name(rapt_precision precision);
 /* Converts the matrices of a model, including its embeddings. Biases, norms and the learned arrays
-   of attention stay floats. Attention and softmax are always computed in floats.
+   of attention remain in floats. Attention and softmax are always computed in floats.
 
-   In 8 bits, a matrix has one scale per row and takes a quarter of the memory. Sessions then also
-   quantize each row that these matrices multiply, and the sums of products are exact. Results
-   therefore have the same bits on AVX2, AVX-512 and NEON, for any number of threads and in any
-   batch. A matrix that was imported from a file of 8-bit integers (rapt_model_scales) gets the same
-   integers. Converting to floats gives the values that the integers represent.
+   In 8-bit arithmetic, a matrix has one scale per row and takes a quarter of the memory. Sessions
+   then also quantize each row that is multiplied by such a matrix, and the sums of products are
+   exact. Results therefore have the same bits on AVX2, AVX-512 and NEON, for any number of threads
+   and in any batch. A matrix that was imported from a file of 8-bit integers (rapt_model_scales)
+   gets the same integers. Converting to floats gives the values that the integers represent.
 
-   In 16 bits, a matrix takes half the memory. Products widen its elements to floats, which is
-   exact, so results have the same bits as those of a model in floats whose matrices were rounded to
-   16 bits.
+   With 16-bit weights, a matrix takes half the memory. In products, its elements are converted to
+   floats, which is exact, so results have the same bits as those of a model in floats whose
+   matrices were rounded to 16 bits.
 
    Call this function before creating sessions. Only a model in RAPT_PRECISION_F32 can be trained or
-   written to. While the function runs, it needs memory for both forms; loading a model in another
-   precision (rapt_load_options) needs memory for one. RAPT_PRECISION_STORED, or the precision that
-   the model already has, changes nothing. After an error, the model is unchanged. `threads` is the
-   maximum number of threads, see base.h.
+   written to. While the function runs, it needs memory for the model in both precisions; loading a
+   model in another precision (rapt_load_options) needs memory for only one. RAPT_PRECISION_STORED,
+   or the precision that the model already has, changes nothing. After an error, the model is
+   unchanged. `threads` is the maximum number of threads, see base.h.
 
    Returns RAPT_BAD_ARGUMENT if precision or threads is out of range, if an element is too large for
-   f16, or if the rows of a matrix have more than 133,144 elements, whose products in 8 bits could
-   overflow a sum. Returns RAPT_NO_MEMORY if an allocation fails, and RAPT_BAD_FILE if the value of
+   f16, or if the rows of a matrix have more than 133,144 elements, so that a sum of 8-bit products
+   could overflow. Returns RAPT_NO_MEMORY if an allocation fails, and RAPT_BAD_FILE if the value of
    the metadata key "rapt.scales" is damaged. */
 RAPT_API rapt_status rapt_model_set_precision(rapt_model *model, rapt_precision precision,
                                               int threads, rapt_message *why);

@@ -23,16 +23,16 @@ extern "C" {
 typedef struct rapt_shortlist rapt_shortlist;
 
 /* Reads a shortlist for a pair of vocabularies; if both sides share a vocabulary, pass the same
-   tokenizer twice. The file may have one of two forms:
+   tokenizer twice. The file may have one of two formats:
 
        binary   as in Bergamot and Firefox (lex.*.bin)
        text     lines "target source probability", as in fast_align's lexicons and Marian's lex.s2t,
                 with probabilities from 0 to 1
 
-   A shortlist made from text keeps the 100 most likely target tokens of each source token, and the
-   first 100 of the vocabulary. As in Marian, lines with NULL are skipped, a word that is not in its
-   vocabulary counts as the unknown token, and if several lines have the same tokens, the last one
-   wins.
+   A shortlist from a text file lists the 100 most likely target tokens of each source token, and
+   the first 100 tokens of the vocabulary. As in Marian, lines with NULL are skipped, a word that is
+   not in the vocabulary counts as the unknown token, and if several lines have the same tokens, the
+   last one wins.
 
    The file is not trusted. The tokenizers are not needed after the call. The caller must free the
    shortlist. Returns RAPT_NO_FILE if the file cannot be read. Returns RAPT_BAD_FILE if it is
@@ -52,9 +52,10 @@ RAPT_API rapt_status rapt_shortlist_load_memory(rapt_shortlist **shortlist, cons
 typedef struct rapt_lexical_pair {
     int32_t source;    /* id in the source vocabulary */
     int32_t target;    /* id in the target vocabulary */
-    float probability; /* probability of target given source; pairs with 0 or less are ignored */
+    float probability; /* probability of target given source; pairs with a probability of 0 or less
+                          are ignored */
 } rapt_lexical_pair;
-/* Makes a shortlist from pairs [count] in any order. It lists the `best` (1 or more) most likely
+/* Creates a shortlist from pairs [count] in any order. It lists the `best` (1 or more) most likely
    target tokens of each source token, and the `first` (0 or more) tokens of the target vocabulary.
    Ties go to the greater id. If a pair occurs more than once, its highest probability counts. The
    caller must free *shortlist. Returns RAPT_BAD_ARGUMENT if a token is outside its vocabulary or a
@@ -71,7 +72,7 @@ RAPT_API int rapt_shortlist_target_vocab(const rapt_shortlist *shortlist);
 /* Frees a shortlist. NULL is allowed. */
 RAPT_API void rapt_shortlist_free(rapt_shortlist *shortlist);
 
-/* Writes a file in the binary form, replacing an existing one atomically. Returns RAPT_NO_FILE if
+/* Writes a file in the binary format, replacing an existing one atomically. Returns RAPT_NO_FILE if
    the file cannot be written, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_shortlist_write(const rapt_shortlist *shortlist, const char *path,
                                           rapt_message *why);

@@ -78,19 +78,19 @@ RAPT_API rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, cons
                                                 size_t size, const rapt_allocator *allocator,
                                                 rapt_message *why);
 
-/* Makes a tokenizer from names [count], one per id, as in vocabulary files from other projects. If
-   pieces is NULL, text to be encoded consists of names separated by single spaces. Otherwise pieces
-   is a SentencePiece tokenizer, which is copied. It splits text into pieces, which are looked up in
-   the list. A language tag at the beginning of the text, such as ">>deu<<", is one token if it is
-   in the list. The same holds, anywhere in the text, for T5's sentinels, such as "<extra_id_0>",
-   and for languages of NLLB-200, M2M-100 and mBART-50, such as "eng_Latn", "__en__" and "en_XX".
-   Languages of mBART-50 are recognized only in lists that contain "en_XX". Language tokens have no
-   text. Names that are not found become the unknown token. Special tokens are recognized by their
-   names: <unk>, <pad> or <blank>, <s>, </s>. An empty name is a token without text. The caller must
-   free *tokenizer.
+/* Creates a tokenizer from names [count], one per id, as in vocabulary files from other projects.
+   If pieces is NULL, text to be encoded consists of names separated by single spaces. Otherwise
+   pieces is a SentencePiece tokenizer, which is copied. It splits text into pieces, which are
+   looked up in the list. A language tag at the beginning of the text, such as ">>deu<<", is one
+   token if it is in the list. The same holds, anywhere in the text, for T5's sentinels, such as
+   "<extra_id_0>", and for languages of NLLB-200, M2M-100 and mBART-50, such as "eng_Latn", "__en__"
+   and "en_XX". Languages of mBART-50 are recognized only in lists that contain "en_XX". Language
+   tokens have no text. Names that are not found become the unknown token. Special tokens are
+   recognized by their names: <unk>, <pad> or <blank>, <s>, </s>. An empty name is a token without
+   text. The caller must free *tokenizer.
 
    Returns RAPT_BAD_ARGUMENT if two nonempty names are equal, a name contains a 0 byte, count is not
-   in 1 .. 2^24, the names have more than 2^30 bytes in all, or pieces is not a SentencePiece
+   in 1 .. 2^24, the names have more than 2^30 bytes in total, or pieces is not a SentencePiece
    tokenizer. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_create_list(rapt_tokenizer **tokenizer, const rapt_text *names,
                                                 int count, const rapt_tokenizer *pieces,
@@ -99,9 +99,10 @@ RAPT_API rapt_status rapt_tokenizer_create_list(rapt_tokenizer **tokenizer, cons
 /* Options of a WordPiece tokenizer. The defaults are those of uncased BERT models. */
 typedef struct rapt_wordpiece_options { /* size-first, see base.h */
     size_t size;                        /* sizeof(rapt_wordpiece_options) */
-    int keep_case;                      /* 1: capitals stay capitals */
-    int keep_accents;                   /* 1: accents and other nonspacing marks stay */
-    int keep_han;                       /* 1: a Chinese character is not a word of its own */
+    int keep_case;                      /* 1: text is not converted to lower case */
+    int keep_accents;                   /* 1: accents and other nonspacing marks are not removed */
+    int keep_han;                       /* 1: Chinese characters are not separated into words of one
+                                           character */
     int reserved;                       /* must be 0 */
 } rapt_wordpiece_options;
 /* Creates a WordPiece tokenizer (Devlin et al. 2019) from the lines of a vocab.txt, names [count],
@@ -195,7 +196,7 @@ RAPT_API rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, cons
 
 /* Normalization of text before tokenization. */
 typedef enum rapt_preprocess {
-    RAPT_PREPROCESS_NONE, /* text stays unchanged */
+    RAPT_PREPROCESS_NONE, /* the text is unchanged */
     RAPT_PREPROCESS_OPUS  /* as OPUS-MT's scripts do before SentencePiece: typographic and
                              full-width characters listed in those scripts become ASCII; control,
                              format and private-use characters and noncharacters become spaces; runs

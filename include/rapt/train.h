@@ -1,7 +1,7 @@
 /* train.h - training with teacher forcing, label-smoothed cross-entropy and Adam. A trainer is
-   created for a model. Batches produce losses and gradients, and steps update the model. While the
-   trainer computes, no session may run on its model. Only one thread at a time may use a
-   trainer. */
+   created for a model. Each batch produces losses and gradients, and each step updates the model.
+   While a trainer is computing, no session may run on its model. Only one thread at a time may use
+   a trainer. */
 #ifndef RAPT_TRAIN_H
 #define RAPT_TRAIN_H
 
@@ -32,18 +32,19 @@ typedef enum rapt_products {
                                a second. If OpenBLAS is not installed, the built-in products are
                                used. A checkpoint stores the choice, so a resumed run has the same
                                bits; another run may choose differently */
-    RAPT_PRODUCTS_BF16 /* this library, with both factors rounded to bf16 and sums in floats, in
-                          the order and with the rounding of the instruction vdpbf16ps.
-                          Parameters, moments, norms, attention and softmax stay floats. On
-                          processors with AVX512_BF16 this is up to twice as fast as floats. All
-                          others emulate the instruction, which is slower than floats. The bits
-                          are the same on all of them, for any number of threads */
+    RAPT_PRODUCTS_BF16 /* this library, with both factors rounded to bf16 and sums in floats, in the
+                          order and with the rounding of the instruction vdpbf16ps. Parameters and
+                          moments remain in floats; norms, attention and softmax are computed in
+                          floats. On processors with AVX512_BF16 this is up to twice as fast as
+                          RAPT_PRODUCTS_BUILTIN. On all others the instruction is emulated, which is
+                          slower than RAPT_PRODUCTS_BUILTIN. The bits are the same on all processors
+                          and for any number of threads */
 } rapt_products;
 
-/* The baseline that is subtracted from the rewards of sampled keys. A reward is a negative sum of
-   the losses of rows; the baseline is the same sum with an estimate in place of each loss. Since
-   the baseline does not depend on the draws of the same batch, it changes only the variance of the
-   gradient, not its mean. */
+/* The baseline that is subtracted from the rewards of sampled keys. A reward is the negated sum of
+   the losses of rows; the baseline is the same negated sum with an estimate in place of each loss.
+   Since the baseline does not depend on the draws of the same batch, it changes only the variance
+   of the gradient, not its mean. */
 typedef enum rapt_baseline {
     RAPT_BASELINE_MEAN,    /* the estimate is a running mean of the loss per token in earlier
                               batches */
@@ -58,8 +59,8 @@ typedef enum rapt_tuning {
     RAPT_TUNING_FULL,   /* every element is trained */
     RAPT_TUNING_FROZEN, /* the parameter does not change */
     RAPT_TUNING_LORA    /* the matrix W is W0 + s B A. W0 is frozen, and A and B are trained. Only
-                           matrices can be trained in this way, except the tables of positions and
-                           token types and the learned arrays of attention */
+                           matrices can be trained in this way, and not the tables of positions and
+                           token types or the learned arrays of attention */
 } rapt_tuning;
 
 /* Options of a trainer. Start from rapt_train_options_default. */
@@ -67,8 +68,8 @@ typedef struct rapt_train_options { /* size-first, see base.h */
     size_t size;
     float rate;             /* peak learning rate, at most 1e30 */
     int warmup;             /* steps in which the rate rises to its peak; 0 means no warm-up */
-    int steps;              /* step at which RAPT_SCHEDULE_LINEAR reaches 0; other schedules do not
-                               read it */
+    int steps;              /* step at which RAPT_SCHEDULE_LINEAR reaches 0; ignored by other
+                               schedules */
     rapt_schedule schedule; /* how the learning rate changes */
     /* Adam (Kingma and Ba 2015, algorithm 1): */
     float beta1;             /* decay of the first moment, at least 0 and below 1 */
@@ -83,12 +84,12 @@ typedef struct rapt_train_options { /* size-first, see base.h */
     float attention_dropout; /* fraction of attention weights dropped, same range */
     float ffn_dropout;       /* fraction of hidden units of feed-forward layers dropped, same
                                 range */
-    rapt_products products;  /* default: built-in */
+    rapt_products products;  /* 0 is built-in; see also rapt_train_options_default */
     uint64_t seed;           /* seed of dropout, sampled keys and adapters */
     /* If nonzero, targets are y1 .. yn, and the library adds begin and end to each of them. If 0,
        the caller adds these tokens, and the fields begin and end must be 0. The library cannot
-       detect their absence, but a model trained without them never learns to predict the first
-       token of a target or its end. */
+       detect that they are missing, but a model trained without them never learns to predict the
+       first token of a target or its end. */
     int frame;
     int32_t begin; /* added before each target */
     int32_t end;   /* added after each target */
@@ -97,7 +98,7 @@ typedef struct rapt_train_options { /* size-first, see base.h */
     rapt_baseline baseline; /* baseline that is subtracted from rewards */
     float expected_share;   /* fraction of sequences that attend to expected values, as with
                                RAPT_NORMALIZER_SOFTMAX; 0 to 1 */
-    float reward_scale;     /* factor of rewards and baselines, up to 1e6; 0 means 1 */
+    float reward_scale;     /* factor applied to rewards and baselines, up to 1e6; 0 means 1 */
     float reward_decay;     /* in the reward of a decoder's row, the loss n rows later has the
                                weight (1 - reward_decay)^n; 0 to 1. Values above 0 bias the
                                gradient, since the effects of a row on later rows count less */
@@ -113,33 +114,36 @@ typedef struct rapt_train_options { /* size-first, see base.h */
        Marian). If above 0, config.alignment_layer must be set, alignment_heads must be 0 or 1,
        differential, talking_heads and monotonic must be 0, and cross-attention must use softmax. */
     float guided_alignment;
-    /* 1: trains the model for RAPT_PRECISION_INT8 (Jacob et al. 2018, section 3). Losses are those
-       of the model in 8 bits, bit for bit. In gradients the rounding of weights and activations
-       counts as having the derivative 1 (the straight-through estimator, Bengio et al. 2013).
-       Parameters and moments stay floats, and `products` applies to the backward pass. If the model
-       was imported from integers, rapt_trainer_create removes their scales (rapt_model_scales),
-       which no longer apply after a step. The trainer needs memory for 1.25 times the model and for
-       a copy of the largest activations. See also rapt_trainer_set_quantized. 0: floats */
+    /* 1: trains the model for RAPT_PRECISION_INT8 (Jacob et al. 2018, section 3). The losses are
+       bit-identical to those of the model quantized to 8 bits. In the backward pass, rounding
+       weights and activations is treated as a function whose derivative is 1 (the straight-through
+       estimator, Bengio et al. 2013). Parameters and moments remain in floats, and `products`
+       applies to the backward pass. If the model was imported from integers, rapt_trainer_create
+       removes their scales (rapt_model_scales), which no longer apply after a step. The trainer
+       needs additional memory: 1.25 times the size of the model, and a copy of the largest
+       activations. See also rapt_trainer_set_quantized. 0: trains in floats */
     int quantize_aware;
     /* [rapt_model_tensors] one rapt_tuning per parameter, to fine-tune a model. NULL: all
-       parameters are trained in full. rapt_trainer_create reads the array and does not keep it. At
-       least one parameter must not be frozen. Frozen parameters have no moments and do not count in
+       parameters are trained in full. The array is read only by rapt_trainer_create. At least one
+       parameter must not be frozen. Frozen parameters have no moments and do not count in
        rapt_report.gradient_norm. */
     const uint8_t *tuning;
     /* The next two apply to RAPT_TUNING_LORA (Hu et al. 2021, arXiv 2106.09685). For each such
-       matrix W [rows][columns] the trainer keeps the matrix W0 that it was created with, and learns
-       A [lora_rank][columns] and B [rows][lora_rank], with s = lora_alpha / lora_rank. A starts
-       with random numbers of variance 1 / columns, B with 0. After every step W is W0 + s B A, so
-       the model needs no adapters to translate or to be saved. The projections that the library
-       stores as one matrix, such as self_attn.qkv.weight, share one A. Do not write to W while the
-       trainer exists. */
-    int lora_rank;    /* 1 up to the smaller side of every such matrix; 0 if there are none */
+       matrix W [rows][columns], the trainer stores a copy W0 of its initial values, and learns A
+       [lora_rank][columns] and B [rows][lora_rank], with s = lora_alpha / lora_rank. A is
+       initialized with random numbers of variance 1 / columns, and B with 0. After every step W is
+       W0 + s B A, so the model needs no adapters to translate or to be saved. Projections that the
+       library stores as one matrix, such as self_attn.qkv.weight, share one A. Do not write to W
+       while the trainer exists. */
+    int lora_rank;    /* 1 up to the smaller dimension of every such matrix; 0 if there are no such
+                         matrices */
     float lora_alpha; /* 0 to 1e6; 0 means lora_rank, so that s is 1 */
-    /* Weight of the coverage loss, 0 to 1e6 (See, Liu and Manning 2017, equations 12 and 13, with
-       1). For each target token, it is the mean over all heads of cross-attention in all layers of
-       the sum over source tokens s of min(weight[s], coverage[s]), which is large if the token
-       attends to what earlier tokens have attended to. If above 0, cross_score must be coverage,
-       cross_normalizer must be soft, and differential must be 0. */
+    /* Weight of the coverage loss, 0 to 1e6 (See, Liu and Manning 2017, equations 12 and 13, where
+       the weight is 1). The loss of a target token is the sum over source tokens s of
+       min(weight[s], coverage[s]), averaged over all heads of cross-attention in all layers. It is
+       large if the token attends to the same source tokens as earlier target tokens. If above 0,
+       cross_score must be coverage, cross_normalizer must not be one that gives all weight to a
+       single key, and differential must be 0. */
     float coverage_loss;
     /* Standard deviation of the noise that is added to the energies of monotonic cross-attention, 0
        to 1e6 (Raffel et al. 2017, section 2.4). It teaches a model to be sure where to stop, as
@@ -156,7 +160,7 @@ typedef struct rapt_train_options { /* size-first, see base.h */
 RAPT_API void rapt_train_options_default(rapt_train_options *options, size_t size);
 
 /* Results of a call. The caller sets size. A successful call overwrites the other fields; a failed
-   call leaves them unchanged. Functions accept NULL if no report is wanted. */
+   call leaves them unchanged. Pass NULL if no report is needed. */
 typedef struct rapt_report { /* size-first, see base.h */
     size_t size;
     double loss;          /* label-smoothed cross-entropy summed over tokens, in nats */
@@ -177,14 +181,15 @@ typedef struct rapt_report { /* size-first, see base.h */
    a trainer. */
 typedef struct rapt_trainer rapt_trainer;
 
-/* The largest batch of a call. The begin and end of each target count as target tokens, whether or
-   not the library adds them. source_tokens may be 0 for a decoder-only model. target_tokens may be
-   0 for an encoder-only model, which has at most one label per source token. */
+/* The largest batch of a call. The begin and end tokens of each target are counted as target
+   tokens, whether or not the library adds them. source_tokens may be 0 for a decoder-only model.
+   target_tokens may be 0 for an encoder-only model, which has at most one label per source
+   token. */
 typedef struct rapt_train_limits { /* size-first, see base.h */
     size_t size;
     int batch;         /* sequences, 1 or more */
-    int source_tokens; /* total of all sequences, 1 or more if the model reads a source */
-    int target_tokens; /* total of all sequences, 2 or more if the model has a decoder */
+    int source_tokens; /* total over all sequences, 1 or more if the model reads a source */
+    int target_tokens; /* total over all sequences, 2 or more if the model has a decoder */
     int threads;       /* maximum number of threads, see base.h */
     int shards; /* shards per step of rapt_train_shard: a power of two, at most 1024. Memory is
                    reserved for log2(shards) more gradients. 0 means that rapt_train_shard cannot be
@@ -195,9 +200,9 @@ typedef struct rapt_train_limits { /* size-first, see base.h */
 /* Returns the number of bytes that rapt_trainer_create allocates with default options, or 0 if an
    argument is invalid or the number overflows. */
 RAPT_API size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_limits *limits);
-/* Does the same for any options: a frozen parameter needs no moments, and one with RAPT_TUNING_LORA
-   needs a copy of W0 and the moments of A and B instead. If options is NULL, they are the
-   defaults. */
+/* Returns the number of bytes for the given options: a frozen parameter needs no moments, and a
+   parameter with RAPT_TUNING_LORA needs a copy of W0 and the moments of A and B instead of its own
+   moments. If options is NULL, the defaults are used. */
 RAPT_API size_t rapt_trainer_bytes_with(const rapt_model *model, const rapt_train_options *options,
                                         const rapt_train_limits *limits);
 /* Creates a trainer, which the caller must free. The model is not copied and must outlive it;
@@ -233,16 +238,16 @@ typedef struct rapt_alignment {
     const int *starts;  /* [label rows + 1], starts[0] is 0 */
     const int *sources; /* the source tokens of all rows, back to back */
 } rapt_alignment;
-/* Guides the attention in the next call of rapt_train_gradient or rapt_train_shard. The first head
+/* Guides the attention in the next call to rapt_train_gradient or rapt_train_shard. The first head
    of cross-attention in layer config.alignment_layer learns to spread the weight of a row evenly
    over its aligned source tokens. This adds a term to the loss: options.guided_alignment times a
    sum over all rows that have aligned tokens. A row contributes the mean of -log(weight + 1e-6)
    over its aligned tokens, with the weights before dropout. rapt_report.alignment reports this term
    separately.
 
-   The arrays are not copied: the next call checks and reads them. If it accepts them, they are not
-   used again. NULL cancels an earlier call. Returns RAPT_BAD_ARGUMENT if options.guided_alignment
-   is 0. */
+   The arrays are not copied: the next call checks and reads them. If they are valid, they are used
+   only for that call. NULL cancels an earlier call. Returns RAPT_BAD_ARGUMENT if
+   options.guided_alignment is 0. */
 RAPT_API rapt_status rapt_train_align(rapt_trainer *trainer, const rapt_alignment *alignment,
                                       rapt_message *why);
 
@@ -257,16 +262,16 @@ RAPT_API rapt_status rapt_train_align(rapt_trainer *trainer, const rapt_alignmen
 RAPT_API rapt_status rapt_train_step(rapt_trainer *trainer, rapt_report *report, rapt_message *why);
 
 /* Computes the loss of a batch without dropout and without changing the gradients. With
-   options.quantize_aware, it is the loss of the model in 8 bits. Batches and errors are the same as
-   for rapt_train_gradient, except that no gradients are discarded. */
+   options.quantize_aware, it is the loss of the model quantized to 8 bits. Batches and errors are
+   the same as for rapt_train_gradient, except that no gradients are discarded. */
 RAPT_API rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_tokens *source,
                                          const rapt_tokens *target, rapt_report *report,
                                          rapt_message *why);
 
 /* Returns the gradients, a block of *count floats in the layout of the parameters. **tokens is the
-   number of tokens that contributed to them. A caller may sum both across machines. The block
-   belongs to the trainer; with limits.shards, it is valid until the trainer's next call. Returns
-   NULL for NULL. */
+   number of tokens that contributed to them. A caller may sum both the gradients and the number of
+   tokens across machines. The block belongs to the trainer; with limits.shards, it is valid until
+   the trainer's next call. Returns NULL for NULL. */
 RAPT_API float *rapt_trainer_gradients(rapt_trainer *trainer, size_t *count, long long **tokens);
 /* Copies the gradient of a parameter to data [rows][columns], in the layout of rapt_model_read.
    Returns RAPT_BAD_ARGUMENT if the index is out of range. */
@@ -388,29 +393,30 @@ RAPT_API const char *rapt_trainer_products(const rapt_trainer *trainer);
    options.rate, the next rapt_train_step or rapt_trainer_save fails. */
 RAPT_API void rapt_trainer_set_rate(rapt_trainer *trainer, float rate);
 
-/* If options.quantize_aware is set, chooses whether gradients are computed in 8 bits, beginning
-   with the next batch; otherwise does nothing. A new trainer computes them in 8 bits. Most training
-   runs turn this off and turn it on for the last part. rapt_train_evaluate computes in 8 bits in
-   either case, so that losses can be compared throughout. A checkpoint contains this setting. */
+/* If options.quantize_aware is set, chooses whether gradients are computed with the model quantized
+   to 8 bits, beginning with the next batch; otherwise does nothing. A new trainer has this turned
+   on. Typically, turn it off at the start and on for the last part of training. rapt_train_evaluate
+   always uses the quantized model, so that its losses can be compared throughout. A checkpoint
+   contains this setting. */
 RAPT_API void rapt_trainer_set_quantized(rapt_trainer *trainer, int on);
 
 /* Saves a checkpoint: parameters, moments, the number of steps and the random counters. A trainer
-   that loads it continues bit for bit. The file is replaced atomically (temporary file, fsync,
-   rename). metadata has the same meaning as for rapt_model_save, and rapt_model_load can also read
-   the file. Allocates memory for the duration of the call.
+   that loads the checkpoint continues with the same bits. The file is replaced atomically
+   (temporary file, fsync, rename). metadata has the same meaning as for rapt_model_save, and
+   rapt_model_load can also read the file. Allocates memory for the duration of the call.
 
    Returns RAPT_BAD_ARGUMENT if there are gradients or shards that no step has applied, or if the
    rate is out of range. Returns RAPT_NOT_FINITE if a parameter is infinite or NaN, and RAPT_NO_FILE
    if the file cannot be written. */
 RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *path,
                                        const rapt_metadata *metadata, int count, rapt_message *why);
-/* Resumes from a checkpoint. Its configuration must be that of the trainer's model, and it must
-   have been made with the same lora_rank, lora_alpha and tuning; the tuning may differ only for
-   parameters that are frozen now. The parameters in the checkpoint are copied to the model.
+/* Resumes from a checkpoint, which must have the configuration of the trainer's model and the same
+   lora_rank, lora_alpha and tuning. The tuning may differ only for parameters that are frozen now.
+   The parameters in the checkpoint are copied to the model.
 
    Returns RAPT_BAD_FILE if a counter, parameter or moment is missing or out of range; *why names
    it. With RAPT_PRODUCTS_AUTO, also returns RAPT_BAD_ARGUMENT or RAPT_NO_MEMORY if the run used
-   OpenBLAS and it cannot be loaded now. With RAPT_PRODUCTS_BUILTIN, a run that used OpenBLAS
+   OpenBLAS, which cannot be loaded now. With RAPT_PRODUCTS_BUILTIN, a run that used OpenBLAS
    continues with slightly different results. */
 RAPT_API rapt_status rapt_trainer_load(rapt_trainer *trainer, const char *path, rapt_message *why);
 

@@ -29,7 +29,8 @@ RAPT_API void rapt_model_free(rapt_model *model);
 RAPT_API const rapt_config *rapt_model_config(const rapt_model *model);
 /* Returns the number of learned parameters (floats); 0 for NULL. */
 RAPT_API size_t rapt_model_parameters(const rapt_model *model);
-/* Returns the number of bytes that the model holds, including a mapped file; 0 for NULL. */
+/* Returns the number of bytes of memory that the model uses, including a mapped file; 0 for
+   NULL. */
 RAPT_API size_t rapt_model_bytes(const rapt_model *model);
 
 /* A key and its value in a model file, both UTF-8 and terminated by 0. Keys that begin with "rapt."
@@ -82,7 +83,8 @@ typedef struct rapt_load_options { /* size-first, see base.h */
     size_t size;
     int non_finite;           /* if nonzero, parameters may be infinite or NaN */
     int no_mapping;           /* if nonzero, a packed file is read into memory instead of mapped */
-    rapt_precision precision; /* of the loaded model; matrices are converted while they are read */
+    rapt_precision precision; /* precision of the loaded model; matrices are converted while they
+                                 are read */
 } rapt_load_options;
 /* Loads a model with options; NULL means the defaults. Errors are the same as for rapt_model_load.
 
@@ -121,7 +123,8 @@ RAPT_API rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader 
 RAPT_API rapt_status rapt_model_save_memory(const rapt_model *model, void *bytes, size_t capacity,
                                             size_t *size, const rapt_metadata *metadata, int count,
                                             rapt_message *why);
-/* Passes the bytes that rapt_model_save would write, in order, to a function of the caller. */
+/* Passes the bytes that rapt_model_save would write, in order, to a function supplied by the
+   caller. */
 RAPT_API rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writer *writer,
                                         const rapt_metadata *metadata, int count,
                                         rapt_message *why);
@@ -154,8 +157,8 @@ RAPT_API rapt_status rapt_model_read(const rapt_model *model, int index, float *
                                      rapt_message *why);
 /* Copies the quantization scales of a parameter to scales [rows] and alphas [rows], if the model
    was imported from a quantized file. An element is q * (1 / scale) with an integer q, where |q| is
-   at most 127 or 32767. alphas, which only files of Bergamot have, are the scales with which
-   Bergamot quantizes the rows that the matrix multiplies. Unknown values are 0. Either array may be
+   at most 127 or 32767. alphas, which only files of Bergamot have, are the scales by which Bergamot
+   quantizes the rows that are multiplied by the matrix. Unknown values are 0. Either array may be
    NULL. The metadata key "rapt.scales" holds the scales, which training does not change. Returns
    RAPT_BAD_ARGUMENT if the index is out of range, and RAPT_BAD_FILE if the metadata is damaged. */
 RAPT_API rapt_status rapt_model_scales(const rapt_model *model, int index, float *scales,
@@ -190,17 +193,18 @@ typedef struct rapt_limits { /* size-first, see base.h */
     int batch;         /* source sequences per call */
     int beams;         /* target sequences per source; 0 means 1 */
     int source_tokens; /* total of all source sequences */
-    int target_length; /* length of the longest target in tokens. Memory is reserved for this number
-                          rounded up to a multiple of 16, and the max_length of a search may be as
-                          large as that */
+    int target_length; /* maximum length of a target in tokens. Memory is reserved for this number
+                          rounded up to a multiple of 16, which is also the upper limit for the
+                          max_length of a search */
     int target_tokens; /* tokens per call of rapt_decode; 0 means batch * beams, which is enough for
                           rapt_generate */
     int threads;       /* maximum number of threads, see base.h */
-    int alignments; /* if nonzero, rapt_generate can return alignments. Keeping their rows during a
+    int alignments; /* if nonzero, rapt_generate can return alignments. Storing their rows during a
                        search takes at least target_length * beams * source_tokens floats */
     int self_weights; /* if nonzero, rapt_session_weights can return self-attention. The queries and
-                         keys of every layer are kept, about layers * tokens * 4 * width floats, and
-                         all sequences are encoded at once. This costs memory but no time */
+                         keys of every layer are then stored, about layers * tokens * 4 * width
+                         floats, and all sequences are encoded at once. This costs memory but no
+                         time */
 } rapt_limits;
 
 /* The state of one run of a model. Only one thread at a time may use a session. Any number of
@@ -247,15 +251,15 @@ RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source
    The result *logits is [tokens][target_vocab]. It belongs to the session and is valid until the
    session's next call. A call with n tokens gives the same bits as n calls with one token each.
    Errors are the same as for rapt_encode. Also returns RAPT_BAD_ARGUMENT if the model has no
-   decoder, or if rapt_encode was never called, or not since the last rapt_generate or
-   rapt_score_targets. */
+   decoder, or if rapt_encode was not called since the session was created or since the last
+   rapt_generate or rapt_score_targets. */
 RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *target,
                                  const float **logits, rapt_message *why);
 /* Reorders targets, as a beam search does: the new target i continues the old target parents[i],
-   which must have the same source. parents is [batch * beams]. The weights and alignments of the
-   last rapt_decode are lost. Returns RAPT_BAD_ARGUMENT if a parent is out of range or has another
-   source, or if the last call was rapt_generate or rapt_score_targets, whose targets cannot be
-   continued. */
+   which must belong to the same source. parents is [batch * beams]. The weights and alignments of
+   the last rapt_decode are lost. Returns RAPT_BAD_ARGUMENT if a parent is out of range or has
+   another source, or if the last call was rapt_generate or rapt_score_targets, whose targets cannot
+   be continued. */
 RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *parents,
                                           rapt_message *why);
 

@@ -17,12 +17,12 @@ extern "C" {
    of translators and threads may share the model and the tokenizers.
 
    A source consists of its tokens, followed by the tokenizer's RAPT_TOKEN_END unless
-   config.no_source_end is set. A target begins with rapt_target_begin and ends with RAPT_TOKEN_END.
-   The search rules determine which tokens a target cannot contain: the pad and begin tokens, and
-   with RAPT_SEARCH_RULES_MARIAN also the unknown token. RAPT_SEARCH_RULES_CT2 excludes none of
-   these, but requires at least one token before the end. Tokens without a name are always excluded,
-   and so are the ids under the model's metadata key "rapt.suppressed", which are separated by
-   spaces. The option max_length_factor and the model's positions limit the length of a target.
+   config.no_source_end is set. The decoder's first input is rapt_target_begin; a target ends with
+   RAPT_TOKEN_END. The search rules exclude tokens from targets: the pad and begin tokens and, with
+   MARIAN, the unknown token. CT2 excludes none of these, but requires at least one token before the
+   end. Tokens without a name are always excluded, and so are the ids in the model's metadata key
+   "rapt.suppressed", which are separated by spaces. max_length_factor, max_length and the model's
+   maximum length (config.positions) limit a target.
 
    A model file stores tokenizers in its metadata, as strings written by rapt_tokenizer_write:
    "rapt.tokenizer" for both sides, or "rapt.source_tokenizer" and "rapt.target_tokenizer". */
@@ -41,8 +41,8 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     int no_repeat_ngram;            /* as in rapt_generate_options */
     rapt_search_rules search_rules; /* rules for searches, length limits and excluded tokens */
     rapt_preprocess preprocess;     /* normalization of sources, and of targets to be scored */
-    /* Maximum number of target tokens per source token, counting the end on both sides. 0 means the
-       default of the search rules:
+    /* Maximum number of target tokens per source token; the end token counts on both sides. 0 means
+       the default of the search rules:
 
            RAPT    2 per source token plus 16
            MARIAN  the model's metadata key "rapt.max_length_factor", or 3 if it is missing
@@ -54,37 +54,37 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     float max_length_factor;
     rapt_precision precision; /* precision of the model that rapt_translator_load opens */
     int reserved;             /* must be 0 */
-    /* The language of the source for a multilingual model such as NLLB-200, M2M-100 or mBART:
-       its token, code or English name, for example eng_Latn, en or English. The case of letters
-       does not matter. Such a model needs both languages to translate or score. Must be NULL for
-       models of one pair of languages. */
+    /* The language of the source for a multilingual model such as NLLB-200, M2M-100 or mBART: a
+       token, code or English name such as eng_Latn, en or English. Case is ignored. Such models
+       need both languages. Must be NULL for models with a single language pair. */
     const char *source_language;
     const char *target_language; /* the same for the target. May also be NULL if the model forces a
-                                    language, see "rapt.first_token" of rapt_model_import */
-    int max_length;              /* maximum number of target tokens, counting the end; 0 means that
-                                    only max_length_factor and the model's positions limit it */
-    /* Above 0, translations are sampled at this temperature instead of searched for. beams is not
-       read. nbest translations are drawn and sorted from the best to the worst score. Translation n
-       of a text depends only on the text, the seed, n and the text's number (see
-       rapt_translate_call). Cannot be combined with a shortlist. */
+                                    language, see "rapt.first_token" in rapt_model_import */
+    int max_length;              /* maximum number of target tokens, including the end token; 0
+                                    means no such limit */
+    /* If above 0, translations are sampled at this temperature, without a beam search, and beams is
+       ignored. nbest translations are drawn, and sorted by score, best first. Translation n of a
+       text depends only on the text, the seed, n and the text's sequence number (see
+       rapt_translate_call.first). Cannot be combined with a shortlist. */
     float temperature;
     int top_k;     /* as in rapt_generate_options */
     float top_p;   /* as in rapt_generate_options */
     uint64_t seed; /* seed of sampling */
-    /* If not NULL, translations contain the targets of the entries whose sources occur in the text,
-       as often as these occur, up to RAPT_TERMS_MAX. Each occurrence is a term of rapt_terms, whose
-       phrases are the forms of the target that its tokenizer can spell. Sentences with terms are
-       searched with at least 16 beams, in a session of their own, and their limits of length grow
-       by the tokens of the terms. The glossary is not copied and must be valid during every call
-       that uses it. Cannot be combined with temperature. */
+    /* If not NULL, translations should contain the targets of the entries whose sources occur in
+       the text, which the search cannot guarantee (see rapt_translation.terms_met). Each occurrence
+       is a term as in rapt_terms, up to RAPT_TERMS_MAX terms per sentence; its phrases are the
+       forms of the target that the tokenizer can spell. Sentences with terms are translated with at
+       least 16 beams in a separate session, and their length limits grow by the number of tokens in
+       the terms. The glossary is not copied and must be valid during calls. Cannot be combined with
+       temperature. */
     const rapt_glossary *glossary;
     float repetition_penalty; /* as in rapt_generate_options */
     float coverage_penalty;   /* as in rapt_generate_options */
-    /* [suppressed_text_count] words and phrases that translations never contain, each with 1 to 255
-       bytes of UTF-8. Each stands for the token sequences that spell it after a blank, after
-       punctuation and at the beginning of a text, even where a longer word continues it. The case
-       of letters matters. The model may still spell a word in another way. The texts are not copied
-       and must be valid during every call that uses them. */
+    /* [suppressed_text_count] words and phrases to suppress, each with 1 to 255 bytes of UTF-8.
+       Each is expanded to the token sequences that spell it after a space, after punctuation and at
+       the start of a text. Only these sequences are suppressed, even in longer words that begin
+       with them; the model may still spell a word by other tokens. Matching is case-sensitive. The
+       strings are not copied and must be valid during calls. */
     const rapt_text *suppressed_texts;
     size_t suppressed_text_count; /* length of suppressed_texts */
 } rapt_translator_options;
@@ -98,16 +98,17 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
                                               const rapt_model *model);
 
 /* Imports a model, with its tokenizers as metadata. path names a file that rapt_model_save wrote, a
-   folder of Hugging Face's cache such as models--facebook--bart-base, whose revision refs/main is
-   opened, or a folder or file from another project:
+   folder in Hugging Face's cache, such as models--facebook--bart-base (the revision in refs/main is
+   opened), or a folder or file from another project:
 
        CTranslate2     model.bin and vocabularies; source.spm and target.spm, or Hugging Face's
                        tokenizer files, if they were copied into the folder (or, for encoders, are
                        around it). Includes packages of Argos Translate: an .argosmodel file or the
                        folder in it, with metadata.json, sentencepiece.model and the folder "model"
        Marian          a .bin or .npz file, and vocabularies: the files named in decoder.yml, or
-                       .spm files, or lists with "vocab" in their names. Each may be compressed
-                       with gzip or zstd. Includes OPUS-MT and the student models of Firefox
+                       .spm files, or lists of tokens whose names contain "vocab" and end in .yml,
+                       .yaml, .json or .txt. Each file may be compressed with gzip or zstd.
+                       Includes OPUS-MT and the student models of Firefox
        Hugging Face    config.json, weights in model.safetensors or pytorch_model.bin (of any
                        version of PyTorch), possibly in shards, tokenizer_config.json if it exists,
                        and for each kind of model:
@@ -119,55 +120,55 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
                        files of sentence-transformers (modules.json, 1_Pooling/config.json,
                        sentence_bert_config.json); includes RoBERTa, XLM-RoBERTa, MPNet, DistilBERT
 
-   If the vocabularies of T5, mBART, BART or BERT are missing, tokenizer.json is read.
+   If the vocabulary files of T5, mBART, BART or BERT are missing, tokenizer.json is read instead.
 
    Settings for decoding, in decoder.yml, generation_config.json or config.json, become metadata:
    "rapt.beams", "rapt.length_penalty", "rapt.max_length", "rapt.min_length",
    "rapt.no_repeat_ngram", "rapt.repetition_penalty", "rapt.max_length_factor", "rapt.suppressed",
-   and "rapt.first_token", with which every translation begins. "rapt.ignored_settings" lists the
+   and "rapt.first_token", the first token of every translation. "rapt.ignored_settings" lists the
    settings that would change translations but are not supported.
 
    If a file of CTranslate2, Marian or Firefox stores the matrices of its layers as 8-bit integers,
-   the model has RAPT_PRECISION_INT8 and the same integers. In RAPT_PRECISION_F32, which
-   rapt_model_import_with can choose, quantized weights are converted to floats exactly as the
-   original engine converts them. The metadata "rapt.origin" names the format. For MarianMT, the
-   bias of the pad token is set to -1e9, since no translation contains that token. The sinusoids of
-   MarianMT are computed, unless the file contains tables with other values, as 16-bit files do. In
-   that case the model has RAPT_POSITION_LEARNED with these tables. For T5, the factor width^-0.5 of
-   the output becomes part of the gain of the decoder's last norm.
+   the model has RAPT_PRECISION_INT8 and the same integers. With RAPT_PRECISION_F32 (see
+   rapt_model_import_with), quantized weights are converted to floats exactly as the original engine
+   converts them. The metadata "rapt.origin" names the format. For MarianMT, the bias of the pad
+   token is set to -1e9, since no translation contains that token. The sinusoids of MarianMT are
+   computed, unless the file contains tables with other values, as 16-bit files do. Then the model
+   uses RAPT_POSITION_LEARNED with these tables. For T5, the factor width^-0.5 of the output becomes
+   part of the gain of the decoder's last norm.
 
    Allocates memory; the caller must free *model. Returns RAPT_NO_MEMORY if an allocation fails and
-   RAPT_NO_FILE if the model cannot be read. Returns RAPT_BAD_FILE if it has none of these formats,
-   is damaged, or has an option that cannot be represented exactly; *why describes the problem. */
+   RAPT_NO_FILE if the model cannot be read. Returns RAPT_BAD_FILE if the model is in none of these
+   formats, is damaged, or has an option that cannot be represented exactly; *why describes the
+   problem. */
 RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
                                        const rapt_allocator *allocator, rapt_message *why);
 
 /* Works like rapt_model_import, with options; NULL means the defaults. For files of other projects,
-   only options.precision has an effect. Then calls `file`, unless it is NULL, with user for every
-   file in the folder, in any order. If path is a file that rapt_model_save wrote, `file` is not
-   called. Errors are the same as for rapt_model_import. Also returns RAPT_BAD_ARGUMENT if an option
-   is out of range. */
+   only options.precision has an effect. Afterwards, unless `file` is NULL or path is a file that
+   rapt_model_save wrote, reports how every file in the folder was used by calling `file` with user,
+   in any order. Errors are the same as for rapt_model_import. Also returns RAPT_BAD_ARGUMENT if an
+   option is out of range. */
 RAPT_API rapt_status rapt_model_import_with(rapt_model **model, const char *path,
                                             const rapt_load_options *options, rapt_file_fn *file,
                                             void *user, const rapt_allocator *allocator,
                                             rapt_message *why);
 
-/* Measures the activations of an encoder-decoder and keeps for each matrix its alpha, the scale
-   with which Firefox's engines quantize the rows that the matrix multiplies (see
-   rapt_model_scales). These engines open only models that have alphas. texts are typical sentences
-   to translate; a few hundred suffice. The model translates them greedily, in batches of 32, and
+/* Measures the activations of an encoder-decoder and stores an alpha for each matrix: the scale by
+   which Firefox's engines quantize the inputs of the product with this matrix (see
+   rapt_model_scales). They open only models that have alphas. texts are typical sentences; a few
+   hundred suffice. The model translates them greedily in batches of at most 32. For each product,
+   the largest input magnitude is recorded once per batch (and step in the decoder). Then
 
-       alpha = 127 / (mean + 1.1 standard deviation)
-
-   over the largest magnitudes in the input of each product, one per batch and step. Earlier alphas
-   are replaced. They are metadata and do not change what this library computes. `threads` is the
-   maximum number of threads, see base.h, and does not change the result.
+       alpha = 127 / (mean + 1.1 * standard deviation)
+   of these values. Alphas are metadata and do not change what this library computes; those of an
+   earlier call are replaced. `threads` is the maximum number of threads, see base.h.
 
    No session, trainer or translator may use the model at the same time. Returns RAPT_BAD_ARGUMENT
-   if the model is not an encoder-decoder of one pair of languages, a text is too long, no text has
-   a word, or the model computes values that are not finite. Returns RAPT_BAD_FILE if its metadata
-   has no tokenizers or is damaged, and RAPT_NO_MEMORY if an allocation fails. After an error, the
-   model is unchanged. */
+   if the model is not an encoder-decoder with a single language pair, a text is too long, no text
+   contains a word, or the model computes values that are not finite. Returns RAPT_BAD_FILE if its
+   metadata has no tokenizers or is damaged, and RAPT_NO_MEMORY if an allocation fails. After an
+   error, the model is unchanged. */
 RAPT_API rapt_status rapt_model_calibrate(rapt_model *model, const rapt_text *texts, size_t count,
                                           int threads, rapt_message *why);
 
@@ -188,17 +189,17 @@ typedef enum rapt_export {
     RAPT_EXPORT_FIREFOX   /* RAPT_EXPORT_BERGAMOT under Mozilla's names, such as
                              model.ende.intgemm.alphas.bin, vocab.ende.spm (or srcvocab.ende.spm and
                              trgvocab.ende.spm) and lex.50.50.ende.s2t.bin, with config.yml for
-                             decoding and metadata.json. Needs rapt_model_calibrate, the languages
-                             in rapt_export_options, SentencePiece models, and what Firefox's
-                             engines compute: a decoder with SSRU, layer norms after sublayers, and
-                             RELU */
+                             decoding and metadata.json. Requires rapt_model_calibrate, the
+                             languages in rapt_export_options, SentencePiece models, and an
+                             architecture that Firefox's engines support: a decoder with SSRU, layer
+                             norms after sublayers, and RELU */
 } rapt_export;
 
 /* Options of an export. */
 typedef struct rapt_export_options { /* size-first, see base.h */
     size_t size;
-    /* The languages, for RAPT_EXPORT_FIREFOX: codes of 2 to 12 letters, such as "en" or
-       "zh-Hans". */
+    /* The languages, for RAPT_EXPORT_FIREFOX: codes of 2 to 12 ASCII letters, digits, - and _, such
+       as "en" or "zh-Hans". */
     const char *source_language;
     const char *target_language; /* see source_language */
     /* A shortlist to write, for RAPT_EXPORT_FIREFOX; may be NULL. */
@@ -206,15 +207,15 @@ typedef struct rapt_export_options { /* size-first, see base.h */
     /* If nonzero, nothing is written. The call only checks whether the project supports the model,
        which need not be calibrated yet, and checks the folder unless it is NULL. */
     int check_only;
-    /* If nonzero, RAPT_EXPORT_FIREFOX compresses model, vocabularies and shortlist with gzip, as
-       Mozilla publishes them: their names end in .gz. Needs zlib. */
+    /* If nonzero, RAPT_EXPORT_FIREFOX compresses the model, the vocabularies and the shortlist with
+       gzip, as in Mozilla's published models, and their names end in .gz. Needs zlib. */
     int gzip;
 } rapt_export_options;
-/* Exports a model into an existing folder, replacing each file atomically. Some alignment
-   settings are lost. Marian's files always name a layer whose first head gives alignments, so an
+/* Exports a model into an existing folder, replacing each file atomically. Some alignment settings
+   are lost. Marian's files always name a layer whose first head provides the alignments, so an
    alignment_layer of 0 becomes the last layer, and alignment_heads becomes 1. CTranslate2's files
    name one layer and a number of heads, so an alignment_layer of 0 becomes all heads of the last
-   layer. Hugging Face's files name neither.
+   layer. Hugging Face's files name neither a layer nor heads.
 
    Returns RAPT_BAD_ARGUMENT if the other project does not support such a model or vocabulary; *why
    names all fields and tokenizers that it does not support. Also returns RAPT_BAD_ARGUMENT if the
@@ -295,16 +296,17 @@ RAPT_API rapt_status rapt_translator_set_shortlist(rapt_translator *translator,
 RAPT_API rapt_status rapt_translator_load_shortlist(rapt_translator *translator, const char *path,
                                                     rapt_message *why);
 
-/* Returns the first token of every target according to config.decoder_start, or -1 if the target's
-   tokenizer does not have it or an argument is NULL. */
+/* Returns the decoder's first input according to config.decoder_start, or -1 if the target's
+   tokenizer does not have this token or an argument is NULL. */
 RAPT_API int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target);
 
 /* Translates one sentence, `text`, into out [capacity]; both are terminated by 0. *size receives
    the number of bytes needed, including the 0; size may be NULL. If the sentence has no tokens, its
    translation is empty. If it has only begin and end tokens, its translation is empty, except with
-   MARIAN and HF. Allocates memory for the duration of the call. Returns RAPT_BAD_ARGUMENT if the
-   sentence has more tokens than the model has positions, if capacity is less than *size, or if a
-   multilingual model has no languages. Returns RAPT_NO_MEMORY if an allocation fails. */
+   the search rules MARIAN and HF. Allocates memory for the duration of the call. Returns
+   RAPT_BAD_ARGUMENT if the sentence is longer than config.positions, if capacity is less than
+   *size, or if the options name no languages for a multilingual model. Returns RAPT_NO_MEMORY if an
+   allocation fails. */
 RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *text, char *out,
                                     size_t capacity, size_t *size, rapt_message *why);
 
@@ -317,13 +319,13 @@ typedef struct rapt_span {
 /* Faults of a translation, as bits. */
 enum {
     RAPT_FAULT_REPEATS = 1, /* a sequence of 1 to 64 tokens occurs at least 4 times in a row, fills
-                               at least 8 tokens in all, and occurs more than twice as often in a
-                               row as any sequence of the source */
-    RAPT_FAULT_LONG = 2,    /* the source has n tokens, counting its end, where n is at most 8, and
-                               the translation has more than 2 n + 8 tokens and more than
+                               at least 8 tokens, and occurs more than twice as often in a row as
+                               any sequence of the source does */
+    RAPT_FAULT_LONG = 2,    /* the source has n <= 8 tokens, including its end, and the translation
+                               has more than 2 n + 8 tokens, plus those of its terms, and more than
                                min_length */
     RAPT_FAULT_EMPTY = 4,   /* the translation has no tokens */
-    RAPT_FAULT_REMAINS = 8, /* the second search did not find a better translation */
+    RAPT_FAULT_REMAINS = 8, /* also set if the second search found no better one */
     RAPT_FAULT_LOST = 16    /* an opaque part occurs less often in the translation than in the
                                source; only if rapt_translate_call.copy is set */
 };
@@ -338,18 +340,17 @@ typedef struct rapt_translation {
     size_t size;           /* bytes of text, without the 0 */
     float score;           /* as in rapt_generate_outputs */
     const int32_t *source; /* [source_count] tokens of the source without the last one, which is the
-                              end or, in multilingual models that put the language after the end,
+                              end token or, in multilingual models that put the language after it,
                               the language */
     const int32_t *target; /* [target_count] tokens of the translation without the end; the first is
                               the language if the options name one */
     int source_count;
     int target_count;
     /* Cross-attention as in rapt_generate_outputs, [target_count + 1][source_count + 1] including
-       the ends; NULL unless requested. The last row is 0 if the translation was truncated; the last
-       column is 0 if sources have no end token. */
+       the end tokens; NULL unless requested. The last row is 0 if the translation was truncated;
+       the last column is 0 if sources have no end token. */
     const float *alignment;
-    /* The fields from here through word_alignment are set if alignment is, and otherwise NULL or
-       0. */
+    /* The fields up to and including word_alignment are set if alignment is, else NULL or 0. */
     const rapt_span *source_spans; /* [source_count] the bytes of the source that each token came
                                       from */
     const rapt_span *target_spans; /* [target_count] the bytes of `text` that each token became */
@@ -365,100 +366,97 @@ typedef struct rapt_translation {
     const float *word_alignment;
     int ended;  /* 1 if the model ended the translation; 0 if a limit or the caller ended it, or if
                    the sentence has no tokens */
-    int faults; /* RAPT_FAULT_... that the sentence's best translation had before it was translated
-                   again; 0 unless rapt_translate_call.mend is set */
-    int terms;  /* number of terms of the glossary that the sentence contains */
-    int terms_met; /* number of these that the translation contains */
+    int faults; /* RAPT_FAULT_... of the sentence's first translation, and RAPT_FAULT_REMAINS; 0
+                   unless rapt_translate_call.mend is set */
+    int terms;  /* number of glossary terms in the sentence */
+    int terms_met; /* number of these terms whose targets are in the translation */
     /* [target_count + ended] log-probabilities of the tokens and of the end, in nats, each given
-       the tokens before it. They are normalized as in rapt_generate_outputs: with a shortlist, over
-       its tokens. 0 for the tokens of a prefix and for a language. NULL unless requested. */
+       the tokens before it. They are normalized as in rapt_generate_outputs (with a shortlist, over
+       its tokens). 0 for a prefix and for a language. NULL unless requested. */
     const float *log_probabilities;
     float mean_log_probability; /* mean of log_probabilities without the prefix and the language; 0
-                                   if there are no others or they were not requested */
-    /* [target_word_count] mean of the log-probabilities of the word's tokens, which contribute as
-       to word_alignment. NULL unless alignments and log-probabilities are requested. */
+                                   if there are none or they were not requested */
+    /* [target_word_count] mean of the log-probabilities of the word's tokens, weighted as in
+       word_alignment. NULL unless alignments and log-probabilities are requested. */
     const float *word_log_probabilities;
     /* [target_word_count] the first source word with the largest weight in word_alignment, or -1 if
-       all weights are 0. NULL if word_alignment is. */
+       all weights are 0. NULL if word_alignment is NULL. */
     const int *word_sources;
-    int source_words_covered; /* number of source words that are in word_sources */
+    int source_words_covered; /* number of different source words in word_sources */
 } rapt_translation;
 /* Receives a translation. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_translation_fn(void *user, const rapt_translation *translation);
 
 /* Translates texts [count], each of them a sentence, in batches of similar length. A translation
-   has the same bits as if its sentence were translated by itself. callback runs on the calling
-   thread and receives user. It is called in order of sentences and ranks: once for a sentence that
-   has an error or no tokens, and otherwise for each translation found, at most nbest. If alignments
-   is not 0, `alignment` and the fields that depend on it are filled in. Allocates memory for the
-   duration of the call.
+   has the same bits as that of its sentence alone. callback runs on the calling thread and receives
+   user. It is called in order of sentences and ranks: once for a sentence that has an error or no
+   tokens, and otherwise for each translation found, at most nbest. If alignments is not 0,
+   `alignment` and the fields that depend on it are set. Allocates memory for the call's duration.
 
    An error in one sentence is reported in the status of its translation. Returns RAPT_NO_MEMORY if
    an allocation fails; translations that callback has already received are then still correct.
    Returns RAPT_BAD_ARGUMENT, before the first callback, if an argument is NULL, if `bytes` of a
-   text is NULL although its size is not 0, or if a multilingual model has no languages (see
-   source_language). */
+   text is NULL although its size is not 0, or if the options name no languages for a multilingual
+   model. */
 RAPT_API rapt_status rapt_translate_many(rapt_translator *translator, const rapt_text *texts,
                                          size_t count, int alignments,
                                          rapt_translation_fn *callback, void *user,
                                          rapt_message *why);
 
-/* Settings for a single call of rapt_translate_many_with. Fields that are 0 or NULL change
+/* Settings for a single call to rapt_translate_many_with. Fields that are 0 or NULL change
    nothing. */
 typedef struct rapt_translate_call { /* size-first, see base.h */
     size_t size;
     int alignments; /* if nonzero, fill in `alignment` and the fields that depend on it */
-    /* Options that replace those of the translator. beams must not exceed the translator's; 0 means
-       the same number. batch, batch_tokens, threads, search_rules, preprocess, precision and the
-       languages cannot change and must be 0 or NULL. All other fields have their usual defaults. */
+    /* Options that replace those of the translator. beams may be at most the translator's, which 0
+       selects. batch, batch_tokens, threads, search_rules, preprocess, precision and the languages
+       cannot change and must be 0 or NULL. 0 has its usual meaning in other fields. */
     const rapt_translator_options *options;
     /* [count] translation i begins with the tokens of prefix i. They count toward the length limit
-       but do not affect scores (except with CT2), as in rapt_generate_options.prefix. The model
-       decides whether to continue the last word or begin another. Spaces at the end of a prefix are
-       dropped, since they belong to the next word. A sentence without tokens has an empty
-       translation. If a prefix has too many tokens, the status is RAPT_BAD_ARGUMENT. */
+       but do not affect scores (except with the search rules CT2), as in
+       rapt_generate_options.prefix. The model decides whether to continue the last word or begin
+       another. Spaces at the end of a prefix are dropped, since they belong to the next word. A
+       sentence without tokens has an empty translation. If a prefix has too many tokens, the status
+       is RAPT_BAD_ARGUMENT. */
     const rapt_text *prefixes;
     /* Callbacks as in rapt_generate_options, on the calling thread. Their argument `source` is an
        index into texts; with token or logits there may be at most INT_MAX texts. Calls for
        different sentences of a batch are interleaved in no particular order. If token or stop ends
-       the call early, callback receives only the translations that have begun, as far as they have
-       been generated. */
+       the call early, callback receives only the translations that have begun, cut off there. */
     rapt_token_fn *token;   /* reports tokens of each sentence's best translation once they are
                                final; if translations are sampled, nbest must be 1 */
     rapt_logits_fn *logits; /* changes logits before a token is chosen */
     rapt_stop_fn *stop;     /* ends the call early */
-    uint64_t first; /* number that texts[0] has in sampling, so that a call can continue an earlier
-                       one */
+    uint64_t first; /* sequence number of texts[0] for sampling, to continue an earlier call */
     /* If nonzero, a sentence whose best translation has a fault is translated again under a
        constraint that excludes the fault: no sequence of 4 tokens occurs twice, the length limit
        for short sources applies, or there is at least one token (see also copy). The new
        translations replace the old ones if the best of them has no fault, has at least as many
-       terms, and is not truncated unless the best old one was. A translation with a prefix is never
-       too long or empty. Cannot be combined with token. */
+       terms, and is not truncated unless the best old one was. With prefixes, RAPT_FAULT_LONG and
+       RAPT_FAULT_EMPTY are not checked. Cannot be combined with token. */
     int mend;
     const rapt_glossary *glossary; /* replaces the glossary of the options; NULL changes nothing */
-    /* [opaque_starts[count]] parts of the texts in which no term is looked for, such as addresses,
+    /* [opaque_starts[count]] parts of the texts that are not searched for terms, such as addresses,
        in ascending order; NULL if there are none */
     const rapt_span *opaque;
     /* [count + 1] the index of the first part of each text; read if opaque is not NULL */
     const size_t *opaque_starts;
-    /* If nonzero, translations should contain the opaque parts as they are. Together with mend, a
+    /* If nonzero, translations should contain the opaque parts unchanged. Together with mend, a
        sentence whose best translation lacks a part is translated again with its opaque parts as
-       terms (see glossary). Parts that the target's tokenizer cannot spell are not looked for.
-       Ignored if temperature is above 0. */
+       terms (see glossary). Parts that the target's tokenizer cannot spell are ignored. No effect
+       if temperature is above 0. */
     int copy;
-    int log_probabilities; /* if nonzero, fill in `log_probabilities` and the fields that depend on
-                              it */
+    int log_probabilities; /* if nonzero, fill in `log_probabilities` and what depends on it */
     /* [count] If not NULL, `alignments` applies only to texts whose byte is not 0; alignments of
        the other texts are not computed */
     const unsigned char *aligned;
 } rapt_translate_call;
 
 /* Translates like rapt_translate_many, but with the settings in call, which may be NULL. The
-   translator itself is unchanged. user is passed to all four callbacks, none of which may use the
-   translator. Errors are the same as for rapt_translate_many. Also returns RAPT_BAD_ARGUMENT if a
-   field of call is out of range. A callback may be left by longjmp() or an exception; see
-   base.h. */
+   translator's own options are unchanged. user is passed to all four callbacks, none of which may
+   use the translator. Errors are the same as for rapt_translate_many. Also returns
+   RAPT_BAD_ARGUMENT if a field of call is out of range. A callback may be left by longjmp() or an
+   exception; see base.h. */
 RAPT_API rapt_status rapt_translate_many_with(rapt_translator *translator, const rapt_text *texts,
                                               size_t count, const rapt_translate_call *call,
                                               rapt_translation_fn *callback, void *user,
@@ -472,7 +470,7 @@ typedef struct rapt_text_score {
                               target has too many */
     double sum;            /* sum of the log-probabilities of the target's tokens and its end, in
                               nats */
-    const int32_t *target; /* [target_count] tokens, without the end and the language */
+    const int32_t *target; /* [target_count] tokens, without the end token and the language */
     int target_count;
     const float *log_probabilities; /* [target_count + 1] log-probabilities of the tokens and of the
                                        end */
@@ -480,15 +478,16 @@ typedef struct rapt_text_score {
 /* Receives a score. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_text_score_fn(void *user, const rapt_text_score *score);
 
-/* Scores targets [count] as translations of sources [count]. Like rapt_score_targets, it gives the
-   same bits in any batch. callback runs on the calling thread and receives user. It is called once
-   per pair, in order. Allocates memory for the duration of the call. Errors are the same as for
-   rapt_translate_many.
+/* Scores targets [count] as translations of sources [count]. As with rapt_score_targets, the result
+   has the same bits in any batch. callback runs on the calling thread and receives user. It is
+   called once per pair, in order. Allocates memory for the duration of the call. Errors are the
+   same as for rapt_translate_many.
 
-   This function normalizes probabilities over all tokens. Translation does so only with the rules
-   of MARIAN and HF. With the other rules, it normalizes over the tokens that a translation may
-   contain at that point; min_length, for example, can exclude the end token. Without
-   length_penalty, the score of a translation is therefore at least as high as its sum here. */
+   This function normalizes probabilities over all tokens. rapt_translate does so only with the
+   search rules MARIAN and HF. With the other rules, it normalizes over the tokens that a
+   translation may contain at that point; min_length, for example, can exclude the end token.
+   Without penalties for length, coverage and repetition, its score is therefore at least as high as
+   the sum here. */
 RAPT_API rapt_status rapt_translator_score(rapt_translator *translator, const rapt_text *sources,
                                            const rapt_text *targets, size_t count,
                                            rapt_text_score_fn *callback, void *user,
