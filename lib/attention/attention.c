@@ -113,7 +113,7 @@ static rapt_status check_repeats(const struct call *c, rapt_message *why)
 }
 
 /* Checks that each requested gradient belongs to an array of the problem. An array that the score
-   does not read gets a gradient of 0. */
+   ignores gets a gradient of 0. */
 static rapt_status check_wanted_gradients(const struct call *c, rapt_message *why)
 {
     const rapt_attention *a = &c->a;
@@ -218,7 +218,7 @@ rapt_status rapt_attention_weights(const rapt_attention *a, const float *q, cons
     if (!status) status = READ(&c.saved, saved, rapt_attention_saved, why);
     if (!status) status = check_range(&c, why);
     if (status || rows == 0 || rapt__sequence(&c.a, sequence).keys == 0) return status;
-    c.v = c.q; /* not read */
+    c.v = c.q; /* ignored */
     status = check_inputs(&c, why);
     if (!status) status = check_saved(&c, true, why);
     if (!status && !weights) status = missing_array("weights", why);

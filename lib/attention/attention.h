@@ -62,7 +62,7 @@ size_t rapt__attention_workspace(const rapt_attention *a, int team_size);
 /* Returns the bytes of workspace that suffice for every problem with the heads, widths, score and
    other options of `spec`, at most `batch` sequences, and at most query_rows and key_rows rows in
    all sequences. spec->queries and spec->keys bound the rows of a single sequence; 0 means no
-   bound. The starts in spec are not read. `guided` means that a guide may be passed. */
+   bound. The starts in spec are ignored. `guided` means that a guide may be passed. */
 size_t rapt__attention_workspace_spec(const rapt_attention *spec, int batch, int query_rows,
                                       int key_rows, bool guided);
 
@@ -71,15 +71,15 @@ size_t rapt__attention_workspace_spec(const rapt_attention *spec, int batch, int
    decrease. */
 int rapt__longest(int batch, const int *starts);
 
-/* ---- transform_rows.c: projects new rows, for callers that keep keys in a cache ----
+/* ---- transform_rows.c: projects new rows, for callers that store keys in a cache ----
    A score projects rows of q and k to q' and k' (projected.h), after which only a dot product or a
    tanh layer remains. `spec` gives the score, locality, relative positions and weights; its rows,
-   starts and masks are not read. The bits are the same as in rapt__attention_forward. */
+   starts and masks are ignored. The bits are the same as in rapt__attention_forward. */
 struct rows_given { /* rows of queries or of keys, all heads */
     int sequences;
     const int *starts;    /* [sequences + 1] rows of each sequence, back to back */
     const int *positions; /* [sequences] position of the first row among the keys */
-    const float *x; /* row r of head h is at x + h*x_head + r*x_row; not read if the projected rows
+    const float *x; /* row r of head h is at x + h*x_head + r*x_row; ignored if the projected rows
                        depend only on positions (location) */
     ptrdiff_t x_head, x_row;
     float *y; /* projected rows of rapt__score_width floats; must not be x */
@@ -101,8 +101,8 @@ void rapt__score_keys(struct team *team, const rapt_attention *spec, const float
 void rapt__score_centers(struct team *team, const rapt_attention *spec, const float *packed,
                          const struct rows_given *rows, const int *counts, float *centers);
 
-/* For spec->distances.keys: sets rows->y, [H][rows][rapt__distance_row], to what is added to the
-   scores of the queries rows->x by distance. */
+/* For spec->distances.keys: sets rows->y, [H][rows][rapt__distance_row], to the terms that are
+   added to the scores of the queries rows->x, by distance. */
 void rapt__score_distances(struct team *team, const rapt_attention *spec, const float *packed,
                            const struct rows_given *rows);
 size_t rapt__distance_row(const rapt_attention *spec);
@@ -110,13 +110,13 @@ size_t rapt__distance_panel(const rapt_attention *spec);
 
 /* ---- score.c, mask.c: properties of the score and of the locality of a checked problem ---- */
 /* Returns true if scores read the weights of previous queries. The queries of a head must then be
-   computed in order, and a cache also keeps the last weights (history.c). */
+   computed in order, and a cache also stores the last weights (history.c). */
 bool rapt__score_recurrent(const rapt_attention *a);
 bool rapt__score_is_additive(rapt_score score); /* true for a tanh layer, false for a dot product */
-/* Returns true if the score is a dot product of queries and keys as they are. */
+/* Returns true if the score is a dot product of unchanged queries and keys. */
 bool rapt__score_is_plain(rapt_score score);
-/* Returns `scale`, or the default of the score if `scale` is 0. A scaleless score always has the
-   scale 1. */
+/* Returns `scale`, or the default of the score if `scale` is 0. The scale of a scaleless score is
+   always 1. */
 float rapt__score_scale(rapt_score score, float scale, int key_width);
 /* Returns true if the score learns a row for each position, which limits sequences of keys to
    parameters.positions. Returns false for an invalid score. */
@@ -142,8 +142,8 @@ rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why);
 rapt_status rapt__shapes_check(const rapt_attention *a, rapt_message *why);
 
 /* ---- distribution.c ---- */
-bool rapt__normalizer_is_hard(rapt_normalizer normalizer); /* true if it gives all weight to one
-                                                              key */
+bool rapt__normalizer_is_hard(rapt_normalizer normalizer); /* true if the normalizer gives all
+                                                              weight to one key */
 /* Returns the index of the learned array with a number for each head, or -1 if there is none. */
 int rapt__normalizer_number(rapt_normalizer normalizer);
 
@@ -174,10 +174,10 @@ struct cache {
                               attend_row */
     int distance_heads;    /* number of query heads if distances have queries, else 0 */
     size_t distance_panel; /* result of rapt__distance_panel */
-    float *by_key;    /* per slot and query head [panels][distance_panel]: what distances add to
-                         scores, as in struct distances */
+    float *by_key;    /* per slot and query head [panels][distance_panel]: the terms that distances
+                         add to scores, as in struct distances */
     uint64_t *stamps; /* [panels] panels with the same stamp have the same content; 0 means empty */
-    uint64_t clock;   /* last stamp that was given out */
+    uint64_t clock;   /* the last stamp that was assigned */
     int *copies;      /* [panels][3] copies to make when reordering: the slot to copy from, the
                          sequence to copy to, and the panel */
     int copy_count;   /* number of copies */
@@ -193,16 +193,16 @@ void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int k
 void rapt__cache_start(struct cache *cache, const int *capacity);
 
 /* Appends rows starts[i] .. starts[i+1]-1 to sequence i. Row r of key head g is at k + r*k_row +
-   g*key_width and v + r*v_row + g*value_width. A joint cache does not read v. The caller must
-   ensure that there is room for them. */
+   g*key_width and v + r*v_row + g*value_width. A joint cache ignores v. The caller must ensure that
+   there is room for these rows. */
 void rapt__cache_append(struct team *team, struct cache *cache, const int *starts, const float *k,
                         ptrdiff_t k_row, const float *v, ptrdiff_t v_row);
 /* Appends the logarithms of the forget gates of the rows that rapt__cache_append has just appended,
    [rows][forget_heads]. */
 void rapt__cache_forget(struct team *team, struct cache *cache, const int *starts,
                         const float *log_forget);
-/* Computes what spec->distances.queries add to the scores of the rows that rapt__cache_append has
-   just appended. The workspace is as for rapt__cache_attend. */
+/* Computes the terms that spec->distances.queries add to the scores of the rows that
+   rapt__cache_append has just appended. The workspace is the same as for rapt__cache_attend. */
 void rapt__cache_distances(struct team *team, struct cache *cache, const rapt_attention *spec,
                            const int *starts, const float *k, ptrdiff_t k_row, void *workspace);
 /* Reorders the cache: the new sequence i is the old sequence parents[i], which must have the same
@@ -220,7 +220,7 @@ struct attention_history {
                                  query, and after the last query before the last call */
 };
 /* Work like rapt__cache_layout and rapt__cache_start. `floats` is the total number of weights per
-   head; sequence i has room for capacity[i] of them. */
+   head; sequence i has room for capacity[i] weights. */
 void rapt__history_layout(struct attention_history *history, int sequences, int heads,
                           size_t floats, struct arena *arena);
 void rapt__history_start(struct attention_history *history, const int *capacity);
@@ -231,9 +231,10 @@ void rapt__history_reorder(struct team *team, struct attention_history *history,
 
 /* ---- attend.c ---- */
 struct cached_queries {
-    const rapt_attention *spec; /* heads, key and value width, score, scale, locality, normalizer,
-                                   learned parameters, talking heads, cap and mask.causal are read;
-                                   dropout and blocks of sparse attention are not supported */
+    const rapt_attention *spec; /* the fields for heads, key and value width, score, scale,
+                                   locality, normalizer, learned parameters, talking heads, cap and
+                                   mask.causal are used; dropout and blocks of sparse attention are
+                                   not supported */
     int count;                  /* number of query sequences */
     const int *starts;          /* [count + 1] first row of each sequence */
     const int *sequence;        /* [count] index in the cache of the sequence whose keys are read;
@@ -276,8 +277,8 @@ struct linear_call { /* arguments of forward, backward or step */
     float *out, *state;
     void *workspace;
 };
-/* Do what the public functions do, where `call` is a valid struct linear_call. Forward and step
-   agree up to rounding errors. */
+/* Implement the public functions; `call` is a valid struct linear_call. Forward and step agree up
+   to rounding errors. */
 void rapt__linear_attention_forward(struct team *team, void *call);
 void rapt__linear_attention_backward(struct team *team, void *call);
 void rapt__linear_attention_step(struct team *team, void *call);

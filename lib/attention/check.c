@@ -124,7 +124,7 @@ bool rapt__rows_repeat(const rapt_stride *s, int batch, int heads, int rows)
     return rows > 0 && !one;
 }
 
-/* Checks that queries have positions among the keys, which the feature `who` needs. */
+/* Checks that queries have positions among the keys, which the feature `who` requires. */
 static rapt_status check_causal_alignment(const rapt_attention *a, const char *who,
                                           rapt_message *why)
 {
@@ -182,7 +182,7 @@ static rapt_status check_learned(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Checks the choices by which tables of other properties are indexed. */
+/* Checks the enumerators that are used as indices of tables. */
 static rapt_status check_choices(const rapt_attention *a, rapt_message *why)
 {
     if ((unsigned)a->score >= RAPT_SCORE_COUNT)
@@ -246,7 +246,7 @@ static rapt_status check_sparse(const rapt_attention *a, rapt_message *why)
     return check_globals(s, why);
 }
 
-/* Checks that the offsets of all flags of blocks fit into ptrdiff_t. */
+/* Checks that the offsets of all bytes of the block mask fit into ptrdiff_t. */
 static rapt_status check_blocks(const rapt_attention *a, rapt_message *why)
 {
     const rapt_sparse *s = &a->sparse;

@@ -1,5 +1,6 @@
-/* distances.c - ranges of distances, sizes of the arrays that their vectors need, their values, and
-   buckets of distances. The products are in score/distances.c. */
+/* distances.c - ranges of distances, sizes of the arrays that vectors for distances need, pointers
+   to the vectors that are added to values, and buckets of distances. The products of the other
+   vectors are in score/distances.c. */
 #include "attention/projected.h"
 
 #include <limits.h>

@@ -7,9 +7,9 @@
 
 static const struct locality {
     const char *name;
-    bool windowed; /* around the query's own position */
-    bool centered; /* around a center that the query predicts */
-    bool sparse;   /* several ranges, see kernel/sparse.h */
+    bool windowed; /* the keys are around the query's own position */
+    bool centered; /* the keys are around a center that the query predicts */
+    bool sparse;   /* the keys form several ranges, see kernel/sparse.h */
 } localities[RAPT_LOCALITY_COUNT] = {
     [RAPT_LOCALITY_GLOBAL] = {.name = "global"},
     [RAPT_LOCALITY_LOCAL_M] = {.name = "local-m", .windowed = true},
@@ -117,7 +117,8 @@ static void set_visible(const rapt_attention *a, const struct sequence *b, int64
     rapt__apply_locality(a, first, last, blocks, row);
 }
 
-/* Returns the flags of the blocks that query t of head h sees, or NULL if there are none. */
+/* Returns the block mask of query t of head h, one byte per block of keys. Returns NULL if the
+   problem has no block mask. */
 static const uint8_t *blocks_of(const rapt_attention *a, const struct sequence *b, int h, int t)
 {
     const rapt_sparse *s = &a->sparse;

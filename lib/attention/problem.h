@@ -47,7 +47,7 @@ rapt_status rapt__bad_field(rapt_message *why, const char *field, double value, 
 rapt_status rapt__starts_check(const char *field, const int *starts, int batch, int max,
                                rapt_message *why);
 /* Checks that the offsets of all elements of an array fit into ptrdiff_t. If sequences are stored
-   back to back, `rows` is their total. */
+   back to back, `rows` is the total number of rows. */
 rapt_status rapt__extent_check(const char *array, const rapt_stride *s, int batch, int heads,
                                int rows, int width, size_t element, rapt_message *why);
 /* Returns true if rows share memory, in which case they cannot have separate gradients. */
@@ -87,8 +87,8 @@ int rapt__causal_end(bool causal, int64_t position, int keys);
 /* Narrows [*low, *high) to the keys s with |s - center| <= radius. A NaN center has no effect. */
 void rapt__narrow(int *low, int *high, double center, double radius);
 /* Restricts the keys low .. high - 1 of *row to those that the locality shows to at least one query
-   at a position from first to last, and sets row->sparse. Ignores local-p. `blocks` holds the flags
-   of the query's blocks, or is NULL. */
+   at a position from first to last, and sets row->sparse. Ignores local-p. `blocks` is the query's
+   block mask, or NULL. */
 void rapt__apply_locality(const rapt_attention *a, int64_t first, int64_t last,
                           const uint8_t *blocks, struct attend_row *row);
 /* Sets low, high, sparse, allowed and bias in *row for query t of head h. */

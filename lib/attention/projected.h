@@ -20,11 +20,11 @@ struct features {
     bool summed;
     const float *filters, *weight; /* [H][channels][filter_width], where NULL means one filter that
                                       copies its input, and [H][width][channels] */
-    float *dfilters, *dweight;     /* gradients to add to; NULL if not wanted */
+    float *dfilters, *dweight;     /* gradients to add to; NULL if not requested */
 };
 
 struct projected {
-    const rapt_attention *a; /* gives rows, masks, locality, normalizer, dropout, v and out */
+    const rapt_attention *a; /* supplies rows, masks, locality, normalizer, dropout, v and out */
     const float *q, *k;      /* q' and k', with the heads of a. k' may be NULL if a has no keys */
     rapt_stride q_stride, k_stride; /* as in `a`: batch strides are ignored if starts are given */
     int width;                      /* floats per row of q' and k' */
@@ -42,8 +42,8 @@ struct projected {
     const float *forget;   /* [H][rapt__key_panels][2][16]: sums of log f (kernel/flash.h); NULL if
                               none */
     const float *by_query; /* [H][query rows][rapt__distance_row], whose element 16 is for the first
-                              distance: what vectors of distances add to scores (kernel/flash.h);
-                              NULL if nothing */
+                              distance: the terms that vectors of distances add to scores
+                              (kernel/flash.h); NULL if there are none */
     const float *by_key;   /* [H][rapt__key_panels][rapt__distance_panel]: the same for keys */
     const float *centers;  /* [H][query rows], for local-p; otherwise NULL */
     int *chosen; /* [H][query rows], written by forward, read by backward and weights; NULL unless
@@ -53,8 +53,8 @@ struct projected {
     struct weight_losses losses; /* for backward on the general path */
 };
 
-/* The arrays to which gradients are added, or NULL if they are not wanted. Each has the layout of
-   the array that it belongs to. */
+/* The arrays to which gradients are added, or NULL if they are not requested. Each has the layout
+   of the array that it belongs to. */
 struct projected_gradients {
     float *q, *k, *v, *bias, *vector, *relative, *centers, *filters, *feature_weight, *numbers;
     float *forget_rows, *forget_keys; /* [H][query rows] and [H][key rows] sums of the gradients of
@@ -68,7 +68,7 @@ struct projected_gradients {
 
 /* The sizes of a problem that determine its workspace, or their maxima over several problems. */
 struct bounds {
-    const rapt_attention *a; /* read only for its options, such as which biases and masks exist */
+    const rapt_attention *a; /* used only for its options, such as which biases and masks exist */
     size_t heads, key_heads;
     size_t width, value_width; /* floats per row of projected queries and keys, and of values */
     bool additive;
@@ -78,7 +78,7 @@ struct bounds {
     size_t max_queries, max_keys;         /* `queries` and `keys` of the problem */
     size_t longest_queries, longest_keys; /* rows of the longest sequence */
     size_t team;                          /* number of members */
-    bool joint;                           /* keys are those of a joint cache */
+    bool joint;                           /* true if the keys are those of a joint cache */
 };
 
 /* Returns the number that the normalizer has learned for query head h. */
@@ -115,11 +115,11 @@ bool rapt__biased(const struct projected *c);
 /* ---- distances.c: vectors for distances ---- */
 int rapt__distance_count(const rapt_attention *a);    /* n */
 int rapt__distance_vectors(const rapt_attention *a);  /* n, or the number of buckets */
-bool rapt__distances_wanted(const rapt_attention *a); /* true if they add to scores */
+bool rapt__distances_wanted(const rapt_attention *a); /* true if distances add to scores */
 /* Returns the values of head h, which are *row floats apart, or NULL if the problem
    lacks them. */
 const float *rapt__distance_values(const rapt_attention *a, int h, ptrdiff_t *row);
-/* Returns the number of the distance of key s from a query, which is 0 for x->before. */
+/* Returns the index of the distance of key s from a query, which is 0 for x->before. */
 static inline int rapt__distance_of(const struct distances *x, int s)
 {
     int64_t d = (int64_t)s - x->position;
@@ -132,7 +132,7 @@ static inline ptrdiff_t rapt__distance_of_key(const struct distances *x, int s)
     e = e < -x->after ? -x->after : e > last ? last : e;
     return (ptrdiff_t)((s / LANES * (x->after + last + 1) + x->after + e) * LANES + s % LANES);
 }
-/* Returns what is added to the score of key s, as kernels compute it. */
+/* Returns the term that distances add to the score of key s, as kernels compute it. */
 static inline float rapt__distance_score(const struct distances *x, int s)
 {
     float sum = x->by_query ? x->by_query[rapt__distance_of(x, s) - x->before] : 0;
@@ -150,8 +150,8 @@ static inline const float *rapt__forget_at(const float *panels, int l)
 }
 /* Sets C of a query at `position` from the panels in row->forget, which hold `keys` keys. */
 void rapt__forget_query(int64_t position, int keys, struct attend_row *row);
-/* Sets C of key l, whose gate is log_forget, from C of the key before. The first key of a panel
-   also clears the others, which kernels read. */
+/* Sets C of key l, whose gate is log_forget, from C of the key before it. The first key of a panel
+   also clears the others, because kernels read whole panels. */
 void rapt__forget_append(float *panels, int l, float log_forget);
 
 #endif

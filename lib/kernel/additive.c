@@ -9,9 +9,9 @@
      dq[n] += sum over s of g[n][s]     dk[n][s] += g[n][s]     dv[n] += sum over s of dx[s] h[n][s]
 
    Lane s % 16 of a sum over s is a chain over the panels, and the lanes are added at the end. A key
-   with dx[s] = 0 adds nothing, even if h contains NaN. */
+   with dx[s] = 0 is skipped, even if h contains NaN. */
 
-/* Returns the scores of one panel. If `keep`, stores h in hidden. */
+/* Returns the scores of one panel. If `keep` is set, stores h in hidden. */
 static inline __attribute__((always_inline)) vf additive_panel(const struct additive *a, int p,
                                                                bool keep)
 {

@@ -46,7 +46,7 @@ static inline __attribute__((always_inline)) void rapt__prefetch_row(const float
     if (n < width) __builtin_prefetch(x + n, 0, SECOND_LEVEL);
 }
 
-/* Spreads the rows over `tiles` tiles. ahead may be NULL. */
+/* Distributes the rows over `tiles` tiles. ahead may be NULL. */
 static inline void rapt__ahead_spread(struct rows_ahead *ahead, int64_t tiles)
 {
     int rows = 0;

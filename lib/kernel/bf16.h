@@ -71,7 +71,7 @@ static inline uint32_t bf16_round(float x)
 }
 
 /* ---- bf16_choose.c ---- */
-/* Returns the kernels of the best form that the instruction set and this processor have. */
+/* Returns the kernels of the best form that the instruction set and this processor support. */
 const struct bf16_kernels *rapt__bf16_kernels(rapt_isa isa);
 /* Returns the kernels that emulate the instruction with this instruction set, or NULL if this
    machine cannot run them. */

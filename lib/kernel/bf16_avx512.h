@@ -7,7 +7,7 @@ enum { VP_FORM = BF16_AVX512, VP_ROWS = 13, VP_MAX_PANELS = 2, VP_GROUP = VP_ROW
 
 typedef __m512i vp;
 typedef struct {
-    char none; /* not used, since the instruction is always right */
+    char none; /* not used, since the instruction is always exact */
 } vp_check;
 
 static inline vp vp_load(const uint32_t *p)

@@ -243,8 +243,8 @@ static void bf16_group(const struct bf16_block *g, const uint32_t *group, int ro
     }
 }
 
-/* The rows are split into groups whose sizes differ by at most one. All groups are multiplied by a
-   few panels before the next panels are read. */
+/* The rows are divided into groups whose sizes differ by at most one. All groups are multiplied by
+   a few panels before the next panels are read. */
 static void bf16_gemm(const struct bf16_block *g)
 {
     _Alignas(64) uint32_t packed[VP_GROUPS * BF16_PAIRS * VP_SLOTS];

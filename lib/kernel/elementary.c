@@ -1,5 +1,5 @@
-/* elementary.c - exp, log and tanh of rows in place: makes the functions of simd_math.h available
-   to the layers above. */
+/* elementary.c - exp, log and tanh of rows in place, which make the functions of simd_math.h
+   available to the layers above. */
 
 static void exp_row(float *x, size_t n)
 {

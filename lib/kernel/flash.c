@@ -11,7 +11,7 @@
    sums. A hidden key has x = -infinity and weight 0 in every rounding mode. It adds nothing to o
    unless its value is not finite, so only panels with such values are summed row by row. A sink is
    one more key with the value 0: it is added to m and l at the end. Sigmoids use the same blocks,
-   but need m and l only to tell which rows are fully masked. */
+   but need m and l only to detect fully masked rows. */
 #include "kernel/flash.h"
 
 #include <assert.h>
@@ -29,7 +29,7 @@ enum { GUARDED = 0 };
 #else
 enum { GUARDED = 1 };
 #endif
-static const float GUARD = -0x1.5a5a5ap99f; /* a value that sums and queries do not have in
+static const float GUARD = -0x1.5a5a5ap99f; /* a value that does not occur in sums and queries in
                                                practice */
 
 /* ---- the running softmax of one tile ---- */
@@ -159,8 +159,9 @@ static void accumulate_non_finite(const struct attend_tile *t, const float *valu
 }
 
 /* The visible keys of a block are processed in three steps, each of which is done for several tiles
-   before the next step: the work of one tile hides the latency at the end of the previous one. With
-   tiles of one panel, this is not done, because the scores of all tiles would fill the L1 cache. */
+   before the next step: the work of one tile hides the latency at the end of the previous one.
+   Tiles of one panel are processed one by one, because the scores of all tiles would fill the L1
+   cache. */
 enum { TILES_TOGETHER = VF_PANELS > 1 ? ATTEND_SLOTS : 1 };
 
 static void score_block(struct attend_tile *t, int block, float *lanes)
@@ -318,7 +319,7 @@ static void guard(const struct attend *a, bool check)
 }
 
 /* Packs sixteen keys, starting at `key`. If the keys are far from the core, also prefetches the
-   next sixteen. Values do not need this, because they are read row after row. */
+   next sixteen. Values need no prefetching, because they are read row after row. */
 static void pack_plain_keys(const struct attend_plain *plain, int key, int width, float *panel)
 {
     int next = key + LANES, rows = rapt__min(plain->keys - next, LANES);

@@ -56,9 +56,9 @@ enum attend_kind {
     ATTEND_SIGMOID /* 1 / (1 + e^-(x + b)) */
 };
 
-/* What is added to the scores of a query, after scale and cap, by the distance d of a key from the
-   query's position, which is its index minus the position. Distances below -before or above after
-   have the values of -before and after. */
+/* Terms that are added to the scores of a query, after scale and cap, for each distance d of a key
+   from the query's position. d is the index of the key minus the position. Distances below -before
+   or above after have the values of -before and after. */
 struct distances {
     const float *by_query; /* element d, for d from -before - 15 to after + 15, which includes
                               repetitions; NULL means 0 */
@@ -68,13 +68,14 @@ struct distances {
     int before, after;     /* 0 or more */
     int position;
     float *dby_query, *dby_key; /* arrays of the same layouts, to which ds is added; NULL if not
-                                   wanted */
+                                   requested */
 };
 
 /* One query. The bits of its results depend only on this struct and on its visible keys. */
 struct attend_row {
     const float *q;            /* [key width] */
-    float *out, *lse;          /* [value width], NULL in all rows if not wanted; 1 float, or NULL */
+    float *out, *lse;          /* [value width], NULL in all rows if not requested; 1 float, or
+                                  NULL */
     float *statistics;         /* 2 floats of softmax statistics (see below), or NULL */
     int low, high;             /* keys low .. high - 1 are visible, unless hidden by `allowed` or by
                                   `sparse` */
@@ -88,17 +89,18 @@ struct attend_row {
                             and capped score; NULL means 0 */
     float forget_high, forget_low;      /* C of the query */
     struct distances distances;         /* also added to the scaled and capped score */
-    float *dbias, *drelative, *dforget; /* [key] arrays to which ds is added; NULL if not wanted */
-    float *dsum; /* 1 float to which the sum of ds over the keys is added; NULL if not wanted */
+    float *dbias, *drelative, *dforget; /* [key] arrays to which ds is added; NULL if not
+                                           requested */
+    float *dsum; /* 1 float to which the sum of ds over the keys is added; NULL if not requested */
     uint64_t drop_key, drop_row; /* key and row as in struct dropout; columns are keys */
-    float number;                /* b, the number that the head has learned; 0 if it learns none */
+    float number;                /* b, the number that the head has learned; 0 if there is none */
 };
 
 /* Number of floats in a panel of attend_row.forget. */
 enum { FORGET_PANEL = 2 * LANES };
 
-/* Returns the first key in [key, end) that one of the rows may see, whatever `allowed` and biases
-   hide, or INT32_MAX if the rows see none. */
+/* Returns the first key in [key, end) that one of the rows may see, regardless of `allowed` and
+   biases, or INT32_MAX if the rows see no key. */
 static inline int rapt__next_visible(const struct attend_row *row, int rows, int key, int end)
 {
     int next = end, searched = 0, start = -1; /* far keys in [start, searched) are known */
@@ -144,7 +146,7 @@ static inline float rapt__sink_score(float logit, float scale)
 
 /* Keys and values as plain rows, which attend packs block by block. */
 struct attend_plain {
-    const float *k, *v; /* rows of key_width and value_width floats; v is NULL if not wanted */
+    const float *k, *v; /* rows of key_width and value_width floats; v is NULL if not needed */
     ptrdiff_t k_row, v_row;
     int keys;
     bool far;                  /* k is probably not in a cache near the core and is too long for
@@ -220,7 +222,7 @@ enum {
 };
 
 struct attend_head {
-    const float *q, *k, *v; /* rows of key_width, key_width and value_width floats; v is not read if
+    const float *q, *k, *v; /* rows of key_width, key_width and value_width floats; v is ignored if
                                out is NULL */
     ptrdiff_t q_row, k_row, v_row, out_row;
     int queries, keys; /* keys is 1 .. ATTEND_BLOCK */
@@ -234,11 +236,11 @@ struct attend_head {
     const float *forget;           /* as in attend_row, for all queries */
     int position;                  /* the key at the position of query 0 */
     struct distances distances;    /* as in attend_row, for query 0 */
-    ptrdiff_t distance_row;        /* from a query's by_query to that of the next */
+    ptrdiff_t distance_row;        /* distance from the by_query of a query to that of the next */
     float scale, cap;              /* as in attend */
-    float *out, *lse, *statistics; /* one row per query; NULL if not wanted */
+    float *out, *lse, *statistics; /* one row per query; NULL if not requested */
     enum attend_kind kind;         /* ATTEND_SOFTMAX or ATTEND_SINK */
-    float number;                  /* as in attend_row; all queries have the same */
+    float number;                  /* as in attend_row, the same for all queries */
     uint64_t drop_key, drop_row;   /* drop_row is the row of query 0; columns are keys */
     uint32_t drop_below;           /* 0 means no dropout */
     float drop_scale;
@@ -246,18 +248,18 @@ struct attend_head {
     struct rows_ahead *ahead; /* prefetched during the call; may be NULL */
 };
 
-/* The backward pass of the same head, for at most HEAD_GRADIENTS queries. It reads their
-   statistics, but not out, lse and workspace. All rows, including those of q and k, are padded to
-   whole vectors, with zeros in arrays that are read. */
+/* The backward pass of the same head, for at most HEAD_GRADIENTS queries. It uses their statistics,
+   but not out, lse and workspace. All rows, including those of q and k, are padded to whole
+   vectors, with zeros in arrays that are read. */
 struct attend_head_gradients {
     const float *dout;        /* rows out_row apart */
     float *dbias, *drelative; /* arrays with rows like those of bias and relative, to which the
-                                 gradients are added; NULL if not wanted */
+                                 gradients are added; NULL if not requested */
     float *dforget, *dsums;   /* as in attend_row, [keys] and [queries]; both or neither */
-    float *dq, *dk, *dv;      /* arrays to which the gradients are added; NULL if not wanted; rows
-                                 of dq are like those of q */
+    float *dq, *dk, *dv;      /* arrays to which the gradients are added; NULL if not requested;
+                                 rows of dq are like those of q */
     ptrdiff_t dk_row, dv_row; /* distances between rows of dk and of dv */
-    bool unfinished;          /* dk and dv already hold sums over other queries, to be continued */
+    bool unfinished;          /* dk and dv hold sums over other queries, which are continued */
     float *q_panels;          /* workspace: HEAD_GRADIENTS * key_width floats */
     float *dout_panels;       /* workspace: HEAD_GRADIENTS * value_width floats */
     float *weights, *dscores; /* workspace: HEAD_GRADIENTS * keys floats each */
@@ -277,12 +279,11 @@ struct attend_head_gradients {
    either attend_weights runs (only p), or attend_dkv (p, ds, dk, dv and dbias) followed by
    attend_dq. */
 struct attend_block {
-    const struct attend_row *row; /* [rows]; q, out, lse and statistics are not read */
+    const struct attend_row *row; /* [rows]; q, out, lse and statistics are ignored */
     int rows;                     /* 1 .. ATTEND_ROWS */
     int key, keys;                /* keys key, key + 1, ... of the sequence; at most ATTEND_BLOCK */
     int key_width;
-    bool non_finite; /* q, dout or keys contain an infinity or NaN; attend_weights does not read
-                        it */
+    bool non_finite; /* q, dout or keys contain an infinity or NaN; attend_weights ignores it */
     struct rows_ahead *ahead; /* prefetched during the call; may be NULL */
 };
 

@@ -1,9 +1,9 @@
 /* flash_backward.c - attention backward, one block of at most 56 queries and 128 keys at a time.
    The equations are in flash.h (Dao et al. 2022, "FlashAttention", appendix B.2; algorithm 4 in
    B.4). Weights are recomputed from the softmax statistics, so no queries x keys matrix is stored.
-   Every element of dq is one chain of fma in the order of keys, and every element of dk and dv one
-   in the order of queries, even across blocks. The bits therefore do not depend on how the work is
-   divided among threads. */
+   Every element of dq is one chain of fma in the order of keys, and every element of dk and dv is
+   one chain in the order of queries, even across blocks. The bits therefore do not depend on how
+   the work is divided among threads. */
 
 struct span { /* a tile of rows of a block, and the keys of the block that they see */
     int tile, row, rows;
@@ -275,8 +275,8 @@ static void key_gradients(const struct attend_block *b, const float *weights,
     }
 }
 
-/* Does the same one weight or score gradient at a time, skipping those that are 0. Used for blocks
-   in which 0 times an element may be NaN. */
+/* Does the same, one weight or score gradient at a time, skipping zeros. Used for blocks in which 0
+   times an element may be NaN. */
 static void key_gradients_non_finite(const struct attend_block *b, const float *weights,
                                      const struct attend_dkv *d)
 {

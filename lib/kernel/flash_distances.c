@@ -1,6 +1,6 @@
-/* flash_distances.c - what is added to scores by the distance between a key and a query, and its
-   gradients. Sixteen adjacent keys have sixteen adjacent distances, and both arrays of struct
-   distances repeat the values of the largest distances, so one load gives all sixteen. */
+/* flash_distances.c - the terms that are added to scores by the distance between a key and a query,
+   and their gradients. Sixteen adjacent keys have sixteen adjacent distances, and both arrays of
+   struct distances repeat the values of the largest distances, so one load gives all sixteen. */
 #include "kernel/flash.h"
 
 static int limited(ptrdiff_t x, int min, int max)

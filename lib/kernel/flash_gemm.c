@@ -1,5 +1,6 @@
-/* flash_gemm.c - the products of attention, made of the tiles of flash_panels.c. Each product
-   dispatches once on the number of rows, which is a constant from then on, as are the strides. */
+/* flash_gemm.c - the products of attention, which consist of the tiles of flash_panels.c. Each
+   product dispatches once on the number of rows, which is a constant from then on, like the
+   strides. */
 #include "kernel/flash.h"
 
 /* Computes tiles of `panels` panels, starting at panel n, as long as they fit, and returns the next
@@ -20,7 +21,7 @@ tiling_run(int rows, int panels, enum tiling_kind kind, const struct tiling *t, 
     return n;
 }
 
-/* Computes a row of tiles, the widest first. */
+/* Computes a row of tiles, widest tiles first. */
 static inline __attribute__((always_inline)) void tiling_row(int rows, enum tiling_kind kind,
                                                              const struct tiling *t)
 {

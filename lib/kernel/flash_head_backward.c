@@ -89,8 +89,8 @@ static void head_scale_gradients(const struct head_gradient *h,
 }
 
 /* Replaces dp in ds by scale ds, and the weights by the weights after dropout, which multiplied the
-   values. If there is a cap, or gradients of biases are wanted, ds first holds the gradient of the
-   biased score. */
+   values. If there is a cap, or gradients of biases are requested, ds first holds the gradient of
+   the biased score. */
 static void head_score_gradients(const struct head_gradient *h,
                                  const struct attend_head_gradients *d)
 {

@@ -154,7 +154,7 @@ sums_near(int rows, int panels, const struct gemm_block *g, int n, vf *sum)
 }
 
 /* Returns a sum of weighted values times the inverse of the sum of weights. This takes one rounding
-   more than a quotient, which is negligible compared with the roundings of one product per key.
+   more than a quotient, which is negligible compared with the one rounding per key in the sum.
    Adding 0 turns -0, which may depend on how many terms of the sum are skipped, into 0 (unless the
    host rounds downward). */
 static inline vf mean_of(vf x, vf inverse)

@@ -14,7 +14,7 @@ _Static_assert((int)VF_ROWS <= (int)LANES, "a row of a slot fits into a vector")
 _Static_assert(LANES == 16, "struct seen keeps a bit for each key of a panel in 16 bits");
 _Static_assert(ATTEND_BLOCK % (4 * LANES) == 0, "dropout factors come in runs of 64 keys");
 
-/* Rows are split into tiles whose heights differ by at most one; tile i begins at tile_begin. */
+/* Rows are divided into tiles whose heights differ by at most one; tile i begins at tile_begin. */
 static int tiles_of(int rows)
 {
     return rapt__ceil_div(rows, VF_ROWS);
@@ -60,7 +60,7 @@ static bool pad_rows(const float *x, ptrdiff_t ld, int rows, int width, float *t
     return finite != 0xffff;
 }
 
-/* The left operands of products are kept in slots [depth][VF_ROWS], one for each tile. */
+/* The left operands of products are stored in slots [depth][VF_ROWS], one for each tile. */
 static ptrdiff_t slot_offset(int tile, int depth)
 {
     return (ptrdiff_t)tile * depth * VF_ROWS;
@@ -398,7 +398,7 @@ static void mask_tile(const struct attend_row *row, int rows, const struct visib
     }
 }
 
-/* Does the same as add_tile, but one row at a time and only over visible keys: o[r] += sum of
+/* Does the same as add_tile, but one row at a time and only for visible keys: o[r] += sum of
    weights[r][s] values[s] over the keys of panel p that row r sees. */
 static void accumulate_seen(int rows, const struct seen *seen, int p, const float *weights,
                             const float *values, ptrdiff_t value_row, int keys, int width, float *o)

@@ -1,4 +1,4 @@
-/* gemv.c - weighted sums of rows and their gradient. A row of weight 0 is not read, so it may
+/* gemv.c - weighted sums of rows and their gradient. A row of weight 0 is skipped, so it may
    contain infinity or NaN. Every element is a chain of fma in the order of the rows. */
 
 /* Computes the sums of `vectors` times sixteen columns. `vectors` is a constant where this is

@@ -32,8 +32,8 @@ struct gemm_block {
     const float *a; /* a[r][k] is at a[r*a_row + k*a_step]; one of the two strides should be 1 */
     ptrdiff_t a_row, a_step;
     int max_tile;   /* maximum number of rows of a register tile; 0 means no limit */
-    bool a_tiles;   /* a was packed by pack_tiles: a_row is 1, a_step is not read */
-    const float *b; /* b[k][n] is at b[(n/16)*b_panel + k*b_step + n%16]; the padding is not read */
+    bool a_tiles;   /* a was packed by pack_tiles: a_row is 1, a_step is ignored */
+    const float *b; /* b[k][n] is at b[(n/16)*b_panel + k*b_step + n%16]; the padding is ignored */
     const uint16_t *half; /* replaces b if it is not NULL: panels of 16-bit floats, with padding */
     enum half_type type;  /* type of `half` */
     ptrdiff_t b_panel, b_step;
@@ -56,7 +56,7 @@ struct dropout { /* key, row and column determine which elements of a row are dr
     uint64_t key;
     uint32_t below; /* an element is dropped if its 32 random bits are below this; 0 means no
                        dropout */
-    float scale;    /* factor applied to the elements that are kept */
+    float scale;    /* factor applied to the elements that are not dropped */
 };
 
 struct loss_sums {          /* results for one row of logits, in nats */

@@ -3,8 +3,8 @@
      y = (x - mean) inverse gain + bias,  inverse = 1 / sqrt(mean((x - mean)^2) + epsilon)
 
    Ba, Kiros and Hinton 2016, "Layer normalization", equation 4. The variance is computed from the
-   differences, in a second pass over the row, so a mean far from zero costs no precision. With xhat
-   = (x - mean) inverse, g = dy gain, and means over the row:
+   differences, in a second pass over the row, so no precision is lost if the mean is far from zero.
+   With xhat = (x - mean) inverse, g = dy gain, and means over the row:
 
      dx = inverse (g - mean(g) - xhat mean(g xhat)),  dgain = sum dy xhat,  dbias = sum dy.
 

@@ -4,13 +4,13 @@
 
    The norm N = (sum of p)^(1/power) is convex and falls as tau rises. Newton's method for N = 1,
    started at tau = -1, approaches the solution from below, and takes few steps, each of which reads
-   the row once. Finally p is divided by its sum, which removes the error that rounding has left.
+   the row once. Finally p is divided by its sum, which removes the remaining rounding error.
 
    Entmax of any alpha (Correia, Niculae and Martins 2019) has the same form: p = u^(1/order) of u =
    order (x - max x) - tau, where order = alpha - 1, and needs a logarithm and an exponential for
    each element and step. If order is small, u is close to 1 and log u is multiplied by a large
    number. Therefore the rounding error of u is computed (Dekker 1971) and its effect on the
-   logarithm is added, and tau is kept as two floats. */
+   logarithm is added, and tau is stored as two floats. */
 
 static inline vf above_threshold(const float *x, size_t left, float max, float share, float tau)
 {
@@ -50,7 +50,7 @@ static inline __attribute__((always_inline)) float simplex_threshold(const float
 }
 
 /* Handles a row whose maximum is -infinity: hidden keys get 0, and visible keys, whose scores are
-   all NaN, keep them. Returns true if any key is visible. */
+   all NaN, remain NaN. Returns true if any key is visible. */
 static bool simplex_without_max(float *x, int n)
 {
     bool visible = false;
@@ -164,7 +164,8 @@ static bool entmax_row(const float *x, float *p, int n, float order)
         e.tau = (float)tau, e.rest = (float)(tau - (double)e.tau);
         sum = entmax_sums(x, n, &e, p, &slope);
         const float miss = fabsf(sum - 1);
-        const bool stuck = miss < 0x1p-17f && miss > before / 2; /* the rest is rounding */
+        const bool stuck = miss < 0x1p-17f && miss > before / 2; /* the remaining difference is due
+                                                                    to rounding */
         if (!(miss > 0x1p-22f) || stuck) break;
         before = miss;
         const float rise = entmax_rise(order * lane_of(vf_log(vf_splat(sum))));

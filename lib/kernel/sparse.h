@@ -1,12 +1,12 @@
-/* sparse.h - the keys that a query sees in sparse attention: those near its position, the global
-   ones, and those in its blocks. Global keys and those in blocks are called far. */
+/* sparse.h - the keys that a query sees in sparse attention: keys near its position, global keys,
+   and keys in its blocks. Global keys and keys in blocks are called far. */
 #ifndef RAPT_LIB_SPARSE_H
 #define RAPT_LIB_SPARSE_H
 
 #include "kernel/kernel.h"
 
 struct sparse_keys {
-    bool given;         /* false: all keys are visible, and the other fields are not read */
+    bool given;         /* false: all keys are visible, and the other fields are ignored */
     int near, near_end; /* keys near .. near_end - 1 are visible */
     const int *globals; /* [global_count] keys in increasing order, which are visible; NULL means
                            keys 0 .. global_count - 1 */
@@ -67,7 +67,7 @@ static inline uint64_t rapt__low_bits(int64_t n)
     return n <= 0 ? 0 : n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
 }
 
-/* Sets bits low .. high - 1, as far as they exist. */
+/* Sets those of the bits low .. high - 1 that exist. */
 static inline void rapt__set_bits(struct sparse_bits *bits, int64_t low, int64_t high)
 {
     for (int w = 0; w < SPARSE_WORDS; w++, low -= 64, high -= 64)

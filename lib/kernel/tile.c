@@ -1,6 +1,7 @@
 /* tile.c - the register tile of products. Its sums stay in registers during the loop over k. Every
-   element is its own chain of fma in the order of k, so the shape and position of a tile never
-   change a bit. Tiles of few rows span more panels, to keep enough independent sums in flight. */
+   element is a separate chain of fma in the order of k, so the shape and position of a tile do not
+   affect the bits. Tiles of few rows span more panels, to keep enough independent sums in
+   flight. */
 
 enum { MAX_PANELS = 4 * VF_PANELS }; /* panels of the widest tile, which has few rows */
 

@@ -15,8 +15,7 @@ struct rapt_block {
     int parts_count;
     bool decoder;                 /* causal, or with a source */
     bool alone;                   /* a single function without sum and norm */
-    bool learned;                 /* true if the last forward pass kept the values that backward
-                                     reads */
+    bool learned;                 /* true if the last forward pass stored what backward needs */
     int batch, rows, source_rows; /* number of sequences and of rows in that pass */
     struct drop drop;             /* dropout of that pass */
     struct arena arena;

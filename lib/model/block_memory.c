@@ -134,7 +134,7 @@ static rapt_status read_arguments(rapt_block *own, rapt_block_kind kind, const r
     bool positions = rapt__block_has_positions(own, false) || rapt__block_has_positions(own, true);
     bool yarn = c->rotary && c->rotary_scaling == RAPT_ROTARY_SCALING_YARN;
     if (yarn && !c->rotary_positions) c->rotary_positions = c->positions;
-    if (!positions) c->positions = 1; /* any valid value, since it is not read */
+    if (!positions) c->positions = 1; /* any valid value, since it is ignored */
     status = rapt__config_check(c, why);
     if (!status && yarn)
         status = rapt__int_check("rotary_positions", c->rotary_positions, 1, INT32_MAX, why);

@@ -25,7 +25,7 @@ struct scale_rows { /* rows [first, first + count) of a parameter */
 rapt_status rapt__scales_append(struct scale_text *t, const rapt_allocator *allocator,
                                 const struct scale_rows *rows, rapt_message *why);
 /* Replaces all alphas. `alphas` holds one for each parameter of the model, or 0 if unknown; `none`
-   is the alpha of the name "none". Scales are kept. After an error, the model is unchanged. */
+   is the alpha of the name "none". Scales do not change. After an error, the model is unchanged. */
 rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, float none,
                                     rapt_message *why);
 #define SCALES_KEY "rapt.scales" /* lines that scales.c reads */
@@ -36,7 +36,7 @@ rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, floa
    rapt_translator_options_default). LIMIT_KEY is the maximum number of target tokens, including the
    end. SUPPRESSED_KEY lists tokens that are never produced, separated by spaces. FIRST_KEY is the
    first token of every translation, unless the caller names a target language. IGNORED_KEY lists,
-   for human readers, the settings that are not followed. */
+   for human readers, the settings that are not supported. */
 #define BEAMS_KEY      "rapt.beams"
 #define PENALTY_KEY    "rapt.length_penalty"
 #define LEAST_KEY      "rapt.min_length"

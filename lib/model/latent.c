@@ -86,7 +86,8 @@ static void expand_queries_backward(const struct exec_context *c, const struct s
 
 /* ---- queries and outputs ---- */
 
-/* Returns the maps A of queries. They leave out the rotated elements, with which heads begin. */
+/* Returns the maps A of queries. They exclude the rotated elements at the beginning of each
+   head. */
 static struct head_map key_map_of(const struct step *s, bool cross)
 {
     const struct stack *stack = s->stack;

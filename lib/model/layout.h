@@ -21,7 +21,7 @@ static inline bool rapt__in_halves(enum layout_kind kind)
 struct linear_offsets {
     size_t weight, bias; /* [out][in] in panels, and [out] */
     int in, out;
-    bool fine; /* in 8 bits, rows of activations are quantized in two terms */
+    bool fine; /* in 8-bit arithmetic, rows of activations are quantized in two terms */
 };
 struct norm_offsets {
     size_t gain, bias; /* [D] each; RMSNorm has no bias */

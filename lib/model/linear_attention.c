@@ -5,9 +5,9 @@
        q, k, v = f(x Wqkv' + b)          decay = sigmoid(x Wf' + bf), rate = sigmoid(x Wr')
        y = gate(norm(attention(q, k, v, decay, rate))) Wo' + bo
 
-   Training computes chunks of rows. At inference the state of each head is kept between calls, and
-   rows are computed one by one, so that their bits do not depend on how a target is divided into
-   calls. */
+   Training computes chunks of rows. At inference the state of each head is stored between calls,
+   and rows are computed one by one, so that their bits do not depend on how a target is divided
+   into calls. */
 #include "model/sublayer.h"
 
 /* Stands for arrays without values yet, if only sizes are computed: their pointers must not be

@@ -23,10 +23,10 @@ int rapt__config_get(const rapt_config *config, int field);
 float rapt__config_get_float(const rapt_config *config, int field);
 /* Sets a field to *value, an int or float. */
 void rapt__config_set(rapt_config *config, int field, const void *value);
-/* Return the value of a field or, if it is 0, the value that 0 stands for. */
+/* Return the value of a field or, if it is 0, the default. */
 int rapt__config_int(const rapt_config *config, enum config_field field);
 float rapt__config_float(const rapt_config *config, enum config_field field);
-/* Returns the configuration with each 0 that stands for a constant replaced by that constant. */
+/* Returns the configuration with each 0 replaced by the default, if that is a constant. */
 rapt_config rapt__config_filled(const rapt_config *config);
 /* Returns true if two configurations describe the same models. */
 bool rapt__config_same(const rapt_config *a, const rapt_config *b);
@@ -149,7 +149,7 @@ size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch,
 /* Returns the bytes of workspace for sequences of at most `rows` rows, or 0 if the size overflows
    size_t. Unless `learning` is true, it suffices for decoding only, and does not depend on rows. */
 size_t rapt__linear_bytes(const rapt_config *config, int rows, bool learning, int threads);
-/* Returns the number of floats that a recurrent decoder keeps for each target and layer, or 0 if
+/* Returns the number of floats that a recurrent decoder stores for each target and layer, or 0 if
    the decoder is not recurrent. */
 size_t rapt__state_floats(const rapt_config *config);
 
@@ -270,7 +270,7 @@ struct sublayer {
     float *statistics;     /* [maps][rows][2] softmax statistics (see rapt_attention_saved) */
     int *chosen;        /* [H][rows] keys: of hard normalizers; of monotonic stops at inference */
     float *projected_q; /* at inference: [rows][maps][W] queries projected by the score, unless
-                           they are used as they are */
+                           they are used unchanged */
     float *projected_keys;   /* at inference: [rows or source rows][key maps][W], new keys */
     float *centers;          /* at inference, local-p: [maps][rows] */
     float *center_hidden;    /* at inference, local-p: [maps][rows][center_hidden] */

@@ -1,6 +1,6 @@
 /* precision.c - converts the matrices of a model between floats, 8-bit integers (kernel/int8.h) and
    16-bit floats (kernel/half.h). Vectors, learned positions and the learned arrays of attention
-   stay floats. */
+   remain in floats. */
 #include "kernel/int8.h"
 #include "model/model.h"
 #include <rapt/precision.h>
@@ -131,7 +131,7 @@ static rapt_status convert_all(struct converting *c, int threads, rapt_message *
     return status;
 }
 
-/* Exchanges the parameters of two models. Each keeps its metadata. */
+/* Exchanges the parameters of two models, but not their metadata. */
 static void swap_parameters(rapt_model *model, rapt_model *other)
 {
     const rapt_model old = *model;

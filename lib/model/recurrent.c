@@ -1,5 +1,5 @@
 /* recurrent.c - a simpler simple recurrent unit, which replaces the decoder's self-attention (Kim
-   et al. 2019, section 3.1; Marian's `ssru`). At inference the cells of all targets are kept
+   et al. 2019, section 3.1; Marian's `ssru`). At inference the cells of all targets are stored
    between calls.
 
        c[t] = f c[t-1] + (1 - f) x W',  f = 1 / (1 + exp(-(x V' + b))),  y = max(c, 0) */

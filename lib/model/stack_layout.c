@@ -96,7 +96,8 @@ static size_t map_elements(const rapt_config *c)
     return c->latent_width ? (size_t)c->heads * (size_t)c->latent_width : 2 * output_elements(c);
 }
 
-/* Returns the number of floats in a token's values, each twice, of a difference. */
+/* Returns the number of floats in a token's values if each value is stored twice, for a
+   difference. */
 static size_t value_elements(const rapt_config *c)
 {
     return 2 * (size_t)rapt__head_rows(c, false).v;
@@ -123,7 +124,7 @@ static void softmax_layout(struct sublayer *u, const rapt_config *c, enum part p
     if (normalizes_hard(c, part)) u->chosen = rapt__arena_take(arena, rows * H, sizeof(int));
 }
 
-/* Lays out what the backward pass of attention needs in addition. */
+/* Lays out the arrays that the backward pass of attention needs in addition. */
 static void learning_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
                             size_t source_rows, struct arena *arena)
 {

@@ -14,8 +14,8 @@ struct heads {
    kv may be NULL. If `values` is not NULL, it holds the values: those of differential attention,
    each stored twice, or those of latent rows, as far apart as the keys. */
 struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *kv, float *values);
-/* Returns what attention reads: the projections in u or, if there are any, the queries for latent
-   rows or the values of a difference. */
+/* Returns the inputs of attention: the projections in u or, if there are any, the queries for
+   latent rows or the values of a difference. */
 struct heads rapt__heads_of(const struct stack *s, bool cross, const struct sublayer *u);
 const struct attention_offsets *rapt__offsets_of(const struct stack *s, int layer, bool cross);
 /* attention_config.c: adapts a problem to training. Sequences marked in p->expected use expected

@@ -31,7 +31,7 @@ struct gemm {
 
 /* These four functions end at a barrier. */
 void rapt__gemm(const struct exec_context *exec,
-                const struct gemm *g); /* calls one of the three below */
+                const struct gemm *g); /* calls one of the three functions below */
 void rapt__gemm_bf16(const struct exec_context *exec, const struct gemm *g);
 void rapt__gemm_builtin(const struct exec_context *exec, const struct gemm *g);
 void rapt__gemm_openblas(const struct exec_context *exec, const struct gemm *g);

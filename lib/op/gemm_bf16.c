@@ -3,7 +3,7 @@
    b is rounded and packed block by block into exec->pack, as in gemm_builtin.c: while one half is
    being multiplied, the other is filled with the next block. Members take units of rows and panels
    by tickets, and round and pack the rows of a for each unit. Blocks have an even depth, except the
-   last one, and each is added to the sums so far, so no division changes a bit. */
+   last one, and each is added to the sums so far, so the division does not affect the bits. */
 #include "kernel/bf16.h"
 #include "op/gemm.h"
 
@@ -112,7 +112,7 @@ static void run_phase(const struct exec_context *exec, const struct gemm *g,
 void rapt__gemm_bf16(const struct exec_context *exec, const struct gemm *g)
 {
     if (g->rows == 0 || g->columns == 0 || g->depth == 0) {
-        rapt__gemm_builtin(exec, g); /* no products: the same result */
+        rapt__gemm_builtin(exec, g); /* there are no products: the result is the same */
         return;
     }
     struct bf16_part now = {0}, next;

@@ -2,7 +2,7 @@
 
    c is divided into units. Each consists of some rows and some panels of columns, and members take
    units by tickets. Within a unit the depth is divided into blocks, each of which is added to the
-   sums so far. No division changes the order of k, so the bits stay the same even though the
+   sums so far. No division changes the order of k, so the bits are the same even though the
    division depends on the machine and the team. If b must be packed (rapt__gemm_packs), the team
    packs it block by block: while one half of exec->pack is being multiplied, the other is filled
    with the next block, which costs one barrier per block. Otherwise b is read in place. Goto and
@@ -44,7 +44,7 @@ static void copy_left(const struct exec_context *exec, enum gemm_left left, stru
     p->a_step = by_rows ? 1 : run;
 }
 
-/* Multiplies unit `index` over the whole depth of the block. */
+/* Computes unit `index` of c over the whole depth of the block. */
 static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
                           const struct block *b, const struct gemm_partition *split, int index)
 {

@@ -9,8 +9,8 @@
    shape, so the bits depend neither on the size of the team nor on the host's settings. The OpenMP
    build of OpenBLAS starts no threads if the OpenMP thread count of the calling thread is 1; the
    count is restored afterwards. The serial build never starts threads. The pthreads build would
-   start some, so it is rejected. OpenBLAS cannot read weights in panels, so they are first copied
-   to plain rows in the pack buffer, one block of columns at a time. */
+   start threads, so it is rejected. OpenBLAS cannot read weights in panels, so they are first
+   copied to plain rows in the pack buffer, one block of columns at a time. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "op/gemm.h"
 
@@ -127,7 +127,7 @@ static int blas_columns(int depth, int columns)
     return rapt__min(max, rapt__ceil_div(columns, LANES) * LANES);
 }
 
-/* Returns false if there are few rows, or if a block of columns would be too narrow. */
+/* Returns false if there are too few rows, or if a block of columns would be too narrow. */
 bool rapt__gemm_openblas_serves(const struct gemm *g)
 {
     int inner = g->form == GEMM_PANELS       ? g->depth

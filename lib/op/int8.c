@@ -1,9 +1,9 @@
 /* int8.c - y = x W' + b for whole arrays, in 8-bit integers (kernel/int8.h defines the arithmetic).
 
-   Rows of x are quantized into the buffer `pack`, as many as fit, and then multiplied. y is split
+   Rows of x are quantized into the buffer `pack`, as many as fit, and then multiplied. y is divided
    into units as in gemm_builtin.c. A unit multiplies over the whole depth, scales its sums and adds
    the bias in registers, and applies the activation while its results are in the cache. Each row is
-   quantized by itself, and sums are exact, so no split changes a bit. */
+   quantized separately, and sums are exact, so the division does not affect the bits. */
 #include "kernel/int8.h"
 #include "op/gemm.h"
 
@@ -86,8 +86,8 @@ static struct gemm_partition partition(const struct exec_context *c, const struc
     return p;
 }
 
-/* Computes one unit, one term of its rows after the other, while the results are in the cache. The
-   activation of y[0][0] is stored at `activated`. */
+/* Computes one unit, one term of its rows after the other, while the results are in the cache.
+   Activations are stored at `activated`, in the layout of y. */
 static void multiply_unit(const struct exec_context *c, const struct int8_block *whole,
                           const struct quantized *x, const struct gemm_partition *p, int index,
                           enum activation activation, float *activated)
@@ -135,7 +135,7 @@ static void multiply(const struct exec_context *c, const struct linear *l,
     rapt__team_barrier(c->team);
 }
 
-/* Sets a row of floats to the values of quantized row r. */
+/* Converts quantized row r to a row of floats. */
 static void widen_row(const struct quantized *x, int depth, ptrdiff_t r, float *row)
 {
     const ptrdiff_t at = r * rapt__int8_row(depth);

@@ -1,4 +1,4 @@
-/* loss.c - logits, softmax cross-entropy and their gradients, a chunk of rows at a time:
+/* loss.c - logits, softmax cross-entropy and their gradients, one chunk of rows at a time:
 
        logits = x W' + b,  p = softmax(logits),  q = (1 - s) [label] + s / vocab
        loss = -sum q log p,  dlogits = p - q

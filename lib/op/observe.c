@@ -1,5 +1,5 @@
-/* observe.c - shows the inputs of layers to an observer. All products of layers in the forward pass
-   go through linear.c, which calls this function before it computes in any precision. */
+/* observe.c - passes the inputs of layers to an observer. All products of layers in the forward
+   pass go through linear.c, which calls this function before each product, in any precision. */
 #include "op/op.h"
 
 #include <float.h>

@@ -21,7 +21,7 @@ struct exec_context {
     float *pack; /* [PACK_FLOATS] packed operands of matrix products, shared by the team */
     const struct products *products; /* how products are computed; NULL means by the built-in
                                         kernels */
-    const struct observer *observer; /* sees the inputs of layers; NULL if there is none */
+    const struct observer *observer; /* receives the inputs of layers; NULL if there is none */
 };
 enum { PACK_FLOATS = 1 << 19 };
 /* Minimum number of columns per part when a loop over rows is divided among members by columns. */
@@ -44,8 +44,8 @@ struct products {
     bool all;
     bool bf16; /* every product is computed in bf16 (kernel/bf16.h), and none by OpenBLAS */
     /* Workspace of the size of the largest x. If not NULL, the forward pass was computed in 8-bit
-       integers, so gradients of weights are computed with rows of x that are rounded as they were
-       there (rapt__int8_round). */
+       integers, so gradients of weights are computed with rows of x that are rounded as in the
+       forward pass (rapt__int8_round). */
     float *rounded;
     int count;
     struct product_shape shapes[PRODUCT_SHAPES];
@@ -63,7 +63,7 @@ void rapt__products_measure(const struct exec_context *c, struct products *p,
                             const struct linear *l, int rows, float *x, float *y, float *dweight);
 
 /* ---- observe.c ---- */
-/* Sees the rows that layers multiply in the forward pass, for calibration. */
+/* Observes the inputs of layers in the forward pass, for calibration. */
 struct observer {
     /* Receives the layer, or the part of one, and the largest magnitude in the rows x [rows][in].
        If a row is not finite, the magnitude is infinite. Member 0 calls this function before the
@@ -96,7 +96,7 @@ struct linear {
     const int8_t *bytes;  /* W in panels of bytes (kernel/int8.h); forward pass only (int8.c), which
                              then ignores `weight` */
     const float *scale;   /* [out] scales of the rows of `bytes` */
-    bool fine;            /* in 8 bits, rows of x are quantized in two terms */
+    bool fine;            /* in 8-bit arithmetic, rows of x are quantized in two terms */
 };
 /* Returns the part of a layer that computes outputs [first, first + count). first must be a
    multiple of 16. */
@@ -142,10 +142,10 @@ size_t rapt__int8_weight_bytes(int out, int in);
    int8_kernels). factors may be NULL. */
 void rapt__int8_pack(const struct exec_context *c, const float *panels, int out, int in,
                      const float *factors, int8_t *weight, float *scale);
-/* Sets panels to the weights of l, which are in bytes, as floats. */
+/* Converts the weights of l, which are bytes, to panels of floats. */
 void rapt__int8_widen(const struct exec_context *c, const struct linear *l, float *panels);
-struct int8_rows {  /* weights with `in` inputs, to be set row by row */
-    int8_t *weight; /* padding is already 0 */
+struct int8_rows {  /* weights with `in` inputs, which are set row by row */
+    int8_t *weight; /* padding must already be 0 */
     float *scale;
     int in;
 };
@@ -211,7 +211,7 @@ struct norm_saved { /* statistics for backward, [rows] each */
 };
 /* Computes sum = x + dropout(y), then out = norm(sum). If y is NULL, x is the sum and `sum` is not
    written. If d is NULL, nothing is dropped. If n is NULL, there is no norm and out is not written.
-   If saved is NULL, nothing is kept for backward. sum may be x or y. */
+   If saved is NULL, nothing is saved for backward. sum may be x or y. */
 void rapt__residual_norm_forward(const struct exec_context *c, const struct norm *n,
                                  const struct dropout *d, const float *x, const float *y, int rows,
                                  int width, float *sum, float *out, const struct norm_saved *saved);
@@ -236,7 +236,7 @@ struct head_norm {
    root mean squares. Both may be NULL. */
 void rapt__head_norm_forward(const struct exec_context *c, const struct head_norm *n, int rows,
                              float *x, float *raw, float *inverse);
-/* Does this for one head of one row, in one thread and without a barrier. */
+/* Does the same for one head of one row, on one thread and without a barrier. */
 void rapt__head_norm_one(const struct exec_context *c, const struct head_norm *n, int rows,
                          size_t row, size_t head, float *x, float *raw, float *inverse);
 /* Replaces d, the gradient of the result, with the gradient of x, and adds the gradient of the gain
@@ -290,8 +290,8 @@ struct head_map {
 };
 void rapt__head_map_forward(const struct exec_context *c, const struct head_map *m, int rows,
                             const float *x, float *y);
-/* Computes dx, and adds the gradients of the matrices to dweight (in panels). dx and dy are like x
-   and y. */
+/* Computes dx, and adds the gradients of the matrices to dweight (in panels). dx and dy have the
+   layouts of x and y. */
 void rapt__head_map_backward(const struct exec_context *c, const struct head_map *m, int rows,
                              const float *x, const float *dy, float *dx, float *dweight);
 /* Copies `heads` heads of width floats from x to y, laid out as above. */
@@ -354,8 +354,8 @@ struct ssru {
     int batch, width;
     const int *starts; /* [batch + 1] */
     float *states;     /* [batch][width] cells before the first rows, replaced by the cells of the
-                          last rows. NULL means that the cells before are 0 and the last cells are
-                          not wanted */
+                          last rows. NULL means that the cells before the first rows are 0 and the
+                          last cells are not needed */
 };
 void rapt__ssru_forward(const struct exec_context *c, const struct ssru *s, const float *x,
                         float *cells, float *y);

@@ -1,6 +1,6 @@
 /* output_gate.c - gates of the outputs of attention's heads (Qiu et al. 2025):
 
-       y = x sigmoid(z)     each z multiplies `width` adjacent elements of a row
+       y = x sigmoid(z)     where each z multiplies `width` adjacent elements of a row
 
    Forward and backward take rows one at a time. With width 1 they work like a gated activation;
    otherwise the sigmoids of a few gates are computed together, and each scales its elements. */
@@ -8,7 +8,7 @@
 
 enum { CHUNK = 64 };
 
-/* Scales the elements of all gates of a row. */
+/* Multiplies the elements of a row by their gates. */
 static void scale_row(const struct exec_context *c, const struct output_gate *g, const float *z,
                       const float *x, float *y)
 {

@@ -12,8 +12,9 @@ struct strip {
     size_t first, count;
 };
 
-/* Returns the strip that begins with vector number *at, counted through all sequences. The strip
-   ends at vector `end` or, before that, at the end of its sequence. Moves *at past the strip. */
+/* Returns the strip that begins with vector number *at, where vectors are numbered across all
+   sequences. The strip ends at vector `end` or, before that, at the end of its sequence. Moves *at
+   past the strip. */
 static struct strip next_strip(const struct ssru *s, size_t *at, size_t end)
 {
     size_t width = (size_t)s->width, vectors = rapt__ceil_div_size(width, LANES);

@@ -9,10 +9,10 @@ struct cache_reader {
     const struct cached_queries *q;
     const struct kernels *kernels;
     const struct projected *projected;
-    struct kernel_space {          /* of this member */
-        float *workspace;          /* for the kernel */
+    struct kernel_space {          /* workspace of this member */
+        float *workspace;          /* workspace of the kernel */
         float *panels;             /* a block of keys of a joint cache */
-        unsigned char *non_finite; /* for its values */
+        unsigned char *non_finite; /* values of this block */
     } space;
     int group, rows; /* query heads per key head, and rows per item */
 };
@@ -67,7 +67,7 @@ static int group_end(const struct cached_queries *q, int i)
     return end;
 }
 
-/* Returns the row for query head h of query row r of query sequence i. */
+/* Returns the description of query head h in query row r of query sequence i. */
 static struct attend_row cached_row_of(const struct cache_reader *x, int i, int h, int r)
 {
     const struct cached_queries *q = x->q;
@@ -107,8 +107,8 @@ static struct attend_keys keys_of(const struct cache_reader *x, int sequence, in
     return keys;
 }
 
-/* Computes rows [first, first + rows) of query sequences [i, end), which all read the same keys.
-   Rows are ordered by query row, then by the heads of the group. */
+/* Computes the outputs of rows [first, first + rows) of query sequences [i, end), which all read
+   the same keys. Rows are ordered by query row, then by the heads of the group. */
 static void attend_cached_tiles(const struct cache_reader *x, int i, int end, int g, int first,
                                 int rows)
 {

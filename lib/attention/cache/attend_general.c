@@ -1,6 +1,6 @@
 /* attend_general.c - attention of queries to a cache, row by row, for every score, locality and
-   normalizer. With a recurrent score, rows are computed in order, and the history keeps the weights
-   of the last row or their sum. */
+   normalizer. With a recurrent score, rows are computed in order, and the history stores the
+   weights of the last row or the sum of all weights. */
 #include "attention/cache/cache.h"
 
 #include <string.h>
@@ -88,7 +88,7 @@ struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *
     return row;
 }
 
-/* Saves the history as it was after the last query of the previous call. */
+/* Saves the state of the history after the last query of the previous call. */
 static void save_weights(struct attention_history *l, int i, int h)
 {
     size_t n = (size_t)i * (size_t)l->heads + (size_t)h;
@@ -98,7 +98,8 @@ static void save_weights(struct attention_history *l, int i, int h)
                (size_t)l->counts[n] * sizeof *l->old);
 }
 
-/* Computes the next row of a sequence and head, and updates the history with its weights. */
+/* Computes the output of the next row of a sequence and head, and updates the history with its
+   weights. */
 static void attend_next(struct attention_history *l, int keys, struct row *row, int i, int h,
                         float *out)
 {
@@ -110,7 +111,7 @@ static void attend_next(struct attention_history *l, int keys, struct row *row, 
     l->counts[n] = keys;
 }
 
-/* Computes rows [first, first + rows) of a query sequence and head. */
+/* Computes the outputs of rows [first, first + rows) of a query sequence and head. */
 static void attend_cached_rows(const struct cached_rows *x, int i, int h, int first, int rows)
 {
     const struct cached_queries *q = x->q;
@@ -139,7 +140,7 @@ bool rapt__cached_talking(const struct cached_rows *x, struct talking *t, int i,
     return rapt__talking_weights(t);
 }
 
-/* Computes row r of a query sequence in all heads. */
+/* Computes the output of row r of a query sequence in all heads. */
 static void attend_talking_row(const struct cached_rows *x, struct talking *t, int i, int r)
 {
     const struct cached_queries *q = x->q;

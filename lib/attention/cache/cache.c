@@ -1,6 +1,7 @@
 /* cache.c - key/value cache. It stores past keys and values in the layout of the flash kernel: keys
    in panels of 16, values as rows of whole vectors. A new token writes only its own lane and row,
-   and nothing is repacked. A joint cache stores each key once, as a row, whose end is the value. */
+   and nothing is repacked. A joint cache stores each key once, as a row that ends with its
+   value. */
 #include "attention/cache/cache.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* cache.h - offsets of panels in a cache, and the computation of one query, shared by the files of
-   this folder. The interface to other layers is in attention.h. */
+/* cache.h - offsets of panels in a cache, and functions that compute a query, shared by the files
+   of this folder. The interface to other layers is in attention.h. */
 #ifndef RAPT_LIB_ATTENTION_CACHE_H
 #define RAPT_LIB_ATTENTION_CACHE_H
 
@@ -81,15 +81,15 @@ void rapt__cached_weights_layout(struct arena *part, const struct bounds *b);
 struct cached_rows {
     const struct cache *cache;
     const struct cached_queries *q;
-    struct projected projected; /* the problem that remains of q->spec after projection */
+    struct projected projected; /* the problem of q->spec after projection */
     struct cached_space {
         struct row_space row;
-        struct talking talking; /* with talking heads, instead of row */
+        struct talking talking; /* replaces `row` if there are talking heads */
         float *panels; /* [longest / 16][width][16] keys of a joint cache; otherwise NULL */
     } space;
 };
 /* Returns the bounds of c for sequences of at most `longest` keys, in a cache that is joint or not.
-   Does not read the numbers of rows in its spec. */
+   Ignores the numbers of rows in its spec. */
 struct bounds rapt__cached_bounds(const struct projected *c, int longest, bool joint,
                                   int team_size);
 void rapt__cached_row_layout(struct arena *part, const void *bounds, void *to); /* a cached_space */
@@ -97,14 +97,14 @@ struct cached_rows rapt__cached_rows(const struct projected *projected, const st
                                      const struct cached_queries *q, int team_size,
                                      struct arena *arena);
 struct row_head rapt__cached_head(const struct cached_rows *x, int h);
-/* Returns the keys of a head. Those of a joint cache are packed in the workspace of x, until the
-   next call. */
+/* Returns the keys of a head. The keys of a joint cache are packed in the workspace of x, where
+   they remain until the next call. */
 struct row_keys rapt__cached_keys(const struct cached_rows *x, int i, int h);
 /* Returns row r of query sequence i, without the weights of the previous query. */
 struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *head,
                             const struct row_keys *keys, int i, int h, int r);
-/* Computes row r of query sequence i in all heads, with talking heads. Returns false if no head
-   sees a key. */
+/* Computes the output of row r of query sequence i in all heads, with talking heads. Returns false
+   if no head sees a key. */
 bool rapt__cached_talking(const struct cached_rows *x, struct talking *t, int i, int r);
 void rapt__cache_attend_general(struct team *team, const struct projected *projected,
                                 const struct cache *c, const struct cached_queries *q,

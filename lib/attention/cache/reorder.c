@@ -54,8 +54,8 @@ static void commit_slots(struct cache *c, const int *parents)
     c->slot = c->after, c->after = slot;
 }
 
-/* Copies the filled part of panel p of a key head from a slot to a sequence, and with the first key
-   head what belongs to query heads: the sums of log f, and by_key. */
+/* Copies the filled part of panel p of a key head from a slot to a sequence. For the first key
+   head, also copies the arrays of query heads: the sums of log f, and by_key. */
 static void copy_panel(const struct cache *c, int from, int sequence, int p, int g)
 {
     size_t a = rapt__cache_slot(c, from, g) + (size_t)p;

@@ -1,6 +1,6 @@
 /* weights.c - the attention weights of a query to a cache. For a softmax of dot products, they are
    computed from the query's statistics and the cached keys, and are bit-identical to the weights
-   from which the output was computed. Otherwise the row is computed again. */
+   from which the output was computed. Otherwise the row is recomputed. */
 #include "attention/cache/cache.h"
 
 struct weights_space {

@@ -69,8 +69,8 @@ static void backward_pair_alone(const struct backward_pair *p)
     for (int i = 0; i < p->blocks; i++) rapt__flash_add_dq(p, i);
 }
 
-/* Computes a pair with the whole team. Key blocks are handed out in order, so a member waits only
-   for blocks that are already being computed. */
+/* Computes the gradients of a pair with the whole team. Key blocks are handed out in order, so a
+   member waits only for blocks that are already being computed. */
 static void backward_pair_shared(struct team *team, const struct backward_pair *p)
 {
     int n;
@@ -169,8 +169,8 @@ static void backward_groups(struct team *team, const struct flash_backward *f,
     rapt__team_barrier(team);
 }
 
-/* Computes pairs with the whole team, one after the other: all pairs, or only those with many
-   blocks. */
+/* Computes the gradients of pairs with the whole team, one after the other: all pairs, or only
+   those with many blocks. */
 static void backward_together(struct team *team, const struct flash_backward *f, bool all)
 {
     for (int i = 0; i < f->a->batch; i++)

@@ -1,6 +1,6 @@
 /* backward.h - declarations shared by the files of flash backward: the blocks of a pair (one
-   sequence and key head) and their workspace. A pair is a table of blocks, each of 56 queries of
-   one query head by 128 keys. */
+   sequence and key head) and their workspace. A pair is a table of blocks, each with 56 queries of
+   one query head and 128 keys. */
 #ifndef RAPT_LIB_ATTENTION_FLASH_BACKWARD_H
 #define RAPT_LIB_ATTENTION_FLASH_BACKWARD_H
 
@@ -28,7 +28,7 @@ struct query_block {
     struct block_state *state;
     float *q_rows, *dout_rows, *dq; /* [rows], with padded widths */
     float *statistics, *delta;      /* [rows][STATISTICS] and [rows] */
-    float *q_slots, *dout_slots;    /* written by the kernel attend_pack */
+    float *q_slots, *dout_slots;    /* written by the kernel function attend_pack */
 };
 
 struct key_block {
@@ -75,11 +75,11 @@ struct backward_part { /* workspace of one member */
 void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to);
 /* Lays out the query blocks of the longest pair once for the whole team. Returns false without
    laying out anything if that pair has at most OWN_BLOCKS blocks, or if each member needs memory
-   for all blocks of a pair. This is so in a team of one, and with a relative bias or vectors of
-   distances, whose gradients are summed within each pair by a single member. */
+   for all blocks of a pair. The latter is the case in a team of one, and with a relative bias or
+   vectors of distances, whose gradients are summed within each pair by a single member. */
 bool rapt__flash_shared_blocks(struct arena *arena, const struct bounds *b, struct query_blocks *q);
 /* Returns the gradients of a row of the bias, or NULL if there is no bias or its gradients are not
-   wanted. */
+   requested. */
 float *rapt__flash_bias_gradients(const struct flash_backward *f, const float *bias);
 
 /* The steps of a pair. First pack each query block i and zero its dq. Then run the key blocks j in
@@ -99,9 +99,10 @@ void rapt__flash_clear_keys(const struct flash_backward *f, int keys);
 void rapt__flash_add_keys(const struct backward_pair *p, int key, int keys);
 
 /* ---- numbers.c: gradients of the numbers that a normalizer learns ---- */
-/* Lays out the sums of all rows, [H][query rows]. Returns NULL unless the numbers need them. */
+/* Lays out the sums of all rows, [H][query rows]. Returns NULL unless the gradients of the numbers
+   need these sums. */
 float *rapt__flash_numbers_layout(struct arena *arena, const struct bounds *b);
-/* Returns the sums of the rows starting at `first`, or NULL if blocks do not add to them. */
+/* Returns the sums of the rows starting at `first`, or NULL if there are no such sums. */
 float *rapt__flash_row_sums(const struct flash_backward *f, const struct sequence *b, int h,
                             int first);
 /* Returns the sums of ds of each key of head h, for forget gates; NULL if not wanted. */
@@ -110,7 +111,7 @@ float *rapt__flash_forget_sums(const struct flash_backward *f, const struct sequ
 void rapt__flash_add_numbers(struct team *team, const struct flash_backward *f);
 
 /* ---- backward_heads.c ---- */
-/* Computes the gradients of a pair of few queries and few keys if q, k and dout are finite.
+/* Computes the gradients of a pair with few queries and few keys if q, k and dout are finite.
    Otherwise does nothing and returns false. */
 bool rapt__flash_backward_heads(const struct backward_pair *p);
 

@@ -237,7 +237,7 @@ static void add_dkv(const struct backward_pair *p, const struct attend_block *bl
     f->kernels->attend_dkv(block, &weights, &dkv);
 }
 
-/* Computes one block of the table: query block i, key block j. */
+/* Computes the gradients of one block of the table: query block i, key block j. */
 static void backward_block(const struct backward_pair *p, int i, int j, const struct key_block *s)
 {
     const struct flash_backward *f = p->f;

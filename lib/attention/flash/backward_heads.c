@@ -1,7 +1,7 @@
-/* backward_heads.c - flash backward of a pair of few queries and few keys, one query head at a
-   time, on plain rows (kernel/flash_head_backward.c). Rows that are not whole vectors are padded in
-   the workspace of the blocks, where their gradients are also summed. Sums have the same order as
-   in backward_blocks.c. */
+/* backward_heads.c - flash backward of a pair (a sequence and a key head) with few queries and few
+   keys, one query head at a time, on plain rows (kernel/flash_head_backward.c). If the width of a
+   row is not a multiple of 16, its padded copy is in the workspace of backward_blocks.c, where
+   gradients are also summed. Sums have the same order as in backward_blocks.c. */
 #include "attention/flash/backward.h"
 
 #include <string.h>
@@ -71,7 +71,7 @@ static bool summed_apart(const struct backward_pair *p)
     return p->f->group > 1 || p->b.queries > HEAD_GRADIENTS || rows_padded(p);
 }
 
-/* Returns where to sum the gradients of keys or values, or NULL if they are not wanted. */
+/* Returns where to sum the gradients of keys or values, or NULL if they are not requested. */
 static float *key_sums(float *mine, float *to, const rapt_stride *stride,
                        const struct backward_pair *p)
 {

@@ -6,18 +6,18 @@
 
 #include "attention/projected.h"
 
-/* Returns true if this path supports the problem. Does not read q and k. */
+/* Returns true if this path supports the problem. Ignores the arrays q and k. */
 bool rapt__flash_supports(const struct projected *c);
 
 /* Lays out enough workspace for any of the functions below. */
 void rapt__flash_layout(struct arena *arena, const struct bounds *b);
 
-/* All members of a team call these functions. Each lays out its workspace after the present
-   contents of the arena. */
+/* All members of a team call these functions. Each function lays out its workspace after the
+   present contents of the arena. */
 void rapt__flash_forward(struct team *team, const struct projected *c, const float *v, float *out,
                          const rapt_attention_saved *saved, struct arena *arena);
-/* Compute the statistics that forward did not save, [H][query rows][STATISTICS], in the arena: for
-   all rows, or only for query rows [first, first + rows) of one sequence and head. */
+/* Recompute the statistics if forward did not save them, [H][query rows][STATISTICS], in the arena:
+   for all rows, or only for query rows [first, first + rows) of one sequence and head. */
 const float *rapt__flash_statistics(struct team *team, const struct projected *c,
                                     struct arena *arena);
 const float *rapt__flash_statistics_of(struct team *team, const struct projected *c, int sequence,
@@ -34,7 +34,7 @@ void rapt__flash_weights(struct team *team, const struct projected *c, const flo
 /* ---- head.c ---- */
 /* Describes the keys of key head g of a sequence for attend_head. Does not set the arrays of
    queries and values. low and high are workspace of [queries] floats each. Returns false if the
-   pair must be packed. */
+   keys and values of the pair must be packed. */
 bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g, float *low,
                       float *high, struct attend_head *head);
 /* Sets everything that depends on the query head, for the queries starting at `first`: queries,

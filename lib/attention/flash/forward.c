@@ -1,5 +1,5 @@
 /* forward.c - flash forward: computes out, lse and softmax statistics from projected queries, keys
-   and values, or only the statistics for callers that did not keep them.
+   and values, or only the statistics for callers that did not save them.
 
    The keys and values of a sequence and key head (a pair) are packed into panels, and then its
    query rows are processed in items. The rows of all query heads that share the key head fill tiles
@@ -42,7 +42,8 @@ void rapt__flash_forward_layout(struct arena *arena, const struct bounds *b)
     rapt__arena_parts(arena, b->team, lay_out_pair, b, &mine, NULL);
 }
 
-/* Computes rows [first, first + rows) of a pair, which has been packed unless it has many keys. */
+/* Computes the outputs of rows [first, first + rows) of a pair, which has been packed unless it has
+   many keys. */
 static void attend_rows(const struct flash_forward *f, const struct sequence *b, int g, int first,
                         int rows)
 {
@@ -52,7 +53,7 @@ static void attend_rows(const struct flash_forward *f, const struct sequence *b,
         rapt__flash_forward_call(f, b, g, first, rows);
 }
 
-/* Computes item n of a pair. Each item has `rows` rows, except perhaps the last. */
+/* Computes the outputs of item n of a pair. Each item has `rows` rows, except perhaps the last. */
 static void attend_item(const struct flash_forward *f, const struct sequence *b, int g, int n,
                         int rows)
 {
@@ -70,7 +71,7 @@ static void attend_pair(const struct flash_forward *f, const struct sequence *b,
     int64_t tiles = rapt__ceil_div(all, f->kernels->tile_rows);
     rapt__ahead_spread(f->ahead, 2 * tiles * rapt__ceil_div(b->existing, ATTEND_BLOCK) +
                                      (plain ? rapt__ceil_div(b->existing, LANES) : 0));
-    if (plain) { /* packs one block at a time */
+    if (plain) { /* keys are packed one block at a time */
         rapt__flash_forward_plain(f, b, g, all);
         return;
     }
@@ -101,9 +102,9 @@ static void forward_rows_ahead(const struct flash_forward *f, int pair, struct r
                         b.queries, c->width);
 }
 
-/* Computes a pair with the whole team. The rows are divided into items, about the same number for
-   each member. The last items are handed out first, because with a causal mask the last rows see
-   the most keys. */
+/* Computes the outputs of a pair with the whole team. The rows are divided into items, about the
+   same number for each member. The last items are handed out first, because with a causal mask the
+   last rows see the most keys. */
 static void share_pair(struct team *team, const struct flash_forward *f, const struct sequence *b,
                        int g)
 {
@@ -132,8 +133,8 @@ static int shared_pairs(const struct flash_forward *f, int team)
     return many ? (int)(pairs % team) : 0;
 }
 
-/* Computes the first pairs, which the team shares, with the keys packed in member 0's memory. Then
-   each member takes whole pairs and packs their keys in its own memory. */
+/* Computes the outputs of the first pairs, which the team shares, with the keys packed in member
+   0's memory. Then each member takes whole pairs and packs their keys in its own memory. */
 static void attend_pairs(struct team *team, struct flash_forward *f,
                          const struct packed_pair *first, const struct packed_pair *mine)
 {

@@ -28,10 +28,10 @@ struct flash_forward {
     const rapt_attention *a;
     const struct kernels *kernels;
     const float *v;
-    float *out, *lse, *statistics; /* if out is NULL, only statistics are wanted */
+    float *out, *lse, *statistics; /* if out is NULL, only statistics are computed */
     int key_heads, group;          /* group: number of query heads per key head */
     bool far;                      /* result of rapt__flash_rows_far */
-    struct packed_pair pair;       /* this member's, or member 0's if the team shares a pair */
+    struct packed_pair pair;       /* memory of this member, or of member 0 for a shared pair */
     struct packed_pair mine;
     struct rows_ahead *ahead; /* rows of this member's next pair, to prefetch; may be NULL */
 };
@@ -46,8 +46,8 @@ static inline int rapt__flash_call_rows(const struct flash_forward *f)
 {
     return ATTEND_ROWS / f->kernels->tile_rows * f->kernels->tile_rows;
 }
-/* Computes rows [first, first + rows), at most ATTEND_ROWS, of all query heads that share key head
-   g, head by head. The pair must have been packed in f->pair. */
+/* Computes the outputs of rows [first, first + rows), at most ATTEND_ROWS, of all query heads that
+   share key head g, head by head. The pair must have been packed in f->pair. */
 void rapt__flash_forward_call(const struct flash_forward *f, const struct sequence *b, int g,
                               int first, int rows);
 /* Works like rapt__flash_forward_call for a pair that has not been packed and whose keys are read
@@ -62,8 +62,8 @@ void rapt__flash_forward_set(const struct flash_forward *f, const struct sequenc
 /* ---- forward_heads.c ---- */
 /* Lays out the rows of outputs that a member needs as workspace: [queries][padded value width]. */
 float *rapt__flash_forward_rows(struct arena *part, const struct bounds *b);
-/* Computes a pair of few queries and keys, one query head at a time, without packing keys. Returns
-   false if the pair must be packed. */
+/* Computes the outputs of a pair with few queries and keys, one query head at a time, without
+   packing keys. Returns false if the pair must be packed. */
 bool rapt__flash_forward_heads(const struct flash_forward *f, const struct sequence *b, int g);
 
 #endif

@@ -13,7 +13,9 @@ float *rapt__flash_forward_rows(struct arena *part, const struct bounds *b)
     return rapt__arena_floats(part, rows, rapt__round_up_size(b->value_width, LANES));
 }
 
-/* Computes query head h of a pair whose keys and values are in *head. */
+/* Computes the output of query head h of a pair whose keys and values are in *head. Returns false,
+   without writing anything, if keys may be hidden and a value is infinite or NaN; the caller then
+   takes another path. */
 static bool attend_one_head(const struct flash_forward *f, const struct sequence *b, int h,
                             struct attend_head *head)
 {

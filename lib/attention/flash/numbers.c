@@ -33,7 +33,7 @@ static double sink_gradient(const struct flash_backward *f, const struct sequenc
                             float scale)
 {
     const rapt_attention *a = f->a;
-    if (b->queries == 0) return 0; /* there may be no statistics */
+    if (b->queries == 0) return 0; /* statistics may be NULL */
     size_t at = (size_t)h * (size_t)rapt__query_rows(a) + (size_t)b->query_first;
     const float *statistics = f->statistics + at * STATISTICS;
     double score = (double)rapt__sink_score(rapt__number_of(f->c, h), scale), sum = 0;

@@ -6,7 +6,7 @@
    head and sequence, then over the batch. Key heads and sequences that share the gradient of a bias
    form one item, which one member computes, and so do the key heads of talking heads. With a
    recurrent score, gradients flow backward through time, and the weights of all queries of a head,
-   or their sums up to each query, are kept. */
+   or their sums up to each query, are stored. */
 #include "attention/general/backward.h"
 
 #include <string.h>
@@ -123,8 +123,8 @@ static struct row backward_row_of(const struct backward_keys *p, const struct ro
     return r;
 }
 
-/* Recomputes the weights of all queries of a head as in the forward pass, and keeps what their next
-   queries read. */
+/* Recomputes the weights of all queries of a head as in the forward pass, and stores the `before`
+   of each next query. */
 static void rebuild_weights(const struct backward_keys *p, const struct row_head *head, int h)
 {
     const rapt_attention *a = p->f->c->a;
@@ -147,7 +147,7 @@ static void compact(const float *from, int rows, int n, float *to)
                (size_t)n * sizeof *to);
 }
 
-/* Computes the rows from the last to the first. */
+/* Computes the gradients of the rows from the last to the first. */
 static void backward_in_time(const struct backward_keys *p, const struct row_head *h,
                              struct backward_row *l)
 {
@@ -194,7 +194,7 @@ void rapt__backward_products(const struct backward_keys *p, const struct row_blo
                            k_row);
 }
 
-/* Computes at most BLOCK_ROWS rows, starting at t. */
+/* Computes the gradients of at most BLOCK_ROWS rows, starting at t. */
 static void backward_block(const struct backward_keys *p, const struct row_head *head,
                            struct backward_row *l, int t, int rows)
 {
@@ -274,7 +274,7 @@ struct backward_keys rapt__backward_keys(const struct general_backward *f, int s
     return p;
 }
 
-/* Computes one sequence and key head. */
+/* Computes the gradients of one sequence and key head. */
 static void backward_key_head(const struct general_backward *f, int sequence, int g)
 {
     const struct backward_keys p = rapt__backward_keys(f, sequence, g);
@@ -282,7 +282,7 @@ static void backward_key_head(const struct general_backward *f, int sequence, in
     rapt__backward_dkeys(&p);
 }
 
-/* Computes one sequence. */
+/* Computes the gradients of one sequence. */
 static void backward_sequence(const struct general_backward *f, int sequence)
 {
     if (rapt__talks(f->c->a)) {

@@ -23,8 +23,7 @@ struct backward_rows { /* workspace of one member */
     float *key_panels, *value_panels; /* [panels][width][16] and [panels][value width][16] */
     float *dkeys;                     /* [panels][width][16], for additive scores */
     float *dz, *dnext;                /* [capacity] */
-    float *dq;         /* [width], receives the gradient of q if the caller does not want
-                          it */
+    float *dq;         /* [width], receives the gradient of q if the caller did not request it */
     float *transposed; /* [panels of channels][keys][16]; this array and those below are for
                           recurrent scores */
     float *dfilters, *dfeature_weight; /* sums of one head: [channels] and [width] rows, padded to
@@ -57,7 +56,7 @@ struct backward_keys { /* a sequence and key head */
     struct sequence b;
     struct row_keys keys;
     const float *key_rows;  /* rows of k' in the original array */
-    float *dkeys, *dvalues; /* the caller's rows; NULL if not wanted */
+    float *dkeys, *dvalues; /* the caller's rows; NULL if not requested */
 };
 
 struct backward_row {
@@ -69,7 +68,7 @@ struct backward_row {
     float *dnext; /* for recurrent scores: on entry, the gradient of the next query's `before`; on
                      return, that of this query's */
     struct head_sums sums;         /* sums of the head and sequence */
-    const struct row_block *block; /* keeps dx and, unless the normalizer is hard, the weights of
+    const struct row_block *block; /* stores dx and, unless the normalizer is hard, the weights of
                                       this row at `index`, for products of all rows. If NULL,
                                       rapt__row_backward adds to all gradients itself */
     int index;
@@ -88,7 +87,7 @@ void rapt__backward_dkeys(const struct backward_keys *p);
 /* Zeroes and returns the sums of head h. */
 struct head_sums rapt__backward_sums(const struct backward_keys *p, int h);
 /* Add the gradients of values, and those of queries and keys, for the rows of a block that starts
-   at row t of head h, from the weights and dx that it keeps. */
+   at row t of head h, from the weights and dx stored in the block. */
 void rapt__backward_values(const struct backward_keys *p, const struct row_block *block, int h,
                            int t);
 void rapt__backward_products(const struct backward_keys *p, const struct row_block *block, int h,

@@ -268,7 +268,7 @@ static void sample_backward(struct row *r, float *dz, struct gain gain)
 static const struct normalizer {
     const char *name;
     bool hard;
-    enum attend_kind kind; /* how the flash path computes it; 0 if it cannot */
+    enum attend_kind kind; /* how the flash path computes the normalizer; 0 if it cannot */
     int number;            /* index of the learned array with a number for each head; 0 if none */
     void (*forward)(struct row *r);
     void (*backward)(struct row *r, float *dz, struct gain gain);

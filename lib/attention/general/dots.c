@@ -21,8 +21,8 @@ static void scale_rows(const struct dots *d, int k, int depth, float to[BLOCK_RO
         for (int j = 0; j < depth; j++) to[i * CHAIN + j] = d->a[i * d->a_row + k + j] * d->factor;
 }
 
-/* Computes keys [first, end), at most DOT_COLUMNS of them, as chains of 32 fused multiply-adds,
-   whose results are added one after the other. */
+/* Computes the products for keys [first, end), at most DOT_COLUMNS, as chains of 32 fused
+   multiply-adds, whose results are added one after the other. */
 static void multiply_columns(const struct kernels *kernels, const struct dots *d, int first,
                              int end)
 {

@@ -117,8 +117,9 @@ void rapt__forward_sum(const struct general_forward *f, const struct row_block *
     for (int i = 0; i < block->rows; i++) rapt__row_settle(out + i * ld, width);
 }
 
-/* Computes at most BLOCK_ROWS rows of a head, starting at t. With a hard normalizer, values are not
-   summed by blocks, because each row reads only one; nor are they if distances have values. */
+/* Computes the outputs of at most BLOCK_ROWS rows of a head, starting at t. With a hard normalizer,
+   values are not summed by blocks, because each row has only one value. If distances have values,
+   they are not summed by blocks either. */
 static void attend_block(const struct general_forward *f, const struct sequence *b,
                          const struct row_head *head, int h, int t, int rows)
 {
@@ -150,7 +151,8 @@ static void attend_block(const struct general_forward *f, const struct sequence 
     if (sums) rapt__forward_sum(f, &block, &keys, out);
 }
 
-/* Computes rows [first, first + rows) of a head. With a recurrent score, first must be 0. */
+/* Computes the outputs of rows [first, first + rows) of a head. With a recurrent score, first must
+   be 0. */
 static void attend_general_rows(const struct general_forward *f, const struct sequence *b, int h,
                                 int first, int rows)
 {

@@ -8,7 +8,7 @@ struct forward_rows { /* workspace of one member */
     struct row_space space;
     struct row_block block;
     float *before;            /* [capacity] weights of the previous query */
-    struct talking talking;   /* with talking heads; the members above are then not used */
+    struct talking talking;   /* with talking heads, which do not use the members above */
     struct row_block *blocks; /* [heads] with talking heads */
 };
 
@@ -33,7 +33,7 @@ void rapt__forward_sum(const struct general_forward *f, const struct row_block *
 /* ---- talking_forward.c ---- */
 void rapt__talking_forward_layout(struct arena *part, const struct bounds *b,
                                   struct forward_rows *r);
-/* Computes query rows [first, first + rows) of all heads of a sequence. */
+/* Computes the outputs of query rows [first, first + rows) in all heads of a sequence. */
 void rapt__talking_attend(const struct general_forward *f, const struct sequence *b, int first,
                           int rows);
 /* Copies the weights u of a query row of head h to a plain array [keys of the sequence]. */

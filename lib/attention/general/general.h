@@ -16,8 +16,8 @@
    floats for each member and each row of a block. All other memory is linear in queries + keys. */
 void rapt__general_layout(struct arena *arena, const struct bounds *b);
 
-/* All members of a team call these functions. Each lays out its workspace after the present
-   contents of the arena. Backward recomputes the rows and reads neither out nor lse. */
+/* All members of a team call these functions. Each function lays out its workspace after the
+   present contents of the arena. Backward recomputes the rows and needs neither out nor lse. */
 void rapt__general_forward(struct team *team, const struct projected *c, const float *v, float *out,
                            float *lse, struct arena *arena);
 void rapt__general_backward(struct team *team, const struct projected *c, const float *v,
@@ -72,7 +72,7 @@ struct row_space {
     float *weights;          /* [capacity] w, before dropout */
     float *dropped;          /* [capacity] w after dropout */
     float *gauss;            /* [capacity] weights of local-p's Gaussian */
-    float *slope;            /* [capacity] 1 - (capped x / cap)^2; NULL if not kept */
+    float *slope;            /* [capacity] 1 - (capped x / cap)^2; NULL if not needed */
     float *more;             /* [capacity] scratch space */
     float *sums_by_distance; /* [vectors] sums of weights after dropout; NULL without
                                 distance_values */
@@ -80,7 +80,7 @@ struct row_space {
                         capacity + 2 filter_width + 16 in all */
     float *features; /* [channels][capacity] f */
     float *sums;     /* [panels][width][16] k + L f */
-    float *hidden;   /* [panels][width][16] the tanh of additive scores; NULL if not kept */
+    float *hidden;   /* [panels][width][16] the tanh of additive scores; NULL if not needed */
 };
 
 struct row {
@@ -119,7 +119,7 @@ void rapt__row_weights(struct row *r); /* computes x, weights and the intermedia
    biases and masks to x and compute the weights. */
 void rapt__row_scores(struct row *r);
 void rapt__row_normalize(struct row *r);
-/* Computes space.hidden of additive scores once more. */
+/* Recomputes space.hidden of additive scores. */
 void rapt__row_hidden(const struct row *r);
 /* Returns the row of distance_values for key s. */
 int rapt__row_vector(const struct row *r, int s);
@@ -149,7 +149,7 @@ struct row_block {
     float *more;      /* [BLOCK_ROWS][DOT_COLUMNS] scratch space */
     ptrdiff_t capacity;
     int rows, first, end; /* keys [first, end), whole panels */
-    int existing;         /* number of existing keys; the keys after them are padding */
+    int existing;         /* number of existing keys; all others are padding */
 };
 void rapt__block_layout(struct arena *arena, const struct bounds *b, bool backward,
                         struct row_block *block);
@@ -212,7 +212,7 @@ static inline size_t rapt__row_capacity(const struct bounds *b)
 void rapt__row_layout(struct arena *arena, const struct bounds *b, bool backward,
                       struct row_space *s);
 
-/* ---- talking.c: talking heads, a query in all heads together (Shazeer et al. 2020) ----
+/* ---- talking.c: talking heads, all heads of a query together (Shazeer et al. 2020) ----
 
        x[h] = capped scores of head h                    y[h] = sum over g of P[h][g] x[g]
        w[h] = normalize(y[h] + biases, with masks)       u[h] = sum over g of W[h][g] w[g]

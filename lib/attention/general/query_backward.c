@@ -9,7 +9,7 @@
    distribution.c turns dz into dx, which is added to the gradients of bias and relative bias. With
    a cap, dx is then multiplied by 1 - (x / cap)^2, where x is the capped score. Then dx flows to
    the dot product, dq += scale sum of dx k and dk += scale dx q, or to the hidden layer
-   (kernel/additive.c). Hidden keys have dx = 0 and are not read. */
+   (kernel/additive.c). Hidden keys have dx = 0 and are skipped. */
 #include "attention/general/backward.h"
 
 #include <math.h>
@@ -34,8 +34,8 @@ static void guided_gradients(const struct backward_row *l, const struct guide *g
     guide->losses[row] = loss;
 }
 
-/* Adds the gradient of the coverage loss to dw and to that of the coverage, and stores the loss in
-   loss->losses. */
+/* Adds the gradient of the coverage loss to dw and to the gradient of the coverage, and stores the
+   loss in loss->losses. */
 static void coverage_gradients(const struct backward_row *l, const struct coverage_loss *loss)
 {
     const struct row *r = l->r;
@@ -55,7 +55,7 @@ static void coverage_gradients(const struct backward_row *l, const struct covera
         (double)loss->weight * sum;
 }
 
-/* Adds dout.a of the distance of each key to dz. */
+/* Adds dout.a to dz for each key, where a is the vector of its distance. */
 static void add_distance_dots(const struct backward_row *l, const float *dout)
 {
     const struct row *r = l->r;

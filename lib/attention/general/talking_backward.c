@@ -1,12 +1,12 @@
-/* talking_backward.c - backward pass of talking heads (general.h), a sequence at a time. The rows
-   of a query in all heads are computed again. Then
+/* talking_backward.c - backward pass of talking heads (general.h), one sequence at a time. The rows
+   of a query in all heads are recomputed. Then
 
        du[h] = dropout(dout[h].v[h])           dW[h][g] += du[h].w[g]
        dw[g] = sum over h of W[h][g] du[h]     dy = gradient of the mixed scores, from dw
    (normalizer) dP[h][g] += dy[h].x[g]                  dx[g] = sum over h of P[h][g] dy[h]
 
-   and dx flows to queries and keys as in other heads. Keys that all heads hide have x = 0 and du =
-   0, since their products may be NaN. */
+   and dx flows to queries and keys as in attention without talking heads. Keys that all heads hide
+   have x = 0 and du = 0, since their products may be NaN. */
 #include "attention/general/backward.h"
 
 #include <math.h>
@@ -53,7 +53,8 @@ static void open_sequence(const struct general_backward *f, int sequence)
     }
 }
 
-/* Starts a block of every head and computes q.k and dout.v of all rows. */
+/* Starts a block of every head and computes dout.v of all rows and, unless the score is additive,
+   q.k. */
 static void begin_blocks(const struct general_backward *f, const struct sequence *b, int query,
                          int rows, const struct talking_range *range)
 {
@@ -79,7 +80,7 @@ static void clear_hidden(const struct talking *t, float *x)
         if (t->seen[s] == -INFINITY) x[s] = 0;
 }
 
-/* Sets du from row i of the blocks, and keeps the weights there. */
+/* Sets du from row i of the blocks, and stores the weights in that row. */
 static void mixed_gradients(const struct general_backward *f, const struct talking *t, int i)
 {
     for (int h = 0; h < t->heads; h++) {
@@ -117,7 +118,7 @@ static void normalizer_gradients(const struct general_backward *f, const struct 
     }
 }
 
-/* Adds the gradients of the scores of all heads, from dx in du. They are those of all keys that any
+/* Adds the gradients of the scores of all heads, from dx in du, for every key that at least one
    head sees. */
 static void score_gradients(const struct general_backward *f, const struct talking *t, int i)
 {
@@ -134,7 +135,7 @@ static void score_gradients(const struct general_backward *f, const struct talki
     }
 }
 
-/* Computes a query, which is row i of the blocks, in all heads. */
+/* Computes the gradients of a query, which is row i of the blocks, in all heads. */
 static void backward_query(const struct general_backward *f, struct talking *t,
                            const struct sequence *b, int query, int i)
 {
@@ -157,7 +158,7 @@ static void backward_query(const struct general_backward *f, struct talking *t,
     score_gradients(f, t, i);
 }
 
-/* Computes at most BLOCK_ROWS query rows, starting at `query`. */
+/* Computes the gradients of at most BLOCK_ROWS queries, starting at `query`. */
 static void backward_block(const struct general_backward *f, struct talking *t,
                            const struct sequence *b, int query, int rows)
 {

@@ -1,4 +1,5 @@
-/* talking_forward.c - forward pass of talking heads: blocks of queries, each in all heads. */
+/* talking_forward.c - forward pass of talking heads, which computes blocks of queries, each in all
+   heads. */
 #include "attention/general/forward.h"
 
 #include <string.h>
@@ -35,7 +36,7 @@ static void begin_blocks(const struct general_forward *f, const struct sequence 
     }
 }
 
-/* Computes the weights of query row `query` in all heads and keeps them in row i of the blocks. */
+/* Computes the weights of query row `query` in all heads and stores them in row i of the blocks. */
 static void weigh(const struct general_forward *f, struct talking *t, const struct sequence *b,
                   int query, int i)
 {
@@ -55,7 +56,7 @@ static void weigh(const struct general_forward *f, struct talking *t, const stru
     }
 }
 
-/* Computes at most BLOCK_ROWS query rows, starting at `query`. */
+/* Computes the outputs of at most BLOCK_ROWS queries, starting at `query`. */
 static void attend_block(const struct general_forward *f, struct talking *t,
                          const struct sequence *b, int query, int rows)
 {

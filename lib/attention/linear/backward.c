@@ -75,7 +75,7 @@ size_t rapt__linear_backward_workspace(const struct linear_problem *l, int team_
     return arena.overflow ? 0 : arena.used;
 }
 
-/* Points x of the chunk to the stored copy. */
+/* Makes x of the chunk point to the stored copy. */
 static void use_x(const struct linear_problem *l, int index, struct backward_memory *b)
 {
     b->chunk.x = b->x + (size_t)index * CHUNK_ROWS * (size_t)l->value_ld;
@@ -162,7 +162,7 @@ static void times_u(const struct linear_problem *l, const float *x, struct backw
     rapt__multiply_scores(l, b->chunk.rows, l->values, x, l->value_ld, b->u_panels, b->dweights);
 }
 
-/* Loads dout of a query head. If out is normalized, replaces it by the gradient of the quotient's
+/* Loads dout of a query head. If out is normalized, replaces dout by the gradient of the quotient's
    numerator and denominator. */
 static void load_dout(const struct linear_problem *l, const struct linear_item *item,
                       const float *dout, int first, struct backward_memory *b)
@@ -273,7 +273,7 @@ static void delta_backward(const struct linear_problem *l, const struct linear_i
     rapt__multiply_upper(l, c->rows, l->key_ld, b->dweights, c->keys, l->key_ld, b->dk);
 }
 
-/* Adds the gradient of the logarithms of decays. A row paired with itself has no decay. */
+/* Adds the gradient of the logarithms of decays. There is no decay between a row and itself. */
 static void add_log_decay(const struct linear_problem *l, const struct linear_item *item, int first,
                           const struct backward_memory *b, float *to)
 {

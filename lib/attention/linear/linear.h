@@ -28,7 +28,7 @@ static inline int rapt__chunk_columns(int row)
 }
 
 /* ---- chunk.c ---- */
-struct linear_problem { /* a checked problem, and the numbers that follow from it */
+struct linear_problem { /* a checked problem, and numbers derived from it */
     const rapt_linear_attention *a;
     const struct kernels *kernels;
     int width, values;    /* columns of the state: value_width, and one more if normalized */
@@ -41,7 +41,7 @@ struct linear_problem rapt__linear(const rapt_linear_attention *a);
 struct linear_item { /* a key head of a sequence, or a query head */
     int sequence, head;
     int rows;
-    ptrdiff_t batch, first; /* number of batch strides and row strides before its first row */
+    ptrdiff_t batch, first; /* numbers of batch and row strides before the item's first row */
 };
 struct linear_item rapt__linear_item(const struct linear_problem *l, int index);
 /* Returns the same item with one of the query heads of its group as its head. */
@@ -66,9 +66,9 @@ void rapt__linear_features(const struct linear_problem *l, float *x, int n);
 /* Copies the rows of a chunk, or those of a state, and pads them with 0 to `to_ld` floats. */
 void rapt__linear_copy(const float *x, ptrdiff_t ld, int rows, int width, float *to, int to_ld);
 
-/* The rows of a chunk and what is computed from them. K is the width of keys, V that of values,
-   with padding, and C is CHUNK_ROWS. Row r of a matrix [C][C] has rapt__chunk_columns(r) elements;
-   the rest is not read. */
+/* The rows of a chunk and the arrays that are computed from them. K is the width of keys, V that of
+   values, with padding, and C is CHUNK_ROWS. Row r of a matrix [C][C] has rapt__chunk_columns(r)
+   elements; the rest is ignored. */
 struct chunk {
     int rows;
     float *keys, *panels;    /* [C][K] features of keys; the same in panels [C/16][K][16] */

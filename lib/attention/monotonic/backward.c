@@ -1,8 +1,9 @@
 /* backward.c - gradients of monotonic attention, from the last query to the first.
 
    The alignments of all queries of a head are computed first. Then each block of queries computes
-   the gradient of its weights, row by row from the last those of alignments and energies, and at
-   the end adds the products of all its rows to the gradients of queries, keys and values. */
+   the gradients of its weights and, from the last row to the first, the gradients of alignments and
+   energies. Finally it adds the products of all its rows to the gradients of queries, keys and
+   values. */
 #include "attention/monotonic/monotonic.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ struct gradient_memory { /* memory of a member */
     float *dstop;        /* [MONOTONIC_ROWS][ld] gradients of the energies */
     float *dchunk;       /* [MONOTONIC_ROWS][ld] gradients of the chunk energies */
     float *dalpha;       /* [ld] gradient of the alignment of a query */
-    float *own, *reach;  /* [ld] the part of it that comes from the query's own weights */
+    float *own, *reach;  /* [ld] the part of dalpha that comes from the query's own weights */
 };
 
 static void lay_out_backward(struct arena *part, const void *what, void *to)
@@ -94,7 +95,8 @@ static void weights_gradient(const struct monotonic_problem *m, const struct mon
         .c_panel = LANES});
 }
 
-/* Adds the gradients of alpha that come from the query itself to those from the query after it. */
+/* Adds the gradients of alpha that come from the query itself to those that come from the query
+   after it. */
 static void add_dalpha(const struct monotonic_problem *m, const struct monotonic_item *item,
                        const struct monotonic_call *call, int t, const float *own,
                        const struct gradient_memory *b)
@@ -110,7 +112,8 @@ static void add_dalpha(const struct monotonic_problem *m, const struct monotonic
     for (int s = 0; s < n; s++) b->dalpha[s] += d * (float)(s + 1);
 }
 
-/* Computes the gradients of the energies of one query. Returns the sum of those without chunk. */
+/* Computes the gradients of the energies of one query. Returns the sum of the gradients of the
+   energies that determine where it stops. */
 static double row_backward(const struct monotonic_problem *m, const struct monotonic_item *item,
                            const struct monotonic_call *call, int r, struct gradient_memory *b)
 {
@@ -220,7 +223,7 @@ static double block_backward(const struct monotonic_problem *m, const struct mon
 
 /* ---- all blocks ---- */
 
-/* Adds the gradients of a query head. Returns that of its offset. */
+/* Adds the gradients of a query head. Returns the gradient of its offset. */
 static double head_backward(const struct monotonic_problem *m, const struct monotonic_item *item,
                             const struct monotonic_call *call, struct gradient_memory *b)
 {

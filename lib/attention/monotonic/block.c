@@ -1,5 +1,5 @@
-/* block.c - the sequences and heads of a problem of monotonic attention, and the energies of a
-   block of queries. */
+/* block.c - enumerates the pairs of sequence and head in a problem of monotonic attention, and
+   computes the energies of a block of queries. */
 #include "attention/monotonic/monotonic.h"
 
 #include <math.h>

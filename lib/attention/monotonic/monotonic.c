@@ -86,7 +86,7 @@ static rapt_status check_key_counts(const rapt_monotonic_attention *a, rapt_mess
     return RAPT_OK;
 }
 
-/* Checks the layouts that other attention does not have. */
+/* Checks the layouts that only monotonic attention has. */
 static rapt_status check_monotonic_extents(const struct monotonic_problem *m, rapt_message *why)
 {
     const rapt_monotonic_attention *a = m->a;
@@ -118,7 +118,7 @@ static rapt_status check_monotonic(const rapt_monotonic_attention *a, rapt_messa
     rapt_status s = check_monotonic_options(a, why);
     if (s) return s;
     struct monotonic_problem m = rapt__monotonic(a);
-    m.plain.mask.key_counts = NULL; /* checked below, under their own name */
+    m.plain.mask.key_counts = NULL; /* checked below, under their own names */
     s = rapt__attention_check(&m.plain, why);
     if (s == RAPT_OK) s = check_key_counts(a, why);
     if (s == RAPT_OK) s = check_monotonic_extents(&m, why);

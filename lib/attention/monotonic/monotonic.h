@@ -14,7 +14,7 @@
 enum { MONOTONIC_ROWS = 16 }; /* rows of a block of queries */
 
 /* ---- block.c: energies and alignments of a block of queries ---- */
-struct monotonic_problem { /* a checked problem, and the numbers that follow from it */
+struct monotonic_problem { /* a checked problem, and numbers derived from it */
     const rapt_monotonic_attention *a;
     const struct kernels *kernels;
     rapt_attention plain; /* has the shapes, layouts and key counts of the problem */
@@ -73,12 +73,12 @@ void rapt__monotonic_energies(const struct monotonic_problem *m, const struct mo
 /* ---- recurrence.c: rows of n keys ---- */
 /* Computes the alignment before the first query: 1 for key 0. */
 void rapt__monotonic_begin(int n, float *alpha);
-/* Computes the probability that a query reaches and stops at each key from the alignment of the
-   query before it. */
+/* From the alignment of the query before it, computes the probabilities that a query reaches each
+   key and stops there. */
 void rapt__monotonic_align(const float *stop, const float *keep, const float *before, int n,
                            float *reach, float *alpha);
-/* Computes the gradient of the energies from that of alpha. Replaces dalpha by the gradient of
-   `before`. Returns the sum of the gradients of the energies. */
+/* Computes the gradient of the energies from the gradient of alpha. Replaces dalpha by the gradient
+   of `before`. Returns the sum of the gradients of the energies. */
 double rapt__monotonic_align_backward(const float *stop, const float *keep, const float *reach,
                                       int n, float *dalpha, float *denergies);
 
@@ -92,8 +92,8 @@ void rapt__monotonic_scratch_layout(struct arena *arena, const struct monotonic_
 void rapt__monotonic_weights(const struct monotonic_problem *m, const float *energies,
                              const float *alpha, int n, const struct monotonic_scratch *s,
                              float *weights);
-/* Computes the gradients of alpha and of the energies from that of the weights. The scratch rows
-   must be as rapt__monotonic_weights left them. */
+/* Computes the gradients of alpha and of the energies from the gradient of the weights. The scratch
+   rows must be unchanged since rapt__monotonic_weights. */
 void rapt__monotonic_weights_backward(const struct monotonic_problem *m, const float *energies,
                                       const float *alpha, const float *dweights, int n,
                                       const struct monotonic_scratch *s, float *dalpha,

@@ -1,5 +1,5 @@
-/* recurrence.c - the recurrences along the keys of one query, forward and backward, in the names of
-   rapt/monotonic_attention.h.
+/* recurrence.c - the recurrences along the keys of one query, forward and backward, with the names
+   of rapt/monotonic_attention.h.
 
    Weights in mode lookback: with the running maximum M[k] of the energies u[0 .. k], S[k] the sum
    of exp(u[l] - M[k]) over l <= k, and R[j] the sum of exp(M[j] - M[k]) alpha[k] / S[k] over k >=

@@ -18,7 +18,8 @@ size_t rapt__monotonic_step_workspace(const struct monotonic_problem *m, int tea
     return arena.overflow ? 0 : arena.used;
 }
 
-/* Returns the first key from `key` on at which query t stops, or the number of existing keys. */
+/* Returns the first key, starting with `key`, at which query t stops, or the number of existing
+   keys if it does not stop. */
 static int find_stop(const struct monotonic_problem *m, const struct monotonic_item *item,
                      const struct monotonic_call *call, int head, int t, int key)
 {

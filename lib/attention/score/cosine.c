@@ -8,7 +8,7 @@
        dz = beta / m (dy - u (u . dy))    if |z| >= 1e-8, else beta / m dy
        dbeta = sum of u . dy
 
-   A row with dy = 0 is not read: it may be masked and contain NaN. */
+   A row with dy = 0 is skipped, because it may be masked and contain NaN. */
 #include "attention/score/score.h"
 
 #include <math.h>

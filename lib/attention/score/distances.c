@@ -309,7 +309,7 @@ static void add_products(struct team *team, const struct products_by_distance *p
     rapt__team_barrier(team);
 }
 
-/* Sums the gradients of one head over all queries, and adds the gradient of v. */
+/* Sums the gradients of one head over all queries, and from the sums adds the gradient of v. */
 static void sum_head(const struct distance_fill *f, const rapt_distance_gradients *d, int h,
                      float *sums)
 {
@@ -324,7 +324,7 @@ static void sum_head(const struct distance_fill *f, const rapt_distance_gradient
                               d->position_bias + (ptrdiff_t)h * K);
 }
 
-/* Adds the gradients that come from v.r: those of v, and those of r. */
+/* Adds the gradients of v and r that come from v.r. */
 static void add_position_bias(struct team *team, const struct distance_fill *f,
                               const rapt_distance_gradients *d)
 {

@@ -1,6 +1,6 @@
 /* location.c - the location-based score (Luong, Pham and Manning 2015, section 3.1): every position
-   s has its own row P[s], and x = P[s] . q. So k' = P, the same in all sequences, and k is not
-   read. */
+   s has its own row P[s], and x = P[s] . q. So k' = P, the same in all sequences, and k is
+   ignored. */
 #include "attention/score/score.h"
 
 #include <string.h>

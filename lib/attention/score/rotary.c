@@ -9,7 +9,7 @@
    sines and cosines by a factor, forward and backward. */
 #include "attention/score/score.h"
 
-/* Numbers of rows that a member takes and of pairs that it rotates at a time. */
+/* Number of rows that a member takes, and number of pairs that it rotates, at a time. */
 enum { BLOCK_ROWS = 16, CHUNK = 64 };
 
 int rapt__rotary_pairs(const rapt_attention *a)
@@ -24,8 +24,8 @@ static double factor_of(const rapt_relative *r)
     return r->rotary_factor > 0 ? (double)r->rotary_factor : 1;
 }
 
-/* Returns the share of a frequency that is kept; the rest of it is divided by the factor. YaRN
-   decides by the number of turns in the original length (Peng et al. 2023). */
+/* Returns the fraction of a frequency that remains unchanged; the rest is divided by the factor.
+   YaRN decides by the number of turns in the original length (Peng et al. 2023). */
 static double kept_share(const rapt_relative *r, double frequency)
 {
     static const double two_pi = 6.283185307179586, alpha = 1, beta = 32;

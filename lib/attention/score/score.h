@@ -14,7 +14,7 @@
 struct projection {
     int heads, in, out;
     const float *weight, *bias; /* [heads][out][in], and [heads][out] or NULL */
-    float *dweight, *dbias;     /* gradients to add to; NULL if not wanted */
+    float *dweight, *dbias;     /* gradients to add to; NULL if not requested */
 };
 
 struct score_block { /* adjacent rows of one head */
@@ -39,7 +39,7 @@ struct score_rows { /* all rows of one side */
 
 struct score_side {
     /* returns the projection y = x W' + b; NULL if the side has no weights. d may be NULL if no
-       gradients are wanted */
+       gradients are requested */
     struct projection (*weights)(const rapt_attention *a, const rapt_gradients *d);
     /* computes y if it is another function of x; NULL if y is x or its projection */
     void (*rows)(const rapt_attention *a, const struct score_block *b);
@@ -50,12 +50,12 @@ struct score_side {
 
 struct score {
     const char *name;
-    bool scaled;    /* by default, scores are divided by the square root of the key width */
+    bool scaled;    /* the default scale is 1 / square root of the key width */
     bool scaleless; /* the scale is always 1 */
-    bool keyless;   /* k is not read; a row is learned for each key position */
+    bool keyless;   /* k is ignored; a row is learned for each key position */
     bool additive;  /* hidden_vector . tanh(q' + k') instead of q' . k' */
     /* for a recurrent score, which is additive: returns its features; NULL for other scores. d may
-       be NULL if no gradients are wanted */
+       be NULL if no gradients are requested */
     struct features (*features)(const rapt_attention *a, const rapt_gradients *d);
     int (*width)(const rapt_attention *a); /* returns the width of q' and k' */
     struct score_side queries, keys;
@@ -74,7 +74,7 @@ enum learned_gradient {
     LEARNED_FROM_CENTERS,
     LEARNED_FROM_SCORES
 };
-/* Returns true if the caller wants the gradient of an array of this kind. */
+/* Returns true if the caller requested the gradient of an array of this kind. */
 bool rapt__learned_wanted(const rapt_gradients *d, enum learned_gradient from);
 
 /* ---- distances.c: products of vectors of distances with rows ---- */
@@ -83,7 +83,7 @@ struct distance_fill { /* products of vectors of distances with all rows, or the
     const float *q, *k;       /* the rows of the problem */
     float *packed;            /* workspace of rapt__distance_packed floats */
     float *space;             /* workspace of a member, rapt__distance_space floats */
-    float *by_query, *by_key; /* as in struct projected; NULL if not wanted */
+    float *by_query, *by_key; /* as in struct projected; NULL if not requested */
 };
 struct score_choice { /* a sequence and a head; negative numbers mean all of them */
     int sequence, head;
@@ -102,7 +102,7 @@ void rapt__distance_keys(const rapt_attention *a, int h, const float *k, ptrdiff
 void rapt__distances_fill(struct team *team, const struct distance_fill *f,
                           struct score_choice only);
 struct distance_sums {
-    const float *weights; /* as in struct projected_gradients; NULL if not wanted */
+    const float *weights; /* as in struct projected_gradients; NULL if not requested */
     const float *dout;
 };
 /* Adds to d->q, d->k and d->distances, except for content_bias, given the gradients of by_query and
@@ -116,8 +116,8 @@ struct transformed {
     const struct score *score;
     const rapt_gradients *d;         /* for backward */
     struct projected projected;      /* the problem after projection */
-    struct score_rows queries, keys; /* x is as given; y is q' or k' if it differs from q or k, else
-                                        NULL */
+    struct score_rows queries, keys; /* x is the caller's array; y is q' or k' if it differs from q
+                                        or k, else NULL */
     /* in the workspace: */
     float *query_panels, *key_panels, *center_panels; /* weights packed in panels */
     double *frequencies;                              /* frequencies of rotary positions */
@@ -164,7 +164,7 @@ ptrdiff_t rapt__side_at(const struct score_rows *r, const rapt_stride *s, const 
 /* ---- projection.c ---- */
 /* Returns the number of floats in the panels for the weights of a head, transposed or not. */
 size_t rapt__projection_panels(int in, int out);
-/* Packs W into panels: as it is, for computing y, or transposed, for computing the gradient of x.
+/* Packs W into panels: unchanged, for computing y, or transposed, for computing the gradient of x.
    Divides the work and ends at a barrier. */
 void rapt__projection_pack(struct team *team, const struct projection *p, bool transposed,
                            float *panels);
@@ -172,8 +172,8 @@ void rapt__projection_pack(struct team *team, const struct projection *p, bool t
 void rapt__project(const struct projection *p, const float *panels, const struct score_block *b);
 void rapt__project_backward(const struct projection *p, const float *panels,
                             const struct score_block *b);
-/* Adds dy' x to dweight and the sum of dy to dbias, over all rows in order; r->y holds dy. The x of
-   a row with dy = 0 is not read, because the row may be hidden and contain NaN. */
+/* Adds dy' x to dweight and the sum of dy to dbias, over all rows in order; r->y holds dy. A row
+   with dy = 0 is skipped, because it may be hidden and its x may contain NaN. */
 void rapt__projection_gradient(struct team *team, const struct projection *p,
                                const struct score_rows *r);
 
