@@ -4,7 +4,7 @@
 /* The functions below return the end of an address or name that begins at `at`, or `at` if there is
    none. */
 
-/* Returns the end of names joined by dots, such as the name of a host. */
+/* Returns the end of names joined by dots, such as a host name. */
 static size_t dotted_end(rapt_text text, size_t at)
 {
     const size_t limit = at + PROTECTED_NAME;
@@ -16,14 +16,15 @@ static size_t dotted_end(rapt_text text, size_t at)
     return at;
 }
 
-/* Endings of file names and hosts. Those that are also words, such as it and so, are left out. */
+/* Endings of file and host names. Endings that are also words, such as "it" and "so", are left
+   out. */
 static const char endings[] =
     "txt pdf html htm xhtml xml json yaml yml toml csv tsv png jpg jpeg gif svg webp mp3 mp4 wav "
     "ogg avi mkv zip gz bz2 xz zst tar exe dll iso deb rpm c h cc cpp hpp py js ts css java rs sh "
     "md doc docx xls xlsx ppt pptx odt ods odp rtf log ini cfg conf sql bat po srt vtt com org net "
     "edu gov info io dev eu uk ru cn jp br fr";
 
-/* Returns true if a name of a file or host has one of the endings. */
+/* Returns true if a file or host name has one of the endings. */
 static bool has_ending(rapt_text name)
 {
     size_t dot = name.size;

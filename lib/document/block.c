@@ -1,5 +1,5 @@
 /* block.c - a block: its text, where in the document each byte of the text comes from, and its
-   marks. */
+   marks (inline markup). */
 #include "document/document.h"
 #include "document/markup.h"
 
@@ -88,8 +88,8 @@ void rapt__block_space(struct text_block *b, rapt_span from)
         rapt__block_text(b, (rapt_text){" ", 1}, from);
 }
 
-/* Pairs the last mark, a closing tag, with the last opening tag of the same name that has no
-   partner. */
+/* Pairs the last mark, which is a closing tag, with the last opening tag of the same name that has
+   no partner. */
 static void find_partner(struct text_block *b)
 {
     const size_t last = b->mark_count - 1;

@@ -1,5 +1,5 @@
 /* breaks.c - finds the places in a block of text where sentences may end: after a terminator
-   followed by closing marks and white space, directly after a terminator of a script that is
+   followed by closing punctuation and white space, directly after a terminator of a script that is
    written without spaces, and where ICU finds an end by the rules of Unicode (UAX #29). ICU knows
    the terminators of more scripts. It finds no end after the ellipsis U+2026, nor after a full stop
    that is followed by a number and a lower-case letter. */

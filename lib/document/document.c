@@ -41,7 +41,7 @@ static void close_document(struct document *d)
 
 /* ---- a window of sentences ---- */
 
-/* Fills d->texts with the texts of the window that are valid UTF-8. */
+/* Fills d->texts with those texts of the window that are valid UTF-8. */
 static rapt_status list_texts(struct document *d)
 {
     rapt_status status = RAPT_OK;
@@ -100,7 +100,7 @@ static void emit_kept(struct document *d, rapt_span source, rapt_span original, 
     if (text.size > 0 || source.end > source.begin) emit(d, &kept, text);
 }
 
-/* Passes on the bytes of the document up to `end` as they are. */
+/* Passes on the bytes of the document up to `end` unchanged. */
 static void emit_until(struct document *d, size_t end)
 {
     const rapt_span span = {d->done, end};
@@ -154,7 +154,7 @@ static bool is_gap(rapt_text document, size_t begin, size_t end)
 
 /* Returns the text to write between the last sentence, which ends at `from`, and part p, whose
    translation begins with the character `first`. This is the text of the document, unless the two
-   languages differ in whether a blank belongs there. */
+   languages differ in whether a space belongs there. */
 static rapt_text gap_text(const struct document *d, size_t from, const struct window_part *p,
                           uint32_t first)
 {
@@ -207,7 +207,7 @@ static void emit_invalid(struct document *d)
     }
 }
 
-/* Replaces each tab and line break in a translation with a blank, since they would change the
+/* Replaces each tab and line break in a translation with a space, since they would change the
    layout. */
 static rapt_status clean_text(struct document *d, rapt_text *text)
 {

@@ -2,8 +2,9 @@
    and passes on the pieces; parts.c prepares the sentences. split.c finds the sentences: plain.c
    finds the prose of plain text, breaks.c finds the places where sentences may end, ends.c decides
    whether they do, cut.c divides long sentences, protect.c finds text that must not change, and
-   guards.c guards it during the translation. recase.c writes sentences in capitals in normal case.
-   engine.c translates sentences with a translator. markup.h declares the formats with markup. */
+   guards.c guards it during the translation. recase.c converts sentences in capitals to sentence
+   case. engine.c translates sentences with a translator. markup.h declares the formats with
+   markup. */
 #ifndef RAPT_LIB_DOCUMENT_H
 #define RAPT_LIB_DOCUMENT_H
 
@@ -13,19 +14,19 @@
 
 /* ---- characters.c ---- */
 bool rapt__is_terminator(uint32_t character); /* punctuation that ends sentences, such as . ! ? */
-/* Returns true for a terminator that needs no blank after it, such as the Chinese full stop. */
+/* Returns true for a terminator that needs no space after it, such as the Chinese full stop. */
 bool rapt__is_full_terminator(uint32_t character);
 bool rapt__is_closer(uint32_t character); /* closing quotation mark or bracket */
 bool rapt__is_opener(uint32_t character); /* opening quotation mark or bracket, or one that is used
                                              on both sides */
-/* Returns the span without white space at its beginning and end. */
+/* Returns the span without leading and trailing white space. */
 rapt_span rapt__trimmed(rapt_text text, rapt_span span);
-/* Returns the end of the span without white space at its end, or span.begin if it has nothing
-   else. */
+/* Returns the end of the span without trailing white space, or span.begin if the span is only white
+   space. */
 size_t rapt__trimmed_end(rapt_text text, rapt_span span);
 bool rapt__has_letters(rapt_text text);
 bool rapt__is_break(char c); /* true for \n and \r */
-/* Returns the place of the break that ends the line at `at`, or the size of the text. */
+/* Returns the offset of the break that ends the line at `at`, or the size of the text. */
 size_t rapt__line_end(rapt_text text, size_t at);
 /* Returns the beginning of the line after the break at `end`, which may be \r\n. */
 size_t rapt__line_next(rapt_text text, size_t end);
@@ -71,11 +72,12 @@ size_t rapt__clause_cut(rapt_text text, size_t fit, struct breaks *breaks);
 /* Finds the prose at or after *at, which is at the beginning of a line or after earlier prose.
    Returns false at the end. */
 bool rapt__plain_next(rapt_text document, bool unwrap, size_t *at, rapt_span *prose);
-/* Returns the beginning of the prose of the line that begins at `at`, after blanks and marks. */
+/* Returns the beginning of the prose of the line that begins at `at`, after spaces and quote or
+   list markers. */
 size_t rapt__plain_marks(rapt_text text, size_t at);
-/* Copies text, replacing each tab and each byte of a line break with a blank. */
+/* Copies text, replacing each tab and each byte of a line break with a space. */
 void rapt__plain_flatten(rapt_text text, char *flat);
-/* Copies text to `out`. White space that contains a line break becomes a single blank, or nothing
+/* Copies text to `out`. White space that contains a line break becomes a single space, or nothing
    between characters of scripts without spaces and after a hyphen within a word. Returns the size
    of the result, which is at most that of text. */
 size_t rapt__plain_join(rapt_text text, char *out);
@@ -95,26 +97,26 @@ bool rapt__protected_next(const struct protection *protection, rapt_text text, s
 
 /* ---- recase.c: sentences in capitals and in title case ---- */
 struct recasing {
-    bool capitals, titles;         /* which of them are written in normal case */
-    bool small_words;              /* short words in lower case may be part of a title */
-    bool keeps_i;                  /* the word I remains a capital, as in English */
+    bool capitals, titles;         /* these sentences are converted to sentence case */
+    bool small_words;              /* a title may contain short words in lower case */
+    bool keeps_i;                  /* the word I remains in upper case, as in English */
     bool dotless;                  /* the lower-case form of I has no dot, as in Turkish */
-    const rapt_glossary *glossary; /* its terms are written as in the glossary; may be NULL */
+    const rapt_glossary *glossary; /* terms are spelled as in this glossary; may be NULL */
 };
 struct recasing rapt__recasing(const rapt_document_options *options);
-/* Returns the case of a sentence if the sentence is to be written in normal case, otherwise
-   CASE_USUAL. Guards are ignored. */
+/* Returns the case of a sentence if it is to be converted to sentence case, otherwise CASE_USUAL.
+   Guards are ignored. */
 enum letter_case rapt__case_find(const struct recasing *how, rapt_text text,
                                  const struct mark *marks, size_t count);
-/* A sentence in normal case. */
-enum { CASE_GROWS = 3 }; /* no character has more than 3 times its bytes in normal case */
+/* A sentence that was converted to sentence case. */
+enum { CASE_GROWS = 3 }; /* no character grows to more than 3 times its bytes */
 struct recased {
     struct buffer text; /* set its allocator */
-    size_t *places;     /* [size + 1] the place of each byte of the sentence in `text` */
+    size_t *places;     /* [size + 1] offset in `text` of each byte of the sentence */
     char *capitals;     /* [text.size] nonzero for letters that were capitals */
     size_t size;        /* bytes of the sentence */
 };
-/* Writes a sentence in normal case into *out, which must be freed afterwards, even after a
+/* Converts a sentence to sentence case into *out, which must be freed afterwards, even after a
    failure. The first letter remains a capital unless the sentence is continued. */
 rapt_status rapt__case_lower(const struct recasing *how, rapt_text text, const struct mark *marks,
                              size_t count, enum letter_case letters, bool continued,
@@ -152,7 +154,7 @@ struct passage {      /* a sentence, or a part of one that was cut */
     rapt_span source; /* in the text that is split */
     bool continued;
 };
-/* Returns the size of the longest beginning of text that has at most max_length tokens. */
+/* Returns the size of the longest prefix of text that has at most max_length tokens. */
 size_t rapt__splitter_fit(const struct sentence_splitter *splitter, rapt_text text);
 rapt_status rapt__splitter_next(struct sentence_splitter *splitter, struct passage *part,
                                 bool *found, rapt_message *why);
@@ -175,13 +177,13 @@ void rapt__opaque_free(struct opaque *opaque, const rapt_allocator *allocator);
 /* ---- engine.c: a translator as the engine of a document ---- */
 struct translator_engine {
     rapt_document_engine engine;   /* its `user` is this struct */
-    rapt_document_options options; /* the caller's, with the defaults of the translator */
+    rapt_document_options options; /* the caller's options, with the defaults of the translator */
     rapt_translator *translator;
     int alignments, mend;
     const rapt_glossary *glossary;
-    struct opaque opaque; /* of the sentences that are translated next */
+    struct opaque opaque; /* opaque parts of the sentences that are translated next */
     uint64_t first;       /* number of the next sentence */
-    rapt_status failure;  /* of the last question about spelling; RAPT_OK if there was none */
+    rapt_status failure;  /* result of the last rapt_spells_fn call; RAPT_OK if there was none */
     int32_t *ids;         /* [capacity] */
     size_t *ends;         /* [capacity] */
     size_t capacity;

@@ -43,8 +43,8 @@ static bool is_in_capitals(rapt_text word)
     return true;
 }
 
-/* Returns the word with its first letter, the others, or all of them in lower case. `low` has room
-   for twice as many bytes. */
+/* Returns the word with its first letter, the other letters, or all letters in lower case. `low`
+   has room for twice as many bytes. */
 static rapt_text lowered(rapt_text word, bool first, bool others, char *low)
 {
     size_t begin = 0;
@@ -57,8 +57,8 @@ static rapt_text lowered(rapt_text word, bool first, bool others, char *low)
     return (rapt_text){low, size};
 }
 
-/* Returns true if the list has the word as it is, with its first letter in lower case if any_first
-   is set, or, for a word in capitals, with the others in lower case. */
+/* Returns true if the list contains the word unchanged, with its first letter in lower case if
+   any_first is set, or, for a word in capitals, with the other letters in lower case. */
 static bool list_has_form(const char *list, rapt_text word, bool any_first)
 {
     char low[2 * FORM_LONGEST];
@@ -103,7 +103,7 @@ static rapt_text word_before(rapt_text text, size_t end)
     return (rapt_text){text.bytes + begin, end - begin};
 }
 
-/* Returns the run of letters at `at`, after any opening marks. */
+/* Returns the run of letters at `at`, after any opening punctuation. */
 static rapt_text word_after(rapt_text text, size_t at)
 {
     size_t next = at;

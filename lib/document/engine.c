@@ -35,7 +35,7 @@ static rapt_status translate_sentences(void *user, const rapt_text *sentences, s
     return rapt_translate_many_with(e->translator, sentences, count, &call, pass_on, &to, why);
 }
 
-/* Returns the longest beginning of text that `max` tokens of at most 16 bytes could have, without
+/* Returns the longest prefix of text that `max` tokens of at most 16 bytes could spell, without
    cutting a character. */
 static rapt_text head_of(rapt_text text, size_t max)
 {
@@ -81,7 +81,7 @@ static int can_spell(void *user, rapt_text text)
     return written;
 }
 
-/* Copies the caller's options, and limits max_length to the model's positions. */
+/* Copies the caller's options, and limits max_length to config.positions. */
 static rapt_status read_options(const rapt_translator *t, const rapt_document_options *given,
                                 rapt_document_options *own, rapt_message *why)
 {
@@ -102,8 +102,8 @@ rapt_status rapt__engine_open(struct translator_engine *e, rapt_translator *tran
     rapt_document_options *own = &e->options;
     rapt_status status = read_options(translator, options, own, why);
     if (status) return status;
-    /* Capitals of titles are placed by the alignment, and words of a translation, whose
-       log-probabilities are wanted, are found together with it. */
+    /* Alignments determine which words of a title get capitals, and log-probabilities of words need
+       the words that are found together with the alignment. */
     e->alignments =
         own->alignments || own->log_probabilities || own->recase == RAPT_DOCUMENT_RECASE_TITLES;
     e->mend = !own->unmended;

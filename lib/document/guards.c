@@ -19,8 +19,8 @@ rapt_status rapt__marks_add(struct mark_list *list, const struct mark *mark)
     return RAPT_OK;
 }
 
-/* Returns the guard of protected text. As in messages, placeholders without numbers have the name
-   %, which makes them keep their order. */
+/* Returns the guard of protected text. As in .po files, placeholders without numbers have the name
+   %, so that they keep their order. */
 static struct mark guard_of(const struct guarding *g, rapt_text text, rapt_span span)
 {
     const rapt_span own = {g->base + span.begin, g->base + span.end};
@@ -34,7 +34,7 @@ static struct mark guard_of(const struct guarding *g, rapt_text text, rapt_span 
                          .partner = NO_PARTNER};
 }
 
-/* Appends guards for the protected text in a run of text without marks. */
+/* Appends guards for the protected text in a run of text that has no marks. */
 static rapt_status guard_run(const struct guarding *g, rapt_text text, rapt_span run,
                              struct mark_list *list)
 {
@@ -103,7 +103,7 @@ static size_t head_size(rapt_text text, rapt_span guard)
     return size;
 }
 
-/* Copies text with a blank in place of each character that is white space. */
+/* Copies text, replacing each character that is white space with a space. */
 static rapt_text with_blanks(rapt_text text, char *bytes)
 {
     size_t size = 0;
@@ -144,8 +144,8 @@ static bool spells(const rapt_document_engine *engine, rapt_text text)
 }
 
 /* Returns what the model sees of a guard: its beginning or, if the model cannot write that, the
-   same with blanks, or a name such as X1 that does not occur in the text. The result may be in
-   bytes [GUARD_TEXT]. *number is the number of the last such name. */
+   same with spaces for other white space, or a name such as X1 that does not occur in the text. The
+   result may be in bytes [GUARD_TEXT]. *number is the number of the last such name. */
 static rapt_text shown(const rapt_document_engine *engine, rapt_text text, rapt_span guard,
                        int *number, char *bytes)
 {

@@ -1,6 +1,6 @@
 /* html.c - finds the blocks of HTML: the text between the tags of paragraphs, headings, cells and
-   the like. Other tags are marks in the text. Elements that are not translated are kept; within a
-   block they become guards. */
+   the like. Other tags become marks in the text. Elements that are not translated are kept; within
+   a block they become guards. */
 #include "document/document.h"
 #include "document/markup.h"
 
@@ -18,15 +18,15 @@ static const char blocks[] =
 static const char voids[] =
     "area base br col embed frame hr img input link meta param source track "
     "wbr";
-/* Elements whose contents are kept and are not read as tags. */
+/* Elements whose contents are kept and are not parsed. */
 static const char raws[] = "script style xmp iframe noembed noframes textarea";
 /* Elements whose contents are code or formulas. */
 static const char codes[] = "code kbd listing math pre samp svg template tt var";
-/* Elements whose closing tags end all elements that are open in them. */
+/* Elements whose closing tags also end all elements that are still open within them. */
 static const char containers[] = "article aside blockquote body details div dl fieldset figure "
                                  "footer form header html li main nav ol section table tbody td "
                                  "tfoot th thead tr ul";
-/* Elements that end where the next one begins. */
+/* Elements that end where the next element of the same kind begins. */
 static const char open_ended[] = "dd dt li optgroup option p tbody td tfoot th thead tr";
 
 enum { TITLE_END }; /* index in reader->state: the end of the title, within which < is text */
@@ -215,7 +215,7 @@ bool rapt__html_tag(struct format_reader *r, const struct tag *tag)
     return false;
 }
 
-/* Reads a tag, a reference or some text. Returns true at the end of a block. */
+/* Reads a tag, a character reference or a run of text. Returns true at the end of a block. */
 static bool read_some(struct format_reader *r)
 {
     const char c = r->document.bytes[r->at];

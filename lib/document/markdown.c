@@ -1,6 +1,6 @@
 /* markdown.c - finds the blocks of Markdown (CommonMark, with the tables, strikethrough, task lists
-   and footnotes of GitHub): paragraphs, headings, items of lists and cells of tables. Code,
-   definitions of links and the front matter are kept. */
+   and footnotes of GitHub): paragraphs, headings, list items and table cells. Code, link
+   definitions and the front matter are kept. */
 #include "document/markdown.h"
 #include "document/document.h"
 
@@ -19,7 +19,8 @@ static size_t skip_blanks(rapt_text text, size_t at)
     return at;
 }
 
-/* Returns the place after the blanks and block quote markers (>) at the beginning of a line. */
+/* Returns the offset after the spaces, tabs and block quote markers (>) at the beginning of a
+   line. */
 static size_t skip_quotes(rapt_text text, size_t at)
 {
     at = skip_blanks(text, at);
@@ -34,7 +35,7 @@ static size_t count_of(rapt_text text, size_t at, size_t end, char c)
     return count;
 }
 
-/* Returns the length of the fence of a block of code, such as ```, or 0. */
+/* Returns the length of the fence of a code block, such as ```, or 0. */
 static size_t fence_at(rapt_text text, size_t at)
 {
     const size_t end = rapt__line_end(text, at), ticks = count_of(text, at, end, '`');
@@ -43,8 +44,8 @@ static size_t fence_at(rapt_text text, size_t at)
     return ticks >= 3 && !memchr(text.bytes + at + ticks, '`', end - at - ticks) ? ticks : 0;
 }
 
-/* Returns the end of the label and colon with which the definition of a link, abbreviation or
-   footnote begins, or `at` if there is none. *note becomes true for a footnote, whose text is
+/* Returns the end of the label and colon at the beginning of a link, abbreviation or footnote
+   definition, or `at` if there is none. *note becomes true for a footnote, whose text is
    translated. */
 static size_t definition_end(rapt_text text, size_t at, bool *note)
 {
@@ -57,7 +58,7 @@ static size_t definition_end(rapt_text text, size_t at, bool *note)
     return i + 1 < end && text.bytes[i + 1] == ':' ? i + 2 : at;
 }
 
-/* Returns true if a line separates the head of a table from its rows. */
+/* Returns true if a line separates the header row of a table from the other rows. */
 static bool is_delimiter_row(rapt_text text, size_t at)
 {
     const size_t end = rapt__line_end(text, at);
@@ -108,7 +109,7 @@ static size_t front_matter_end(rapt_text text)
     return 0;
 }
 
-/* Returns the end of a block of code whose fence of `length` is at `at`. */
+/* Returns the end of a code block whose fence of `length` is at `at`. */
 static size_t fenced_end(rapt_text text, size_t at, size_t length)
 {
     const char mark = text.bytes[at];
@@ -152,7 +153,8 @@ static size_t heading_end(rapt_text text, size_t at)
     return last > at && is_blank(text.bytes[last - 1]) ? last : end;
 }
 
-/* Determines the kind of a line that is not code, and moves r->at to its text, after marks. */
+/* Determines the kind of a line that is not code, and moves r->at to its text, after list markers
+   and the like. */
 static void read_text_line(struct format_reader *r, size_t begin, size_t end)
 {
     const rapt_text text = r->document;
@@ -194,7 +196,7 @@ static bool is_indented(rapt_text text, size_t at, size_t begin, size_t list)
     return blanks >= 4 + list + (before == '>') || (before == '\t' && list == 0);
 }
 
-/* Reads a line, the front matter or a fenced block of code. */
+/* Reads a line, the front matter or a fenced code block. */
 static void read_line(struct format_reader *r)
 {
     const rapt_text text = r->document;

@@ -22,7 +22,7 @@ static size_t run_length(rapt_text text, size_t at, size_t end)
 
 /* ---- code ---- */
 
-/* Reads code between two runs of equally many backticks. Returns false if there is no second
+/* Reads code between two runs of the same number of backticks. Returns false if there is no second
    run. */
 static bool read_code(struct format_reader *r)
 {
@@ -50,7 +50,8 @@ static bool read_code(struct format_reader *r)
 
 /* ---- emphasis ---- */
 
-/* Returns the class of a character next to a run: 0 for space, 1 for punctuation, 2 for others. */
+/* Returns the class of a character next to a run: 0 for white space, 1 for punctuation, 2 for other
+   characters. */
 static int side(uint32_t c)
 {
     if (rapt__utf8_space(c)) return 0;
@@ -113,7 +114,8 @@ static size_t closing_bracket(rapt_text text, size_t at, size_t end)
     return end;
 }
 
-/* Returns the end of the address and title in parentheses at `at`, or `at`. */
+/* Returns the end of the link destination and title in parentheses at `at`, or `at` if there are
+   none. */
 static size_t address_end(rapt_text text, size_t at, size_t end)
 {
     enum { LONGEST = 2000 };
@@ -138,8 +140,8 @@ static size_t address_end(rapt_text text, size_t at, size_t end)
     return at;
 }
 
-/* Returns the end of the address, or of the label of a definition, that follows the bracket at
-   `close` and makes it the end of a link. Returns `close` if there is neither. */
+/* Returns the end of the link destination or label that follows the bracket at `close` and makes it
+   the end of a link. Returns `close` if there is neither. */
 static size_t link_end(rapt_text text, size_t close, size_t end)
 {
     const size_t at = close + 1, address = address_end(text, at, end);
@@ -193,7 +195,8 @@ static bool read_link(struct format_reader *r)
     return true;
 }
 
-/* Reads the ] that ends a link, with its address or label. Returns false if the bracket is text. */
+/* Reads the ] that ends a link, with its destination or label. Returns false if the bracket is
+   text. */
 static bool read_link_end(struct format_reader *r)
 {
     const size_t end = link_end(r->document, r->at, r->end);
@@ -206,8 +209,8 @@ static bool read_link_end(struct format_reader *r)
 
 /* ---- HTML and templates ---- */
 
-/* Reads an address between < and >, which contains : or @ and no blanks. Returns false if there is
-   none. */
+/* Reads an address between < and >, which contains : or @ and no white space. Returns false if
+   there is none. */
 static bool read_autolink(struct format_reader *r)
 {
     const rapt_text text = r->document;
@@ -243,7 +246,7 @@ static bool read_html(struct format_reader *r, bool *ends)
     return true;
 }
 
-/* Reads {{ }} or {% %} of a template. Returns false if there is none. */
+/* Reads a template expression, {{ }} or {% %}. Returns false if there is none. */
 static bool read_template(struct format_reader *r)
 {
     const rapt_text text = r->document;
@@ -303,8 +306,8 @@ bool rapt__markdown_inline(struct format_reader *r)
 
 /* ---- writing ---- */
 
-/* Returns true if a character of a translation would be read as markup. `first` is true for text at
-   the beginning of a block. */
+/* Returns true if a character of a translation would be parsed as markup. `first` is true for text
+   at the beginning of a block. */
 static bool needs_escape(rapt_text text, size_t at, bool first)
 {
     const char c = text.bytes[at], next = at + 1 < text.size ? text.bytes[at + 1] : ' ';

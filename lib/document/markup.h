@@ -1,7 +1,8 @@
 /* markup.h - declarations shared by the formats of documents. A format reads a document block by
    block. A block is a run of text that sentences do not cross, such as a paragraph, without its
-   markup. block.c stores the text, the place in the document of each of its bytes, and its marks
-   (tags). place.c puts the marks into a translation. tags.c reads tags. */
+   markup. block.c stores the text, the offset in the document of each of its bytes, and its marks,
+   which are inline markup such as tags. place.c puts the marks into a translation. tags.c parses
+   tags. */
 #ifndef RAPT_LIB_MARKUP_H
 #define RAPT_LIB_MARKUP_H
 
@@ -35,8 +36,8 @@ enum mark_kind {
 struct mark {
     enum mark_kind kind;
     rapt_text name;     /* name that the opening and the closing tag of an element share */
-    rapt_span document; /* its bytes in the document */
-    rapt_span text;     /* its place in the text of the block; empty except for guards and breaks */
+    rapt_span document; /* bytes of the mark in the document */
+    rapt_span text;     /* bytes in the text of the block; empty except for guards and breaks */
     size_t partner;     /* index of the other tag of the element, or NO_PARTNER */
 };
 enum { MARKS_MAX = 512 }; /* maximum number of marks in a block */
@@ -73,7 +74,7 @@ void rapt__block_clear(struct text_block *block);
 void rapt__block_free(struct text_block *block);
 /* Appends text that came from the bytes `from` of the document. */
 void rapt__block_text(struct text_block *block, rapt_text text, rapt_span from);
-/* Appends bytes of the document as they are. */
+/* Appends bytes of the document unchanged. */
 void rapt__block_copy(struct text_block *block, rapt_span from);
 /* Appends a space for white space of the document, unless the text ends in one or is empty. */
 void rapt__block_space(struct text_block *block, rapt_span from);
@@ -81,8 +82,8 @@ void rapt__block_space(struct text_block *block, rapt_span from);
    the model reads; for a break, a space. */
 void rapt__block_mark(struct text_block *block, enum mark_kind kind, rapt_span from, rapt_text name,
                       rapt_text text);
-/* Turns opening and closing tags without a partner into points. Used in formats that do not define
-   tags. */
+/* Turns opening and closing tags without a partner into points. Used for formats that do not define
+   tags themselves. */
 void rapt__block_unpair(struct text_block *block);
 /* Returns true if the block has so much text or so many marks that it must end. */
 bool rapt__block_full(const struct text_block *block);
@@ -116,9 +117,9 @@ struct guarding {
 /* Adds guards for the protected text of a sentence, whose other marks begin at index `first`. */
 rapt_status rapt__guards_add(const struct guarding *g, rapt_text text, struct mark_list *list,
                              size_t first);
-/* Appends a text as the model sees it: without the ends of long guards, and with another text in
+/* Appends a text as the model sees it: without the ends of long guards, and with another string in
    place of each guard that the model cannot write. Moves the marks. Returns false, and appends
-   nothing, if the model sees the text as it is. The text must not be in the buffer. */
+   nothing, if the model sees the text unchanged. The text must not be in the buffer. */
 bool rapt__guards_show(const rapt_document_engine *engine, rapt_text text, struct mark *marks,
                        size_t count, struct buffer *out);
 
@@ -128,7 +129,7 @@ struct tag {
     enum tag_kind kind; /* TAG_EMPTY: an opening tag that ends in />; TAG_OTHER: comments, etc. */
     rapt_span span;
     rapt_text name;
-    bool ended; /* false: the document ends before the tag does */
+    bool ended; /* false if the document ends within the tag */
 };
 /* Reads the tag that begins at document[at] by the rules of the HTML Standard (13.2.5,
    tokenization) or, if `xml`, of XML. kind is TAG_NONE if the document has text there. */
@@ -141,10 +142,11 @@ bool rapt__tag_is_strict(rapt_text document, const struct tag *tag);
 /* Return true if two names are equal, ignoring the case of ASCII letters. */
 bool rapt__names_equal(rapt_text a, rapt_text b);
 bool rapt__same_name(rapt_text name, const char *word);
-/* Returns true if a list has the word. `list` holds words separated by single spaces, or is NULL.
-   `any_case` ignores the case of ASCII letters. No list has an empty word. */
+/* Returns true if a list contains the word. `list` holds words separated by single spaces, or is
+   NULL. If any_case is set, the case of ASCII letters is ignored. No list contains an empty
+   word. */
 bool rapt__list_has(const char *list, rapt_text word, bool any_case);
-/* Returns true if a list has the name, in any case. */
+/* Returns true if a list contains the name, ignoring case. */
 bool rapt__name_among(rapt_text name, const char *names);
 /* Decodes the character reference at document[at]. Returns its size, or 0 if there is none.
    Sets *code to 0 if the name is unknown or the number is not a printable character. */
@@ -153,14 +155,15 @@ size_t rapt__reference_read(rapt_text document, size_t at, bool xml, uint32_t *c
 void rapt__write_escaped(struct buffer *out, rapt_text text);
 
 /* Returns true if a letter written at `at` could turn a < or & that is text into the beginning of a
-   tag or reference. */
+   tag or character reference. */
 bool rapt__tag_may_begin(rapt_text document, size_t at);
-/* Appends an ASCII character as a character reference, which cannot become part of a tag or
-   reference before it. */
+/* Appends an ASCII character as a character reference, which cannot become part of a preceding tag
+   or character reference. */
 void rapt__write_apart(struct buffer *out, char c);
 
 /* ---- recase.c: the case of a sentence ---- */
-/* In capitals and in title case, the model reads the sentence in normal case. */
+/* Sentences in capitals and in title case are converted to sentence case before the model reads
+   them. */
 enum letter_case { CASE_USUAL, CASE_CAPITALS, CASE_TITLE };
 
 /* ---- words.c: the words of a sentence and of its translation, in pairs ---- */
@@ -170,11 +173,12 @@ struct placed {
     rapt_text source, target; /* the sentence and its translation, without markup */
     const struct mark *marks; /* [mark_count] with places and partners relative to the sentence */
     size_t mark_count;
-    const rapt_translation *translation; /* its alignment is used if it has one; may be NULL */
-    bool apart; /* the first character is written as a reference (rapt__tag_may_begin) */
+    const rapt_translation *translation; /* the translation, whose alignment is used if it has one;
+                                            may be NULL */
+    bool apart; /* the first character is written as a character reference (rapt__tag_may_begin) */
     enum letter_case letters; /* case that the translation gets */
     const char *capitals; /* [source.size] nonzero for letters that were capitals before the source
-                             was written in normal case; NULL for CASE_USUAL */
+                             was converted to sentence case; NULL for CASE_USUAL */
     bool dotless;         /* the target is in a language with dotless i, such as Turkish */
     void (*write)(struct buffer *out, rapt_text text); /* appends text with the escapes of the
                                                           format */
@@ -193,8 +197,8 @@ struct word_pairs {
     bool guessed; /* the translation had no alignment */
 };
 /* Finds the words of a sentence and of its translation, and gives each target word a source word:
-   by the alignment or, without one, by relative position. A punctuation mark or number gets an
-   equal one if both sides have the same number of them. */
+   by the alignment or, without one, by relative position. A punctuation mark or number is paired
+   with an equal one if both sides have the same number of them. */
 rapt_status rapt__words_pair(const struct placed *placed, struct word_pairs *pairs,
                              const rapt_allocator *allocator);
 void rapt__words_free(struct word_pairs *pairs, const rapt_allocator *allocator);
@@ -229,10 +233,10 @@ struct format {
 /* Returns NULL if the format is unknown. */
 const struct format *rapt__format(int index);
 rapt_status rapt__html_next(struct format_reader *reader, bool *found, rapt_message *why);
-/* Reads an HTML tag, or the whole element if that is kept. Returns true if it ends the block. */
+/* Reads an HTML tag, or a whole element if the element is kept. Returns true if it ends the
+   block. */
 bool rapt__html_tag(struct format_reader *reader, const struct tag *tag);
-/* Returns true for a tag that ends a block, and for elements whose contents are not read as
-   tags. */
+/* Returns true for a tag that ends a block, and for elements whose contents are not parsed. */
 bool rapt__html_is_block(const struct tag *tag);
 rapt_status rapt__markdown_next(struct format_reader *reader, bool *found, rapt_message *why);
 void rapt__markdown_write(struct buffer *out, rapt_text text);
@@ -240,20 +244,20 @@ rapt_status rapt__po_next(struct format_reader *reader, bool *found, rapt_messag
 void rapt__po_write(struct buffer *out, rapt_text text);
 rapt_status rapt__xliff_next(struct format_reader *reader, bool *found, rapt_message *why);
 rapt_status rapt__srt_next(struct format_reader *reader, bool *found, rapt_message *why);
-void rapt__write_plain(struct buffer *out, rapt_text text); /* appends text as it is */
+void rapt__write_plain(struct buffer *out, rapt_text text); /* appends text unchanged */
 
 /* ---- inline.c: readers shared by several formats. All begin at reader->at ---- */
-bool rapt__markup_space(char c); /* true for a blank, tab or line break */
-/* Reads a run of white space, or of other characters, at most 512 bytes. The run also ends before
-   any of the characters `stops` after its first character. */
+bool rapt__markup_space(char c); /* true for a space, tab or line break */
+/* Reads a run of white space, or of other characters, of at most 512 bytes. After its first
+   character, the run also ends before any of the characters in `stops`. */
 void rapt__read_words(struct format_reader *reader, const char *stops);
 /* Reads the bytes up to `end` as a point. */
 void rapt__read_point(struct format_reader *reader, size_t end);
 /* Reads a character reference, or an & that is text. References that are unknown or invisible
    become points. */
 void rapt__read_reference(struct format_reader *reader, bool xml);
-/* Reads a tag as a mark, or a character reference as a point, in a format that does not define
-   them. Returns false if there is none. */
+/* Reads a tag as a mark, or a character reference as a point, for a format that defines neither.
+   Returns false if there is none. */
 bool rapt__read_loose_tag(struct format_reader *reader);
 /* Reads a placeholder, such as those of printf and Python, as a guard. Returns false if there is
    none. */

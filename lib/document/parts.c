@@ -1,5 +1,5 @@
 /* parts.c - prepares sentences for the model: joins their lines, adds guards for protected text,
-   and writes capitals in normal case. */
+   and converts capitals to sentence case. */
 #include "document/parts.h"
 
 #include <string.h>
@@ -38,7 +38,8 @@ static rapt_status hold_text(struct document *d, struct window_part *p, rapt_spa
     return RAPT_OK;
 }
 
-/* Adds guards to a part whose text is valid. Those of text that was joined are in d->held. */
+/* Adds guards to a part whose text is valid UTF-8. If the text was joined, its guards are in
+   d->held. */
 static rapt_status protect(struct document *d, struct window_part *p, rapt_span text)
 {
     const struct guarding g = {.protection = &d->splitter.protection,
@@ -61,7 +62,8 @@ static rapt_status protect(struct document *d, struct window_part *p, rapt_span 
     return failed ? RAPT_NO_MEMORY : RAPT_OK;
 }
 
-/* Replaces the text of a part by its normal case, which is in d->held, and moves its marks. */
+/* Replaces the text of a part by the text in sentence case, which is in d->held, and moves its
+   marks. */
 static void take_recased(struct document *d, struct window_part *p, const struct recased *r)
 {
     for (size_t i = p->marks; i < d->marks.count; i++) {
@@ -77,8 +79,8 @@ static void take_recased(struct document *d, struct window_part *p, const struct
     rapt__buffer_add(&d->held, (rapt_text){r->capitals, r->text.size});
 }
 
-/* Converts a sentence in capitals or in title case to normal case for the model, unless that makes
-   it too long. */
+/* Converts a sentence in capitals or in title case to sentence case for the model, unless that
+   makes it too long. */
 static rapt_status recase(struct document *d, struct window_part *p)
 {
     const rapt_text text = {p->is_held ? d->held.bytes + p->held : p->text.bytes, p->text.size};

@@ -6,15 +6,15 @@
 #include "document/document.h"
 
 struct window_part {
-    rapt_span source; /* in the document */
+    rapt_span source; /* bytes of the part in the document */
     bool continued;
     rapt_text text;           /* the text to translate; empty if it is not valid UTF-8 */
     bool is_held;             /* text is in document.held and not in the document */
-    size_t held;              /* its offset in document.held */
+    size_t held;              /* offset of the text in document.held */
     rapt_span joined;         /* in document.held: all of the text, if its lines were joined */
     size_t marks, mark_count; /* in document.marks */
     struct elsewhere elsewhere;
-    enum letter_case letters; /* its case, if text is in normal case */
+    enum letter_case letters; /* original case of the sentence, if text is in sentence case */
     size_t capitals;          /* offset in document.held: [text.size] as in struct placed */
 };
 
@@ -26,7 +26,7 @@ struct document {
     rapt_document_fn *callback;
     void *user;
     struct window_part *parts; /* [WINDOW_PARTS] */
-    rapt_text *texts;          /* [WINDOW_PARTS] the texts of the window that are valid UTF-8 */
+    rapt_text *texts;          /* [WINDOW_PARTS] those texts of the window that are valid UTF-8 */
     size_t count, given;       /* number of parts, and of texts */
     size_t emitted;            /* parts of the window that have been passed on */
     size_t before;             /* sentences of earlier windows that were given to the engine */
@@ -34,10 +34,10 @@ struct document {
                                   on */
     uint32_t last;             /* last character of the last sentence's translation */
     bool ended, stopped;
-    bool holds;             /* the texts of sentences are copied to `held` */
+    bool holds;             /* set if the texts of sentences are copied to `held` */
     struct buffer held;     /* texts of the window's sentences, without line breaks and markup */
     struct mark_list marks; /* marks of the window's sentences */
-    struct buffer clean;    /* one translation: first without line breaks, then with its marks */
+    struct buffer clean;    /* a translation: first without line breaks, then with its marks */
     struct elsewhere entry; /* the entry that is being written, if entry.given is set */
     size_t copied;          /* end of the part of entry.original that has been written */
     struct opaque *opaque;  /* describes the window's sentences; may be NULL */

@@ -60,7 +60,7 @@ static void set_span(struct placer *p, struct node *n)
     if (n->begin < n->end && n->close < p->outside) n->span.end = words[n->end - 1].end;
 }
 
-/* Returns the place in the target of a mark at byte `at` of the source, as the index of the target
+/* Returns where in the target to put a mark at byte `at` of the source, as the index of the target
    word that follows. The place is either after the last target word that comes from the source word
    before the mark (*after is true), or before the first one that comes from the source word after
    it. */
@@ -194,7 +194,7 @@ static int comes_before(const void *context, const void *left, const void *right
     return a < b ? -1 : a > b;
 }
 
-/* Writes a mark, after a blank if it would merge with the bytes before it: two adjacent runs of the
+/* Writes a mark, after a space if it would merge with the bytes before it: two adjacent runs of the
    same delimiter of Markdown, as in `a``b`, would become one, and a ! before a link would turn it
    into an image. */
 static void write_mark(struct placer *p, size_t mark)
@@ -211,7 +211,7 @@ static void write_mark(struct placer *p, size_t mark)
                      (rapt_text){p->in->document.bytes + span.begin, span.end - span.begin});
 }
 
-/* Returns bytes [begin, end) of the target in the case that they are written in. */
+/* Returns bytes [begin, end) of the target in the case in which they are written. */
 static rapt_text target_bytes(struct placer *p, size_t begin, size_t end)
 {
     if (p->in->letters == CASE_USUAL) return (rapt_text){p->in->target.bytes + begin, end - begin};
@@ -245,20 +245,20 @@ static size_t guard_of(struct placer *p, const struct node *n)
     return p->unnumbered;
 }
 
-/* Returns true for characters that a guard must not touch. */
+/* Returns true for characters that must not be directly next to a guard. */
 static bool is_word(uint32_t c)
 {
     return (rapt__is_letter(c) && !rapt__is_unspaced(c)) || (c >= '0' && c <= '9');
 }
 
-/* Returns true if a blank belongs between a guard and the character `near` next to it, which is not
-   white space. A guard between a blank and a mark such as { is separated from both. */
+/* Returns true if a space belongs between a guard and the character `near` next to it, which is not
+   white space. A guard between a space and punctuation such as { is separated from both. */
 static bool needs_blank(uint32_t near, uint32_t across, bool touches)
 {
     return is_word(near) || (rapt__utf8_space(across) && !rapt__is_unspaced(near) && !touches);
 }
 
-/* Writes a guard. If no words of the translation belong to it, blanks separate it from adjacent
+/* Writes a guard. If no words of the translation belong to it, spaces separate it from adjacent
    words. */
 static void write_guard(struct placer *p, const struct node *n)
 {

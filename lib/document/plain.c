@@ -1,5 +1,5 @@
-/* plain.c - finds the prose of plain text. A line consists of indentation, marks of quotations and
-   lists, and prose. A tab within a line separates two runs of prose. */
+/* plain.c - finds the prose of plain text. A line consists of indentation, quote and list markers,
+   and prose. A tab within a line separates two runs of prose. */
 #include "document/document.h"
 
 #include <string.h>
@@ -49,8 +49,8 @@ static size_t number_end(rapt_text text, size_t at)
     return from;
 }
 
-/* Returns the end of a mark of a quotation or list, without the blank that must follow it, or `at`
-   if there is none. */
+/* Returns the end of a quote or list marker, without the space that must follow it, or `at` if
+   there is none. */
 static size_t mark_end(rapt_text text, size_t at)
 {
     static const uint32_t bullets[] = {'-',    '*',    '+',    0xB7,   0x2013, 0x2014,
@@ -136,7 +136,7 @@ void rapt__plain_flatten(rapt_text text, char *flat)
     for (size_t i = 0; i < text.size; i++) flat[i] = is_layout(text.bytes[i]) ? ' ' : text.bytes[i];
 }
 
-/* Returns true if the line break between `at` and `end` is joined without a blank: between
+/* Returns true if the lines are joined at the break between `at` and `end` without a space: between
    characters of scripts without spaces, after a hyphen within a word, and at both ends of the
    text. */
 static bool joins_bare(rapt_text text, size_t at, size_t end)

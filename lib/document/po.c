@@ -14,8 +14,8 @@ enum {
     PLURAL, /* beginning and end of msgid_plural */
     PLURAL_END,
     FUZZY,        /* 1 if the entry is marked as fuzzy */
-    KEY,          /* the mark of the message's access key, or 0 */
-    KEY_WORD,     /* beginning of the word that has it */
+    KEY,          /* the _ or & before the message's access key, or 0 */
+    KEY_WORD,     /* beginning of the word that contains the access key */
     TRANSLATIONS, /* 1 after the first msgstr, when any other keyword or comment begins a new
                      entry */
 };
@@ -100,8 +100,8 @@ static bool is_capital(char c)
 }
 
 /* Returns true if text[at] may mark the letter after it as the access key of a menu or button, as
-   in "_Open", "E_xit" or "Save &As", where `begin` is the beginning of its word. Names such as
-   max_size and AT&T have no access key. */
+   in "_Open", "E_xit" or "Save &As". `begin` is the beginning of the word that contains text[at].
+   Names such as max_size and AT&T have no access key. */
 static bool marks_key(rapt_text text, size_t begin, size_t at, size_t end)
 {
     uint32_t code;
@@ -114,7 +114,8 @@ static bool marks_key(rapt_text text, size_t begin, size_t at, size_t end)
     return true;
 }
 
-/* Finds the access key of a message, which has only one _ or & then. */
+/* Finds the access key of a message. A message with more than one _ or & that may mark a key has
+   none. */
 static void find_key(struct format_reader *r, rapt_span strings)
 {
     const rapt_text text = r->document;
@@ -134,7 +135,7 @@ static void find_key(struct format_reader *r, rapt_span strings)
     if (marks > 1) r->state[KEY] = 0;
 }
 
-/* Reads the beginning of a word up to its access key, whose mark becomes a point before the
+/* Reads the beginning of a word up to its access key. The _ or & becomes a point before the
    word. */
 static void read_key(struct format_reader *r)
 {
@@ -249,7 +250,7 @@ static bool read_escape(struct format_reader *r)
     return false;
 }
 
-/* Reads some of a message. Returns true at the end of the block. */
+/* Reads a piece of a message. Returns true at the end of the block. */
 static bool read_some(struct format_reader *r)
 {
     const char c = r->document.bytes[r->at];

@@ -59,7 +59,7 @@ static bool word_follows(rapt_text text, size_t at)
     return at < text.size && rapt__in_word(rapt__utf8_next(text.bytes, text.size, &at));
 }
 
-/* Returns the size of a blank or no-break space at `at`, or 0. */
+/* Returns the size of a space or no-break space at `at`, or 0. */
 static size_t blank_size(rapt_text text, size_t at)
 {
     if (byte_at(text, at) == ' ') return 1;
@@ -67,7 +67,7 @@ static size_t blank_size(rapt_text text, size_t at)
     return begins_at(text, at, "\xE2\x80\xAF") ? 3 : 0;
 }
 
-/* Units without those that are also words, such as in, or single letters of lists. */
+/* Units, except those that are also words, such as "in", or single letters that number lists. */
 /* clang-format off */
 static const char *const units[] = {
     "%", "\xE2\x80\xB0", "\xC2\xB0", "\xC2\xB0" "C", "\xC2\xB0" "F", "\xE2\x82\xAC", "\xC2\xA3",
@@ -81,7 +81,7 @@ static const char *const units[] = {
 };
 /* clang-format on */
 
-/* Returns the end of digits with marks between them. */
+/* Returns the end of a run of digits with separators between them. */
 static size_t digits_end(rapt_text text, size_t at)
 {
     const size_t limit = at + PROTECTED_NAME;
@@ -127,7 +127,7 @@ static size_t quantity_end(rapt_text text, size_t at)
     return is_placeholder(text, unit, end) ? at : end;
 }
 
-/* A sign of a currency before an amount. */
+/* A currency sign before an amount. */
 static size_t price_end(rapt_text text, size_t at)
 {
     static const char *const signs[] = {"$", "\xE2\x82\xAC", "\xC2\xA3", "\xC2\xA5"};
@@ -158,7 +158,7 @@ static bool is_modifier(uint32_t c)
            (c >= 0xE0020 && c <= 0xE007F);
 }
 
-/* Emoji and other symbols without anything between them. */
+/* A run of emoji and other symbols. */
 static size_t symbols_end(rapt_text text, size_t at)
 {
     size_t end = at;

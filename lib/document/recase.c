@@ -1,6 +1,6 @@
-/* recase.c - normal case for sentences in capitals and in title case. Models have seen few such
-   sentences, so the model reads them in normal case, and their case is restored in the
-   translation. */
+/* recase.c - converts sentences in capitals and in title case to sentence case. Models have seen
+   few sentences in capitals in training, so the model reads the converted sentences, and their case
+   is restored in the translation. */
 #include "document/document.h"
 
 #include <string.h>
@@ -63,7 +63,7 @@ struct case_word { /* a run of letters and digits outside of guards; apostrophes
     bool capitalized;         /* the first letter that has case is a capital */
     bool first;               /* nothing but punctuation precedes the word */
     bool hyphenated;          /* a hyphen precedes the word */
-    bool digits;              /* it has digits, as names such as A4 do */
+    bool digits;              /* it contains digits, like names such as A4 */
 };
 
 /* Moves *at past a guard that begins there, and returns the place of the next one. */
@@ -169,14 +169,14 @@ enum letter_case rapt__case_find(const struct recasing *how, rapt_text text,
 
 /* ---- normal case ---- */
 
-/* A sentence that is being written in normal case. */
+/* A sentence that is being converted to sentence case. */
 struct lowering {
     const struct recasing *how;
     struct word_reader in;
     struct recased *out;
 };
 
-/* Appends bytes in place of the bytes `from` of the text. */
+/* Appends bytes that replace the bytes `from` of the text. */
 static void add(struct lowering *l, rapt_span from, rapt_text bytes, bool capital)
 {
     struct recased *out = l->out;
@@ -187,7 +187,7 @@ static void add(struct lowering *l, rapt_span from, rapt_text bytes, bool capita
     rapt__buffer_add(&out->text, bytes);
 }
 
-/* Appends a part of a word as it is. */
+/* Appends a part of a word unchanged. */
 static void keep(struct lowering *l, rapt_span span)
 {
     for (size_t at = span.begin, next = at; at < span.end; at = next) {
@@ -218,7 +218,7 @@ static bool is_pronoun(const struct lowering *l, const struct case_word *w)
     return at == text.size || is_apostrophe(rapt__utf8_next(text.bytes, text.size, &at));
 }
 
-/* Appends a word in normal case. */
+/* Appends a word in sentence case. */
 static void lower_word(struct lowering *l, const struct case_word *w, enum letter_case letters,
                        bool continued)
 {
@@ -247,7 +247,7 @@ static bool is_unusable(const struct lowering *l, const struct glossary_match *t
     return !fits;
 }
 
-/* If a term of the glossary begins with this word, appends the term as the glossary writes it, but
+/* If a term of the glossary begins with this word, appends the term as the glossary spells it, but
    with a capital at the beginning of a sentence. Returns the end of the term, or the beginning of
    the word if no term begins there. */
 static size_t write_term(struct lowering *l, const struct case_word *w, bool continued,
@@ -313,7 +313,7 @@ void rapt__recased_free(struct recased *r)
 
 /* ---- the case of a translation ---- */
 
-static bool is_georgian(uint32_t c) /* whose capitals few fonts have */
+static bool is_georgian(uint32_t c) /* few fonts have Georgian capitals */
 {
     return c >= 0x10D0 && c <= 0x10FF;
 }

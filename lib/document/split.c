@@ -4,7 +4,7 @@
 #include "document/document.h"
 
 /* Returns the end of the block that begins at `begin`. If the rest of the prose is too long, the
-   block ends after the last blank near its maximum size or, if there is none, at the beginning of a
+   block ends after the last space near its maximum size or, if there is none, at the beginning of a
    character. */
 static size_t block_end(const struct sentence_splitter *s, size_t begin)
 {

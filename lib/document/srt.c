@@ -1,5 +1,5 @@
-/* srt.c - finds the text of subtitles (SubRip, and WebVTT, which differs little). A block is the
-   text of a cue. A line that begins with a mark such as "- " begins another block. */
+/* srt.c - finds the text of subtitles (SubRip and WebVTT, which are similar). A block is the text
+   of a cue. A line that begins with a marker such as "- " begins another block. */
 #include "document/document.h"
 #include "document/markup.h"
 
@@ -57,7 +57,7 @@ static bool read_break(struct format_reader *r)
     return false;
 }
 
-/* Reads some of a cue. Returns true at the end of a block. */
+/* Reads a piece of a cue. Returns true at the end of a block. */
 static bool read_some(struct format_reader *r)
 {
     const char c = r->document.bytes[r->at];

@@ -1,11 +1,11 @@
 /* tags.c - reads tags, comments and character references of HTML and XML. Tags end where the
-   tokenizer of the HTML Standard ends them, so any bytes are read as a browser would read them.
+   tokenizer of the HTML Standard ends them, so any sequence of bytes is parsed as by a browser.
 
    libxml2 cannot do this: its HTML parser (2.9.14) reports no event for an end tag without a start
-   tag, reports elements that it inserts at the offset of others, loses what follows the comment
+   tag, reports elements that it inserts at the offset of others, loses everything after the comment
    <!-->, and reads a document as Latin-1 from the first byte that is not UTF-8. Tags also occur in
-   messages, subtitles and Markdown, which it cannot read. The tests compare our results with those
-   of libxml2. */
+   .po files, subtitles and Markdown, which it cannot parse. The tests compare our results with
+   those of libxml2. */
 #include "document/markup.h"
 
 #include <stdio.h>

@@ -18,7 +18,7 @@ static enum word_class class_of(uint32_t c)
     return rapt__is_letter(c) ? CLASS_WORD : CLASS_OTHER;
 }
 
-/* Returns true for marks that are part of a word if they are between letters or digits. */
+/* Returns true for punctuation that is part of a word if it is between letters or digits. */
 static bool joins(uint32_t c)
 {
     return c == '\'' || c == 0x2019 || c == '-' || c == '.' || c == ',' || c == 0x2010 ||
@@ -175,7 +175,7 @@ static void add_row(const struct word_spans *source, const rapt_translation *t, 
 }
 
 /* Returns the source word with the largest weight for target word `word`, or UNALIGNED. For
-   punctuation and numbers, equal source words come first if they have any weight. Moves *token to
+   punctuation and numbers, an equal source word is preferred if it has any weight. Moves *token to
    the first target token that may overlap the word. */
 static int heaviest(const struct placed *in, const struct word_pairs *p, size_t word, int *token,
                     float *weights)
@@ -224,8 +224,8 @@ static size_t count_equal(const struct word_spans *words, rapt_text in, size_t l
 }
 
 /* Pairs punctuation marks and numbers with equal source words, in order, unless the alignment
-   already does. If the two sides have different numbers of a punctuation mark, it gets no source
-   word, since attention at punctuation is unreliable. */
+   already does. A punctuation mark whose numbers differ between the two sides gets no source word,
+   since attention at punctuation is unreliable. */
 static void pair_literals(struct word_pairs *p, rapt_text source, rapt_text target)
 {
     enum { WORDS = 1000 }; /* longer sentences are skipped, since the time is quadratic */

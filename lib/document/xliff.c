@@ -10,7 +10,7 @@
 /* Indices in reader->state. */
 enum {
     CHECKED, /* 1 after the document has been checked */
-    FROM,    /* beginning of the rest of the source that is being translated, or 0 */
+    FROM,    /* beginning of the remaining part of the source that is being translated, or 0 */
     INITIAL  /* 1 if the segment is marked as untranslated, even if it has a target */
 };
 
@@ -60,8 +60,8 @@ static bool is_named(const struct tag *tag, const char *names)
     return false;
 }
 
-/* Checks that every < in [from, to) begins a tag or a comment, as XML demands. Otherwise words of a
-   translation that come after it could make one. */
+/* Checks that every < in [from, to) begins a tag or a comment, as XML demands. Otherwise the words
+   of a translation after it could form one. */
 static rapt_status check_text(rapt_text text, size_t from, size_t to, rapt_message *why)
 {
     const char *stray = memchr(text.bytes + from, '<', to - from);

@@ -23,11 +23,11 @@ struct readout {
                         per position of a record, and rows are written by position and slot */
     float *weights;  /* result */
     const unsigned char *wanted; /* [sources] sources whose byte is 0 are skipped; NULL means that
-                                    none are */
+                                    none is skipped */
 };
 
-/* Writes the weights of row `row`, which belongs to target i, averaged over the wanted layers and
-   heads. */
+/* Writes the weights of row `row`, which belongs to target i, averaged over the requested layers
+   and heads. */
 static void read_row(const struct readout *r, const struct stack *stack, int i, int row,
                      float *weights)
 {
@@ -88,7 +88,7 @@ static void add_rows(struct team *team, const rapt_session *s, const struct stac
     }
 }
 
-/* Writes the weights of the encoder's self-attention, averaged over the wanted layers and heads.
+/* Writes the weights of the encoder's self-attention, averaged over the requested layers and heads.
    The whole matrix of a head would need memory for [positions][positions], so weights_rows rows are
    read at a time. */
 static void work_on_encoder(struct team *team, void *argument)
@@ -219,7 +219,7 @@ static const float *row_at(const struct search *s, int slot, int position)
            (size_t)(slot % s->stride) * (size_t)session->source_length[slot];
 }
 
-/* Returns the slot that a slot continued when it got the token before a position. */
+/* Returns the slot that a slot continued when the token before a position was added. */
 static int parent_of(const struct search *s, int slot, int position)
 {
     return s->record->parents[(size_t)position * (size_t)s->session->targets + (size_t)slot];

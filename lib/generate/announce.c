@@ -4,7 +4,7 @@
    certain. */
 #include "generate/search.h"
 
-struct known { /* the certain prefix of a sequence */
+struct known { /* the prefix of a sequence that is certain */
     const int32_t *ids;
     const float *log;
     int count;

@@ -1,4 +1,4 @@
-/* beam.c - beam search: chooses which continuations of a source's hypotheses survive. The sources
+/* beam.c - beam search: decides which continuations of a source's hypotheses survive. The sources
    of a batch do not affect each other.
 
    A step takes the beams + 1 most likely next tokens of every live hypothesis; at most one of them
@@ -102,7 +102,7 @@ static int collect(struct search *s, int source, int row)
 }
 
 /* Does the same for a source with terms, whose candidates are in its term_memory. Tokens that lead
-   to terms are added, and ends of hypotheses that lack terms are left out. */
+   to terms are added, and end tokens of hypotheses that lack terms are excluded. */
 static int collect_terms(struct search *s, int source, int row)
 {
     const struct search_memory *m = s->m;
@@ -125,7 +125,7 @@ static int collect_terms(struct search *s, int source, int row)
     return n;
 }
 
-/* Writes a candidate, with the tokens that it continues, to slot `to` of `next`. */
+/* Writes a candidate, including the tokens before it, to slot `to` of `next`. */
 static void continue_hypothesis(struct search *s, int source, const struct candidate *c, int to)
 {
     struct search_memory *m = s->m;
@@ -169,8 +169,8 @@ static void force_end(struct search *s, int source)
     m->live_count[source] = 0;
 }
 
-/* Returns how many of the best candidates count in a step; ends below that rank are ignored. With
-   Marian's rules this is the number of live hypotheses, except that it is `beams` in the first
+/* Returns the number of best candidates that count in a step; ends below that rank are ignored.
+   With Marian's rules this is the number of live hypotheses, except that it is `beams` in the first
    step, when only one hypothesis is live. */
 static int width_of(const struct search *s, int source)
 {

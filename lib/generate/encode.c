@@ -9,13 +9,13 @@ struct reading {
     rapt_session *session;
     struct stack encoder;
     const int32_t *ids;
-    const float *vectors; /* instead of ids */
+    const float *vectors; /* replaces ids */
     int sources;
-    bool keep;            /* the encoder output of all sources is wanted */
-    rapt_pooling pooling; /* how to pool; NONE if pooled rows are not wanted */
-    bool classify;        /* logits are wanted, of pooled rows or of all rows */
-    const float *states;  /* result: the encoder output of all sources if wanted, otherwise of the
-                             last group */
+    bool keep;            /* the encoder output of all sources is requested */
+    rapt_pooling pooling; /* how to pool; NONE if pooled rows are not requested */
+    bool classify;        /* logits of pooled rows or of all rows are requested */
+    const float *states;  /* result: the encoder output of all sources if requested, otherwise of
+                             the last group */
 };
 
 /* Projects the keys and values of a group of sources once for every layer of the decoder. */
@@ -66,7 +66,7 @@ static void keep_states(const struct exec_context *c, rapt_session *s, const flo
                (end - begin) * D * sizeof *from);
 }
 
-/* Computes the pooled rows and logits of a group, if they are wanted. `at` is the index of the
+/* Computes the pooled rows and logits of a group, if they are requested. `at` is the index of the
    group's first row. */
 static void answer(const struct exec_context *c, const struct reading *r, const float *states,
                    int first, int end, int at)
@@ -218,7 +218,7 @@ static rapt_status check_source(const rapt_session *s, const rapt_tokens *source
     return RAPT_OK;
 }
 
-/* Reads the sources. *r says which results are wanted, and receives them. */
+/* Encodes the sources. *r specifies which results are requested, and receives them. */
 static rapt_status encode_source(struct reading *r, rapt_session *s, const rapt_tokens *source,
                                  int target_capacity, rapt_message *why)
 {

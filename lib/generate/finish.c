@@ -1,6 +1,6 @@
-/* finish.c - finished hypotheses: their scores, which of them are kept, and when a source needs no
-   further steps. rapt_search_rules documents how this library, Marian, Hugging Face's transformers
-   and CTranslate2 differ. */
+/* finish.c - computes the scores of finished hypotheses, and decides which of them are kept and
+   when a source needs no further steps. rapt_search_rules documents how this library, Marian,
+   Hugging Face's transformers and CTranslate2 differ. */
 #include "generate/terms.h"
 
 #include <string.h>
@@ -11,15 +11,16 @@ static double score_of(const struct search *s, double sum, int n)
     return sum / rapt__pow(n, (double)s->options->length_penalty);
 }
 
-/* Returns what coverage_penalty adds to the score of a hypothesis that finishes in slot `own`. */
+/* Returns the term that coverage_penalty adds to the score of a hypothesis that finishes in slot
+   `own`. */
 static double coverage_of(const struct search *s, int own, int count, bool ended)
 {
     const double weight = (double)s->options->coverage_penalty;
     return weight > 0 ? weight * rapt__record_coverage(s, own, count, ended) : 0;
 }
 
-/* Returns the length to which length_penalty applies. Except with CTranslate2's rules, it excludes
-   all of the prefix but its first options->scored_prefix tokens. */
+/* Returns the length to which length_penalty applies. Except with CTranslate2's rules, the length
+   excludes the prefix, apart from its first options->scored_prefix tokens. */
 static int scored(const struct search *s, int source, int count)
 {
     int given = rapt__max(s->m->given[source] - s->options->scored_prefix, 0);
@@ -111,8 +112,8 @@ static bool none_better(const struct search *s, int source, int live)
     return best <= m->done_score[worst_of(s, source)];
 }
 
-/* Returns true if nbest finished hypotheses with all terms score at least as high as any live one
-   that may still end well. */
+/* Returns true if nbest finished hypotheses with all terms score at least as high as every live
+   hypothesis whose end has not been refused. */
 static bool terms_done(const struct search *s, int source, int live)
 {
     const struct search_memory *m = s->m;

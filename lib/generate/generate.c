@@ -193,7 +193,7 @@ static bool search_alive(const struct search *s)
 }
 
 /* Runs steps until all sources are finished or a callback stops the call. Then truncates the
-   hypotheses that are still live, and announces their tokens unless the callback that stopped the
+   hypotheses that are still live, and reports their tokens unless the callback that stopped the
    call was options.token. */
 static rapt_status search_run(struct search *s, rapt_message *why)
 {

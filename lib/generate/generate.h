@@ -21,7 +21,7 @@ struct search_memory {
     int32_t *live, *next; /* [slots][target_length] tokens of live hypotheses, without the begin
                              token, before and after a step */
     float *live_log, *next_log; /* [slots][target_length] log-probabilities of these tokens, if
-                                   wanted */
+                                   requested */
     double *sums, *next_sums;   /* [slots] sums of log-probabilities */
     int *count;                 /* [batch] number of tokens of each live hypothesis, including the
                                    prefix */
@@ -83,14 +83,14 @@ struct term_memory {
     float *logits;   /* [starts[rows]] their logits */
     struct term_scan *scans; /* [rows] */
     bool *open;              /* [rows] the hypothesis lacks terms */
-    bool *refused;           /* [slots] the end was the likeliest token of the hypothesis, or of one
-                                that it continues, but terms were missing */
+    bool *refused;           /* [slots] the end was the most likely token of the hypothesis, or of
+                                one that it continues, but terms were missing */
     bool *next_refused;      /* [beams] */
     double *hope;            /* [sources] see rapt__terms_hope */
-    struct candidate *candidates; /* of one source */
-    int *left;                    /* tokens that each candidate lacks */
-    int *places, *taken, *seen;   /* for each bank: its part of the beam, and how much of it is
-                                     used; candidates of the bank so far */
+    struct candidate *candidates; /* candidates of one source */
+    int *left;                    /* number of tokens that each candidate lacks */
+    int *places, *taken, *seen;   /* for each bank: its part of the beam, the number of places used,
+                                     and the number of candidates so far */
 };
 /* Allocates memory for the terms of the encoded sources. If it succeeds, free it with
    rapt__terms_end. */
@@ -131,7 +131,7 @@ struct section { /* logits of consecutive columns of a row */
 void rapt__section_forbid(const struct section *section, int32_t token);
 /* Returns the logit of a token, or NULL if the token is not in the section. */
 float *rapt__section_logit(const struct section *section, int32_t token);
-struct picks {             /* what to pick, and the result */
+struct picks {             /* a request to pick tokens, and its result */
     int max;               /* maximum number of tokens per row */
     int *counts;           /* [rows] number of tokens found; fewer than max if all others have the
                               logit -infinity */
@@ -140,7 +140,7 @@ struct picks {             /* what to pick, and the result */
     float *log_sums;       /* [rows] log sum exp of the row */
     float *section_sums;   /* [rows][sections] workspace */
     int sections;          /* rapt__pick_sections of the model's vocabulary */
-    const int32_t *wanted; /* [rows] a token whose logit is wanted, or NULL */
+    const int32_t *wanted; /* [rows] a token whose logit is requested, or NULL */
     float *wanted_logits;  /* [rows] the logit of that token */
     /* If not NULL, terms->logits receives the logits of terms->tokens. */
     const struct term_memory *terms;
@@ -156,7 +156,7 @@ struct picks {             /* what to pick, and the result */
     const struct listed_rows *listed; /* the tokens that each source may use; NULL means all */
     const int *row_slot; /* if listed: [rows] the source of row r is row_slot[r] / stride */
     int stride;
-    bool keep; /* the caller reads all logits afterwards */
+    bool keep; /* if true, all logits remain available to the caller */
 };
 /* Returns the number of sections of a row with this many logits. */
 int rapt__pick_sections(int vocab);
@@ -197,7 +197,7 @@ struct rapt_session {
     int target_rows;      /* rows of the last rapt_decode; 0 if there were none or targets have
                              moved since */
     bool reordered;       /* targets have moved since the last rapt_decode */
-    bool searched;        /* the targets belong to a search, so the caller may not extend them */
+    bool searched;        /* the targets belong to a search, so the caller must not extend them */
     int target_capacity;  /* number of tokens that a target may have, as passed to rapt__encode */
     int *source_starts;   /* [batch + 1] the last value repeats for absent sequences */
     int *target_starts;   /* [batch * beams + 1] for the last rapt_decode; the last value repeats
@@ -207,10 +207,10 @@ struct rapt_session {
     int *source_of;       /* [batch * beams] the source of each target */
     int *source_length;   /* [batch * beams] number of tokens of that source */
     struct search_memory search;
-    struct listed_rows listed; /* of the current rapt_generate, as is `terms` */
+    struct listed_rows listed; /* belongs to the current rapt_generate, like `terms` */
     struct term_memory terms;
     struct alignment_record record;
-    const struct observer *observer; /* sees the inputs of layers; NULL if there is none */
+    const struct observer *observer; /* receives the inputs of layers; NULL if there is none */
     bool ended_only; /* hypotheses that reach their limit are dropped if others have ended */
 };
 
@@ -221,8 +221,8 @@ rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_
 /* Returns the largest target_capacity for this number of sources. */
 int rapt__session_target_capacity(const rapt_session *s, int sources);
 /* Does the same as rapt_decode and, if picks is not NULL, also picks tokens. In that case the
-   logits remain available only if picks->keep is set. If nothing is to be picked (max 0, wanted
-   NULL), no logits are computed. */
+   logits remain available only if picks->keep is set. If nothing is to be picked (max is 0 and
+   wanted is NULL), no logits are computed. */
 rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct picks *picks,
                          rapt_message *why);
 /* Does the same as rapt_session_reorder, but also for the targets of a search. */

@@ -53,7 +53,7 @@ static float *sum_at(const struct picks *p, int row, const struct section *s)
     return &p->section_sums[(size_t)row * (size_t)p->sections + (size_t)(s->first / SECTION)];
 }
 
-/* Stores the logits of tokens that the caller wants to know, whether they are picked or not. */
+/* Stores the logits of tokens that the caller requested, whether they are picked or not. */
 static void read_wanted(struct picks *p, int row, const struct section *s)
 {
     const struct term_memory *terms = p->terms;

@@ -5,8 +5,8 @@
 
    The cumulative distribution is inverted. A complete distribution is scanned in the order of
    tokens, skipping whole blocks by their sums. A truncated distribution is scanned in descending
-   order of probability, using a heap of the tokens that may be kept. The members of a team take
-   sources in turn. */
+   order of probability, using a heap of the tokens that may belong to it. The members of a team
+   take sources in turn. */
 #include "generate/search.h"
 
 #include <math.h>
@@ -109,7 +109,7 @@ static void compute_shares(const struct kernels *k, struct urn *urn)
     }
 }
 
-/* Returns the first token up to which the shares add up to more than u times their total. */
+/* Returns the first token at which the cumulative sum of the shares exceeds u times their total. */
 static int draw_whole(const struct urn *urn, double u)
 {
     int blocks = rapt__sample_blocks(urn->vocab), block = 0, token = 0;
@@ -151,8 +151,8 @@ static float bound_of_p(const struct urn *urn, double top_p)
     return (float)((double)urn->max + distance - 1e-6 * fabs((double)urn->max));
 }
 
-/* Takes tokens from a heap until there are top_k of them or they have probability top_p, and draws
-   one of them. */
+/* Takes tokens from a heap until there are top_k tokens or their total probability is top_p, and
+   draws one of them. */
 static int draw_truncated(const rapt_generate_options *o, struct urn *urn, double u)
 {
     bool nucleus = o->top_p > 0 && o->top_p < 1;

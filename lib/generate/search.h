@@ -14,12 +14,12 @@ struct search {
     int stride;                            /* slots per source, which is limits.beams */
     int length;                            /* capacity of a hypothesis in tokens */
     int max_length;                        /* row length of the caller's ids in tokens */
-    bool logs;                             /* the log-probabilities of tokens are wanted */
+    bool logs;                             /* the log-probabilities of tokens are requested */
     const struct alignment_record *record; /* NULL if alignments are not needed */
 };
 
 /* ---- alignment.c ---- */
-/* Records the cross-attention of the last rapt__decode for the wanted sources. Must be called
+/* Records the cross-attention of the last rapt__decode for the requested sources. Must be called
    before hypotheses change slots. */
 void rapt__record_rows(struct search *s);
 /* Records which slot each slot of a source continues. `count` must already include the new
@@ -49,7 +49,7 @@ void rapt__search_output(const struct search *s, int source, const rapt_generate
 /* Finishes hypothesis `slot` of a source, with this end token, or truncated if `end` is NULL. */
 void rapt__search_finish(struct search *s, int source, int slot, const struct candidate *end);
 /* Returns true if the finished hypothesis in slot `a` is better than that in slot `b`: it contains
-   more terms, or as many and has a higher score. */
+   more terms, or the same number of terms and has a higher score. */
 bool rapt__search_better(const struct search_memory *m, int a, int b);
 /* Returns true if a source needs no further steps, given `live` hypotheses in `next`. */
 bool rapt__search_ended(const struct search *s, int source, int live);
@@ -59,7 +59,7 @@ bool rapt__search_ended(const struct search *s, int source, int live);
 rapt_status rapt__generate_check(const rapt_session *session, const rapt_generate_options *o,
                                  int sources, rapt_message *why);
 
-/* ---- constrain.c: tokens that the options forbid or penalize, given those of a hypothesis ---- */
+/* ---- constrain.c: tokens that the options forbid or penalize after a hypothesis ---- */
 /* Makes s->picks enforce min_length, no_repeat_ngram, suppressed_sequences and
    repetition_penalty. */
 void rapt__constrain(struct search *s);
@@ -70,7 +70,7 @@ void rapt__constrain(struct search *s);
 bool rapt__search_announce(struct search *s, int source);
 
 /* ---- sample.c ---- */
-/* Returns the number of blocks of tokens whose sums are kept. */
+/* Returns the number of blocks of tokens whose sums are stored. */
 int rapt__sample_blocks(int vocab);
 /* Draws the next token of every live source and extends or finishes its hypothesis. */
 void rapt__search_sample(struct search *s);

@@ -1,4 +1,4 @@
-/* session.h - small helpers for the files that run a session's stacks. */
+/* session.h - helper functions for the files that run a session's stacks. */
 #ifndef RAPT_LIB_GENERATE_SESSION_H
 #define RAPT_LIB_GENERATE_SESSION_H
 

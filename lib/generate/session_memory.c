@@ -14,7 +14,7 @@ static rapt_limits fill_in(const rapt_model *model, const rapt_limits *limits)
 {
     rapt_limits l = *limits;
     rapt_kind kind = model->config.kind;
-    l.threads = rapt__team_size(l.threads); /* fixed now, because memory depends on it */
+    l.threads = rapt__team_size(l.threads); /* fixed, because memory depends on it */
     if (l.beams == 0) l.beams = 1;
     if (l.target_tokens == 0) l.target_tokens = l.batch * l.beams;
     if (kind == RAPT_KIND_DECODER_ONLY) l.source_tokens = 0;
@@ -61,7 +61,7 @@ static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool
     if (!cross)
         state->distances = rapt__arena_floats(arena, layers, rapt__distances_floats(c, true));
     if (spec.relative.slopes || spec.relative.table) {
-        /* Tiles also read the biases of later keys, which the causal mask hides. */
+        /* Tiles also read the biases of later keys, although the causal mask hides these keys. */
         state->relative_zero = rapt__session_target_capacity(s, 1);
         state->relative_row = 2 * state->relative_zero;
         state->relative =

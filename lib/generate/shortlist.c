@@ -28,7 +28,7 @@ struct listing { /* a struct listed_rows under construction */
     size_t capacity;
 };
 
-/* Adds a token to the ascending own[*count] unless it is there. */
+/* Adds a token to the ascending list own[*count] unless the list contains it. */
 static void insert(int32_t *own, int *count, int32_t token)
 {
     int at = *count;
@@ -84,7 +84,7 @@ static rapt_status list_all(struct listing *g, int *rows, rapt_message *why)
     int vocab = g->session->model->config.target_vocab, count = 0;
     for (int t = 0; t < vocab; t++) g->columns[t] = -1;
     g->l->starts[0] = 0;
-    rapt_status status = reserve_tokens(g, 0, why); /* even if there is no source */
+    rapt_status status = reserve_tokens(g, 0, why); /* the end is always listed */
     if (status) return status;
     for (int b = 0; b < g->source->batch; b++) {
         int first = g->l->starts[b];

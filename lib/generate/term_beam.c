@@ -4,12 +4,13 @@
    which makes the cost of grid beam search (C. Hokamp and Q. Liu, 2017, arXiv 1704.07138)
    independent of the number of terms.
 
-   Candidates are the likeliest tokens of every hypothesis and the tokens that lead to its missing
-   terms, or the end if it has them all. All candidates whose hypotheses lack the same number of
-   tokens form a bank. Each bank has an equal part of the beam. The bank of complete hypotheses also
-   gets the remainder. Places that a bank cannot fill go to the others, beginning with those that
-   lack the fewest tokens. Candidates that cannot be completed within the limit are dropped, unless
-   that applies to all of them. The end is a candidate only of complete hypotheses. */
+   Candidates are the most likely tokens of every hypothesis and the tokens that lead to its missing
+   terms, or the end if no terms are missing. All candidates whose hypotheses lack the same number
+   of tokens form a bank. Each bank has an equal part of the beam. The bank of complete hypotheses
+   also gets the remainder. Places that a bank cannot fill go to the other banks, beginning with the
+   banks that lack the fewest tokens. Candidates that cannot be completed within the limit are
+   dropped, unless that applies to all of them. The end is a candidate only of complete
+   hypotheses. */
 #include "generate/terms.h"
 
 #include <math.h>
@@ -176,7 +177,7 @@ static void divide(const struct search *s, const struct term_list *l, int count)
 }
 
 /* Keeps the best candidates of each bank. As in a search without terms, an end survives if it is
-   among the first candidates of its bank, but takes no place from the others. */
+   among the first candidates of its bank, but does not use a place in the beam. */
 static int keep_best(const struct search *s, int count)
 {
     const struct term_memory *t = &s->session->terms;

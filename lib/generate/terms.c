@@ -1,7 +1,7 @@
-/* terms.c - finds the terms that a sequence contains, as rapt_terms defines it, and the tokens that
-   lead to the others. A scan goes from left to right and takes the longest phrase at each place.
-   The decision at a place is final once the sequence extends at least one token beyond the longest
-   phrase that could begin there. */
+/* terms.c - finds the terms that a sequence contains, according to rapt_terms, and the tokens that
+   lead to the missing terms. A scan goes from left to right and takes the longest phrase at each
+   place. The decision at a place is final once the sequence extends at least one token beyond the
+   longest phrase that could begin there. */
 #include "generate/terms.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ static bool joins(const rapt_terms *t, int32_t left, int32_t right)
     return t->words && t->words[left] & RAPT_WORD_OPEN && t->words[right] & RAPT_WORD_INSIDE;
 }
 
-/* Finds the longest phrase that occurs at ids[at], leaving out the terms in `met`. Returns its size
+/* Finds the longest phrase that occurs at ids[at], ignoring the terms in `met`. Returns its size
    and sets *term to its term, or returns 0. */
 static int phrase_at(const struct term_list *l, uint64_t met, const int32_t *ids, int count, int at,
                      int *term)
@@ -87,7 +87,7 @@ struct term_scan rapt__terms_scan(const struct term_list *l, struct term_scan se
     return settled;
 }
 
-/* Returns how many of the last tokens begin a phrase without completing it. */
+/* Returns the number of last tokens that begin a phrase without completing it. */
 static int begun(const struct term_list *l, const struct term_scan *s, int phrase,
                  const int32_t *ids, int count)
 {

@@ -8,15 +8,15 @@
 /* ---- terms.c ---- */
 struct term_list { /* the terms of a source */
     const rapt_terms *all;
-    int first, count; /* its terms in `all` */
+    int first, count; /* terms of the source in `all` */
     int phrases;      /* number of phrases */
     int longest;      /* tokens of the longest phrase */
     int tokens;       /* tokens of the shortest phrase of each term, in all */
 };
 struct term_scan {
-    uint64_t met; /* a bit for each term */
+    uint64_t met; /* one bit per term: set if the term is met */
     int count;    /* number of terms met */
-    int at;       /* tokens that have been read */
+    int at;       /* number of tokens that have been scanned */
     int end;      /* the end of the last phrase that counts */
 };
 /* Returns the terms of a source. */
@@ -49,13 +49,13 @@ void rapt__terms_prepare(struct search *s);
 bool rapt__terms_open(const struct search *s, int row);
 /* Returns true if a token is wanted in a row. */
 bool rapt__terms_want(const struct search *s, int row, int32_t token);
-/* Removes those of the candidates [count] of a source, best first, that have no place in the beam.
-   Returns the number left, which stay in order. */
+/* Removes those candidates [count] of a source, sorted best first, that have no place in the beam.
+   Returns the number left, whose order does not change. */
 int rapt__terms_allocate(struct search *s, int source, int row, int count);
 /* Returns the number of terms of a source that a sequence contains. */
 int rapt__terms_met(const struct search *s, int source, const int32_t *ids, int count);
 /* Returns the largest sum of log-probabilities of the live hypotheses of a source for which the end
-   has not been refused although it was the likeliest token, or -infinity. */
+   has not been refused although it was the most likely token, or -infinity. */
 double rapt__terms_hope(const struct search *s, int source);
 
 #endif

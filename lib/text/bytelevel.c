@@ -27,7 +27,7 @@ size_t rapt__bytelevel_spell(unsigned char byte, char to[2])
     return rapt__utf8_encode(code_of(byte), to);
 }
 
-/* Returns the byte that a character stands for, or -1. */
+/* Returns the byte that a character represents, or -1. */
 static int byte_of(uint32_t code)
 {
     const uint32_t other = code - OTHERS, deleted = other - FIRST_RUN;
@@ -103,7 +103,7 @@ static size_t run_end(rapt_text text, size_t at, enum character_kind kind, size_
     return at;
 }
 
-/* Returns the size of a contraction such as 's at this place, or 0. */
+/* Returns the size of a contraction such as 's at this offset, or 0. */
 static size_t contraction_at(rapt_text text, size_t at)
 {
     static const char *const all[] = {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};

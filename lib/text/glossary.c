@@ -1,6 +1,6 @@
 /* glossary.c - finds the entries of a glossary in a sentence. The forms of all sources are sorted
-   in lower case. At every boundary of words, the range of forms that agree with the sentence so far
-   shrinks with each byte. */
+   in lower case. At every word boundary, a search narrows down, byte by byte, the range of forms
+   that match the sentence so far. */
 #include "text/glossary.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 enum { KEY_CHARACTER = 8 }; /* bytes of a character in lower case */
 
 /* Writes a character in lower case, and returns the number of bytes. A final sigma becomes an
-   ordinary one, since both have the same capital. */
+   ordinary sigma, since both have the same capital. */
 static size_t lower(uint32_t c, rapt_text bytes, char out[KEY_CHARACTER])
 {
     enum { SIGMA = 0x3C3, FINAL_SIGMA = 0x3C2 };
@@ -44,13 +44,13 @@ int rapt__glossary_order(const void *context, const void *x, const void *y)
     return (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-/* Sources first .. last - 1, whose keys have the same first bytes. */
+/* Sources first .. last - 1, whose keys begin with the same bytes. */
 struct source_range {
     size_t first, last;
 };
 
-/* Returns the first source of a range whose key has a byte of at least `byte` at `depth`. Keys that
-   end there come first. */
+/* Returns the first source of a range whose key has a byte of at least `byte` at index `depth`.
+   Keys that end before that index come first. */
 static size_t bound(const rapt_glossary *g, struct source_range r, size_t depth, int byte)
 {
     while (r.first < r.last) {
@@ -90,7 +90,7 @@ static bool is_same(rapt_text a, rapt_text b)
     return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
 }
 
-/* Returns true if the rule of a source's entry allows its form to be found as this text. */
+/* Returns true if the rule of a source's entry allows its form to match this text. */
 static bool is_allowed(const rapt_glossary *g, const struct glossary_source *s, rapt_text text,
                        bool *capital, bool *capitals)
 {

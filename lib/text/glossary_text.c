@@ -23,8 +23,8 @@ static rapt_text trimmed(rapt_text text)
     return text;
 }
 
-/* Removes the text up to a separator, or all of it, from *rest and returns it. A \ keeps the next
-   character from being a separator. */
+/* Removes the text up to a separator, or all of the text, from *rest and returns it. A \ prevents
+   the next character from being a separator. */
 static rapt_text take_until(rapt_text *rest, char separator)
 {
     size_t end = 0;
@@ -147,7 +147,7 @@ static rapt_status read_entry(struct glossary_reader *r, rapt_text line)
     return RAPT_OK;
 }
 
-/* Orders sources so that equal ones with the same rule are neighbors. */
+/* Orders sources so that equal sources with the same rule are adjacent. */
 static int by_form(const void *context, const void *x, const void *y)
 {
     const rapt_glossary *g = context;

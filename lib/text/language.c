@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* NLLB's languages, in the order of their tokens, then those that only M2M-100 has. */
+/* NLLB's languages, in the order of their tokens, then the languages that only M2M-100 has. */
 /* clang-format off */
 const struct language_names rapt__language_table[LANGUAGES] = {
     {"ace_Arab", "", "Acehnese (Arabic)"},
@@ -241,8 +241,8 @@ static char lower_of(char c)
     return is_upper(c) ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Returns the token of mBART-50 whose first `size` letters are those of `text`, ignoring their
-   case, or NULL. `size` is MBART_TOKEN for a whole token and 2 for a brief code. */
+/* Returns the token of mBART-50 whose first `size` letters match `text`, ignoring case, or NULL.
+   `size` is MBART_TOKEN for a whole token and 2 for a brief code. */
 static const char *mbart_token(const char *text, size_t size)
 {
     for (int n = 0; n < MBART_LANGUAGES; n++) {
@@ -280,7 +280,7 @@ static int32_t find(const rapt_tokenizer *t, const char *name)
     return rapt_tokenizer_find(t, (rapt_text){name, strlen(name)});
 }
 
-/* Returns the token of a language, or -1 if the tokenizer has none. */
+/* Returns the token of a language, or -1 if the tokenizer lacks it. */
 static int32_t token_of(const rapt_tokenizer *t, const struct language_names *l)
 {
     char name[WORD];
@@ -337,8 +337,8 @@ bool rapt__language_any(const rapt_tokenizer *t)
 
 /* ---- similar names ---- */
 
-/* Returns how many letters must be inserted, deleted or replaced to turn a into b (Levenshtein
-   1966). */
+/* Returns the number of letters that must be inserted, deleted or replaced to turn a into b
+   (Levenshtein 1966). */
 static int distance(const char *a, const char *b)
 {
     char x[WORD], y[WORD];

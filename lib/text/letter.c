@@ -1,5 +1,5 @@
-/* letter.c - classes of characters that tell where words begin and end. The tables are subsets of
-   Unicode's properties. */
+/* letter.c - classes of characters that determine where words begin and end. The tables are subsets
+   of Unicode's properties. */
 #include "text/text.h"
 
 #define HOLDS(table, c) rapt__in_ranges(table, sizeof(table) / sizeof *(table), c)

@@ -130,8 +130,8 @@ static rapt_status enter_names(struct list *l, rapt_message *why)
     return RAPT_OK;
 }
 
-/* MPNet's vocabulary for WordPiece also has the special tokens of BERT; of these it uses [UNK]
-   only. */
+/* MPNet's vocabulary for WordPiece also has the special tokens of BERT; of these it uses only
+   [UNK]. */
 static void find_specials(struct list *l)
 {
     const rapt_text begin = {"<s>", 3}, end = {"</s>", 4};
@@ -337,7 +337,7 @@ static rapt_status encode_part(const struct list *l, rapt_text text, size_t from
     return status;
 }
 
-/* Returns the size of "<extra_id_N>", with which T5 marks spans, at this place, or 0. */
+/* Returns the size of "<extra_id_N>", with which T5 marks spans, at this offset, or 0. */
 static size_t extra_at(rapt_text text, size_t at)
 {
     static const char begin[] = "<extra_id_";
@@ -349,7 +349,7 @@ static size_t extra_at(rapt_text text, size_t at)
 }
 
 /* If one of the list's tokens that are recognized anywhere in the text (T5's sentinels and language
-   tokens) is at this place, sets *id and returns its size in bytes. Otherwise returns 0. */
+   tokens) is at this offset, sets *id and returns its size in bytes. Otherwise returns 0. */
 static size_t mark_at(const struct list *l, rapt_text text, size_t at, int32_t *id)
 {
     size_t size = extra_at(text, at);

@@ -16,7 +16,7 @@ struct list {
     struct wordpiece wordpiece;
     struct bytelevel bytes;
     bool mbart;         /* the list has the languages of mBART-50 */
-    bool angled;        /* special tokens are <s> and </s>, not the [CLS] and [SEP] of WordPiece */
+    bool angled;        /* special tokens are <s> and </s>, not WordPiece's [CLS] and [SEP] */
     struct arena arena; /* holds the arrays below */
     int count;
     char *joined; /* [joined_size] the names, each terminated by a zero byte */

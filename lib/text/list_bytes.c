@@ -165,7 +165,7 @@ static void lay_out_word(struct byte_text *t, size_t size, struct arena *arena)
     t->copy = rapt__arena_take(arena, size, 1);
 }
 
-/* Encodes bytes [from, to) of a text, which contain no special tokens. */
+/* Encodes bytes [from, to) of a text, which must not contain special tokens. */
 static void encode_bytes(struct byte_text *t, rapt_text text, size_t from, size_t to,
                          struct list_output *out)
 {
@@ -184,7 +184,8 @@ static void encode_bytes(struct byte_text *t, rapt_text text, size_t from, size_
     }
 }
 
-/* If the text spells out a special token at this place, sets *id and returns its size, else 0. */
+/* If the text spells out a special token at this offset, sets *id and returns the size of the
+   token. Otherwise returns 0. */
 static size_t special_at(const struct list *l, rapt_text text, size_t at, int32_t *id)
 {
     static const char *const names[] = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"};

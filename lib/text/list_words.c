@@ -10,7 +10,7 @@
 enum { WORD_MAX = 100 };
 
 struct split_word {
-    size_t count; /* number of characters; only the first WORD_MAX are kept */
+    size_t count; /* number of characters; only the first WORD_MAX are stored */
     uint32_t code[WORD_MAX];
     size_t end[WORD_MAX]; /* offset in the text after the bytes that a character came from */
     size_t last;          /* end of the last character */
@@ -71,8 +71,8 @@ static void add_character(struct split_word *word, uint32_t code, size_t end)
     word->last = end;
 }
 
-/* If the text spells out a special token at this place, sets *id and returns the size of the token.
-   Otherwise returns 0. */
+/* If the text spells out a special token at this offset, sets *id and returns the size of the
+   token. Otherwise returns 0. */
 static size_t spelled_at(const struct list *l, rapt_text text, size_t at, int32_t *id)
 {
     enum { NAMES = 6 };
@@ -90,7 +90,7 @@ static size_t spelled_at(const struct list *l, rapt_text text, size_t at, int32_
     return 0;
 }
 
-/* Adds the prepared form of a character to the word, or outputs it as a word of its own. */
+/* Adds the prepared form of a character to the word, or outputs it as a separate word. */
 static void take_character(const struct list *l, uint32_t c, size_t end, struct split_word *word,
                            struct list_output *out)
 {

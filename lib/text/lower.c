@@ -61,7 +61,7 @@ static uint32_t lowered(uint32_t c)
 
 uint32_t rapt__upper_character(uint32_t c)
 {
-    if (c == 0x3C2) return 0x3A3; /* a final sigma has the same capital as an ordinary one */
+    if (c == 0x3C2) return 0x3A3; /* a final sigma has the same capital as an ordinary sigma */
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         const uint32_t upper = (uint32_t)((int32_t)c - runs[i].add);
         if (upper >= runs[i].first && upper <= runs[i].last &&

@@ -2,11 +2,11 @@
    SentencePiece. The characters in `replacements` become ASCII, control characters become spaces,
    runs of spaces become one space, and outer spaces are removed.
 
-   The results are the same as those of the scripts even where these are odd: full-width U+FF11
-   becomes a quotation mark, and U+3002 a full stop and a space. The characters that the scripts
-   delete last (U+200B, U+2060, U+FEFF) have already become spaces by then. Bytes that are not UTF-8
-   are left unchanged. So are unassigned characters, for which the results of the scripts depend on
-   the version of Perl. */
+   The results are the same as those of the scripts even where the scripts are odd: full-width
+   U+FF11 becomes a quotation mark, and U+3002 a full stop and a space. The characters that the
+   scripts delete last (U+200B, U+2060, U+FEFF) have already become spaces by then. Bytes that are
+   not UTF-8 are left unchanged. Unassigned characters, for which the results of the scripts depend
+   on the version of Perl, are also left unchanged. */
 #include "text/text.h"
 
 #include <string.h>

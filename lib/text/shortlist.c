@@ -75,8 +75,8 @@ static int by_target(const void *context, const void *x, const void *y)
     return (a->probability < b->probability) - (a->probability > b->probability);
 }
 
-/* Removes duplicates, keeping the most likely, and pairs of probability 0. Returns the number of
-   pairs left. */
+/* Removes all but the most likely of equal pairs, and pairs with probability 0. Returns the number
+   of pairs left. */
 static size_t unite(rapt_lexical_pair *pairs, size_t count)
 {
     size_t left = 0;
@@ -89,7 +89,8 @@ static size_t unite(rapt_lexical_pair *pairs, size_t count)
     return left;
 }
 
-/* Keeps the `best` most likely pairs of each source token. Returns the number of pairs left. */
+/* Removes all but the `best` most likely pairs of each source token. Returns the number of pairs
+   left. */
 static size_t cut(rapt_lexical_pair *pairs, size_t count, int best)
 {
     size_t left = 0;
@@ -178,8 +179,8 @@ static rapt_status read_any(rapt_shortlist **shortlist, const void *bytes, size_
     return rapt__shortlist_parse(shortlist, bytes, size, source, target, allocator, why);
 }
 
-/* Ends the budget within which a shortlist was made. If `status` is RAPT_OK, the shortlist's memory
-   passes to the allocator under the budget. */
+/* Ends the budget within which a shortlist was created. If `status` is RAPT_OK, the shortlist's
+   memory passes to the allocator under the budget. */
 static rapt_status kept(rapt_shortlist **shortlist, const struct budget *budget, rapt_status status,
                         rapt_message *why)
 {

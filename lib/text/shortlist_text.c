@@ -1,5 +1,5 @@
 /* shortlist_text.c - reads a shortlist from lines "target source probability" as Marian does: a
-   word that is not in the vocabulary is read as the unknown token, and only the last of several
+   word that is not in the vocabulary counts as the unknown token, and only the last of several
    lines with the same tokens counts. Source: marian-dev 1.12, src/data/shortlist.h. */
 #include "text/shortlist.h"
 
@@ -12,7 +12,7 @@ struct lexicon { /* the state of the reader */
     const rapt_tokenizer *source, *target;
     const char *at, *end;
     size_t line;
-    bool useful;              /* at least one pair has no unknown word */
+    bool useful;              /* at least one pair consists of known words */
     rapt_lexical_pair *pairs; /* [capacity] */
     size_t count, capacity;
 };
@@ -46,8 +46,8 @@ static bool read_probability(rapt_text text, float *x)
     return rapt__float_read(copy, x);
 }
 
-/* Returns the token with this name, the unknown token if there is none, or -1 if the vocabulary has
-   neither. */
+/* Returns the token with this name, the unknown token if no token has this name, or -1 if the
+   vocabulary contains neither. */
 static int32_t token_of(const rapt_tokenizer *t, rapt_text name, bool *known)
 {
     int32_t token = rapt_tokenizer_find(t, name);
@@ -55,7 +55,7 @@ static int32_t token_of(const rapt_tokenizer *t, rapt_text name, bool *known)
     return *known ? token : rapt_tokenizer_special(t, RAPT_TOKEN_UNKNOWN);
 }
 
-/* Reads one line. Sets *usable to true if it has a pair of tokens, else to false. */
+/* Reads one line. Sets *usable to true if the line contains a pair of tokens, else to false. */
 static rapt_status read_line(struct lexicon *l, rapt_lexical_pair *pair, bool *usable,
                              rapt_message *why)
 {

@@ -32,7 +32,7 @@ bool rapt__is_letter(uint32_t character); /* also true for digits other than 0 t
 bool rapt__is_unspaced(uint32_t character);
 /* Returns true for letters, digits and _, except in scripts that are written without spaces. */
 bool rapt__in_word(uint32_t character);
-/* Returns true if no word continues from before `at` to after it. */
+/* Returns true if no word extends across `at`. */
 bool rapt__is_boundary(rapt_text text, size_t at);
 
 /* ---- language.c ---- */
@@ -45,16 +45,16 @@ struct language_names { /* missing names are "" */
     const char *name;   /* English name */
 };
 extern const struct language_names rapt__language_table[LANGUAGES];
-/* The tokens of languages in mBART-50, in the order of their ids. They begin with a brief code. The
-   first MBART25_LANGUAGES of them are those of mBART-25. */
+/* The tokens of languages in mBART-50, in the order of their ids. Each token begins with a brief
+   code. The first MBART25_LANGUAGES tokens are those of mBART-25. */
 enum { MBART_LANGUAGES = 52, MBART25_LANGUAGES = 25, MBART_TOKEN = 5 /* bytes */ };
 extern const char *const rapt__mbart_languages[MBART_LANGUAGES];
 /* Returns the size in bytes of the language token with which the text begins, or 0 if there is
    none. Anything of the form eng_Latn or __en__ counts as a language token, and so do the tokens of
    mBART-50 if `mbart` is true. */
 size_t rapt__language_token(rapt_text text, bool mbart);
-/* Returns the token of the language whose token, code or English name is `word`. The case of
-   letters is ignored. Returns -1 if the tokenizer does not have the language. */
+/* Returns the token of the language whose token, code or English name is `word`. Case is ignored.
+   Returns -1 if the tokenizer does not have the language. */
 int32_t rapt__language_find(const rapt_tokenizer *t, const char *word);
 /* Returns whether the tokenizer has language tokens. */
 bool rapt__language_any(const rapt_tokenizer *t);
@@ -84,7 +84,7 @@ struct ranked { /* an item to sort: a key and the item's original index */
 
 /* Two sequences of ids: the hypothesis, followed by the reference. */
 struct ngrams {
-    size_t hypothesis, reference; /* lengths of the two, whose sum is n */
+    size_t hypothesis, reference; /* lengths of the two sequences, whose sum is n */
     uint32_t *ids;                /* [n] equal words or characters have equal ids */
     uint32_t *ranks;              /* [n] */
     struct ranked *items;         /* [n] */
@@ -105,7 +105,7 @@ rapt_status rapt__scored_check(rapt_text hypothesis, rapt_text reference, rapt_m
 
 /* ---- bleu_tokens.c ---- */
 
-/* Returns RAPT_BAD_ARGUMENT if this library does not have this tokenizer. */
+/* Returns RAPT_BAD_ARGUMENT if the library was built without this tokenizer. */
 rapt_status rapt__bleu_tokens_check(rapt_bleu_tokens tokens, rapt_message *why);
 /* Puts spaces between the words of a text and returns the size of the result. `text` (size bytes)
    is overwritten; `out` needs 2 * size + 2 bytes. */
@@ -114,7 +114,7 @@ size_t rapt__bleu_tokens(rapt_bleu_tokens tokens, char *text, size_t size, char 
 /* ---- word.c ---- */
 
 enum {
-    RAPT__WORD_MAX = 256,     /* maximum number of bytes of a word, and therefore of a token */
+    RAPT__WORD_MAX = 256,     /* maximum size of a word, and therefore of a token, in bytes */
     RAPT__VOCAB_MAX = 1 << 20 /* maximum number of tokens */
 };
 enum { RAPT__TOKEN_BYTES = RAPT_TOKEN_SPECIALS, RAPT__TOKEN_MERGES = RAPT_TOKEN_SPECIALS + 256 };
@@ -237,8 +237,8 @@ bool rapt__pairs_use(struct pair_table *pairs, size_t pair, uint32_t word);
 /* Makes the pairs starting at index `from` candidates for a merge. After that, their counts may
    only decrease. Returns false if out of memory. */
 bool rapt__pairs_offer(struct pair_table *pairs, size_t from);
-/* Removes and returns the most frequent pair; of equal counts, the one with the lower ids. Returns
-   -1 if no pair occurs at least twice. */
+/* Removes and returns the most frequent pair; if counts are equal, the pair with the lower ids.
+   Returns -1 if no pair occurs at least twice. */
 ptrdiff_t rapt__pairs_best(struct pair_table *pairs);
 
 /* ---- kinds.c ---- */
@@ -246,7 +246,7 @@ ptrdiff_t rapt__pairs_best(struct pair_table *pairs);
    messages. */
 rapt_status rapt__texts_check(const char *name, const rapt_text *texts, size_t count,
                               rapt_message *why);
-/* Ends the budget within which a tokenizer was made, as rapt__budget_end does. If `status` is
+/* Ends the budget within which a tokenizer was created, as rapt__budget_end does. If `status` is
    RAPT_OK, the tokenizer's memory passes to the allocator under the budget. */
 rapt_status rapt__tokenizer_kept(rapt_tokenizer **tokenizer, const struct budget *budget,
                                  rapt_status status, rapt_message *why);

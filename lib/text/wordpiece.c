@@ -1,9 +1,10 @@
-/* wordpiece.c - prepares text as BERT's tokenizer does: removes control characters, sets Chinese
-   characters and punctuation apart, and in uncased models removes accents and converts text to
+/* wordpiece.c - prepares text as BERT's tokenizer does: removes control characters, separates
+   Chinese characters and punctuation, and in uncased models removes accents and converts text to
    lower case. The properties of characters come from utf8proc.
 
    The reference is the Rust library `tokenizers` of Hugging Face (0.23). It classifies punctuation
-   and marks by Unicode 8 of 2015, so characters that later versions added are neither. */
+   and nonspacing marks by Unicode 8 of 2015, so characters that later versions added are
+   neither. */
 #include "text/wordpiece.h"
 
 #ifdef RAPT_HAVE_UTF8PROC
@@ -47,7 +48,8 @@ static const struct code_run later_punctuation[] = {
 /* Format characters that were added after Unicode 8. */
 static const struct code_run later_formats[] = {
     {0x890, 0x891}, {0x8E2, 0x8E2}, {0x110CD, 0x110CD}, {0x13430, 0x1343F}};
-/* The blocks that BERT sets apart. They lack U+2B820 to U+2B91F, and later extensions. */
+/* The blocks of Chinese characters that BERT separates. U+2B820 to U+2B91F and later extensions are
+   missing. */
 static const struct code_run han[] = {{0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},
                                       {0x20000, 0x2A6DF}, {0x2A700, 0x2B81F}, {0x2B920, 0x2CEAF},
                                       {0x2F800, 0x2FA1F}};
@@ -104,8 +106,8 @@ bool rapt__wordpiece_space(uint32_t c)
     return rapt__utf8_space(c) && category(c) != UTF8PROC_CATEGORY_CC;
 }
 
-/* Writes a character in lower case, unless case is kept. Returns the number of characters
-   written. */
+/* Writes a character in lower case, unless the options preserve case. Returns the number of
+   characters written. */
 static size_t put_lower(const struct wordpiece *w, uint32_t c, struct wordpiece_character *to)
 {
     uint32_t low[2] = {c};

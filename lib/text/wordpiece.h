@@ -8,7 +8,8 @@
 /* A character of prepared text. */
 struct wordpiece_character {
     uint32_t code;
-    bool apart; /* true if the character is a word of its own: punctuation or a Chinese character */
+    bool apart; /* true if the character forms a separate word: punctuation or a Chinese
+                   character */
 };
 /* Maximum number of characters that come from one character of the original text. */
 enum { WORDPIECE_GROWTH = 4 };
@@ -18,8 +19,8 @@ bool rapt__wordpiece_available(void);
 /* Returns true if a character separates words. */
 bool rapt__wordpiece_space(uint32_t c);
 /* Prepares a character of the original text: removes it if it is a control character, and removes
-   accents and converts to lower case unless w keeps these. Returns the number of characters that it
-   becomes. */
+   accents and converts to lower case unless the options in w preserve these. Returns the number of
+   resulting characters. */
 size_t rapt__wordpiece_prepare(const struct wordpiece *w, uint32_t c,
                                struct wordpiece_character to[WORDPIECE_GROWTH]);
 

@@ -47,7 +47,7 @@ static size_t put_pairs(const rapt_tokenizer *tokenizer, char *text)
     return at;
 }
 
-/* Writes the size of some bytes, the bytes in base64, and a space. */
+/* Writes the size of an array of bytes, the bytes in base64, and a space. */
 static size_t put_bytes(char *text, size_t at, const void *bytes, size_t size)
 {
     at = put_decimal(text, at, (int32_t)size);
@@ -83,8 +83,8 @@ static size_t put_list(const struct list *list, char *text)
                      : put_bytes(text, at, "", 0);
 }
 
-/* Writes the string without its terminating zero byte, or only measures it if text is NULL. Returns
-   its size. */
+/* Writes the string without its terminating zero byte, or only determines its size if text is NULL.
+   Returns the size. */
 static size_t put_all(const rapt_tokenizer *tokenizer, char *text)
 {
     char sum[SUM_SIZE + 2];

@@ -1,16 +1,16 @@
 /* calibrate.c - measures the inputs of a model's products while it translates, and stores for each
    product the fixed scale by which engines such as Firefox's should quantize these inputs:
 
-       alpha = 127 / (mean + 1.1 standard deviation)
+       alpha = 127 / (mean + 1.1 * standard deviation)
 
-   Mean and standard deviation (of the population) are taken over the calls of a product, each with
-   the largest magnitude of its input. A call is a batch of sources or a step of decoding. Source:
-   marian-nmt/marian-dev, scripts/alphas/extract_stats.py. */
+   Mean and (population) standard deviation are those of the largest magnitudes in the inputs of the
+   product, with one value for each time that it is computed: once per batch of sources, or once per
+   step of decoding. Source: marian-nmt/marian-dev, scripts/alphas/extract_stats.py. */
 #include "translate/translate.h"
 
 #include <math.h>
 
-struct measures { /* the largest magnitudes of a parameter's inputs, call by call */
+struct measures { /* sums over the calls of a product, of its largest input magnitude */
     double sum, squares;
     size_t calls;
 };
@@ -22,8 +22,8 @@ struct calibration {
     size_t bad; /* index of the first text that is too long; SIZE_MAX if there is none */
 };
 
-/* Returns the index of the parameter that a layer begins with, or -1. A part of a layer is counted
-   only if it is the first, so that a product that is computed in parts counts once. */
+/* Returns the index of the parameter at which a layer begins, or -1. Only the first part of a layer
+   is counted, so that a product that is computed in parts counts once. */
 static int parameter_of(const rapt_model *m, const struct linear *l)
 {
     for (int n = 0; n < m->layout.count; n++) {

@@ -1,5 +1,5 @@
 /* copies.c - opaque parts of texts, such as addresses and placeholders, that translations may have
-   to contain as they are. */
+   to contain unchanged. */
 #include "translate/translate.h"
 
 #include <string.h>
@@ -61,7 +61,7 @@ static bool within_word(rapt_text text, size_t at)
            !rapt__is_unspaced(after);
 }
 
-/* Returns how often a text contains a part, except within words. */
+/* Returns the number of times that a text contains a part, except within words. */
 static size_t occurrences(rapt_text text, rapt_text part)
 {
     size_t count = 0;

@@ -1,5 +1,5 @@
-/* encoder.c - turns texts into vectors or classes: tokenizes them, cuts long texts, adds special
-   tokens, and runs the encoder over batches of texts. */
+/* encoder.c - turns texts into vectors or classes: tokenizes them, truncates long texts, adds
+   special tokens, and runs the encoder over batches of texts. */
 #include "translate/translate.h"
 #include <rapt/encoder.h>
 
@@ -9,7 +9,7 @@
 
 struct rapt_encoder {
     rapt_allocator allocator;
-    rapt_encoder_options options; /* with defaults filled in */
+    rapt_encoder_options options; /* options with defaults filled in */
     const rapt_model *model;
     const rapt_tokenizer *tokenizer;
     rapt_model *own_model;         /* NULL if the model belongs to the caller */
@@ -86,7 +86,8 @@ static rapt_status open_tokenizer(rapt_encoder *e, rapt_message *why)
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }
 
-/* Looks up the special tokens around a text, and checks that max_tokens leaves room for others. */
+/* Looks up the special tokens around a text, and checks that max_tokens leaves room for other
+   tokens. */
 static rapt_status find_around(rapt_encoder *e, rapt_status otherwise, rapt_message *why)
 {
     const bool ends = !e->model->config.no_source_end;
@@ -227,7 +228,7 @@ const rapt_tokenizer *rapt_encoder_tokenizer(const rapt_encoder *e)
 /* ---- texts ---- */
 
 /* Encodes a text into ids [capacity], and sets *count to the number of tokens needed. If that
-   exceeds capacity, the rest is cut. */
+   exceeds capacity, the text is truncated. */
 static rapt_status cut_tokens(const rapt_encoder *e, rapt_text text, int32_t *ids, int capacity,
                               int *count, rapt_message *why)
 {
@@ -243,7 +244,7 @@ static rapt_status cut_tokens(const rapt_encoder *e, rapt_text text, int32_t *id
 }
 
 /* Returns the number of tokens of the first text that remain if two texts together may have at most
-   max tokens. The shorter text is kept whole, unless both have more than half of max. */
+   max tokens. The shorter text is not truncated, unless both have more than max / 2 tokens. */
 static int first_share(int first, int second, int max)
 {
     if (first + second <= max) return first;
@@ -283,8 +284,8 @@ static bool batch_is_full(const rapt_encoder *e)
            e->starts[e->count] + e->options.max_tokens > e->capacity;
 }
 
-/* Copies vectors, divided by their L2 norm if the options say so. A vector of zeros is copied as it
-   is. */
+/* Copies vectors, divided by their L2 norm if the options say so. A vector of zeros is copied
+   unchanged. */
 static void copy_vectors(const rapt_encoder *e, const float *from, float *to)
 {
     const int width = e->model->config.width;

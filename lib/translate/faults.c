@@ -13,7 +13,7 @@ enum {
 };
 
 /* Returns the largest number of times that a sequence of 1 to PERIOD_MAX tokens occurs in a row.
-   Ignores repetitions with fewer than `least` tokens in all. */
+   Ignores repetitions with fewer than `least` tokens in total. */
 static int repeats(const int32_t *ids, int count, int least)
 {
     int most = 1;

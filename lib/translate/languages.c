@@ -1,5 +1,5 @@
-/* languages.c - the tokens with which sources and targets begin. In a translator between many
-   languages they name the language. */
+/* languages.c - determines the tokens with which sources and targets begin. In multilingual models
+   they name the language. */
 #include "translate/translate.h"
 
 #include <stdio.h>

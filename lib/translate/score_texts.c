@@ -40,8 +40,8 @@ static void lay_out_pairs(struct text_pairs *p, struct arena *arena)
     p->sums = rapt__arena_take(arena, count, sizeof *p->sums);
 }
 
-/* Writes the tokens of `text` to ids. *count receives their number, or -1 if they exceed the
-   model's positions together with `more` special tokens. */
+/* Writes the tokens of `text` to ids. *count receives their number, or -1 if, together with `more`
+   special tokens, they are longer than config.positions. */
 static rapt_status encode_text(const struct text_pairs *p, const rapt_tokenizer *tokenizer,
                                rapt_text text, int more, int32_t *ids, int *count)
 {

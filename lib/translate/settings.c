@@ -1,6 +1,6 @@
 /* settings.c - reads settings of a translator from the metadata of its model: the project whose
-   rules it follows, defaults of its options, limits on lengths, and tokens that it never produces.
-   Metadata may come from anywhere, so a value that is not usable is ignored. */
+   rules it follows, defaults of its options, length limits, and tokens that it never produces.
+   Metadata is not trusted: unusable values are ignored. */
 #include "translate/translate.h"
 
 #include <stdlib.h>

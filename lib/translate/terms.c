@@ -33,7 +33,7 @@ static rapt_status reserve(const rapt_allocator *allocator, void **array, size_t
     return RAPT_OK;
 }
 
-/* Appends a phrase to the last term, unless the term already has it. */
+/* Appends a phrase to the last term, unless the term already contains it. */
 static rapt_status add_phrase(struct term_store *s, const rapt_allocator *allocator,
                               const int32_t *ids, size_t count)
 {
@@ -108,7 +108,7 @@ static unsigned char word_bits(rapt_text text)
     return (unsigned char)((begins ? RAPT_WORD_INSIDE : 0) | (ends ? RAPT_WORD_OPEN : 0));
 }
 
-/* Returns true if the tokens of a text are joined without blanks. */
+/* Returns true if copies of a token are decoded without spaces between them. */
 static bool is_joined(const rapt_translator *t, int32_t token)
 {
     const int32_t twice[] = {token, token};
@@ -142,7 +142,7 @@ static rapt_status make_ready(rapt_translator *t, rapt_message *why)
                           .threads = usual->threads};
     limits.batch = rapt__max(TERM_BATCH_SLOTS / limits.beams, 1);
     while ((int64_t)limits.batch * limits.target_length < t->model->config.positions)
-        limits.batch++; /* so that one sentence may use all positions */
+        limits.batch++; /* so that one sentence may have the maximum length */
     rapt_status status = t->words ? RAPT_OK : classify_tokens(t);
     if (status) return rapt__fail(why, status, "no memory for the words of a vocabulary");
     return rapt_session_create(&t->term_session, t->model, &limits, &t->allocator, why);
@@ -169,8 +169,8 @@ struct phrase_maker {
 };
 
 /* Appends the tokens of a form to the last term. The form is encoded after `context`, whose first
-   byte is left out of the result. Does nothing if a token contains this byte and the next, or if a
-   token is not usable. */
+   byte is excluded from the result. Does nothing if a token contains both this byte and the next
+   one, or if a token is not usable. */
 static rapt_status add_form(const struct phrase_maker *m, const char *context, rapt_text form)
 {
     char bytes[FORM_BYTES];
@@ -190,8 +190,8 @@ static rapt_status add_form(const struct phrase_maker *m, const char *context, r
     return add_phrase(m->store, &m->t->allocator, m->ids + first, count - first);
 }
 
-/* Appends the phrases of a form: after a blank, unless its script has none between words; after
-   punctuation; and at the beginning of a sentence. */
+/* Appends the phrases of a form: after a space, unless its script has no spaces between words;
+   after punctuation; and at the beginning of a sentence. */
 static rapt_status add_places(const struct phrase_maker *m, rapt_text form)
 {
     size_t at = 0;
@@ -221,7 +221,7 @@ static rapt_text raise(rapt_text form, bool all, char *out)
     return (rapt_text){out, size};
 }
 
-/* Appends a term for a match, unless it has no phrase. */
+/* Appends a term for a match, unless the term would have no phrases. */
 static rapt_status add_term(const struct phrase_maker *m, const rapt_glossary *g,
                             const struct glossary_match *match)
 {
@@ -273,7 +273,7 @@ static rapt_status add_terms(struct window *w, const struct phrase_maker *m, str
     return status;
 }
 
-/* Appends terms for the opaque parts of a sentence that can be written by tokens. */
+/* Appends terms for those opaque parts of a sentence that tokens can spell. */
 static rapt_status add_copies(const struct window *w, const struct phrase_maker *m,
                               const struct sentence *s)
 {

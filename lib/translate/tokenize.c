@@ -89,9 +89,7 @@ static rapt_status tokenize_source(struct window *w, rapt_text text, struct sent
     }
     if (status || count == 0 || is_bare(w, ids + front, count)) return status;
     if (ends && front) ends[0] = 0;
-    if (ends)
-        ends[front + count] = text.size; /* the end of the end token, which a language may
-                                            follow */
+    if (ends) ends[front + count] = text.size; /* the end token; a language may follow */
     count = rapt__source_frame(t, ids, count);
     s->count = (int)count;
     if (s->count > 0) s->limit = limit_of(w, s);

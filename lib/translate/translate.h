@@ -1,9 +1,9 @@
 /* translate.h - interface of the layer translate. translator.c creates translators, and settings.c
-   takes their defaults from the model's metadata. translate.c translates sentences window by window
+   reads their defaults from the model's metadata. translate.c translates sentences window by window
    and passes the translations to callbacks: tokenize.c tokenizes the sentences, window.c searches,
    faults.c finds translations to search for again, and words.c finds their words. score_texts.c
    scores given translations. terms.c finds the terms of a glossary, and copies.c finds parts of a
-   text that its translation lacks. call_memory.c manages the memory of these calls. */
+   text that are missing in its translation. call_memory.c manages the memory of these calls. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
 
@@ -47,12 +47,12 @@ struct rapt_translator {
     int32_t *suppressed; /* [suppressed_count] tokens that are never generated: special tokens,
                             tokens listed in the metadata, and tokens without a name */
     int suppressed_count, suppressed_capacity;
-    struct target_limit limit;       /* for calls without a max_length_factor */
+    struct target_limit limit;       /* the limits for calls without a max_length_factor */
     const rapt_shortlist *shortlist; /* NULL if none */
     rapt_shortlist *own_shortlist;   /* NULL unless the translator has loaded the shortlist
                                         itself */
     rapt_session *session;
-    rapt_session *term_session; /* for sentences with terms; NULL until there is one */
+    rapt_session *term_session; /* session for sentences with terms; NULL until needed */
     unsigned char *words;       /* [target vocabulary] as in rapt_terms; NULL until then */
     int target_capacity;        /* tokens of each target in a full batch */
     struct call_memory *calls;  /* memory of calls that have not ended, newest first */
@@ -73,9 +73,9 @@ struct sentence;
 void rapt__terms_free(struct term_store *store, const rapt_allocator *allocator);
 /* Finds the terms of sentence *s in its text. Makes the translator ready for terms if necessary. */
 rapt_status rapt__window_terms(struct window *w, struct sentence *s, rapt_message *why);
-/* Does the same, and makes terms of the opaque parts of the text. */
+/* Does the same, and also makes terms of the opaque parts of the text. */
 rapt_status rapt__window_copies(struct window *w, struct sentence *s, rapt_message *why);
-/* Makes phrases of options.suppressed_texts. */
+/* Converts options.suppressed_texts to phrases. */
 rapt_status rapt__window_suppress(struct window *w);
 /* Appends the terms of sentence *s to those of the batch. */
 rapt_status rapt__batch_terms(struct window *w, const struct sentence *s);
@@ -158,12 +158,11 @@ struct sentence {
     int prefix_count;     /* number of tokens of its prefix */
     int count;            /* number of source tokens, including the end; 0 if the sentence has no
                              tokens, -1 if the sentence or its prefix is too long */
-    bool begun;           /* its search has begun */
-    bool aligned;         /* its alignment is wanted */
+    bool begun;           /* the search for the sentence has begun */
+    bool aligned;         /* the alignment of the sentence is requested */
     int faults;           /* RAPT_FAULT_...; 0 unless call.mend is set */
-    int terms;            /* number of terms of the glossary that its text contains */
-    int term, term_count; /* the terms that can be searched for: index of the first in memory.terms,
-                             and number */
+    int terms;            /* number of glossary terms in the text */
+    int term, term_count; /* terms that have phrases: first index in memory.terms, and number */
     int term_tokens;      /* number of tokens of their shortest phrases */
     int limit;            /* maximum number of target tokens, including the end */
     size_t out;           /* index of its results in out: [nbest][limit] tokens */
@@ -195,14 +194,13 @@ struct window {
     struct sentence sentences[WINDOW];
     struct sentence *order[WINDOW]; /* sentences from long to short (window.c) */
     int32_t *ids;                   /* source tokens */
-    size_t *ends;   /* offset in its text of the end of each source token; NULL if alignments
-                       are not wanted */
+    size_t *ends;   /* offset in its text of the end of each source token; NULL if alignments are
+                       not requested */
     int32_t *given; /* tokens of prefixes */
     int32_t *out;   /* target tokens */
     int *counts, *ended, *met; /* [count][nbest] */
     float *scores;             /* [count][nbest] */
-    float *logs; /* log-probabilities of the tokens in out and of ends; not used unless
-                    they are wanted */
+    float *logs; /* log-probabilities of the tokens in out and of ends; unused unless requested */
     float *alignments_out;
     struct search_batch { /* arguments and results of rapt_generate */
         int32_t *ids, *given, *out;
@@ -211,7 +209,7 @@ struct window {
         int size;          /* number of sentences */
         uint64_t *numbers; /* numbers of the sentences, for sampling */
         float *scores, *alignments, *logs;
-        unsigned char *aligned; /* the alignment of the sentence is wanted */
+        unsigned char *aligned; /* true if the alignment of the sentence is requested */
         bool any_aligned;
         struct alignment_record record;
     } batch;
@@ -246,8 +244,8 @@ rapt_status rapt__spelled(const rapt_translator *t, const rapt_tokenizer *tokeni
                           bool *spelled);
 /* Returns true if translations of text `number` have to contain its opaque parts. */
 bool rapt__copies_wanted(const struct window *w, int number);
-/* Sets *lost to true if a translation of text `number` contains an opaque part less often than the
-   text does, although tokens can spell it. Overwrites w->memory.text. */
+/* Sets *lost to true if a translation of text `number` contains an opaque part fewer times than the
+   text, although tokens can spell the part. Overwrites w->memory.text. */
 rapt_status rapt__copies_find(struct window *w, int number, const int32_t *ids, int count,
                               bool *lost);
 
@@ -257,8 +255,8 @@ rapt_session *rapt__window_session(const struct window *w, const struct sentence
 /* Returns the number of sentences, starting with order[first], that form one batch, or 0 if that
    sentence has no tokens. */
 int rapt__window_batch(const struct window *w, int first);
-/* Allocates memory for all results and for the arrays of a batch. `end` has the places where the
-   arrays of the last sentence end. */
+/* Allocates memory for all results and for the arrays of a batch. `end` holds the indices at which
+   the arrays of the last sentence end. */
 rapt_status rapt__window_take_results(struct window *w, const struct sentence *end);
 
 /* ---- faults.c ---- */

@@ -16,7 +16,7 @@ static void fill_in(rapt_translator_options *o)
     if (!o->batch_tokens) o->batch_tokens = 2048;
 }
 
-/* Checks the texts that translations never contain. */
+/* Checks options.suppressed_texts. */
 static rapt_status check_texts(const rapt_translator_options *o, rapt_message *why)
 {
     if (o->suppressed_text_count > 0 && !o->suppressed_texts)
@@ -400,7 +400,7 @@ void rapt_translator_free(rapt_translator *t)
 {
     if (!t) return;
     rapt_allocator allocator = t->allocator;
-    while (t->calls) rapt__call_end(t, t->calls); /* calls that a callback left */
+    while (t->calls) rapt__call_end(t, t->calls); /* calls that a callback left by longjmp */
     rapt_session_free(t->session);
     rapt_session_free(t->term_session);
     rapt__free(&t->allocator, t->words, (size_t)rapt_tokenizer_vocab(t->target));

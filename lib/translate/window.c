@@ -8,7 +8,8 @@
 
 enum { MAX_ALIGNMENT_FLOATS = 1 << 22 }; /* limit for windows of more than one sentence */
 
-/* Returns how many searches a batch needs: one for all hypotheses, or one for each sample. */
+/* Returns the number of searches that a batch needs: one for all hypotheses, or one for each
+   sample. */
 static int searches_of(const struct window *w)
 {
     return w->job->options.temperature > 0 ? w->job->options.nbest : 1;
@@ -39,7 +40,7 @@ static void sentence_after(const struct window *w, const struct sentence *s, str
     next->alignment = s->alignment + nbest * columns * ((size_t)s->limit + 1);
 }
 
-/* Tokenizes and sorts the sentences. *end receives the positions where the arrays of the last
+/* Tokenizes and sorts the sentences. **end receives the indices at which the arrays of the last
    sentence end. The window ends early if alignments would exceed MAX_ALIGNMENT_FLOATS. */
 static rapt_status tokenize_all(struct window *w, struct sentence *end, rapt_message *why)
 {
@@ -135,7 +136,8 @@ static void keep_results(struct window *w, const struct sentence *s, int i, int 
     }
 }
 
-/* ---- callbacks of rapt_generate, which call the caller's with the index of a text ---- */
+/* ---- callbacks of rapt_generate, which call the caller's callbacks with the index of a text ----
+ */
 
 /* Returns the index into the caller's texts of a source in the current batch. */
 static int index_of(const struct window *w, int source)
@@ -148,7 +150,7 @@ static int on_token(void *user, int source, int32_t id, float log_probability)
     struct window *w = user;
     const struct translate_job *job = w->job;
     bool stops = job->call.token(job->user, index_of(w, source), id, log_probability) != 0;
-    w->stopped = w->stopped || stops; /* tokens may still be announced after a stop */
+    w->stopped = w->stopped || stops; /* tokens may still be reported after a stop */
     return stops;
 }
 
@@ -235,7 +237,7 @@ static rapt_status search_all(struct window *w, int first, int n, int longest,
     const rapt_translate_call *call = &w->job->call;
     const struct search_batch *b = &w->batch;
     const bool sampled = options->temperature > 0;
-    const bool named = t->target_first >= 0; /* forced, as in transformers */
+    const bool named = t->target_first >= 0; /* the language is forced, as in transformers */
     const bool has_terms = w->order[first]->term_count > 0;
     rapt_status status = fill_batch(w, first, n);
     if (status) return rapt__fail(why, status, "no memory for the terms of a glossary");
@@ -325,7 +327,8 @@ static rapt_status search_again(struct window *w, int at, int *longest, int copi
     return status ? rapt__fail(why, status, "no memory for a translation") : RAPT_OK;
 }
 
-/* Translates sentence order[at], which has faults, again. Keeps the results if they are better. */
+/* Translates sentence order[at], which has faults, again. Replaces its results if the new ones are
+   better. */
 static rapt_status mend(struct window *w, int at, rapt_message *why)
 {
     struct sentence *s = w->order[at];

@@ -1,4 +1,5 @@
-/* window_memory.c - the batches of a window, and memory for their searches and results. */
+/* window_memory.c - divides a window into batches, and lays out memory for their searches and
+   results. */
 #include "translate/translate.h"
 
 struct sizes { /* maxima over the batches of a window */
@@ -28,7 +29,8 @@ int rapt__window_batch(const struct window *w, int first)
     return n;
 }
 
-/* Adds the record of a sentence that may be searched for again with its opaque parts as terms. */
+/* Accounts for the record of a sentence that may be translated again with its opaque parts as
+   terms. */
 static void size_copies(const struct window *w, const struct sentence *s, struct sizes *z)
 {
     const size_t beams = (size_t)rapt__max(w->t->session->limits.beams, TERM_BEAMS);

@@ -1,8 +1,8 @@
 /* bpe.c - segments text by merging (Sennrich, Haddow and Birch 2016, as implemented by
    SentencePiece). At first, each character is a segment. Among all adjacent pairs that form a
    piece, the one with the highest score is joined first, and of equal scores the leftmost.
-   USER_DEFINED pieces are never joined. At the end an UNUSED piece is split again into the parts it
-   was made of. A heap holds the candidates, so n characters take O(n log n) steps. */
+   USER_DEFINED pieces are never joined. At the end, UNUSED pieces are split again into the parts
+   from which they were made. A heap holds the candidates, so n characters take O(n log n) steps. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>

@@ -49,7 +49,7 @@ static bool in_bounds(const struct charsmap *map)
 
 struct visit {      /* indexed by base */
     uint32_t child; /* the next child to examine, or `none` */
-    uint32_t below; /* the base from which this one was reached; `none` for the root */
+    uint32_t below; /* the base from which this base was reached; `none` for the root */
     enum { NEW, OPEN, DONE } state;
 };
 

@@ -1,7 +1,7 @@
-/* decode.c - converts ids to text. spm_space becomes a space, except for the one that normalization
-   inserts, which is dropped. Byte pieces are joined into UTF-8 characters, and a byte that cannot
-   be part of one becomes U+FFFD. Control pieces are dropped. Finally the denormalizer's rules are
-   applied, if the model has any. */
+/* decode.c - converts ids to text. spm_space becomes a space, except for the spm_space that
+   normalization inserts, which is dropped. Byte pieces are joined into UTF-8 characters, and a byte
+   that is not part of a character becomes U+FFFD. Control pieces are dropped. Finally the
+   denormalizer's rules are applied, if the model has any. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ rapt_text rapt__spm_join_bytes(const char *bytes, size_t size, size_t *used)
     return length ? (rapt_text){bytes, length} : (rapt_text){"\xEF\xBF\xBD", 3};
 }
 
-/* Writes the character formed by the leading byte pieces and returns how many of them it used. */
+/* Writes the character formed by the leading byte pieces and returns the number of pieces used. */
 static size_t write_character(const struct spm *spm, const int32_t *ids, size_t count,
                               struct writer *to)
 {

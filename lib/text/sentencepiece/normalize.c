@@ -1,7 +1,7 @@
 /* normalize.c - normalizes text and records the original offset of each byte. The longest matching
    rule of the charsmap is applied, and each byte that is not UTF-8 becomes U+FFFD. Spaces are
    trimmed and escaped, and a space is added before or after the text. Strings that are USER_DEFINED
-   pieces stay unchanged. */
+   pieces remain unchanged. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>

@@ -53,7 +53,7 @@ static int hex(char digit)
                                           : -1;
 }
 
-/* Returns the byte that a piece named <0xNN> stands for, or -1 for any other name. */
+/* Returns the byte that a piece named <0xNN> represents, or -1 for any other name. */
 static int byte_of(const struct spm_piece *piece)
 {
     const char *b = piece->bytes;

@@ -1,5 +1,5 @@
-/* processor.c - creates and frees a processor. It keeps the bytes of the model: the pieces point
-   into them, and a model file stores them. */
+/* processor.c - creates and frees a processor. It stores the bytes of the model, because the pieces
+   point into them and a model file contains them. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* sentencepiece.h - SentencePiece models (Kudo and Richardson 2018). A processor is made from the
-   bytes of a .model or .spm file. It converts text to ids and back with the same results as the
+/* sentencepiece.h - SentencePiece models (Kudo and Richardson 2018). A processor is created from
+   the bytes of a .model or .spm file. It converts text to ids and back with the same results as the
    reference implementation (version 0.1.97).
 
    text -> normalize.c -> normalized text -> unigram.c, bpe.c or word.c -> pieces -> encode.c -> ids
@@ -83,7 +83,7 @@ bool rapt__charsmap_begins(const struct charsmap *map, const char *bytes, size_t
 /* ---- normalize.c ---- */
 struct spm_normalizer {
     bool dummy_prefix;  /* put a space before the text */
-    bool trim_spaces;   /* drop outer spaces and collapse runs of spaces */
+    bool trim_spaces;   /* remove outer spaces and collapse runs of spaces */
     bool escape_spaces; /* replace spaces with spm_space */
     bool suffix;        /* put the space of dummy_prefix after the text instead */
     rapt_text rules;    /* the charsmap as stored in the file */
@@ -199,8 +199,8 @@ void rapt__spm_put(struct spm_output *out, size_t start, size_t end, int32_t id)
 
 /* Returns the maximum number of tokens in `bytes` bytes of text. */
 size_t rapt__spm_bound(const struct spm *spm, size_t bytes);
-/* Encodes a normalized text, which must have origins if ends are wanted. The caller sets all fields
-   of *out except count and unknown. Tokens beyond the capacity are only counted. Returns
+/* Encodes a normalized text, which must have origins if ends are requested. The caller sets all
+   fields of *out except count and unknown. Tokens beyond the capacity are only counted. Returns
    RAPT_BAD_ARGUMENT if the text is too long, and RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__spm_encode_normalized(struct spm_output *out);
 /* Implements rapt_tokenizer_encode for arguments that have been checked. */

@@ -19,7 +19,7 @@ struct slot {                /* state of a unit in an open block */
     uint32_t next, previous; /* ring of free units through unit 0 */
     bool taken, is_base;
 };
-struct range { /* keys [first, last) share their first `depth` bytes, which lead to `unit` */
+struct range { /* keys [first, last) have the same first `depth` bytes, which lead to `unit` */
     size_t first, last;
     uint32_t depth, unit;
 };

@@ -1,4 +1,4 @@
-/* word.c - models that need no search: text is split before each space, or into characters. */
+/* word.c - segments text for models that need no search: before each space, or into characters. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>
