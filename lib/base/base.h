@@ -30,7 +30,7 @@ rapt_status rapt__float_check(const char *name, float value, double min, double 
    array, for the message. */
 rapt_status rapt__text_check(const char *texts, size_t i, const void *bytes, size_t size,
                              rapt_message *why);
-/* Checks that a share, such as a dropout rate, is at least 0 and below 1. */
+/* Checks that a fraction, such as a dropout rate, is at least 0 and below 1. */
 rapt_status rapt__share_check(const char *name, float share, rapt_message *why);
 
 /* ---- struct.c: public structs whose first member is `size_t size` ----
@@ -45,14 +45,14 @@ rapt_status rapt__share_check(const char *name, float share, rapt_message *why);
 rapt_status rapt__struct_read(void *own, size_t own_size, const void *given, const char *name,
                               rapt_message *why);
 /* Copies a result in the other direction: as much of `own` as fits into `given`, followed by zeros
-   if `given` is longer. The size of `given` is kept. Returns RAPT_BAD_ARGUMENT and leaves `given`
-   unchanged if it is NULL or its size is not set. */
+   if `given` is longer. The size of `given` does not change. Returns RAPT_BAD_ARGUMENT and leaves
+   `given` unchanged if it is NULL or its size is not set. */
 rapt_status rapt__struct_write(void *given, const void *own, size_t own_size, const char *name,
                                rapt_message *why);
 /* Does the same for a struct whose size is passed separately, and sets its size. Returns
    RAPT_BAD_ARGUMENT and leaves `given` unchanged if it is NULL or the size is invalid. */
 rapt_status rapt__struct_default(void *given, size_t size, const void *own, size_t own_size);
-/* Makes the checks of rapt__struct_write, for calls that fail early instead of after computing the
+/* Makes the same checks as rapt__struct_write, so that a call can fail before it computes the
    result. */
 rapt_status rapt__struct_check(const void *given, const char *name, rapt_message *why);
 
@@ -89,10 +89,10 @@ bool rapt__plus(size_t a, size_t b, size_t *sum);
 
 /* Doubles *capacity, the number of items of `size` bytes for which a growable array has room, or
    sets it to 8 if it is 0. Returns a copy and frees the old array. If there is no memory left,
-   returns NULL and keeps the old array. */
+   returns NULL and leaves the old array unchanged. */
 void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity, size_t size);
 
-/* ---- budget.c: limits the memory that reading untrusted files may take ----
+/* ---- budget.c: limits the memory that may be used to read untrusted files ----
 
    Until the names, shapes and configuration in the files have been checked against one another,
    their reader may allocate at most 16 MB plus 8 bytes per byte of the files. It allocates with the
@@ -182,7 +182,7 @@ void rapt__arena_either(struct arena *arena, const struct arena *other);
 bool rapt__arena_close(struct arena *arena);
 
 /* Returns a workspace, that is, an arena in the caller's memory (aligned to 64 bytes) that a team
-   shares. Every member lays out the same structs and keeps its own pointers. In debug builds the
+   shares. Every member lays out the same structs and has its own pointers. In debug builds the
    pieces are filled with NaN. */
 struct arena rapt__arena_over(void *base, size_t bytes, int rank);
 /* Lays out `count` equal parts, one per member. layout(part, what, to) lays out one of them. Stores
@@ -192,8 +192,8 @@ void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, 
                        void *mine, void *first);
 /* Enclose the use of a workspace; in release builds they do nothing. All members call `begin`,
    which is a barrier, after the layout and before the first use of a piece. They call `end` after a
-   barrier, when no member uses the workspace any more. `end` asserts that the red zones are intact,
-   and then passes a barrier. A caller without a team passes NULL to `end`. */
+   barrier, when no member uses the workspace any longer. `end` asserts that the red zones are
+   intact, and then passes a barrier. A caller without a team passes NULL to `end`. */
 void rapt__workspace_begin(struct team *team);
 void rapt__workspace_end(struct team *team, struct arena *arena);
 
@@ -249,7 +249,7 @@ struct team_shared;
 struct team {
     int rank, size; /* this member's number, 0 .. size - 1 */
     unsigned phase; /* number of barriers passed */
-    int spin_limit; /* number of pauses that this member makes at a barrier before it sleeps */
+    int spin_limit; /* maximum number of pause instructions at a barrier before sleeping */
     double waiting; /* processor time in seconds that barriers have taken */
     struct team_shared *shared;
 };

@@ -1,6 +1,6 @@
 /* budget.c - an allocator with a limit that depends on the size of the files being read. It passes
-   on memory from another allocator unchanged, so that memory that is kept can later be freed
-   without the budget. */
+   on memory from another allocator unchanged, so that memory that outlives the budget can be freed
+   without it. */
 #include "base/base.h"
 
 enum { PER_BYTE = 8, ANY_FILE = 16 << 20 };

@@ -1,4 +1,4 @@
-/* archive.c - reads the files in a zip file as if they were in folders. */
+/* archive.c - accesses the files in a zip file as if they were in folders. */
 #include "format.h"
 #include "inflate.h"
 #include "zip.h"
@@ -94,7 +94,7 @@ void rapt__archive_list(const struct archive *archive, const char *folder, disk_
     }
 }
 
-/* Reads a member into memory that the caller frees, *bytes [max(member->size, 1)]. */
+/* Reads a member into *bytes [max(member->size, 1)], which the caller must free. */
 static rapt_status read_member(const struct archive *a, const struct zip_member *member,
                                unsigned char **bytes, const rapt_allocator *allocator,
                                rapt_message *why)

@@ -73,8 +73,8 @@ static const char *take_string(struct ct2_reading *r, const char *what)
     return text;
 }
 
-/* Reads the number of items that follow. Fails unless the rest of the file can hold that many items
-   of `min` bytes each. */
+/* Reads the number of items that follow. Fails if the rest of the file is too short for that many
+   items of `min` bytes each. */
 static size_t take_count(struct ct2_reading *r, size_t min, const char *what)
 {
     uint64_t count = rapt__cursor_number(&r->cursor, 4, what);
@@ -195,7 +195,7 @@ static rapt_status take_aliases(struct ct2_reading *r)
         const char *name = take_string(r, "the variable of an alias");
         if (c->status != RAPT_OK) break;
         size_t all = file->count;
-        file->count = variables; /* search only the variables, which are sorted */
+        file->count = variables; /* search only among the variables, which are sorted */
         const struct tensor_entry *of = rapt__tensors_find(file, name);
         file->count = all;
         if (!of)

@@ -1,5 +1,5 @@
 /* cursor.h - reads little-endian numbers and bytes from a source, one after another. The first
-   error is kept in status, and every later read returns 0. */
+   error remains in status, and every later read returns 0. */
 #ifndef RAPT_LIB_FORMAT_CURSOR_H
 #define RAPT_LIB_FORMAT_CURSOR_H
 

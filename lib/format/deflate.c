@@ -28,7 +28,7 @@ static rapt_status compress_source(const struct disk_source *source, z_stream *z
         if (status) return status;
         at += count;
         z->next_in = chunk, z->avail_in = (unsigned)count;
-        do { /* deflateBound has promised that the result fits */
+        do { /* deflateBound guarantees that the result fits */
             const size_t room = rapt__min_size(capacity - *size, AT_ONCE);
             z->next_out = out + *size, z->avail_out = (unsigned)room;
             result = deflate(z, at == source->size ? Z_FINISH : Z_NO_FLUSH);

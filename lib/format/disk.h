@@ -22,7 +22,7 @@ rapt_status rapt__disk_not_a_file(rapt_message *why, const struct shown *label, 
 
 /* ---- sources: posix/read.c or windows/read.c, disk.c ---- */
 
-/* A regular file, bytes in memory, or a reader that the caller supplied. */
+/* A regular file, bytes in memory, or a reader supplied by the caller. */
 struct disk_source {
     int file;                   /* open file, or -1 if the source is not a file */
     const unsigned char *bytes; /* [size] bytes in memory; NULL if the source is not in memory */
@@ -65,8 +65,8 @@ rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void 
 enum { DISK_NAME = 4096 }; /* maximum size of a path, including its 0 */
 
 /* A file that is being written. Call begin, write any number of times, then commit, or cancel to
-   keep the old file. After a failed begin or commit there is nothing to cancel. Begin removes
-   temporary files that killed writers left in the folder. */
+   leave the old file in place. After a failed begin or commit there is nothing to cancel. Begin
+   removes temporary files that killed writers left in the folder. */
 struct disk_target {
     int file, folder; /* descriptors, or -1 if closed. On Windows `folder` is unused, and names are
                          full paths */
@@ -98,8 +98,8 @@ void rapt__error_text(int number, char *text, size_t size); /* describes an errn
 /* Reads bytes [at, at + count) of a source whose file is open. They must be within the file. */
 rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
                             rapt_message *why);
-/* Predicts whether a file of max_size bytes, and files of total_size bytes in all, can be written.
-   Returns 0 or the errno value with which writing would fail. */
+/* Predicts whether a file of max_size bytes, and files of total_size bytes in total, can be
+   written. Returns 0 or the errno value with which writing would fail. */
 int rapt__file_reserve(const struct disk_target *target, uint64_t max_size, uint64_t total_size);
 
 #endif

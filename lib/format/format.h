@@ -83,8 +83,8 @@ rapt_status rapt__tensors_open(struct tensor_file **file, const char *path,
 /* Opens a file in memory. The bytes belong to the caller and must outlive the file. */
 rapt_status rapt__tensors_open_memory(struct tensor_file **file, const void *bytes, size_t size,
                                       const rapt_allocator *allocator, rapt_message *why);
-/* Opens a file that a reader provides. *reader is copied; its function is called until the file is
-   closed. */
+/* Opens a file that is read through a callback. *reader is copied; its function is called until the
+   file is closed. */
 rapt_status rapt__tensors_open_reader(struct tensor_file **file, const rapt_reader *reader,
                                       const rapt_allocator *allocator, rapt_message *why);
 
@@ -109,7 +109,7 @@ const void *rapt__tensors_map_data(const struct tensor_file *file, struct disk_v
 /* Returns the name of a format, for messages. */
 const char *rapt__container_name(enum tensor_container container);
 
-/* ---- archive.c: reads the files in a zip file as if they were in folders ---- */
+/* ---- archive.c: accesses the files in a zip file as if they were in folders ---- */
 struct archive;
 /* Returns RAPT_BAD_FILE if the directory is damaged (see rapt__zip_read in zip.h), or a name is not
    a relative path within the archive. The size of the file is added to the allocator's budget. */
@@ -202,9 +202,9 @@ enum marian_precision {
    special:model.yml, or NULL if there is none. The scale of a source is used if all elements are
    multiples of 1 / scale within the range of the integers; otherwise it is computed from the
    largest element. With intgemm8, matrices whose names end in _W or _Wx or contain Wemb are stored
-   in 8 bits; their alphas are tensors "<name>_QuantMultA" [1], which the caller adds. For these
-   matrices fill is called once, for all elements. Returns RAPT_BAD_ARGUMENT for anything that a
-   reader would reject. */
+   as 8-bit integers; their alphas are tensors "<name>_QuantMultA" [1], which the caller adds. For
+   these matrices `fill` is called once, for all elements. Returns RAPT_BAD_ARGUMENT for anything
+   that a reader would reject. */
 rapt_status rapt__marian_write(const char *path, const struct tensor_source *sources, int count,
                                const char *model_yml, enum marian_precision precision,
                                const rapt_allocator *allocator, rapt_message *why);

@@ -7,9 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A compressed file may inflate to RATIO times its size plus MORE bytes. Compression shrinks
-   models to about three quarters of their size, and vocabularies and shortlists to a half or a
-   third. */
+/* A compressed file may inflate to RATIO times its size plus MORE bytes. Compression shrinks models
+   to about three quarters of their size, and vocabularies and shortlists to a half or a third. */
 enum { RATIO = 4, MORE = 1 << 22, GZIP_MIN = 18 /* size of header and trailer */ };
 
 void *rapt__sized_alloc(const rapt_allocator *allocator, size_t bytes)
@@ -85,7 +84,7 @@ static void drop(struct deflated *d)
     d->data = NULL, d->capacity = 0;
 }
 
-/* Makes room for more of the declared bytes, or for one byte if 0 are declared. */
+/* Makes room for more of the declared bytes, or for one byte if none is declared. */
 static rapt_status grow(struct deflated *d, rapt_message *why)
 {
     enum { START = 1 << 16 };

@@ -14,9 +14,10 @@ void rapt__sized_free(const rapt_allocator *allocator, void *memory); /* NULL is
 void *rapt__zlib_allocate(void *user, unsigned items, unsigned size);
 void rapt__zlib_release(void *user, void *memory);
 
-/* Returns how many bytes a file may inflate to: four times its size plus 4 MB. */
+/* Returns the maximum number of bytes to which a file may inflate: four times its size plus 4
+   MB. */
 uint64_t rapt__inflated_max(const struct disk_source *source);
-/* Returns RAPT_BAD_FILE if `size` is more than that. */
+/* Returns RAPT_BAD_FILE if `size` exceeds this maximum. */
 rapt_status rapt__inflated_check(const struct disk_source *source, uint64_t size,
                                  rapt_message *why);
 
@@ -25,8 +26,8 @@ rapt_status rapt__inflated_check(const struct disk_source *source, uint64_t size
    frame or, if pzstd wrote it, with a skippable frame. */
 bool rapt__is_zstd(const unsigned char first[4]);
 /* Decompresses a source into *data, which has max(*size, 1) bytes and is freed by the caller.
-   Returns RAPT_BAD_FILE if the source is damaged or inflates to too much, or if the library was
-   built without zstd. */
+   Returns RAPT_BAD_FILE if the source is damaged or inflates to too many bytes, or if the library
+   was built without zstd. */
 rapt_status rapt__zstd_inflate(const struct disk_source *source, unsigned char **data,
                                uint64_t *size, const rapt_allocator *allocator, rapt_message *why);
 

@@ -111,7 +111,7 @@ static bool copy_one(struct json *json, char a, char b)
 }
 
 /* Copies the number to the front of the text. The comma, colon or bracket before the number leaves
-   room for the 0 after the copy. */
+   room for the terminating 0 of the copy. */
 const char *rapt__json_number_text(struct json *json)
 {
     if (json->error) return NULL;

@@ -12,12 +12,12 @@ struct json {
     unsigned char *text; /* [size] */
     size_t size, at;     /* `at` is the offset of the next byte to read */
     size_t used;
-    const char *error; /* what is wrong at offset `at`; NULL if there has been no error */
+    const char *error; /* the error at offset `at`; NULL if there has been no error */
 };
 
-bool rapt__json_next(struct json *json, char wanted); /* takes `wanted` if it is the next token */
+bool rapt__json_next(struct json *json, char wanted); /* consumes `wanted` if it is next */
 bool rapt__json_want(struct json *json,
-                     char wanted);      /* the same, but any other token is an error */
+                     char wanted);      /* consumes `wanted`; any other token is an error */
 bool rapt__json_end(struct json *json); /* checks that only white space is left */
 
 /* Returns the first byte of the next token without consuming the token, or -1 at the end. */

@@ -15,22 +15,22 @@ enum {
 
 struct marian_type {
     uint64_t code;
-    const char *dtype; /* NULL for a memory layout that is specific to one kind of processor */
+    const char *dtype; /* NULL if the memory layout is specific to one kind of processor */
     const char *name;  /* Marian's name of the type */
     bool scaled;       /* the elements are followed by their scale, a float */
 };
 const struct marian_type *rapt__marian_type(uint64_t code); /* returns NULL for an unknown code */
 
-/* Return whether Marian's converter quantizes a matrix with this name, and whether it then stores
-   it column by column. */
+/* Return whether Marian's converter quantizes a matrix with this name, and whether it stores the
+   quantized matrix column by column. */
 bool rapt__marian_narrow(const char *name);
 bool rapt__marian_transposed(const char *name);
 
 /* Attaches the alphas to the matrices of a sorted file. */
 rapt_status rapt__marian_alphas(struct tensor_file *file, rapt_message *why);
 
-/* The name of a matrix, followed by this suffix, is the name of its alpha: the scale with which the
-   rows multiplied by the matrix are quantized. */
+/* The name of a matrix, followed by this suffix, is the name of its alpha: the scale by which the
+   rows that are multiplied by the matrix are quantized. */
 #define MARIAN_ALPHA "_QuantMultA"
 /* Prefix of the names of items that are strings, not tensors. */
 #define MARIAN_SPECIAL "special:"

@@ -10,7 +10,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK = 65536 }; /* floats that fill writes per call, unless a tensor is needed as a whole */
+enum {
+    CHUNK = 65536
+}; /* number of floats that `fill` writes per call, unless a whole tensor is
+      needed at once */
 
 #define MODEL_YML MARIAN_SPECIAL "model.yml"
 

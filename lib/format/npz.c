@@ -2,7 +2,7 @@
    Marian's strings become metadata.
 
        "\x93NUMPY", u8 major, u8 minor, u16 (major 1) or u32 (2, 3) length, header of that length:
-       {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, blanks, newline
+       {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, spaces, newline
        the elements: in either byte order, row by row or (Fortran) column by column
 
    descr consists of the byte order (<, > or, if it does not matter, |), a letter for the kind, and
@@ -74,7 +74,7 @@ static const char *take_text(struct npy_reading *r)
     return start;
 }
 
-/* Reads the digits at *at. Returns false unless there is at least one and the number fits. */
+/* Reads the digits at *at. Returns false if there are none or if the number is too large. */
 static bool take_size(const char **at, size_t *size)
 {
     const char *start = *at;

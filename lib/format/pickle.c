@@ -17,7 +17,7 @@ enum {
                      the cost of comparing them */
 };
 
-/* The names that a pickle may use. dtype is the element type if the name is the type of a
+/* The globals that a pickle may use. dtype is the element type if the global is the type of a
    storage. */
 static const struct {
     const char *module, *name, *dtype;
@@ -290,7 +290,7 @@ static rapt_status end(struct pickle_reading *r)
 
 /* ---- opcodes ---- */
 
-/* Runs an opcode that pushes a value and does not read the stack. */
+/* Executes an opcode that pushes a value and does not read the stack. */
 static rapt_status run_push(struct pickle_reading *r, unsigned opcode)
 {
     switch (opcode) {

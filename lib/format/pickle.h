@@ -16,7 +16,7 @@ enum pickle_kind {
     PICKLE_NUMBER,  /* number is the integer or boolean */
     PICKLE_LONG,    /* an integer of more than 64 bits in text[size]: two's complement,
                        little-endian */
-    PICKLE_FLOAT,   /* a value that is discarded, because no state dict needs it */
+    PICKLE_FLOAT,   /* a value that is discarded, because state dicts do not need it */
     PICKLE_TEXT,    /* text[size], without a terminating 0 */
     PICKLE_TUPLE,   /* items[first .. first + size) */
     PICKLE_LIST,    /* the pairs whose `of` equals first, in order; their keys are PICKLE_NONE */
@@ -58,8 +58,8 @@ struct pickle { /* initialize with {allocator, label, why} */
 /* Executes the pickle that begins at pickle->at in bytes[size], where size <= PICKLE_MAX. The bytes
    must outlive all values. Several pickles in the same bytes may be executed one after another;
    pairs, items and storages accumulate. Returns RAPT_BAD_FILE if the pickle is damaged or uses an
-   opcode or name that no state dict needs. Takes memory in proportion to `size`, less than
-   16 MB. */
+   opcode or name that does not occur in state dicts. Takes memory in proportion to `size`, less
+   than 16 MB. */
 rapt_status rapt__pickle_run(struct pickle *pickle, const unsigned char *bytes, size_t size);
 void rapt__pickle_free(struct pickle *pickle);
 

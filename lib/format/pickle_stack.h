@@ -34,9 +34,9 @@ rapt_status rapt__pickle_tuple_mark(struct pickle_reading *r);
 rapt_status rapt__pickle_empty(struct pickle_reading *r, enum pickle_kind kind);
 rapt_status rapt__pickle_set(struct pickle_reading *r);
 rapt_status rapt__pickle_set_mark(struct pickle_reading *r);
-rapt_status rapt__pickle_add(struct pickle_reading *r); /* adds a value to a list */
+rapt_status rapt__pickle_add(struct pickle_reading *r); /* appends a value to a list */
 rapt_status rapt__pickle_add_mark(struct pickle_reading *r);
-/* Drops the attributes of a dictionary, such as _metadata, which say nothing about tensors. */
+/* Discards the attributes of a dictionary, such as _metadata, which do not describe tensors. */
 rapt_status rapt__pickle_drop_state(struct pickle_reading *r);
 
 #endif

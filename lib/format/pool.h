@@ -1,5 +1,5 @@
-/* pool.h - allocates strings that keep their addresses and are freed all at once. A pool takes less
-   than four times the sum of their sizes, plus 256 bytes. */
+/* pool.h - allocates strings whose addresses do not change and which are all freed at once. A pool
+   takes less than four times the sum of their sizes, plus 256 bytes. */
 #ifndef RAPT_LIB_FORMAT_POOL_H
 #define RAPT_LIB_FORMAT_POOL_H
 

@@ -10,7 +10,7 @@
 struct protobuf { /* a message; initialize with {bytes, size} */
     const void *bytes;
     size_t size, at;   /* `at` is the offset of the next field */
-    const char *error; /* what is wrong at offset `at`; NULL if there has been no error */
+    const char *error; /* the error at offset `at`; NULL if there has been no error */
 };
 
 enum protobuf_wire {

@@ -25,8 +25,8 @@ static rapt_status measure_header(const struct disk_source *source, size_t *size
     if (n > HEADER_LIMIT && (prefix[0] == '{' || prefix[0] == '['))
         return rapt__fail(
             why, RAPT_BAD_FILE,
-            "%s: this is a JSON text, not a safetensors file; open the weights file that "
-            "it belongs to, or the folder",
+            "%s: this is a JSON file, not a safetensors file; open the file of weights "
+            "next to it, or the folder",
             label);
     if (n > HEADER_LIMIT)
         return rapt__fail(why, RAPT_BAD_FILE,
@@ -78,7 +78,7 @@ rapt_status rapt__tensors_open_reader(struct tensor_file **file, const rapt_read
                                       const rapt_allocator *allocator, rapt_message *why)
 {
     struct disk_source source = {.file = -1, .reader = *reader, .size = reader->bytes};
-    source.label = rapt__shown("model of a reader");
+    source.label = rapt__shown("model from a rapt_reader");
     if (!reader->read) return rapt__fail(why, RAPT_BAD_ARGUMENT, "reader.read is NULL");
     rapt__budget_add(allocator, reader->bytes);
     return rapt__tensors_open_source(file, &source, rapt__safetensors_read, allocator, why);

@@ -1,5 +1,5 @@
-/* safetensors_write.c - writes tensors and metadata as a safetensors file, either atomically to
-   a path, or sequentially to a writer that the caller supplies.
+/* safetensors_write.c - writes tensors and metadata as a safetensors file, either atomically to a
+   path, or sequentially to a writer supplied by the caller.
 
    Spaces after the JSON make the offset of the data a multiple of 64, the size of a cache line. The
    reader's parser checks the header before the first byte is written, so every file that is written
@@ -14,7 +14,7 @@ enum {
     ALIGNMENT = 64 /* alignment of the data in bytes */
 };
 
-/* Text that is composed twice: first with bytes NULL, to measure it, then into memory. */
+/* Text that is composed twice: first with bytes NULL, to determine its size, then into memory. */
 struct text {
     char *bytes;
     size_t used;
@@ -39,7 +39,7 @@ static void put_number(struct text *text, size_t number)
     put_text(text, digits, (size_t)count);
 }
 
-/* Appends a JSON string. Characters beyond ASCII are written as they are, in UTF-8. */
+/* Appends a JSON string. Characters beyond ASCII are written unescaped, in UTF-8. */
 static void put_string(struct text *text, const char *string)
 {
     put_text(text, "\"", 1);

@@ -162,8 +162,8 @@ static rapt_status take_shard(struct shards_reading *r, struct tensor_file *shar
     return status;
 }
 
-/* Returns the reader for a shard, according to its suffix. It is never the reader of an index, so
-   an index cannot name another index. */
+/* Returns the reader for a shard, according to its suffix. This is never the reader for an index,
+   so an index cannot refer to another index. */
 static tensor_reader *reader_of(const char *name)
 {
     size_t size = strlen(name);

@@ -1,7 +1,7 @@
 /* temporary.h - names of temporary files, which are in the same folder as the file that they will
    replace: .rapt-RC.tmp, where R is a random number of 64 bits and C is a hash of R and the
-   folder's key, both in hexadecimal. C ensures that neither a name that somebody else chose nor a
-   copy of the file in another folder is mistaken for one of ours. */
+   folder's key, both in hexadecimal. C ensures that neither a file that another program named nor a
+   copy in another folder is mistaken for one of ours. */
 #ifndef RAPT_LIB_FORMAT_TEMPORARY_H
 #define RAPT_LIB_FORMAT_TEMPORARY_H
 

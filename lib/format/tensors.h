@@ -73,8 +73,8 @@ struct tensor_entry *rapt__tensors_named(const struct tensor_file *file, const c
 /* Computes entry->count from the shape. Returns false if the count or count x bits overflows. */
 bool rapt__tensors_count_shape(struct tensor_entry *entry, unsigned bits);
 
-/* Fails with RAPT_BAD_FILE and the message "file: tensor "name" what", in which `what` begins with
-   a verb. */
+/* Fails with RAPT_BAD_FILE and the message "file: tensor "name" what", where `what` begins with a
+   verb. */
 rapt_status rapt__tensors_bad(const struct tensor_file *file, const char *name, const char *what,
                               rapt_message *why);
 /* Returns true if a 0-terminated string is UTF-8. */

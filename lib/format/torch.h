@@ -1,5 +1,5 @@
 /* torch.h - declarations shared by the readers of the two file formats of torch.save, which differ
-   in where they keep the bytes of a storage. */
+   in where the bytes of a storage are. */
 #ifndef RAPT_LIB_FORMAT_TORCH_H
 #define RAPT_LIB_FORMAT_TORCH_H
 
@@ -8,8 +8,8 @@
 #include "tensors.h"
 
 struct torch_reading;
-/* Finds the bytes of a storage and checks how many there are. Sets entry->part to the number of the
-   file part that contains them, and *begin to their offset within it. */
+/* Finds the bytes of a storage and checks their number. Sets entry->part to the number of the file
+   part that contains them, and *begin to their offset within it. */
 typedef rapt_status torch_find_fn(struct torch_reading *r, const struct pickle_value *storage,
                                   const struct dtype *dtype, struct tensor_entry *entry,
                                   uint64_t *begin);

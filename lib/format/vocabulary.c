@@ -90,7 +90,7 @@ static bool is_utf8(const char *at, const char *end)
     return true;
 }
 
-/* Reads the number between at and end, with optional blanks around it. */
+/* Reads the number between at and end, with optional spaces around it. */
 static bool take_number(const char *at, const char *end, uint64_t *number)
 {
     uint64_t value = 0;
@@ -258,9 +258,9 @@ static rapt_status bad_token(const struct vocabulary_reading *r, const struct vo
                       rapt__shown(word->token).text, (unsigned long long)word->id, what);
 }
 
-/* Resolves a token that occurs twice, in *word and in the word before it: only the lower number
-   keeps it. Returns RAPT_BAD_FILE unless the token is an extra id of T5. CTranslate2's converter
-   uses the names of extra ids a second time, for rows of T5's table that have no token. */
+/* Resolves a token that occurs twice, in *word and in the word before it: it remains only under the
+   lower number. Returns RAPT_BAD_FILE unless the token is an extra id of T5. CTranslate2's
+   converter uses the names of extra ids again for rows of T5's table that have no token. */
 static rapt_status drop_repeated(const struct vocabulary_reading *r, struct vocabulary_word *word)
 {
     static const char extra[] = "<extra_id_";
@@ -296,7 +296,8 @@ static rapt_status arrange(struct vocabulary_reading *r)
     return status;
 }
 
-/* Returns whether a text begins with '{' and a token without double quotes, as JSON never does. */
+/* Returns whether a text begins with '{' and a token without double quotes, which is not valid
+   JSON. */
 static bool is_flow(const char *text)
 {
     if (*text != '{') return false;

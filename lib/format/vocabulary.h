@@ -14,15 +14,15 @@ enum vocabulary_form {
 };
 struct vocabulary;
 
-/* Reads a vocabulary file. The end of its name, without .gz or .zst, determines its form: .json,
+/* Reads a vocabulary file. The end of its name, without .gz or .zst, determines its format: .json,
    .yml or .yaml, otherwise lines. A compressed file is inflated. Returns RAPT_BAD_FILE if the file
    is damaged; if a token occurs twice, is empty, is not UTF-8 or contains a 0; or if the numbers
-   are not 0 .. count - 1, each once. A token "<extra_id_N>" may occur more than once: the lowest
-   number keeps it, and the other numbers have the token "". Takes memory in proportion to the size
-   of the file. */
+   are not 0 .. count - 1, each once. A token "<extra_id_N>" may occur more than once: it gets the
+   lowest of its numbers, and the other numbers get the token "". Takes memory in proportion to the
+   size of the file. */
 rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *path,
                                   const rapt_allocator *allocator, rapt_message *why);
-/* Does the same for a source, which stays open. The end of `name` determines the form. */
+/* Does the same for a source, which stays open. The end of `name` determines the format. */
 rapt_status rapt__vocabulary_open_source(struct vocabulary **vocabulary,
                                          const struct disk_source *source, const char *name,
                                          const rapt_allocator *allocator, rapt_message *why);

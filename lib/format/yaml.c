@@ -74,7 +74,7 @@ static bool ends_here(char *at, const char *end)
     return at == end || *at == '#';
 }
 
-/* Returns the end of a plain scalar: the blank before a comment, or the end of the line. */
+/* Returns the end of a plain scalar: the space before a comment, or the end of the line. */
 static char *end_of_plain(char *at, char *end)
 {
     for (char *c = at; c + 1 < end; c++)
@@ -82,7 +82,7 @@ static char *end_of_plain(char *at, char *end)
     return end;
 }
 
-/* Returns the first colon that is at the end or followed by a blank, which makes a plain scalar a
+/* Returns the first colon that is at the end or followed by a space, which makes a plain scalar a
    key. Returns NULL if there is none. */
 static char *find_colon(char *at, char *end)
 {

@@ -17,10 +17,10 @@ struct yaml_item {
 };
 struct yaml;
 
-/* Parses a YAML text, whose bytes are copied. label names the text in messages: "label: line N:
-   what is wrong". Returns RAPT_BAD_FILE if the text is damaged, is not UTF-8, has a key twice, or
-   contains something that Marian does not write: anchors, aliases, tags, nested mappings or lists,
-   or multi-line strings. Takes memory in proportion to `size`. */
+/* Parses a YAML text, whose bytes are copied. label identifies the text in messages, such as
+   "label: line 3: a tab". Returns RAPT_BAD_FILE if the text is damaged, is not UTF-8, has a key
+   twice, or contains something that Marian does not write: anchors, aliases, tags, nested mappings
+   or lists, or multi-line strings. Takes memory in proportion to `size`. */
 rapt_status rapt__yaml_open(struct yaml **yaml, const void *bytes, size_t size, const char *label,
                             const rapt_allocator *allocator, rapt_message *why);
 void rapt__yaml_close(struct yaml *yaml); /* NULL is allowed */

@@ -22,7 +22,7 @@ struct zip {
 };
 
 /* Reads the directory. Returns RAPT_BAD_FILE if a member is encrypted, is neither stored nor
-   deflated, claims to be larger than deflate can make it, or overlaps another member, or if a name
+   deflated, has a declared size that deflate cannot reach, or overlaps another member, or if a name
    occurs twice. */
 rapt_status rapt__zip_read(struct zip *zip, const struct disk_source *source,
                            struct string_pool *pool, const rapt_allocator *allocator,

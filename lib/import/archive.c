@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char description[] = "metadata.json"; /* every package has it */
+static const char description[] = "metadata.json"; /* a file that every package contains */
 
 bool rapt__import_is_archive(const char *path)
 {

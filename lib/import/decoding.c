@@ -13,7 +13,7 @@
 struct followed {
     const char *name, *key;
     int less; /* subtracted from the value; 1 if the setting counts the decoder's first input */
-    int max;  /* maximum of the value, which is a count; 0 if it may be any number */
+    int max;  /* maximum of the value if it is a count; 0 if it may be any number */
 };
 /* A setting that is not supported and changes translations unless it is missing or has the value
    `neutral`. */
@@ -63,7 +63,7 @@ static void follow(struct import *i, const struct followed *f, const char *text)
         return;
     }
     if (f->max) value = (float)rapt__max(count - f->less, 0);
-    if (f->max && value == 0) return; /* 0 means not set, in both projects */
+    if (f->max && value == 0) return; /* 0 means that the limit is not set, in both projects */
     rapt__float_write(value, number);
     keep(i, f->key, number);
 }
@@ -117,8 +117,8 @@ void rapt__import_first_token(struct import *i, const char *id)
     keep(i, FIRST_KEY, id);
 }
 
-/* Keeps the tokens that must not be generated. bad_words_ids is a list of lists, which is supported
-   only if each of them has one token. */
+/* Stores the tokens that must not be generated. bad_words_ids is a list of lists, which is
+   supported only if each inner list has one token. */
 static void suppress(struct import *i, const struct import_settings *s, int pad)
 {
     const char *name = "bad_words_ids";
@@ -133,7 +133,7 @@ static void suppress(struct import *i, const struct import_settings *s, int pad)
     if (*text) keep(i, SUPPRESSED_KEY, text);
 }
 
-/* Keeps the token that is forced at the beginning of a translation. */
+/* Stores the token that is forced at the beginning of a translation. */
 static void force_first(struct import *i, const struct import_settings *s)
 {
     const char *name = "forced_bos_token_id", *text = rapt__import_setting(s, name);

@@ -7,7 +7,7 @@
 
 void rapt__export_refuse(const struct exporting *e, const char *field, const char *needed)
 {
-    enum { MORE = 12 }; /* bytes left for "; and more" */
+    enum { MORE = 12 }; /* number of bytes reserved for "; and more" */
     struct export_reasons *reasons = e->reasons;
     char reason[200], *text = reasons->message.text;
     size_t used = reasons->count ? strlen(text) : 0, space = sizeof reasons->message.text;
@@ -183,8 +183,8 @@ static void free_tensors(struct exporting *e)
 
 /* ---- tokenizers ---- */
 
-/* Opens a tokenizer for a table of `vocab` rows. If it is missing or has another size, that becomes
-   a reason to refuse the model, and *t remains NULL. */
+/* Opens a tokenizer for a table of `vocab` rows. If the tokenizer is missing or has another size,
+   adds a reason to refuse the model, and *t remains NULL. */
 static rapt_status open_tokenizer(const struct exporting *e, const char *key, int vocab,
                                   rapt_tokenizer **t)
 {

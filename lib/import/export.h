@@ -23,7 +23,7 @@ struct export_plan { /* names of the files that an export writes */
 /* Reasons why the other project cannot represent the model. */
 struct export_reasons {
     int count;
-    rapt_message message; /* the reasons, as many as fit */
+    rapt_message message; /* the reasons, up to the size of the message */
 };
 
 struct exporting {
@@ -52,21 +52,22 @@ struct exporting {
 void rapt__export_refuse(const struct exporting *e, const char *field, const char *needed);
 /* Returns RAPT_BAD_ARGUMENT, with all reasons as the message, if there are any. */
 rapt_status rapt__export_refused(const struct exporting *e);
-/* Refuses the model unless it is an encoder-decoder with feed-forward layers and as many key heads
-   as heads, and all fields of its configuration are 0, except for sizes and free_fields[count]. The
-   sizes of its vocabularies must already have been compared with the tokenizers. */
+/* Refuses the model unless it is an encoder-decoder with feed-forward layers and the same number of
+   heads and key heads, and all fields of its configuration are 0, except for sizes and
+   free_fields[count]. The sizes of its vocabularies must already have been compared with the
+   tokenizers. */
 void rapt__export_check(const struct exporting *e, const enum config_field *free_fields, int count);
 
 /* ---- tensors ---- */
 
-/* Returns true if the writer wants a row of a table. `pattern` is our name of the parameter, with
+/* Returns true if the writer needs a row of a table. `pattern` is our name of the parameter, with
    '#' for the layer. */
 typedef bool export_takes(const struct exporting *e, const struct import_row *row,
                           const char *pattern);
 struct export_rows {
     const struct import_table *tables; /* [count] rows; the first row that matches a part is used */
     int count;
-    export_takes *takes; /* NULL if all rows are wanted */
+    export_takes *takes; /* NULL if all rows are needed */
     int vector_rank;     /* if 2, vectors become matrices of one row */
     int more;            /* maximum number of tensors that the writer itself adds */
 };
@@ -100,7 +101,7 @@ void rapt__compose_string(struct composer *c, rapt_text text); /* appends UTF-8 
 rapt_status rapt__compose_write(const struct exporting *e, struct composer *c, const char *name);
 rapt_status rapt__export_file(const struct exporting *e, const char *name, const void *data,
                               size_t size);
-/* If e->plan is set, adds the name to it and returns true. */
+/* If e->plan is set, adds the name to the plan and returns true. */
 bool rapt__export_plans(const struct exporting *e, const char *name);
 /* Composes the path of a file in the folder. */
 void rapt__export_path(const struct exporting *e, const char *name, char path[2 * IMPORT_PATH]);
@@ -116,7 +117,7 @@ rapt_status rapt__export_pieces(const struct exporting *e, const rapt_tokenizer 
    model. */
 rapt_status rapt__export_pieces_if(const struct exporting *e, const rapt_tokenizer *t,
                                    const char *name);
-/* Sets *is to true if the tokenizer has the ids of its SentencePiece model, or to false if its ids
+/* Sets *is to true if the tokenizer uses the ids of its SentencePiece model, or to false if its ids
    come from a list of names. */
 rapt_status rapt__export_is_pieces(const struct exporting *e, const rapt_tokenizer *t, bool *is);
 /* Refuses the model if a special token is missing or has another name. */

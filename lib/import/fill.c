@@ -98,8 +98,8 @@ static rapt_status differs(struct import *i, const struct tensor_entry *e)
     return rapt__import_bad(i, "tensor %s differs from the one that it is tied to", e->name);
 }
 
-/* Checks that another tensor for the same part has the values that the part was filled with, both
-   rounded to 16 bits if the part is stored so. */
+/* Checks that another tensor for the same part has the values with which the part was filled. If
+   the part is stored in 16 bits, both are rounded to 16 bits before they are compared. */
 static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
                                const struct target *t, size_t first, size_t all, const float *data)
 {
@@ -171,7 +171,7 @@ static bool in_bytes(const struct tensor_entry *e)
 }
 
 /* Checks the shape of a tensor. Sets i->floats if it is a matrix of a layer and not stored as 8-bit
-   integers. Tables of embeddings do not count, because Marian keeps them in floats. */
+   integers. Tables of embeddings do not count, because Marian stores them in floats. */
 static rapt_status match_part(struct import *i, const struct import_row *row,
                               const struct parameter *p, const struct tensor_entry *e)
 {
@@ -184,7 +184,7 @@ static rapt_status match_part(struct import *i, const struct import_row *row,
 }
 
 /* Stores elements first .. first + count - 1 of a part, which are in our layout, or compares them
-   if `again`. For a matrix of bytes, they must be whole rows. */
+   if `again`. In a matrix of bytes, these elements must form whole rows. */
 static rapt_status take(struct import *i, const struct tensor_entry *e, const struct target *t,
                         size_t first, size_t count, const float *data, bool again)
 {
@@ -240,8 +240,8 @@ static rapt_status fill_whole(struct import *i, const struct tensor_entry *e,
     return status;
 }
 
-/* Fills a part. `again` means that it has already been filled, and that the tensor must be equal to
-   it. */
+/* Fills a part. `again` means that the part has already been filled and that the tensor must be
+   equal to it. */
 static rapt_status fill_part(struct import *i, const struct import_row *row,
                              const struct parameter *p, const struct tensor_entry *e, bool again)
 {
@@ -325,7 +325,7 @@ static rapt_status with_tensors(struct import *i, const struct import_table *tab
     return RAPT_OK;
 }
 
-/* Replaces a matched model with one in the wanted precision, unless that is floats. */
+/* Replaces a matched model with a model in the requested precision, unless that is floats. */
 static rapt_status choose_precision(struct import *i)
 {
     rapt_model *model = NULL;

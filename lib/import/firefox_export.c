@@ -1,9 +1,9 @@
 /* firefox_export.c - exports a model to a folder as Mozilla publishes them for Firefox: the model
-   in 8 bits with the alphas of its products, SentencePiece models, a lexical shortlist if there is
-   one, config.yml for decoding and metadata.json.
+   quantized to 8 bits, with the alphas of its products, SentencePiece models, a lexical shortlist
+   if there is one, config.yml for decoding and metadata.json.
 
    The model must be one that both engines of Firefox compute: Marian as WebAssembly and
-   fxtranslate, which knows only the architecture of Mozilla's students. Names and settings are
+   fxtranslate, which supports only the architecture of Mozilla's students. Names and settings are
    those of mozilla/firefox-translations-models. */
 #include "import/marian_export.h"
 
@@ -164,7 +164,7 @@ static rapt_status compose_settings(const struct exporting *e, struct composer *
     return RAPT_OK;
 }
 
-/* Finds the size in bytes of the model's file, which has been written, and its SHA-256. */
+/* Determines the size in bytes and the SHA-256 of the model's file, which has been written. */
 static rapt_status measure_model(const struct exporting *e, const char *name, uint64_t *size,
                                  char hash[SHA256_TEXT])
 {

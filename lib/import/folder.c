@@ -9,8 +9,8 @@
        - model.bin or model.npz
        - the model whose name the others extend, as ende.npz.best-bleu.npz extends ende.npz
 
-   If two names differ only in ".alphas", only the one with ".alphas" is considered. Settings are in
-   decoder.yml, *.decoder.yml, config.yml and config.*.yml, as written by Marian and Bergamot. */
+   If two names differ only in ".alphas", only the file with ".alphas" is considered. Settings are
+   in decoder.yml, *.decoder.yml, config.yml and config.*.yml, as written by Marian and Bergamot. */
 #include "import/parts.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ struct names {
 struct survey {
     struct import *i;
     struct names models, settings, others;
-    bool voted[CANDIDATES];          /* true if some settings name only this model */
+    bool voted[CANDIDATES];          /* true if some settings file names only this model */
     struct yaml *parsed[CANDIDATES]; /* settings, once they are read; NULL if they are unusable */
     bool is_parsed;
 };
@@ -71,8 +71,7 @@ static bool begins(const char *name, const char *begin)
     return strncmp(name, begin, strlen(begin)) == 0;
 }
 
-/* Files that are found next to models but are not models, by the beginning and end of their
-   names. */
+/* Files that occur next to models but are not models, by the beginning and end of their names. */
 static const struct {
     const char *begin, *end;
     rapt_file_use use;
@@ -246,8 +245,8 @@ static rapt_status parse_settings(struct survey *s)
     return status;
 }
 
-/* Rates how well settings match a model, either by their own name or because they name it. Returns
-   0 if they do not match. */
+/* Rates how well a settings file matches a model, either by its own name or because it names the
+   model. Returns 0 if it does not match. */
 static int suits(const char *settings, const struct yaml *y, const char *model)
 {
     size_t size = plain_size(model);
@@ -267,7 +266,7 @@ static int suits(const char *settings, const struct yaml *y, const char *model)
     return !other && strcmp(settings, "config.yml") == 0;
 }
 
-/* Marks each model that is the only one named by some settings file. */
+/* Marks each model that is the only model named by some settings file. */
 static rapt_status vote(struct survey *s)
 {
     rapt_status status = parse_settings(s);
@@ -324,7 +323,7 @@ static size_t stem_size(const char *name)
     return size > 4 ? size - 4 : 0;
 }
 
-/* Drops the models that also exist with alphas. */
+/* Removes the models that also exist with alphas. */
 static void drop_without_alphas(struct names *models)
 {
     for (int n = 0; n < models->count; n++)

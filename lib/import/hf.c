@@ -190,7 +190,8 @@ static rapt_status read_side(struct import *i, const char *names, const char *mo
 }
 
 /* Excludes the pad token from translations. The logit of its row of zeros would be 0, which is
-   often the largest. Its bias is therefore set so low that its probability becomes 0. */
+   often the largest logit. The bias of the token is therefore set so low that its probability
+   becomes 0. */
 static void exclude_pad(struct import *i, int pad)
 {
     static const float never = -1e9f;

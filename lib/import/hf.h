@@ -12,7 +12,7 @@
 extern const struct import_row rapt__hf_rows[]; /* [rapt__hf_row_count] */
 extern const int rapt__hf_row_count;
 enum { HF_POSITION_ROWS = 2, HF_NORM_ROWS = 4 };
-extern const struct import_row rapt__hf_position_rows[HF_POSITION_ROWS]; /* of MarianMT */
+extern const struct import_row rapt__hf_position_rows[HF_POSITION_ROWS]; /* rows of MarianMT */
 extern const struct import_row rapt__hf_norm_rows[HF_NORM_ROWS]; /* the last norm of each side */
 extern const struct import_row rapt__hf_tied_rows[1]; /* also used with RAPT_TIE_OUTPUT */
 
@@ -67,7 +67,7 @@ struct hf_ids { /* ids in config.json */
     int pad, end;
     int start; /* the first input of the decoder */
 };
-/* Reads the ids. `otherwise` gives the ids of missing keys; a negative start means the pad
+/* Reads the ids. `otherwise` holds the defaults for missing keys; a negative start means the pad
    token. */
 rapt_status rapt__hf_read_ids(struct import *i, const struct import_settings *s,
                               struct hf_ids otherwise, struct hf_ids *ids);
@@ -123,9 +123,9 @@ rapt_status rapt__import_bart(struct import *i, const struct import_settings *s)
 
 /* ---- hf_t5_pieces.c: the pieces of T5's vocabulary ---- */
 enum { HF_BYTE_EXTRA = 125 }; /* extra ids of ByT5 */
-/* Makes a SentencePiece tokenizer from spiece.model or, for ByT5, of <pad>, </s>, <unk> and the
-   bytes. *extra receives the number of extra ids after the pieces, and *ascending whether they are
-   in ascending order. */
+/* Creates a SentencePiece tokenizer from spiece.model or, for ByT5, with the pieces <pad>, </s>,
+   <unk> and the bytes. *extra receives the number of extra ids after the pieces, and *ascending
+   whether they are in ascending order. */
 rapt_status rapt__hf_t5_pieces(struct import *i, const struct import_settings *config,
                                rapt_tokenizer **pieces, int *extra, bool *ascending);
 
@@ -149,17 +149,17 @@ void rapt__pieces_finish(struct pieces_writer *w, const struct pieces_options *o
    first. */
 bool rapt__hf_only_json(const struct import *i, const char *usual);
 /* Makes i->source from tokenizer.json, whose model must be of this type, if it is not NULL:
-   WordPiece, BPE (of bytes) or Unigram. Names beyond the table are dropped, and rows without a name
+   WordPiece, BPE (of bytes) or Unigram. Names beyond the table are ignored, and rows without a name
    are never produced. */
 rapt_status rapt__hf_json(struct import *i, const char *type);
 
 /* ---- hf_merges.c ---- */
 /* Makes i->source from the names in vocab.json and the byte-level merges in merges.txt, as in
-   GPT-2, RoBERTa and BART. Names beyond the table are dropped, and rows without a name are never
+   GPT-2, RoBERTa and BART. Names beyond the table are ignored, and rows without a name are never
    produced. */
 rapt_status rapt__hf_merges(struct import *i);
 
-/* ---- hf_languages.c: vocabularies of translators between many languages ---- */
+/* ---- hf_languages.c: vocabularies of multilingual translators ---- */
 enum hf_languages {
     HF_LANGUAGES_NONE, /* XLM-RoBERTa */
     HF_LANGUAGES_M2M,  /* M2M-100, whose names are in vocab.json, or NLLB-200 */

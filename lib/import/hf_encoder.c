@@ -106,7 +106,8 @@ static rapt_status read_vocabulary(struct import *i)
 
 /* ---- the configuration ---- */
 
-/* Positions of RoBERTa and MPNet begin after the id of the pad token, which is 1 in all of them. */
+/* Positions of RoBERTa and MPNet begin after the id of the pad token, which is 1 in all of these
+   models. */
 static rapt_status skip_padding(struct import *i, const struct import_settings *s)
 {
     rapt_config *c = &i->config;

@@ -19,7 +19,7 @@
         HF_LINEAR("output", "classifier")
 
 static const struct import_row bert_rows[] = {
-    /* also of RoBERTa, with another prefix */
+    /* also used by RoBERTa, with another prefix */
     HF_WHOLE("encoder.embedding.weight", "bert.embeddings.word_embeddings.weight"),
     HF_WHOLE("encoder.types.weight", "bert.embeddings.token_type_embeddings.weight"),
     HF_LINEAR("encoder.embedding_norm", "bert.embeddings.LayerNorm"),

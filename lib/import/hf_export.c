@@ -3,8 +3,8 @@
    SentencePiece models.
 
    MarianMT needs a pad token that never occurs in a translation. If the vocabulary lacks such a
-   token, one is added, with a row of zeros. It also serves as the first input of a decoder that
-   starts from zeros. Source: as in hf.c, and convert_marian_to_pytorch.py. */
+   token, one is added, with a row of zeros. This token also serves as the first input of a decoder
+   that starts from zeros. Source: as in hf.c, and convert_marian_to_pytorch.py. */
 #include "import/export.h"
 #include "import/hf.h"
 

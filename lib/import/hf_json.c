@@ -13,7 +13,7 @@ struct json_reading {
     struct import *i;
     struct hf_json *to;
     struct json j;
-    rapt_status status; /* RAPT_NO_MEMORY, or RAPT_BAD_FILE with a message of its own */
+    rapt_status status; /* RAPT_NO_MEMORY, or RAPT_BAD_FILE if the message has already been set */
 };
 
 static bool lacks_memory(struct json_reading *r)

@@ -24,8 +24,9 @@ struct hf_steps {
 struct hf_added { /* a token that is found in a text before anything else */
     const char *name;
     int id;
-    enum hf_maybe left, right, single; /* true if it takes the spaces to its left, takes the spaces
-                                          to its right, or matches only whole words */
+    enum hf_maybe left, right, single; /* true if the token includes the spaces to its left,
+                                          includes the spaces to its right, or matches only whole
+                                          words */
 };
 
 struct hf_merge {
@@ -51,7 +52,7 @@ struct hf_json {
     enum hf_maybe byte_fallback;
 };
 
-/* Reads tokenizer.json for a table of config.source_vocab rows. Names of further rows are dropped.
+/* Reads tokenizer.json for a table of config.source_vocab rows. Names of further rows are ignored.
    The caller must call rapt__hf_json_free even after a failure. */
 rapt_status rapt__hf_json_read(struct import *i, struct hf_json *json);
 void rapt__hf_json_free(struct import *i, struct hf_json *json);

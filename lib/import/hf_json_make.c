@@ -1,7 +1,7 @@
 /* hf_json_make.c - makes tokenizers from the contents of tokenizer.json: WordPiece of BERT, byte
    pairs of GPT-2, and Unigram and byte pairs of SentencePiece, for which a SentencePiece model is
-   written. A step that our tokenizers do not have is rejected with a message that names it. Source:
-   tokenizers 0.23; convert_slow_tokenizer.py of transformers 4.57. */
+   written. A step that our tokenizers do not support is rejected with a message that names the
+   step. Source: tokenizers 0.23; convert_slow_tokenizer.py of transformers 4.57. */
 #include "import/hf_json.h"
 #include "text/text.h"
 
@@ -44,8 +44,8 @@ static rapt_status check_only(struct import *i, const char *where, const struct 
     return RAPT_OK;
 }
 
-/* Checks that all added tokens are among these names, and that none takes the spaces around it,
-   except that "<mask>" takes the spaces before it. */
+/* Checks that all added tokens are among these names, and that none includes the spaces around it,
+   except that "<mask>" includes the spaces before it. */
 static rapt_status check_added(struct import *i, const struct hf_json *json,
                                const char *const *names, int count)
 {
@@ -282,9 +282,9 @@ static rapt_status make_unigram(struct import *i, const struct hf_json *json)
     return make_sentencepiece(i, json, (struct pieces_options){.kind = PIECES_UNIGRAM});
 }
 
-/* Scores each piece by the position of the merges that make it, so that earlier merges get higher
-   scores. SentencePiece always makes the piece with the highest score, so all merges that make the
-   same piece must follow each other. */
+/* Scores each piece by the position of the merges that form it, so that earlier merges get higher
+   scores. SentencePiece always forms the piece with the highest score, so all merges that form the
+   same piece must be consecutive. */
 static rapt_status score_merges(struct import *i, struct hf_json *json, const rapt_tokenizer *known)
 {
     char name[256];
@@ -310,7 +310,7 @@ static rapt_status score_merges(struct import *i, struct hf_json *json, const ra
     return RAPT_OK;
 }
 
-/* Returns the number of ways to make the name of a row by a merge of two names. */
+/* Returns the number of ways to form the name of a row by merging two names. */
 static size_t count_splits(const rapt_tokenizer *known, rapt_text name)
 {
     size_t count = 0;
@@ -323,7 +323,7 @@ static size_t count_splits(const rapt_tokenizer *known, rapt_text name)
 }
 
 /* Checks that two pieces are merged whenever the result is a piece, as SentencePiece does. Every
-   piece of several characters must be made by merges. */
+   piece of several characters must be the result of a merge. */
 static rapt_status check_merges(struct import *i, const struct hf_json *json,
                                 const rapt_tokenizer *known)
 {

@@ -1,5 +1,5 @@
-/* hf_languages.c - makes the vocabularies of translators between many languages, NLLB-200,
-   mBART-25, mBART-50 and M2M-100, and of XLM-RoBERTa, which has no tokens of languages. They have
+/* hf_languages.c - creates the vocabularies of multilingual translators, NLLB-200, mBART-25,
+   mBART-50 and M2M-100, and of XLM-RoBERTa, which has no tokens of languages. They have
    sentencepiece.bpe.model and, for M2M-100, vocab.json. Tokens of languages have no names in these
    files: their ids follow the pieces. Source: transformers 4.57, tokenization_m2m_100.py,
    tokenization_nllb.py, tokenization_mbart.py, tokenization_mbart50.py. */

@@ -1,5 +1,5 @@
-/* hf_merges.c - makes a tokenizer of byte-level byte pairs from vocab.json, which has the names of
-   tokens, and merges.txt, whose lines have the names of two tokens:
+/* hf_merges.c - creates a tokenizer of byte-level byte pairs from vocab.json, which contains the
+   names of tokens, and merges.txt, each line of which contains the names of two tokens:
 
        #version: 0.2
        Ġ t
@@ -16,8 +16,8 @@ static const char merges_txt[] = "merges.txt";
 
 /* ---- merges ---- */
 
-/* Splits a line into two names, which it terminates by zero bytes. Returns false if it does not
-   have two. */
+/* Splits a line into two names, which it terminates by zero bytes. Returns false if the line does
+   not consist of two names. */
 static bool split_merge(char *line, const char **left, const char **right)
 {
     char *space = strchr(line, ' ');

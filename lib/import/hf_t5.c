@@ -117,7 +117,7 @@ static rapt_status read_heads(struct import *i, const struct import_settings *s)
 struct t5_settings { /* settings of config.json that are not in i->config */
     struct hf_ids ids;
     bool scaled;      /* the decoder's output is multiplied by width^-0.5 */
-    bool only_output; /* the file has the tied table only under the name of the output matrix */
+    bool only_output; /* the file names the tied table only as the output matrix */
 };
 
 static rapt_status read_t5_config(struct import *i, const struct import_settings *s,
@@ -160,7 +160,8 @@ static rapt_status compare_tensors(struct import *i, const struct tensor_entry *
     return status;
 }
 
-/* Returns the table of the embeddings, under the first of its names that the file has, or NULL. */
+/* Returns the table of the embeddings, under the first of its names that the file contains, or
+   NULL. */
 static const struct tensor_entry *find_table(const struct import *i)
 {
     static const char *const names[] = {"shared.weight", "encoder.embed_tokens.weight",
@@ -171,8 +172,8 @@ static const struct tensor_entry *find_table(const struct import *i)
 }
 
 /* Sets config.tie according to the tensors, because transformers 5 writes tie_word_embeddings: true
-   even for models with an output matrix of their own. The tensors also determine the factor of the
-   output, unless a setting gives it. An output matrix that is equal to the table is not read
+   even for models with a separate output matrix. The tensors also determine the factor of the
+   output, unless a setting specifies it. An output matrix that is equal to the table is not read
    again. */
 static rapt_status read_output(struct import *i, const struct import_settings *s,
                                struct t5_settings *own)
@@ -229,7 +230,7 @@ static rapt_status make_vocabulary(struct import *i, const rapt_tokenizer *piece
 }
 
 /* Checks the ids of special tokens. In vocabularies without <pad>, the pad token may be any token,
-   since it is never read. */
+   since it is never used as input. */
 static rapt_status check_t5_ids(struct import *i, const struct hf_ids *ids)
 {
     if (i->config.decoder_start == RAPT_DECODER_START_PAD ||

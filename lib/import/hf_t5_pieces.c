@@ -1,6 +1,6 @@
-/* hf_t5_pieces.c - the pieces of T5's vocabularies, to which extra ids are added. ByT5 has no file
-   of pieces, so a SentencePiece model is made for it, with the pieces <pad>, </s>, <unk> and the
-   256 bytes. Source: transformers 4.57, tokenization_t5.py, tokenization_byt5.py. */
+/* hf_t5_pieces.c - reads the pieces of T5's vocabularies, to which extra ids are added. ByT5 has no
+   file of pieces, so a SentencePiece model is created for it, with the pieces <pad>, </s>, <unk>
+   and the 256 bytes. Source: transformers 4.57, tokenization_t5.py, tokenization_byt5.py. */
 #include "import/hf.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 static void write_bytes(struct pieces_writer *w)
 {
-    /* no piece is normal, so that each character becomes its bytes */
+    /* no piece has type NORMAL, so that each character becomes its bytes */
     static const struct pieces_options options = {.kind = PIECES_CHARACTER, .byte_fallback = true};
     w->size = 0;
     rapt__pieces_put(w, (rapt_text){"<pad>", 5}, 0, PIECE_CONTROL);

@@ -1,5 +1,5 @@
 /* import.c - detects the format of a folder or file and imports it as a model with its tokenizers
-   in the metadata, like a model file of our own. */
+   in the metadata, like one of our model files. */
 #include "import/parts.h"
 
 #include <errno.h>

@@ -17,7 +17,7 @@
 bool rapt__import_wants(const char *path, const rapt_allocator *allocator);
 /* Imports a model, which the caller must free. `file`, unless NULL, is called for every file of the
    folder once the model is complete. Returns RAPT_BAD_FILE if the files are damaged or use a
-   feature that this library does not have; *why names it. */
+   feature that this library does not support; *why names it. */
 rapt_status rapt__import(rapt_model **model, const char *path, rapt_precision precision,
                          rapt_file_fn *file, void *user, const rapt_allocator *allocator,
                          rapt_message *why);
@@ -38,8 +38,8 @@ struct export_settings {
     bool check_only;                               /* nothing is written; the folder may be NULL */
 };
 /* Writes a model and its tokenizers to an existing folder. Returns RAPT_BAD_ARGUMENT if the other
-   project cannot represent the model; *why names the tokenizer, or the fields of the configuration
-   that prevent it, as many as fit. */
+   project cannot represent the model; **why names the tokenizer, or the fields of the configuration
+   that prevent the export, up to the size of a message. */
 rapt_status rapt__export(const rapt_model *model, enum export_format format, const char *folder,
                          const struct export_settings *settings, rapt_message *why);
 

@@ -77,7 +77,7 @@ const int rapt__marian_row_count = sizeof rapt__marian_rows / sizeof *rapt__mari
 /* ---- the configuration ---- */
 
 /* Options that are supported only with these values. The functions below read the options on which
-   the configuration depends. All others are ignored. */
+   the configuration depends. All other options are ignored. */
 static const struct {
     const char *key, *good, *too; /* `too` is a second supported value, or NULL */
 } options[] = {

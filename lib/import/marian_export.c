@@ -26,9 +26,9 @@ void rapt__export_check_marian(const struct exporting *e)
     rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
 }
 
-/* Checks the sizes for products in 8 bits. Marian's engine works in blocks of 8 outputs and 16
-   inputs, and terminates the process for other sizes. A separate source vocabulary is only a table,
-   so its size is not restricted. */
+/* Checks the sizes for products in 8-bit arithmetic. Marian's engine computes in blocks of 8
+   outputs and 16 inputs, and terminates the process for other sizes. A separate source vocabulary
+   is only a table, so its size is not restricted. */
 void rapt__export_check_bergamot(const struct exporting *e)
 {
     rapt__export_check_marian(e);
@@ -128,7 +128,7 @@ static rapt_status write_list(const struct exporting *e, const rapt_tokenizer *t
 {
     struct composer c = {.allocator = e->model->allocator};
     for (int32_t id = 0; id < rapt_tokenizer_vocab(t); id++) {
-        if (rapt_tokenizer_name(t, id).size == 0) continue; /* a row without a word */
+        if (rapt_tokenizer_name(t, id).size == 0) continue; /* a row without a name */
         rapt__compose_string(&c, rapt_tokenizer_name(t, id));
         rapt__compose(&c, ": %d\n", (int)id);
     }
@@ -142,13 +142,13 @@ static void check_names(const struct exporting *e, const rapt_tokenizer *t)
     rapt__export_special(e, t, RAPT_TOKEN_UNKNOWN, "<unk>");
 }
 
-/* Writes the SentencePiece model whose ids the tokenizer has, or a list of names if there is none
-   and the folder may have lists. */
+/* Writes the SentencePiece model whose ids the tokenizer uses, or a list of names if there is no
+   such model and the folder may contain lists. */
 static rapt_status write_vocabulary(const struct exporting *e, const rapt_tokenizer *t,
                                     const struct marian_names *names, int side)
 {
     const char *list = names->lists[side];
-    bool is_pieces = true; /* if there may be no list, the ids have been checked already */
+    bool is_pieces = true; /* if lists are not allowed, the ids have already been checked */
     rapt_status status = list ? rapt__export_is_pieces(e, t, &is_pieces) : RAPT_OK;
     if (status) return status;
     if (is_pieces) return rapt__export_pieces(e, t, names->pieces[side]);

@@ -10,7 +10,7 @@ enum marian_side { MARIAN_BOTH, MARIAN_SOURCE, MARIAN_TARGET, MARIAN_SIDES };
 struct marian_names { /* names of the files that an export writes */
     const char *model;
     const char *pieces[MARIAN_SIDES]; /* SentencePiece models */
-    const char *lists[MARIAN_SIDES];  /* lists of names; NULL if the folder cannot have any */
+    const char *lists[MARIAN_SIDES];  /* lists of names; NULL if lists are not allowed */
 };
 enum { MARIAN_SETTINGS = 4096 };
 /* Composes special:model.yml, the configuration that Marian's files contain. */

@@ -11,7 +11,7 @@ enum { REVISION = 64 }; /* maximum size of a revision's name, a hash in hex digi
 
 struct found_snapshots {
     int count;
-    char name[IMPORT_FILE]; /* name of the last one */
+    char name[IMPORT_FILE]; /* name of the last snapshot */
 };
 
 static bool visit_snapshot(void *user, const char *name)
@@ -38,7 +38,7 @@ static rapt_status read_revision(struct import *i, char name[IMPORT_FILE])
     return good ? RAPT_OK : rapt__import_bad(i, "refs/main does not name a revision");
 }
 
-/* Chooses a revision, or sets name to "" if the folder is not one of the cache. */
+/* Chooses a revision, or sets name to "" if the folder does not belong to the cache. */
 static rapt_status choose_revision(struct import *i, char name[IMPORT_FILE])
 {
     char snapshots[2 * IMPORT_PATH];

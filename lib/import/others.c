@@ -29,7 +29,7 @@ static bool visit(void *user, const char *name)
     return false;
 }
 
-/* Returns the format of the tensors, or -1 for a model file of our own. */
+/* Returns the format of the tensors, or -1 for one of our own model files. */
 static int format_of(const struct tensor_file *file)
 {
     if (rapt__tensors_container(file) == CONTAINER_CTRANSLATE2) return EXPORT_CT2;

@@ -21,7 +21,7 @@ struct import_read_file { /* a file that was read */
 enum { IMPORT_DECODING = 7, IMPORT_IDS = 16 };
 struct import_decoding {
     struct {
-        const char *key; /* key in the metadata */
+        const char *key; /* key of the setting in the metadata */
         char text[12 * IMPORT_IDS];
     } kept[IMPORT_DECODING];
     int count;
@@ -57,7 +57,7 @@ struct import {
     bool *used; /* [entries of the file] true if the entry was read or can be ignored */
     rapt_config config;
     rapt_model *model;
-    rapt_precision precision; /* the precision that the caller asked for */
+    rapt_precision precision; /* the precision that the caller requested */
     bool floats;              /* true if a matrix of a layer is not stored as 8-bit integers */
     struct import_converting converting;
     rapt_tokenizer *source, *target; /* if target is NULL, source serves both sides */
@@ -67,8 +67,7 @@ struct import {
     bool source_language_last;       /* the language follows the end of a source */
     bool language_starts;            /* the decoder starts with the language of the target */
     bool package;                    /* pieces are in ../sentencepiece.model */
-    char first_token[IMPORT_TOKEN];  /* name of the token with which every translation begins, or
-                                        "" */
+    char first_token[IMPORT_TOKEN];  /* name of the first token of every translation, or "" */
     bool normalize;                  /* embeddings are divided by their L2 norm */
     int max_tokens;                  /* maximum number of tokens of a text, including special
                                         tokens; 0 if there is no limit */
@@ -98,9 +97,9 @@ struct import_table {
 };
 const struct tensor_entry *rapt__import_find(const struct import *i, const char *name, int layer);
 void rapt__import_use(struct import *i, const struct tensor_entry *entry); /* NULL is allowed */
-/* Makes a model for i->config, still without memory for its parameters, and checks that the tables
-   name a tensor of the right shape for each parameter. Returns RAPT_BAD_FILE if a tensor is
-   missing, has the wrong shape, or was not used by any row. */
+/* Creates a model for i->config, without memory for its parameters, and checks that the tables name
+   a tensor of the right shape for each parameter. Returns RAPT_BAD_FILE if a tensor is missing, has
+   the wrong shape, or was not used by any row. */
 rapt_status rapt__import_match(struct import *i, const struct import_table *tables, int count);
 /* Fills the parameters of a matched model. If several rows for the same part name existing tensors,
    the first is used and the others must be equal to it. The parameters are outside the budget, so
@@ -119,11 +118,11 @@ void rapt__import_name(char to[IMPORT_NAME], const char *pattern, int layer);
 rapt_status rapt__import_number(struct import *i, const char *name, int otherwise, int *value);
 
 /* ---- scales.c: metadata SCALES_KEY ---- */
-/* Keeps the scales and the alpha of rows [first, first + count) of a parameter, which are those of
-   an entry. An entry without scales is ignored. */
+/* Stores the scales and the alpha of rows [first, first + count) of a parameter, which come from an
+   entry. An entry without scales is ignored. */
 rapt_status rapt__import_keep_scales(struct import *i, const char *name, size_t first, size_t count,
                                      const struct tensor_entry *entry);
-/* Keeps an alpha for a name that is not a parameter's. */
+/* Stores an alpha for a name that is not a parameter's. */
 rapt_status rapt__import_keep_alpha(struct import *i, const char *name, float alpha);
 
 /* ---- settings.c: a JSON object by key ---- */
@@ -163,7 +162,8 @@ rapt_status rapt__import_flag(struct import *i, const struct import_settings *s,
 /* Reads a finite number. If the key is missing, the value is `otherwise`. */
 rapt_status rapt__import_float(struct import *i, const struct import_settings *s, const char *key,
                                float otherwise, float *value);
-/* Returns the string of a setting that is a list of one string, or NULL if it is anything else. */
+/* Returns the string of a setting that is a list of one string, or NULL if the setting is anything
+   else. */
 const char *rapt__import_only(const struct import_settings *s, const char *key);
 
 /* Returns the tokens in a list of tokens or of lists of one token. *count is 0 if the key is
@@ -177,9 +177,9 @@ const char *rapt__import_option(const struct yaml *y, const char *key);
 
 /* ---- decoding.c ---- */
 void rapt__import_marian_decoding(struct import *i);
-void rapt__import_argos_decoding(struct import *i); /* keeps the settings with which Argos Translate
-                                                       calls CTranslate2 */
-/* Keeps the id of the first token of a translation, which is its language. */
+void rapt__import_argos_decoding(struct import *i); /* stores the settings with which Argos
+                                                       Translate calls CTranslate2 */
+/* Stores the id of the first token of a translation, which is its language. */
 void rapt__import_first_token(struct import *i, const char *id);
 /* Reads generation_config.json or, if it does not exist, the settings of config.json in `config`.
    `pad` and `end` are the ids of these tokens. Returns RAPT_BAD_FILE if generation_config.json is
@@ -198,7 +198,7 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
    NULL. Returns RAPT_NO_FILE if the file does not exist. */
 rapt_status rapt__import_names(struct import *i, const char *name, int vocab,
                                const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer);
-/* Makes a WordPiece tokenizer from the names in a file. Names beyond the table are dropped, and
+/* Makes a WordPiece tokenizer from the names in a file. Names beyond the table are ignored, and
    rows without a name are never produced. Returns RAPT_NO_FILE if the file does not exist. */
 rapt_status rapt__import_wordpiece(struct import *i, const char *name, int vocab,
                                    const rapt_wordpiece_options *options,

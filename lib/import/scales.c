@@ -1,4 +1,4 @@
-/* scales.c - keeps the scales and alphas of a file's tensors as metadata. See model/scales.c. */
+/* scales.c - stores the scales and alphas of a file's tensors as metadata. See model/scales.c. */
 #include "import/parts.h"
 
 enum { SOME = 4096 }; /* rows whose scales are read at a time */

@@ -1,6 +1,6 @@
 /* sentence.c - reads the files that sentence-transformers stores with an encoder: modules.json
-   lists the steps from a text to its vector, 1_Pooling/config.json says how rows are pooled, and
-   sentence_bert_config.json says how many tokens of a text are read. Without these files, rows are
+   lists the steps from a text to its vector, 1_Pooling/config.json specifies how rows are pooled,
+   and sentence_bert_config.json how many tokens of a text are read. Without these files, rows are
    averaged, as sentence-transformers does by default. Source: sentence-transformers 5, models/. */
 #include "import/hf.h"
 
@@ -99,7 +99,7 @@ static rapt_status read_modules(struct import *i)
 /* ---- the limit of a text ---- */
 
 /* Reads max_seq_length, the maximum number of tokens of a text. It matters only if it is less than
-   the model's positions. */
+   config.positions. */
 static rapt_status read_limit(struct import *i)
 {
     const char *name = "sentence_bert_config.json";

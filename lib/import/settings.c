@@ -9,7 +9,7 @@
 enum { SETTINGS_MAX = 4096 }; /* maximum number of keys in a file */
 
 /* Adds a token of a list, or sets id_count to -1 if the text is not a token or the list has too
-   many. */
+   many tokens. */
 static void add_id(struct import_setting *s, const char *text)
 {
     size_t size = strlen(text);
@@ -42,7 +42,7 @@ static bool take_element(struct json *j, const char **text)
     return rapt__json_want(j, ']');
 }
 
-/* Takes a list. Keeps the text of a list of one number or string, and all tokens of a list of
+/* Takes a list. Stores the text of a list of one number or string, and all tokens of a list of
    tokens. */
 static bool take_list(struct json *j, struct import_setting *s)
 {

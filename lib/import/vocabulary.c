@@ -50,7 +50,7 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
 
 /* The number of names that a vocabulary must have. FIT_EXACT means one name for each row of the
    table, except that the last may be missing if it is <unk>. FIT_ANY means any number, as in
-   Marian: names beyond the table are dropped, and rows without a name are never generated. */
+   Marian: names beyond the table are ignored, and rows without a name are never generated. */
 enum fit { FIT_EXACT, FIT_ANY };
 
 /* How the tokenizer of a list splits text: with a SentencePiece model, with WordPiece, or, if both
@@ -171,8 +171,8 @@ bool rapt__import_is_vocabulary(const char *name)
     return false;
 }
 
-/* Returns whether a file can be a vocabulary on its own. Settings cannot, nor can SentencePiece
-   models that belong to lists of names. */
+/* Returns whether a file can be a vocabulary on its own, which is not the case for settings and for
+   SentencePiece models that belong to lists of names. */
 static bool is_alone(const char *name)
 {
     return strcmp(name, "source.spm") != 0 && strcmp(name, "target.spm") != 0 &&
@@ -217,10 +217,10 @@ static int target_of(const struct found_files *files)
     return found;
 }
 
-/* Chooses the vocabularies that the settings name, if any, the source's first. The files that a
-   decoder.yml names must exist, because it comes with the model. Settings written by a training run
-   may name files of another machine; in that case the vocabularies are chosen by their names in the
-   folder. */
+/* Chooses the vocabularies that the settings name, if any, the vocabulary of the source first. The
+   files that a decoder.yml names must exist, because it comes with the model. Settings written by a
+   training run may name files on another machine; in that case the vocabularies are chosen by their
+   names in the folder. */
 static rapt_status take_names(struct import *i, struct found_files *files)
 {
     files->count = 0;

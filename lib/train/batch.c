@@ -1,5 +1,6 @@
 /* batch.c - runs one batch through a trainer's model: teacher forcing (the decoder's input is the
-   previous label), label-smoothed cross-entropy, and the backward pass if gradients are wanted. */
+   previous label), label-smoothed cross-entropy, and the backward pass if gradients are
+   requested. */
 #include "train/train.h"
 
 #include <math.h>
@@ -8,9 +9,9 @@
 /* Arguments of work_on_batch, which every member of the team runs. */
 struct batch {
     rapt_trainer *trainer;
-    bool quantized;                       /* computes in 8 bits */
-    const rapt_model *forward, *backward; /* whose parameters the two passes read */
-    struct stack encoder, decoder;        /* of the forward pass */
+    bool quantized;                       /* computes with the model quantized to 8 bits */
+    const rapt_model *forward, *backward; /* the models whose parameters the two passes read */
+    struct stack encoder, decoder;        /* context of the forward pass */
     struct pass source, target;           /* rows.count is 0 if the model lacks that half */
     bool gradient;
     float smoothing;
@@ -38,7 +39,7 @@ struct aim {
 };
 
 /* Computes the loss of rows of states. If aim->gradient is set, also adds to the gradients of the
-   output layer and sets dstates to the gradient of the states. The backward pass reads the weights
+   output layer and sets dstates to the gradient of the states. The backward pass uses the weights
    as floats. */
 static void loss_of_rows(const struct exec_context *c, struct batch *b, const struct aim *aim,
                          const float *states, int rows, float *dstates)
@@ -228,7 +229,7 @@ rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
     rapt__team_run(t->limits.threads, work_on_batch, &b);
     if (gradient) rapt__guide_end(t, b.target.rows.count);
     if (gradient) rapt__coverage_end(t, b.target.rows.count);
-    /* If the baseline is not finite, the gradient is useless. Report the baseline as the loss, so
+    /* If the baseline is not finite, the gradient is useless. Reports the baseline as the loss, so
        that the caller rejects the batch. */
     if (!isfinite(b.expected.loss)) b.sums.loss = b.expected.loss;
     *sums = b.sums;

@@ -1,13 +1,13 @@
-/* quantized.c - training for inference in 8 bits (Jacob et al. 2018, section 3). The forward pass
-   gives the same bits as the model in RAPT_PRECISION_INT8: before each batch, the parameters are
-   quantized into a second model. Rounding is treated as if it had the derivative 1 (the
-   straight-through estimator, Bengio et al. 2013). A product y = x^ W^' of rounded factors thus has
-   the gradients
+/* quantized.c - training for inference in 8-bit arithmetic (Jacob et al. 2018, section 3). The
+   forward pass gives the same bits as the model in RAPT_PRECISION_INT8: before each batch, the
+   parameters are quantized into a second model. In the backward pass, rounding is treated as a
+   function whose derivative is 1 (the straight-through estimator, Bengio et al. 2013). A product y
+   = x^ W^' of rounded factors thus has the gradients
 
        dx = dy W^        dW = dy' x^
 
    A third model computes them; its parameters are the values of W^ in floats. Rows x^ are rounded
-   again in the backward pass (op/linear.c). The optimizer changes the floats W. */
+   again in the backward pass (op/linear.c). The optimizer updates W in floats. */
 #include "kernel/int8.h"
 #include "train/train.h"
 

@@ -2,9 +2,9 @@
    (the score-function estimator: Williams 1992; with a baseline as in Mnih et al. 2014, "Recurrent
    models of visual attention", section 3):
 
-       reward of row r of the decoder = -scale sum over j >= r of (1 - decay)^(j - r) loss[j]
-       reward of a row of the encoder = -scale sum of the losses of its whole sequence
-       baseline                       = the same sum with expected[j] for each loss
+       reward of row r of the decoder = -scale sum over j >= r of (1 - decay)^(j - r) loss[j] reward
+       of a row of the encoder = -scale sum of the losses of its whole sequence baseline = the same
+       sum with expected[j] in place of loss[j]
 
    The keys that a row attends to cannot change the losses of earlier rows. So without decay, and
    apart from the scale, the mean of (baseline - reward) d log p[chosen] is the gradient of the
@@ -12,7 +12,7 @@
    own draws. The option `baseline` selects expected[j]. With RAPT_BASELINE_MEAN it is mean_loss, a
    running mean of the loss per token over earlier batches, which starts at the loss of a uniform
    guess. With RAPT_BASELINE_EXPECTED it is the loss of row j if attention uses expected values
-   instead of draws. This accounts for how hard the token is, so only the effect of the draw
+   instead of draws. This accounts for the difficulty of the token, so only the effect of the draw
    remains.
 
    The fraction expected_share of the sequences attends to expected values and needs no rewards. The
@@ -56,7 +56,7 @@ struct cost {
     double loss, expected;
 };
 
-/* Scales the running sums by `keep` and adds the loss of a row, if it has a label. */
+/* Scales the running sums by `keep` and adds the loss of a row, if the row has a label. */
 static void add_cost(const rapt_trainer *t, int row, double keep, struct cost *c)
 {
     c->loss *= keep, c->expected *= keep;

@@ -3,9 +3,9 @@
 
        g(first, count) = g(first, count/2) + g(first + count/2, count/2)
 
-   A gradient is kept until its sibling's gradient has been computed; then their sum replaces both.
-   A trainer has log2(shards) + 1 blocks. Blocks that hold no gradient are zero, and t->gradients is
-   one of these as long as there is one. */
+   A gradient is stored until its sibling's gradient has been computed; then their sum replaces
+   both. A trainer has log2(shards) + 1 blocks. Blocks that hold no gradient are zero, and
+   t->gradients is one of these zero blocks as long as there is one. */
 #include "train/train.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ rapt_status rapt_shards_range(int shards, int machines, int machine, int *first,
 /* ---- the tree ---- */
 
 struct join_work {
-    float *to, *from; /* computes to += from unless to is NULL, then zeroes from */
+    float *to, *from; /* computes to += from unless `to` is NULL, then zeroes `from` */
     size_t floats;
 };
 
@@ -136,7 +136,7 @@ void rapt__shards_forget(rapt_trainer *t)
 /* ---- joining layers whose gradients are final while others are still being computed ---- */
 
 /* Plans the joins that will follow the shard, as a chain of blocks. If a later shard has already
-   been stored, the joins are not a chain of additions to earlier blocks, and all of them are made
+   been stored, the joins do not form a chain of additions to earlier blocks, and all joins are made
    at the end. */
 static void plan_early(rapt_trainer *t, int shard, rapt_ready_fn *ready, void *user)
 {

@@ -13,11 +13,12 @@ struct step_work {
 };
 
 /* Bounds the magnitudes of parameters and moments after a step, given their bounds before it and
-   `largest`, a bound on the magnitude of a gradient: |m'| <= beta1 |m| + (1 - beta1) |g|, and the
-   step is at most rate |m'| / epsilon. For adapters no bound is known. The result is infinite
-   unless it proves that every result and intermediate result is finite. The factor `rounded` and
-   the limit `far`, which is well below the largest float, allow for rounding. |g| <= 1e18 keeps its
-   square, and therefore the second moment, finite. */
+   `largest`, a bound on the magnitude of a gradient: |m'| <= beta1 |m| + (1 - beta1) |g|, and a
+   parameter changes by at most rate |m'| / epsilon, apart from bias correction and weight decay.
+   For adapters no bound is known. The result is infinite unless it proves that every result and
+   intermediate result is finite. The factor `rounded` and the limit `far`, which is well below the
+   largest float, allow for rounding. |g| <= 1e18 keeps its square, and therefore the second moment,
+   finite. */
 static struct adam_range bounds_after(const rapt_trainer *t, const struct adam *a, double largest)
 {
     static const double far = 1e37, rounded = 1 + 1e-6;
@@ -49,8 +50,8 @@ static double sum_squares(const struct exec_context *c, struct step_work *w)
     return squares;
 }
 
-/* Returns the range of the results of a step, which it computes without storing them. The matrices
-   W0 + s B A are in the range as well. */
+/* Computes the results of a step without storing them, and returns bounds on the magnitudes of
+   parameters and moments. The bound on parameters includes the matrices W0 + s B A. */
 static struct adam_range try_all(const struct exec_context *c, struct step_work *w,
                                  const struct adam *adam)
 {
@@ -125,11 +126,12 @@ rapt_status rapt__trainer_step(rapt_trainer *t, rapt_report *report, rapt_messag
     if (!isfinite(w.norm))
         return rapt__fail(why, RAPT_NOT_FINITE, "the norm of the gradient is %g", w.norm);
     if (!finite_range(&w.range))
-        return rapt__fail(why, RAPT_NOT_FINITE,
-                          "a parameter would become infinite or NaN: rate %g, epsilon %g, "
-                          "weight_decay %g, norm of the gradient %g",
-                          (double)rate, (double)o->epsilon, (double)o->weight_decay, w.norm);
-    /* The range leaves out frozen parameters. */
+        return rapt__fail(
+            why, RAPT_NOT_FINITE,
+            "a parameter or moment would become infinite or NaN: rate %g, epsilon %g, "
+            "weight_decay %g, norm of the gradient %g",
+            (double)rate, (double)o->epsilon, (double)o->weight_decay, w.norm);
+    /* The range excludes frozen parameters. */
     const bool whole = t->tuning.moments.count == t->model->layout.count;
     t->model->bound = whole ? w.range.parameter : (double)INFINITY;
     t->moment_bound = w.range.moment;

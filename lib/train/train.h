@@ -41,16 +41,16 @@ struct trained_range {
 };
 struct tuning {
     struct layout moments; /* parameters that are trained in full, at their places in m and v */
-    size_t moment_floats;  /* in m, and in v */
+    size_t moment_floats;  /* number of floats in m, and in v */
     struct trained_range *ranges; /* [range_count] the same parameters in the block */
     int range_count;
     /* The matrices that have adapters: `frozen` holds W0, and `adapters` holds A and the transpose
        of B. */
     struct layout base, a, b;
     int *adapted;                        /* [base.count] indices of these matrices in the model */
-    size_t floats;                       /* of all A and B */
+    size_t floats;                       /* layout of all A and B */
     float *frozen;                       /* [base.floats] */
-    double frozen_bound;                 /* largest magnitude in it */
+    double frozen_bound;                 /* largest magnitude in W0 */
     float *adapters, *gradients, *m, *v; /* [floats] */
     float *scaled;                       /* [rank][side] workspace */
     int rank, side;                      /* side: the longest of these matrices */
@@ -62,10 +62,10 @@ struct trained_part {
     size_t floats;
 };
 
-/* The model in 8 bits, for quantize-aware training; all 0 in a trainer of floats. */
+/* The models for quantization-aware training; all 0 without options.quantize_aware. */
 struct quantized_models {
-    rapt_model forward;  /* the model in 8 bits */
-    rapt_model backward; /* the values of its parameters, as floats in the layout of the model */
+    rapt_model forward;  /* the model quantized to 8 bits */
+    rapt_model backward; /* the quantized values as floats, in the layout of the model */
     float *rounded;      /* workspace of struct products */
 };
 
@@ -98,8 +98,8 @@ struct rapt_trainer {
     float *encoder_baseline, *decoder_baseline; /* [H][rows] */
     rapt_alignment alignment;                   /* alignment for the next gradient; starts is NULL
                                                    if there is none */
-    struct guide guide;                         /* the alignment of the current batch, as backward
-                                                   reads it */
+    struct guide guide;                         /* the alignment of the current batch, in the form
+                                                   that backward needs */
     double *guided;                /* [target rows] losses of the guide; NULL if the model has no
                                       alignment_layer */
     double alignment_loss;         /* loss of guided alignment in the last batch */
@@ -122,8 +122,8 @@ size_t rapt__products_scratch(const struct layout *l);
 /* Fills in t->products as the options request. RAPT_PRODUCTS_AUTO requires a new trainer, because
    measuring overwrites moments and gradients with zeros. */
 void rapt__products_choose(rapt_trainer *t);
-/* With RAPT_PRODUCTS_AUTO, fails if OpenBLAS cannot be loaded although *state, which is from a
-   checkpoint, says that it computes some products. The built-in products would give different
+/* With RAPT_PRODUCTS_AUTO, fails if OpenBLAS cannot be loaded although it computes some products
+   according to *state, which comes from a checkpoint. The built-in products would give different
    bits. */
 rapt_status rapt__products_check(const rapt_trainer *t, const struct trainer_state *state,
                                  rapt_message *why);
@@ -136,7 +136,7 @@ rapt_status rapt__tuning_check(const rapt_train_options *o, const rapt_model *mo
                                rapt_message *why);
 /* Lays out t->tuning and the moments, from the options. */
 void rapt__tuning_layout(rapt_trainer *t, struct arena *arena);
-/* Takes W0 from the model and initializes A and B. */
+/* Copies W0 from the model and initializes A and B. */
 void rapt__tuning_begin(rapt_trainer *t);
 void rapt__tuning_bound(rapt_trainer *t); /* sets tuning.frozen_bound */
 /* Returns the number of parts that a step changes, at least 1. */
@@ -148,7 +148,7 @@ void rapt__adapter_gradients(const struct exec_context *c, rapt_trainer *t);
 /* Sets the matrices of the model to W0 + s B A. */
 void rapt__adapters_merge(const struct exec_context *c, rapt_trainer *t);
 
-/* ---- quantized.c: training for inference in 8 bits ---- */
+/* ---- quantized.c: training for inference in 8-bit arithmetic ---- */
 rapt_status rapt__quantized_check(const rapt_train_options *o, const rapt_model *model,
                                   rapt_message *why);
 /* Lays out t->quantized, if options.quantize_aware is set. A batch has at most `rows` rows in
@@ -232,7 +232,7 @@ rapt_status rapt__alignment_check(const rapt_trainer *t, const rapt_tokens *sour
 /* Returns the guide for the backward pass over `rows` target rows, or NULL if there is no
    alignment. The alignment must have been checked. */
 const struct guide *rapt__guide_of(rapt_trainer *t, int rows);
-/* Adds up the losses of the batch in t->alignment_loss and discards the alignment. */
+/* Sums the losses of the batch into t->alignment_loss and discards the alignment. */
 void rapt__guide_end(rapt_trainer *t, int rows);
 
 /* ---- coverage.c ---- */
@@ -244,7 +244,7 @@ void rapt__coverage_layout(rapt_trainer *t, int rows, struct arena *arena);
 /* Returns the coverage loss for the backward pass over `rows` target rows, or NULL if there is
    none. */
 const struct coverage_loss *rapt__coverage_begin(rapt_trainer *t, int rows);
-/* Adds up the losses of `rows` target rows in t->coverage_sum. */
+/* Sums the losses of `rows` target rows into t->coverage_sum. */
 void rapt__coverage_end(rapt_trainer *t, int rows);
 
 /* ---- schedule.c ---- */

@@ -102,7 +102,7 @@ static rapt_status check_floats(const rapt_train_options *o, rapt_message *why)
     const struct {
         const char *name;
         float value;
-        double max; /* shares must be less than 1; rate * weight_decay must fit into a float */
+        double max; /* fractions must be less than 1; rate * weight_decay must fit into a float */
     } shares[] = {{"dropout", o->dropout, 1},
                   {"attention_dropout", o->attention_dropout, 1},
                   {"ffn_dropout", o->ffn_dropout, 1},
@@ -320,7 +320,7 @@ rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
                         .state = {.rate = o.rate,
                                   .mean_loss = rapt__mean_loss_first(model),
                                   .quantized = o.quantize_aware}};
-    t->limits.threads = rapt__team_size(l.threads); /* fixed now, because memory depends on it */
+    t->limits.threads = rapt__team_size(l.threads); /* fixed, because memory depends on it */
     lay_out_trainer(t, &t->arena);
     size_t bytes = t->arena.used;
     status = rapt__arena_reserve(&t->arena, allocator);

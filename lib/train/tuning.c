@@ -2,14 +2,14 @@
    matrices (Hu et al. 2021, LoRA): W = W0 + s B A with A [rank][in], B [out][rank] and a constant
    s.
 
-   The model always holds W, and the backward pass computes the gradient dW as for any other matrix.
-   A step derives the gradients of A and B from it, which is exact:
+   The model always contains W, and the backward pass computes the gradient dW as for any other
+   matrix. A step computes the exact gradients of A and B from dW:
 
        dA = s B' dW        dB' = s A dW'        W = W0 + s (B')' A
 
    These are the three products of a linear layer (op/linear.c) with weights dW, inputs A and output
-   gradients s B', on `rank` rows. Nothing below this layer therefore knows of adapters. In memory,
-   B is transposed. */
+   gradients s B', on `rank` rows. The layers below this one therefore need no support for adapters.
+   In memory, B is transposed. */
 #include "train/train.h"
 
 #include <math.h>

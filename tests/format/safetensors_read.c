@@ -233,7 +233,7 @@ static void test_json(void **state)
     struct bytes text = {(unsigned char *)(uintptr_t)json, sizeof json - 1};
     rapt_message reason = {""};
     assert_int_equal(try_bytes(&text, &reason), RAPT_BAD_FILE);
-    assert_non_null(strstr(reason.text, "is a JSON text, not a safetensors file"));
+    assert_non_null(strstr(reason.text, "is a JSON file, not a safetensors file"));
 }
 
 int main(void)

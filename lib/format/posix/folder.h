@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 /* Prepares an open folder for writing, until it is closed: removes temporary files that killed
-   writers left, unless another process is writing there, and keeps other processes from removing
+   writers left, unless another process is writing there, and prevents other processes from removing
    ours. Errors are ignored. */
 void rapt__folder_enter(int folder);
 

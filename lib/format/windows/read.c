@@ -53,7 +53,7 @@ rapt_status rapt__disk_view(const struct disk_source *source, struct disk_view *
         CreateFileMappingW(rapt__handle(source->file), NULL, PAGE_READONLY, 0, 0, NULL);
     const void *bytes = mapping ? MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, 0) : NULL;
     const int number = bytes ? 0 : rapt__last_error();
-    if (mapping) CloseHandle(mapping); /* the view keeps it alive */
+    if (mapping) CloseHandle(mapping); /* the view keeps the mapping alive */
     if (!bytes) return rapt__disk_fail(why, &source->label, "cannot be mapped", number);
     *view = (struct disk_view){bytes, (size_t)source->size};
     return RAPT_OK;
