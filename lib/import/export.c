@@ -287,8 +287,7 @@ rapt_status rapt__export(const rapt_model *model, enum export_format format, con
         export_write *write;
     } all[] = {
         [EXPORT_MARIAN] = {"Marian", rapt__export_check_marian, rapt__export_marian},
-        [EXPORT_BERGAMOT] = {"Marian in 8 bits", rapt__export_check_bergamot,
-                             rapt__export_bergamot},
+        [EXPORT_BERGAMOT] = {"8-bit Marian", rapt__export_check_bergamot, rapt__export_bergamot},
         [EXPORT_FIREFOX] = {"Firefox", rapt__export_check_firefox, rapt__export_firefox},
         [EXPORT_HF] = {"MarianMT of Hugging Face", rapt__export_check_hf, rapt__export_hf},
         [EXPORT_CT2] = {"CTranslate2", rapt__export_check_ct2, rapt__export_ct2},

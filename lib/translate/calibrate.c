@@ -86,7 +86,7 @@ static rapt_status check_measures(const struct calibration *c, rapt_message *why
 {
     if (c->bad != SIZE_MAX)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "texts[%zu] has more tokens than the model's %d positions", c->bad,
+                          "texts[%zu] has more tokens than the model's maximum of %d", c->bad,
                           c->model->config.positions);
     if (c->infinite)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "the model computes values that are not finite");

@@ -64,7 +64,7 @@ for which in "" "--self decoder" "--self encoder"; do
     check "the same as given: $which" cmp again given
 done
 code 1 "$program" attend --model endless --target "$long b" a
-says "the translation has more tokens than the model has positions"
+says "the translation has more tokens than the model supports"
 code 0 $attend red old new --self encoder --json >again
 check "what the encoder attends to" grep -q '"source":\["red","old","new","(end)"\],"target":\["red","old","new","(end)"\]' again
 code 2 $attend red --self encoder --layer 3

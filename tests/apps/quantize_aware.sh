@@ -12,7 +12,7 @@ options="--data train.tsv --valid test.tsv --layers 1 --width 64 --heads 2 --ffn
 
 code 0 "$program" train $options --steps 12 --out plain
 code 0 "$program" train $options --steps 12 --out late --quantize-aware 0.25
-says "the last 25 % of the run are trained, and all of it is validated, in 8 bits"
+says "the last 25 % of the run are trained, and all of it is validated, in 8-bit arithmetic"
 code 0 "$program" train $options --steps 12 --out whole --quantize-aware 1
 "$program" info late >info.txt
 grep -q "quantize-aware 0.25" info.txt || fail "info does not say how: $(cat info.txt)"
@@ -73,5 +73,5 @@ code 0 "$program" train $options --steps 12 --out other --quantize-aware 1 --pat
 
 # A model of floats is tuned; BLEU before and after is that in 8 bits.
 code 0 "$program" train --from plain --data train.tsv --valid test.tsv --threads 1 --steps 5 --out tuned --quantize-aware 1
-says "20 validation pairs, in 8 bits: BLEU"
+says "20 validation pairs, in 8-bit arithmetic: BLEU"
 [ $failures -eq 0 ]

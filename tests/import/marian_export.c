@@ -134,7 +134,7 @@ static void test_refusals(void **state)
     c.activation = RAPT_ACTIVATION_GELU;
     c.self_score = RAPT_SCORE_COSINE;
     export_refused(&c, 0, RAPT_EXPORT_BERGAMOT,
-                   "Marian in 8 bits cannot hold this model: activation must be relu or silu; "
+                   "8-bit Marian cannot hold this model: activation must be relu or silu; "
                    "self_score must be its default; "
                    "ffn_width must be a multiple of 16, such as 32 or 48, not 40");
     char folder[TEMPORARY], missing[TEMPORARY];

@@ -233,7 +233,7 @@ static void test_refused(void **state)
     refused(model, NULL, 1, "texts is NULL");
     refused(model, NULL, 0, "at least one text with a word");
     refused(model, &empty, 1, "at least one text with a word");
-    refused(model, two, 2, "texts[1] has more tokens than the model's 300 positions");
+    refused(model, two, 2, "texts[1] has more tokens than the model's maximum of 300");
     int index = rapt_model_find(model, "encoder.layers.0.feedforward.in.weight");
     float weights[24 * 16];
     for (int i = 0; i < COUNT(weights); i++) weights[i] = 3e38f;

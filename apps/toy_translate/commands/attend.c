@@ -10,12 +10,12 @@ static const char purpose[] =
     "translation and one column per word of the sentence. Shades are relative to the largest "
     "weight of the row, or to twice the uniform weight if that is larger. Weights are summed over "
     "the tokens of an attended word and averaged over those of an attending word. A question mark "
-    "precedes a word that training never saw.\n\n"
+    "precedes a word that did not occur in training.\n\n"
     "A row holds the weights of the step that produced its word. With --self encoder, rows and "
     "columns are the words of the sentence. With --self decoder, rows are the words of the "
-    "translation and columns are the words before them. Without --layer and --head, a model "
-    "with an alignment_layer (info shows it; --guided-alignment and Marian's and CTranslate2's "
-    "models have one) shows the heads that align words; other models show the mean over layers and "
+    "translation and columns are the words before them. Without --layer and --head, a model with "
+    "an alignment_layer (info shows it; --guided-alignment and Marian's and CTranslate2's models "
+    "have one) shows the heads that align words; other models show the mean over layers and "
     "heads.";
 
 static const char examples[] =

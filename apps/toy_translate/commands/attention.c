@@ -76,7 +76,7 @@ static int take_pair(struct found *found, const struct attention_choice *choice)
         *(i == 0 ? &found->source : &found->target) = all;
         *(i == 0 ? &found->source_count : &found->target_count) = (int)count;
         if (!fits)
-            return failed("the %s has more tokens than the model has positions",
+            return failed("the %s has more tokens than the model supports",
                           i == 0 ? "sentence" : "translation");
     }
     found->text = xasprintf("%s", choice->target);
@@ -175,7 +175,7 @@ static int find_weights(struct found *found, rapt_translator *translator, const 
     if (rapt_translate_many(translator, &text, 1, 0, attention_callback, found, &why) != RAPT_OK)
         return failed("%s", why.text);
     if (found->status == RAPT_OK) return EXIT_OK;
-    return failed("the sentence has more tokens than the model has positions");
+    return failed("the sentence has more tokens than the model supports");
 }
 
 /* Marks the words of the columns that training has not seen, by the list in the model's file. With

@@ -175,10 +175,10 @@ int command_convert(int argc, char **argv)
         {"out", OPTION_TEXT, &job.out, "PATH", "file (rapt, packed) or folder to write", 0, 0, 0},
         {"force", OPTION_FLAG, &job.force, "", "replace the file, or a model of the same format in the folder", 0, 0, 0},
         {"calibrate", OPTION_INPUT, &job.calibration, "FILE", "for firefox and bergamot: translate these sentences, one per line, to measure the activations, whose scales Firefox needs; a few hundred suffice", 0, 0, 0},
-        {"source-lang", OPTION_TEXT, &job.source_language, "L", "for firefox: code of the source language, such as en, for the names of files", 0, 0, 0},
+        {"source-lang", OPTION_TEXT, &job.source_language, "L", "for firefox: code of the source language, such as en, for file names", 0, 0, 0},
         {"target-lang", OPTION_TEXT, &job.target_language, "L", "for firefox: code of the target language", 0, 0, 0},
         {"shortlist", OPTION_INPUT, &job.shortlist, "FILE", "for firefox: a lexical shortlist to put into the folder", 0, 0, 0},
-        {"gzip", OPTION_FLAG, &job.gzip, "", "for firefox: compress model, vocabularies and shortlist, as Mozilla publishes them", 0, 0, 0},
+        {"gzip", OPTION_FLAG, &job.gzip, "", "for firefox: compress model, vocabularies and shortlist, as in Mozilla's models", 0, 0, 0},
         threads_row(&job.threads),
     };
     /* clang-format on */
@@ -188,11 +188,15 @@ int command_convert(int argc, char **argv)
         .rows = rows,
         .count = sizeof rows / sizeof *rows,
         .purpose =
-            "Converts a model. --to rapt writes a file in our own format. --to packed writes one "
-            "that is mapped into memory instead of read, so that all processes that use it share "
-            "it. A model in 8 or 16 bits is always packed. The other formats are folders: marian "
-            "(model.bin, vocab.spm), bergamot (the same in 8 bits), firefox (with the names and "
-            "settings of Mozilla's models), hf (Hugging Face's MarianMT) and ct2 (CTranslate2).\n\n"
+            "Converts a model. --to rapt writes a file in our own format. --to packed writes a "
+            "file that is mapped into memory instead of read, so that all processes that use it "
+            "share it. A model with 8-bit or 16-bit weights is always packed. The other formats "
+            "are "
+            "folders: marian (model.bin, vocab.spm), bergamot (the same with 8-bit weights), "
+            "firefox "
+            "(with the names and settings of Mozilla's models), hf (Hugging Face's MarianMT) and "
+            "ct2 "
+            "(CTranslate2).\n\n"
             "A folder needs a model that was trained with --sentencepiece and the options that "
             "train --for sets for the format. A model that the format cannot represent exactly is "
             "refused, with all reasons."};

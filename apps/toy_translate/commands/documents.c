@@ -20,8 +20,8 @@ static void report_piece(const struct block *block, const rapt_document_piece *p
         print_message("%s:%zu: a sentence is not valid UTF-8; it is not translated", job->name,
                       block->line);
     else
-        print_message("%s:%zu: a sentence has more tokens than the model's %d positions; it is not "
-                      "translated",
+        print_message("%s:%zu: a sentence has more tokens than the model's maximum of %d; it is "
+                      "not translated",
                       job->name, block->line,
                       rapt_model_config(rapt_translator_model(job->translator))->positions);
 }

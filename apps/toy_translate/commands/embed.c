@@ -10,8 +10,7 @@ static const char purpose[] =
     "Prints the vector of each line of a file or of standard input, as numbers separated by "
     "spaces. The model is a sentence encoder, such as a folder of Hugging Face (BERT, "
     "RoBERTa, MPNet) as sentence-transformers uses it or CTranslate2 converts it, or the encoder "
-    "of a translator. Pooling, division by the norm and the longest text are those that the folder "
-    "states.";
+    "of a translator. Pooling, normalization and the maximum length are taken from the folder.";
 static const char examples[] = "  toy_translate embed -m MiniLM sentences.txt\n"
                                "  toy_translate embed -m MiniLM --npy -o vectors.npy sentences.txt";
 

@@ -16,9 +16,9 @@ void encoding_rows(struct encoding *job, struct option_row rows[ENCODING_ROWS])
     /* clang-format off */
     const struct option_row own[ENCODING_ROWS] = {
         model_row(&job->model),
-        {"pooling", OPTION_CHOICE, &job->pooling, "mean|first", "the vector of a text is the mean of its rows or the first [as the model says]", 0, 0, 0},
-        {"normalize", OPTION_CHOICE, &job->normalize, "yes|no", "divide vectors by their norm [as the model says]", 0, 0, 0},
-        {"max-tokens", OPTION_INTEGER, &job->max_tokens, "N", "cut texts to N tokens [as the model says]", 0, 1 << 24, 0},
+        {"pooling", OPTION_CHOICE, &job->pooling, "mean|first", "the vector of a text is the mean of its rows or the first [the model's setting]", 0, 0, 0},
+        {"normalize", OPTION_CHOICE, &job->normalize, "yes|no", "divide vectors by their norm [the model's setting]", 0, 0, 0},
+        {"max-tokens", OPTION_INTEGER, &job->max_tokens, "N", "truncate texts to N tokens [the model's setting]", 0, 1 << 24, 0},
         precision_row(&job->precision),
         batch_row(&job->batch_tokens),
         threads_row(&job->threads),

@@ -80,7 +80,7 @@ static int score_callback(void *user, const rapt_text_score *s)
     size_t line = job->pairs->line[s->pair];
     skip_to(job, line);
     if (s->status != RAPT_OK) {
-        print_message("%s:%zu: more tokens than the model has positions; the line is left empty",
+        print_message("%s:%zu: more tokens than the model supports; the line is left empty",
                       job->pairs->name, line);
         job->wrong = true;
         print_none(job, line);

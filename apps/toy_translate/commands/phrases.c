@@ -1,4 +1,4 @@
-/* phrases.c - lists of words and phrases, one a line. */
+/* phrases.c - lists of words and phrases, one per line. */
 #include "translate.h"
 #include <stdlib.h>
 #include <string.h>

@@ -108,9 +108,8 @@ static int add_translation(void *user, const rapt_translation *t)
     rapt_text hypothesis = {t->text, t->size};
     if (t->rank > 0) return 0;
     if (t->status != RAPT_OK && score->too_long++ == 0)
-        print_message(
-            "%s:%zu: more tokens than the model has positions; scored as an empty translation",
-            scoring->pairs->name, scoring->pairs->line[t->sentence]);
+        print_message("%s:%zu: more tokens than the model supports; scored as an empty translation",
+                      scoring->pairs->name, scoring->pairs->line[t->sentence]);
     score->target_tokens += t->target_count + 1;
     raw_add(&score->raw, scoring->sources, t->source, t->source_count);
     if (scoring->output != NULL) {

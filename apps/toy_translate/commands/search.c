@@ -38,12 +38,12 @@ struct option_row model_row(const char **path)
 struct option_row source_language_row(const char **language)
 {
     return (struct option_row){"source-lang", OPTION_TEXT, language, "L",
-                               "language of the source, if the model translates between many: eng_Latn, en or English", 0, 0, 0};
+                               "language of the source, for multilingual models: eng_Latn, en or English", 0, 0, 0};
 }
 
 struct option_row target_language_row(const char **language)
 {
-    return (struct option_row){"target-lang", OPTION_TEXT, language, "L", "language of the target, likewise", 0, 0, 0};
+    return (struct option_row){"target-lang", OPTION_TEXT, language, "L", "language of the target, for multilingual models", 0, 0, 0};
 }
 
 struct option_row precision_row(const char **word)
@@ -70,13 +70,13 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
         {"min-length", OPTION_INTEGER, &search->min_length, "N",
          "generate at least N tokens [that of the model's settings, or 0]", 0, 1 << 24, 0},
         {"max-length", OPTION_INTEGER, &search->max_length, "N",
-         "generate at most N tokens, counting the end; 0: limited by --max-length-factor", 0, 1 << 24, 0},
+         "generate at most N tokens, including the end; 0: limited by --max-length-factor", 0, 1 << 24, 0},
         {"no-repeat-ngram", OPTION_INTEGER, &search->no_repeat_ngram, "N",
          "never repeat N tokens in a translation; 0: allow it [that of the model's settings, or 0]", 0, 1 << 24, 0},
         {"repetition-penalty", OPTION_REAL, &search->repetition_penalty, "R",
          "above 1: make tokens that a translation already contains less likely; 0 or 1: no penalty [that of the model's settings, or 0]", 0, 1e6, 0},
         {"coverage-penalty", OPTION_REAL, &search->coverage_penalty, "B",
-         "rank translations lower whose attention leaves out parts of the source, with weight B", 0, 1e6, 0},
+         "penalize translations that do not attend to parts of the source, with weight B", 0, 1e6, 0},
         {"like", OPTION_CHOICE, &search->like, "rapt|marian|hf|ct2",
          "follow the search rules of this project [that of the model's format]", 0, 0, 0},
         {"max-length-factor", OPTION_REAL, &search->max_length_factor, "F",

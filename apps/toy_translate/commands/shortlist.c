@@ -12,9 +12,9 @@ enum { HELD_TOKENS = 1 << 26 }; /* beyond this, pairs are read from their file a
 
 static const char purpose[] =
     "Learns a lexical shortlist: the likely target tokens of every source token. The model reads "
-    "the pairs, and the cross-attention from target tokens to source tokens is added up. The "
-    "result is written in Firefox's binary format, for the option --shortlist of other commands. "
-    "The report says how many of the target tokens of the pairs are in the shortlists of their "
+    "the pairs, and the cross-attention from target tokens to source tokens is summed. The result "
+    "is written in Firefox's binary format, for the option --shortlist of other commands. The "
+    "report gives the fraction of the pairs' target tokens that are in the shortlists of their "
     "sentences.";
 
 static const char examples_text[] =

@@ -7,9 +7,9 @@
 #include <string.h>
 
 static const char similarity_purpose[] =
-    "Prints the cosine of the vectors of two texts. Each line of the file or of standard input has "
-    "two texts, separated by a tab. With --query each line has one text, and the lines are printed "
-    "with their cosine to the query, the most similar first.";
+    "Prints the cosine of the vectors of two texts. Each line of the file or of standard input "
+    "contains two texts, separated by a tab. With --query each line contains one text, and the "
+    "lines are printed with their cosine to the query, the most similar first.";
 static const char similarity_examples[] =
     "  printf 'A cat.\\tA kitten.\\n' | toy_translate similarity -m MiniLM\n"
     "  toy_translate similarity -m MiniLM --query 'lost my key' --top 3 faq.txt";
@@ -182,7 +182,7 @@ int command_rerank(int argc, char **argv)
         model_row(&job.model),
         {"query", OPTION_TEXT, &job.query, "TEXT", "the query", 0, 0, 0},
         {"top", OPTION_INTEGER, &job.top, "N", "print only the N best lines; 0: all", 0, 1 << 30, 0},
-        {"max-tokens", OPTION_INTEGER, &job.max_tokens, "N", "cut query and text to N tokens [as the model says]", 0, 1 << 24, 0},
+        {"max-tokens", OPTION_INTEGER, &job.max_tokens, "N", "truncate query and text to N tokens [the model's setting]", 0, 1 << 24, 0},
         batch_row(&job.batch_tokens),
         threads_row(&job.threads),
         {"json", OPTION_FLAG, &job.json, "", "print JSON, one object per line", 0, 0, 0},

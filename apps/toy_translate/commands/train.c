@@ -6,36 +6,37 @@
 static const char purpose[] =
     "Trains a translator on sentence pairs: either one file with a source sentence, a tab and its "
     "translation on each line, or two files with the same number of lines. Lines must be UTF-8. A "
-    "pair is skipped and counted if one side is empty, has more than 65536 bytes, or has more "
-    "tokens than the model has positions.\n\n"
-    "The model is validated after every epoch. The best one so far is written to OUT, and the "
+    "pair is skipped and counted if one side is empty, has more than 65536 bytes, or is longer "
+    "than the model supports.\n\n"
+    "The model is validated after every epoch. The best model so far is written to OUT, and the "
     "learning curve is drawn as OUT.svg. Perplexities are per target token, without label "
     "smoothing: ppl is that of the training pairs, smoothed over the last steps, and valid that "
     "of the validation pairs.\n\n"
-    "During the run, OUT.checkpoint and OUT hold what --resume needs. Ctrl-C or SIGTERM writes the "
-    "checkpoint and exits with status 130. A resumed run ends with the same bits as an "
+    "During the run, OUT.checkpoint and OUT hold what --resume needs. Ctrl-C or SIGTERM writes "
+    "the checkpoint and exits with status 130. A resumed run ends with the same bits as an "
     "uninterrupted one, unless --minutes ends it by the clock. Options that are not given are "
-    "taken from the checkpoint, except --threads, --memory-limit and --json. --steps, --epochs and "
-    "--patience may be raised: the result is that of the longer run, except with --schedule "
+    "taken from the checkpoint, except --threads, --memory-limit and --json. --steps, --epochs "
+    "and --patience may be raised: the result is that of the longer run, except with --schedule "
     "linear, whose learning rate depends on the length of the run from the start. Other options "
     "that contradict the checkpoint are refused.\n\n"
     "--from fine-tunes a model on one's own pairs, with a low learning rate, and keeps its "
-    "vocabulary. OUT becomes the opened model, and then each better one. At the end, BLEU and chrF "
-    "of both are printed for at most 200 validation pairs. toy_translate info --all lists the "
-    "names for --freeze. --lora takes less memory and changes the model less; the adapters are "
-    "part of the weights in OUT.\n\n"
+    "vocabulary. OUT first holds the opened model, and then each better one. At the end, BLEU and "
+    "chrF of both are printed for at most 200 validation pairs. toy_translate info --all lists "
+    "the names for --freeze. --lora takes less memory and changes the model less; the adapters "
+    "are part of the weights in OUT.\n\n"
     "--quantize-aware trains a model for --precision int8: weights and activations are rounded as "
-    "they are there, and gradients ignore the rounding. OUT holds floats. Unless the whole run is "
-    "trained in this way, --patience is off.\n\n"
+    "in that precision, and gradients ignore the rounding. OUT holds floats. Unless the whole run "
+    "is trained in this way, --patience is off.\n\n"
     "With --augment, some of the training pairs get noise: both sides in capital letters (caps, "
     "by default .07 of the pairs), both in title case (title, .05), typing errors in the source "
     "(typos, .05), tags such as <b> around a word and its translation (tags, .005; around the "
     "sentence without --guided-alignment), both without their last punctuation "
-    "(no-end-punctuation, .2), and the pair followed by the next one (concat, .05). A pair may get "
-    "several kinds. Its noise depends only on the seed, the epoch and its place in the data.\n\n"
-    "With --average N, OUT.checkpoint.1, .2 and so on hold the parameters of the last N epochs. If "
-    "a run ends within an epoch with its best model, OUT.checkpoint.best holds the best model at "
-    "the end of an epoch.";
+    "(no-end-punctuation, .2), and the pair followed by the next one (concat, .05). A pair may "
+    "get several kinds. The noise depends only on the seed, the epoch and the position of the "
+    "pair in the data.\n\n"
+    "With --average N, OUT.checkpoint.1, .2 and so on hold the parameters of the last N epochs. "
+    "If a run ends within an epoch with its best model, OUT.checkpoint.best holds the best model "
+    "at the end of an epoch.";
 
 static const char examples[] =
     "  toy_translate train --data pairs.tsv --out m.safetensors\n"
@@ -138,12 +139,12 @@ static int check_shards(struct recipe *recipe)
     return EXIT_OK;
 }
 
-/* Patience could end a run before its last part, which is trained in 8 bits. */
+/* Patience could end a run before its last part, which is trained in 8-bit arithmetic. */
 static int check_patience(const struct recipe *recipe, bool given)
 {
     if (!quantizes_late(recipe) || !given || recipe->patience == 0) return EXIT_OK;
     return usage_error("train: --patience could end the run before its last part, which "
-                       "--quantize-aware %g trains in 8 bits; omit one of them",
+                       "--quantize-aware %g trains in 8-bit arithmetic; omit one of them",
                        recipe->quantize_aware);
 }
 

@@ -92,14 +92,14 @@ static int add_model(struct training *t, struct option_row *rows, int count)
     const struct option_row model[] = {
         {"Model", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"preset", OPTION_CHOICE, &r->preset, "tiny|small|base", "model size; sets the defaults below", 0, 0, 0},
-        {"for", OPTION_CHOICE, &r->project, "firefox|marian|hf|ct2", "train a model that convert --to can write for this project: sets what it needs, and refuses what it does not have; needs --sentencepiece", 0, 0, 0},
+        {"for", OPTION_CHOICE, &r->project, "firefox|marian|hf|ct2", "train a model that convert --to can write for this project: sets the options that it requires, and refuses those that it does not support; needs --sentencepiece", 0, 0, 0},
         {"layers", OPTION_INTEGER, &r->layers, "N", "number of encoder layers, and of decoder layers", 1, 64, 0},
         {"width", OPTION_INTEGER, &r->width, "N", "width of the model, and of its embeddings", 1, 65536, 0},
         {"heads", OPTION_INTEGER, &r->heads, "N", "number of attention heads; must divide the width", 1, 1024, 0},
         {"ffn-width", OPTION_INTEGER, &r->ffn_width, "N", "width of the feed-forward layers", 1, 262144, 0},
         {"vocab", OPTION_INTEGER, &r->vocab, "N", "vocabulary size; the default is reduced for small data", 259, 1000000, 0},
         {"sentencepiece", OPTION_INPUT, &r->sentencepiece, "FILE", "take the vocabulary of both sides from this SentencePiece model", 0, 0, 0},
-        {"sentencepiece-target", OPTION_INPUT, &r->sentencepiece_target, "FILE", "take the vocabulary of the target side from this one", 0, 0, 0},
+        {"sentencepiece-target", OPTION_INPUT, &r->sentencepiece_target, "FILE", "take the vocabulary of the target side from this model", 0, 0, 0},
         {"separate", OPTION_FLAG, &r->separate, "", "learn separate source and target vocabularies", 0, 0, 0},
     };
     /* clang-format on */
@@ -114,7 +114,7 @@ static int add_tuning(struct training *t, struct option_row *rows, int count)
     const struct option_row tuning[] = {
         {"Fine-tuning", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"from", OPTION_INPUT, &r->from, "MODEL", "continue from this model: a file of toy_translate, or a model of another project", 0, 0, 0},
-        {"freeze", OPTION_TEXT, &r->freeze, "PATTERN[,PATTERN]", "keep the parameters with these names, such as encoder.* or *embedding*", 0, 0, 0},
+        {"freeze", OPTION_TEXT, &r->freeze, "PATTERN[,PATTERN]", "do not train the parameters with these names, such as encoder.* or *embedding*", 0, 0, 0},
         {"lora", OPTION_INTEGER, &r->lora, "RANK", "train only adapters of this rank for the matrices of layers (LoRA)", 1, 65536, 0},
         {"lora-alpha", OPTION_REAL, &r->lora_alpha, "X", "multiply adapters by X / RANK [RANK]", 0, 1e6, 0},
         source_language_row(&r->source_language),
@@ -132,7 +132,7 @@ static int add_training(struct training *t, struct option_row *rows, int count)
         {"Training", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"epochs", OPTION_INTEGER, &r->epochs, "N", "stop after N epochs [30, without --steps and --minutes]", 1, 1000000, 0},
         {"steps", OPTION_INTEGER, &r->steps, "N", "stop after N training steps", 1, 1000000000, 0},
-        {"minutes", OPTION_MINUTES, &r->minutes, "T", "stop after T minutes, counting the runs that it resumes; also 90s, 2h", 0.001, 1e6, 0},
+        {"minutes", OPTION_MINUTES, &r->minutes, "T", "stop after T minutes, including earlier runs that are resumed; also 90s, 2h", 0.001, 1e6, 0},
         {"patience", OPTION_INTEGER, &r->patience, "N", "stop after N epochs without improvement; 0: never", 0, 1000000, 0},
         {"dropout", OPTION_REAL, &r->dropout, "P", "dropout probability", 0, 0.99, 0},
         {"smoothing", OPTION_REAL, &r->smoothing, "P", "label smoothing", 0, 0.99, 0},
@@ -145,7 +145,7 @@ static int add_training(struct training *t, struct option_row *rows, int count)
         {"guided-alignment-weight", OPTION_REAL, &r->guided_weight, "X", "weight of the alignment loss", 0, 1e6, 0},
         {"guided-alignment-layer", OPTION_INTEGER, &r->guided_layer, "N", "decoder layer whose first head is trained on alignments, from 1 [the last]", 1, 64, 0},
         {"coverage-loss", OPTION_REAL, &r->coverage_loss, "X",
-         "add X times a loss for source tokens that are attended to again; needs --cross-score coverage [0]", 0, 1e6, 0},
+         "add X times a loss for attending to the same source tokens again; needs --cross-score coverage [0]", 0, 1e6, 0},
         {"augment", OPTION_TEXT, &t->augment, "KINDS",
          "add noise to shares of the training pairs, to different pairs in each epoch: caps, title, typos, tags, no-end-punctuation, concat or all, with or without a rate, such as caps=.1,typos", 0, 0, 0},
         {"batch-tokens", OPTION_INTEGER, &r->batch_tokens, "N", "maximum tokens per batch on either side; the default is reduced for small data", 16, 1 << 24, 0},
@@ -157,9 +157,9 @@ static int add_training(struct training *t, struct option_row *rows, int count)
         {"precision", OPTION_CHOICE, &r->precision, "f32|bf16",
          "precision of the factors of matrix products; bf16 is faster on processors with AVX512_BF16, and much slower on others [f32]", 0, 0, 0},
         {"quantize-aware", OPTION_REAL, &r->quantize_aware, "SHARE",
-         "train the last SHARE of the run, such as 0.2, for translation with --precision int8, and validate in 8 bits throughout; 1: the whole run [0]", 0, 1, 0},
+         "train the last SHARE of the run, such as 0.2, for translation with --precision int8, and always validate in 8-bit arithmetic; 1: the whole run [0]", 0, 1, 0},
         threads_row(&r->threads),
-        {"memory-limit", OPTION_REAL, &r->memory_limit, "MB", "limit of memory: keep fewer pairs in memory to stay below it, or fail; the result is the same", 0.001, 1e12, 0},
+        {"memory-limit", OPTION_REAL, &r->memory_limit, "MB", "memory limit: hold fewer pairs in memory to stay below it, or fail; the result is the same", 0.001, 1e12, 0},
     };
     const struct option_row attention[] = {{"Attention", OPTION_GROUP, NULL, "", "", 0, 0, 0}};
     /* clang-format on */

@@ -11,54 +11,44 @@
 
 static const char purpose[] =
     "Translates FILE or standard input to standard output or --output. Text is translated as soon "
-    "as "
-    "the input pauses; --output is replaced at the end.\n\n"
-    "The sentences of the text are translated; everything else is kept byte for byte: line breaks, "
-    "indentation, blanks between sentences, list marks, and lines without letters. A sentence ends "
-    "at a line break, unless --unwrap is given. One that is too long is cut at the end of a "
-    "clause. "
-    "One that is not UTF-8 or cannot be translated is kept, with a message and exit status 1 at "
-    "the "
-    "end.\n\n"
-    "Some text within sentences is kept, too, and put where its translation would be: URLs, e-mail "
-    "addresses, names of files, placeholders such as %s and {name}, code in backticks, numbers "
-    "with "
-    "units, emoji, and what is listed in --do-not-translate. A translation that repeats itself, is "
-    "empty, or is too long for a short sentence is searched for again without that fault.\n\n"
-    "With --glossary, translations contain given phrases. Each line of the file is an entry: "
-    "source, "
-    "tab, target. Where the source occurs, the target must; | separates forms, such as bank|banks. "
-    "A third column may contain exact, for entries that apply only with this capitalization, or "
-    "nocase, for any; otherwise a source may also be capitalized or in capitals. Messages say how "
-    "many terms the translations lack.\n\n"
-    "Sentences in capitals are translated in normal case, which models know better, and the "
-    "translation gets capitals again. With --recase titles, so are sentences in title case, such "
-    "as "
-    "The Big Dog Sleeps Here, although names in a row look like them.\n\n"
+    "as the input pauses; --output is replaced at the end.\n\n"
+    "The sentences of the text are translated; everything else is kept byte for byte: line "
+    "breaks, indentation, spaces between sentences, list markers, and lines without letters. A "
+    "sentence ends at a line break, unless --unwrap is given. A sentence that is too long is cut "
+    "at the end of a clause. A sentence that is not UTF-8 or cannot be translated is kept, with a "
+    "message and exit status 1 at the end.\n\n"
+    "Some parts of sentences are kept, too, and placed where their translations would be: URLs, "
+    "e-mail addresses, file names, placeholders such as %s and {name}, code in backticks, numbers "
+    "with units, emoji, and the words and phrases in --do-not-translate. If a translation repeats "
+    "itself, is empty, or is too long for a short sentence, the sentence is translated again "
+    "without that fault.\n\n"
+    "With --glossary, translations should contain given phrases. Each line of the file is an "
+    "entry: source, tab, target. Where the source occurs, the target should; | separates forms, "
+    "such as bank|banks. A third column may contain exact, if case must match, or nocase, if case "
+    "is ignored; otherwise a source also matches if it is capitalized or in capitals. Messages "
+    "report how many terms are missing in the translations.\n\n"
+    "Sentences in capitals are converted to sentence case, which models translate better, and "
+    "their translations are put in capitals again. With --recase titles, the same is done for "
+    "sentences in title case, such as The Big Dog Sleeps Here; a list of names, however, looks "
+    "like a title.\n\n"
     "--quality writes a line of JSON for each sentence: bytes of source and target, its "
     "log_probability (the mean of the tokens), coverage (the share of source words that words of "
-    "the translation "
-    "come from), faults that made it search again, the numbers of protected texts, of those that "
-    "had to be restored, and of terms, and for each word of the translation its source word and "
-    "log-probability.\n\n"
+    "the translation come from), the faults of its first translation, the numbers of protected "
+    "parts, of restored parts and of terms, and for each word of the translation its source word "
+    "and log-probability.\n\n"
     "With --format, the text is a document with markup. Tags within a sentence enclose the "
     "translations of the words that they enclosed; attributes, comments, scripts and code are "
     "kept. The whole document is read before the first sentence is translated.\n\n"
     "With --lines, each line is a sentence, and each line of output a translation. An empty line "
-    "gives an empty line. For a line that is not UTF-8 or has more tokens than the model has "
-    "positions, the text of --placeholder is printed, with a message and exit status 1 at the "
-    "end. With --prefix, a translation "
-    "begins with the words of a line of another file. A translation is followed by "
-    "||| "
-    "and its score with --scores, and by ||| and its alignment with --alignments. With --nbest N, "
-    "N > 1, there are up to N lines per sentence: its number from 0 ||| the translation ||| the "
-    "score ||| the alignment. An alignment contains I-J for each word J of the translation, from "
-    "0, "
-    "where I is the source word that it attends to most (Pharaoh format). A placeholder has "
-    "neither "
-    "score nor alignment. --json prints one object per translation with all of this, the tokens, "
-    "and "
-    "the words that training never saw.";
+    "gives an empty line. For a line that is not UTF-8 or is longer than the model supports, the "
+    "text of --placeholder is printed, with a message and exit status 1 at the end. With "
+    "--prefix, a translation begins with the words of a line of another file. A translation is "
+    "followed by ||| and its score with --scores, and by ||| and its alignment with --alignments. "
+    "With --nbest N, N > 1, there are up to N lines per sentence: its number from 0 ||| the "
+    "translation ||| the score ||| the alignment. An alignment contains I-J for each word J of "
+    "the translation, from 0, where I is the source word that it attends to most (Pharaoh "
+    "format). A placeholder has neither score nor alignment. --json prints one object per "
+    "translation with all of this, the tokens, and the words that did not occur in training.";
 
 static const char examples[] =
     "  toy_translate translate -m m.safetensors input.txt -o output.txt\n"
@@ -106,7 +96,7 @@ static json_t *tokens_json(const rapt_tokenizer *tokenizer, const int32_t *ids, 
     return list;
 }
 
-/* Returns the source words that training has not seen, by the list in the model's file. */
+/* Returns the source words that did not occur in training, by the list in the model's file. */
 static json_t *unseen_of(const struct job *job, const rapt_translation *t)
 {
     struct words words;
@@ -205,7 +195,7 @@ static int translation_callback(void *user, const rapt_translation *t)
     if (t->status != RAPT_OK) {
         int positions = rapt_model_config(rapt_translator_model(job->translator))->positions;
         print_message(
-            "%s:%zu: more tokens than the model's %d positions%s; the line is not translated",
+            "%s:%zu: more tokens than the model's maximum of %d%s; the line is not translated",
             job->name, job->first + t->sentence + 1, positions,
             job->prefixes.name != NULL ? ", or a prefix that is longer than a translation may be"
                                        : "");
@@ -430,29 +420,29 @@ int command_translate(int argc, char **argv)
         [SEARCH_ROWS] =
         {"Sampling", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"temperature", OPTION_REAL, &search.temperature, "T",
-         "sample translations at this temperature instead of searching for the likeliest; 0: search", 0, 1000, 0},
-        {"top-k", OPTION_INTEGER, &search.top_k, "K", "sample from the K likeliest tokens; 0: from all", 0, 1 << 24, 0},
+         "sample translations at this temperature instead of searching for the most likely; 0: search", 0, 1000, 0},
+        {"top-k", OPTION_INTEGER, &search.top_k, "K", "sample from the K most likely tokens; 0: from all", 0, 1 << 24, 0},
         {"top-p", OPTION_REAL, &search.top_p, "P",
-         "sample from the likeliest tokens whose probabilities reach P; 0: from all", 0, 1, 0},
+         "sample from the most likely tokens whose probabilities together reach P; 0: from all", 0, 1, 0},
         {"seed", OPTION_SEED, &search.seed, "N", "random seed of sampling", 0, 0, 0},
-        {"best-of", OPTION_INTEGER, &best_of, "N", "sample N translations and keep the best by score", 1, 1024, 0},
+        {"best-of", OPTION_INTEGER, &best_of, "N", "sample N translations and print the best by score", 1, 1024, 0},
         {"Text", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"lines", OPTION_FLAG, &job->by_lines, "", "translate line by line; every line is a sentence", 0, 0, 0},
         {"prefix", OPTION_INPUT, &job->prefixes.name, "FILE", "begin each translation with a line of this file, which has one for each line of the text", 0, 0, 0},
         {"format", OPTION_CHOICE, &job->format, formats, "format of the text", 0, 0, 0},
         {"language", OPTION_TEXT, &job->language, "CODE", "language of the text, such as en, for its abbreviations [any]", 0, 0, 0},
         {"max-length-break", OPTION_INTEGER, &job->max_length, "N",
-         "cut sentences of more than N tokens [128, or the model's positions]", 1, 1 << 24, 0},
+         "cut sentences of more than N tokens [128, or the model's maximum]", 1, 1 << 24, 0},
         {"unwrap", OPTION_FLAG, &job->unwrap, "", "join the lines of a paragraph, which ends at an empty line", 0, 0, 0},
         {"no-protection", OPTION_FLAG, &job->unprotected, "", "let addresses, placeholders, numbers with units and symbols be translated", 0, 0, 0},
         {"do-not-translate", OPTION_INPUT, &job->do_not_translate, "FILE",
-         "keep these words and phrases, one a line; * stands for any characters, ? for one", 0, 0, 0},
+         "keep these words and phrases, one per line; * matches any characters, ? matches one", 0, 0, 0},
         {"glossary", OPTION_INPUT, &job->glossary_file, "FILE",
-         "let translations contain these phrases: source, tab, target, and optionally tab, exact or nocase", 0, 0, 0},
+         "prefer translations that contain these phrases: source, tab, target, and optionally tab, exact or nocase", 0, 0, 0},
         {"recase", OPTION_CHOICE, &job->recase, "capitals|titles|none",
-         "sentences that are translated in normal case: those in capitals, also those in title case, or none", 0, 0, 0},
+         "sentences to convert to sentence case: sentences in capitals, also sentences in title case, or none", 0, 0, 0},
         {"suppress", OPTION_INPUT, &job->suppress, "FILE",
-         "never produce these words and phrases, one a line, as the tokenizer spells them", 0, 0, 0},
+         "never produce these words and phrases, one per line, as the tokenizer spells them", 0, 0, 0},
         {"no-mending", OPTION_FLAG, &job->unmended, "", "keep translations that repeat themselves, are empty, or are too long for a short sentence", 0, 0, 0},
         {"Output", OPTION_GROUP, NULL, "", "", 0, 0, 0},
         {"output", OPTION_OUTPUT, &job->output, "FILE", "write the translations to this file", 0, 0, 0},

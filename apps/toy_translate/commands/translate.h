@@ -96,7 +96,7 @@ void quality_add(struct quality *quality, const rapt_document_piece *piece);
 
 /* ---- phrases.c ---- */
 size_t count_lines(rapt_text text);
-/* Reads phrases, one a line. Blanks around them and empty lines do not count. Does nothing if path
+/* Reads phrases, one per line. Spaces around them and empty lines are ignored. Does nothing if path
    is NULL. */
 int phrases_read(struct phrases *phrases, const char *path);
 void phrases_free(struct phrases *phrases);

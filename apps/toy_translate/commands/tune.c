@@ -95,7 +95,7 @@ static void report_scores(const struct recipe *recipe, const struct score *befor
                           const struct score *after)
 {
     const bool both = before->sentences > 0;
-    const char *how = recipe->quantize_aware > 0 ? ", in 8 bits" : "";
+    const char *how = recipe->quantize_aware > 0 ? ", in 8-bit arithmetic" : "";
     if (recipe->json) {
         json_t *object = json_pack("{s:I}", "evaluated", (json_int_t)after->sentences);
         if (both) put_member(object, "before", score_json(before));

@@ -325,9 +325,10 @@ static void announce(const struct learner *learner)
     if (strcmp(rapt_trainer_products(learner->trainer), "built-in") != 0)
         print_report("matrix products by %s", rapt_trainer_products(learner->trainer));
     if (recipe->quantize_aware == 1)
-        print_report("the run is trained and validated in 8 bits");
+        print_report("the run is trained and validated in 8-bit arithmetic");
     else if (recipe->quantize_aware > 0)
-        print_report("the last %g %% of the run are trained, and all of it is validated, in 8 bits",
+        print_report("the last %g %% of the run are trained, and all of it is validated, in 8-bit "
+                     "arithmetic",
                      100 * recipe->quantize_aware);
     memory_report(learner);
     if (planned_steps(learner) > 0 && only_warmup(recipe, planned_steps(learner)))

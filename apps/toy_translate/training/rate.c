@@ -1,5 +1,5 @@
-/* rate.c - the fraction of the run that is done, whether it is computed in 8 bits there, and the
-   learning rate:
+/* rate.c - the fraction of the run that is done, whether it is computed in 8-bit arithmetic there,
+   and the learning rate:
 
        rate = peak * min(1, rise) * decay
 

@@ -88,14 +88,14 @@ struct recipe {
     struct ranks *ranks;   /* that train together; NULL means only this process */
     const char *products;  /* "builtin", "openblas" or "auto"; NULL means the library's default */
     const char *precision; /* of products, "f32" or "bf16"; NULL means f32 */
-    double quantize_aware; /* share of the run, at its end, that computes in 8 bits */
+    double quantize_aware; /* share of the run, at its end, that is trained in 8-bit arithmetic */
     int threads;
     double memory_limit; /* MB; 0 means unlimited */
     const char *out;
     const char *command; /* metadata of the checkpoint under COMMAND_KEY, or NULL */
     bool resume, checkpoint, keep_checkpoint, curve, json, force;
 };
-/* Returns true if only the end of the run is trained in 8 bits. */
+/* Returns true if only the end of the run is trained in 8-bit arithmetic. */
 static inline bool quantizes_late(const struct recipe *recipe)
 {
     return recipe->quantize_aware > 0 && recipe->quantize_aware < 1;
