@@ -145,8 +145,7 @@ struct team_shared {
     atomic_int sleepers;                /* number of members that may be waiting for the
                                            condition */
     int spin_limit;                     /* initial limit of every member */
-    fp_modes modes;                     /* floating-point modes of the calling thread, which the
-                                           members adopt */
+    fp_modes modes;                     /* modes of the calling thread, which the members adopt */
     atomic_llong work;                  /* processor time of the members in nanoseconds, excluding
                                            `waiting` */
     pthread_mutex_t mutex;

@@ -10,10 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    CHUNK = 65536
-}; /* number of floats that `fill` writes per call, unless a whole tensor is
-      needed at once */
+enum { CHUNK = 65536 }; /* floats that `fill` writes per call, unless it writes a whole tensor */
 
 #define MODEL_YML MARIAN_SPECIAL "model.yml"
 

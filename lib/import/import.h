@@ -38,7 +38,7 @@ struct export_settings {
     bool check_only;                               /* nothing is written; the folder may be NULL */
 };
 /* Writes a model and its tokenizers to an existing folder. Returns RAPT_BAD_ARGUMENT if the other
-   project cannot represent the model; **why names the tokenizer, or the fields of the configuration
+   project cannot represent the model; *why names the tokenizer, or the fields of the configuration
    that prevent the export, up to the size of a message. */
 rapt_status rapt__export(const rapt_model *model, enum export_format format, const char *folder,
                          const struct export_settings *settings, rapt_message *why);

@@ -164,8 +164,7 @@ static bool entmax_row(const float *x, float *p, int n, float order)
         e.tau = (float)tau, e.rest = (float)(tau - (double)e.tau);
         sum = entmax_sums(x, n, &e, p, &slope);
         const float miss = fabsf(sum - 1);
-        const bool stuck = miss < 0x1p-17f && miss > before / 2; /* the remaining difference is due
-                                                                    to rounding */
+        const bool stuck = miss < 0x1p-17f && miss > before / 2; /* the rest is rounding error */
         if (!(miss > 0x1p-22f) || stuck) break;
         before = miss;
         const float rise = entmax_rise(order * lane_of(vf_log(vf_splat(sum))));

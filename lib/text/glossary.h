@@ -41,9 +41,8 @@ struct glossary_match {
     const struct glossary_entry *entry;
     rapt_text form;    /* the form of its source */
     size_t begin, end; /* bytes of the match in the sentence */
-    bool capital;      /* the match begins with a capital and the form does not, or the match is the
-                          first word */
-    bool capitals;     /* the match is in capitals and the form is not */
+    bool capital;      /* it begins with a capital and the form does not, or it is the first word */
+    bool capitals;     /* it is in capitals and the form is not */
 };
 /* Finds the first match that begins at or after `at`. Returns false if there is none. */
 bool rapt__glossary_next(const rapt_glossary *glossary, rapt_text sentence, size_t at,

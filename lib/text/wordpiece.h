@@ -8,8 +8,7 @@
 /* A character of prepared text. */
 struct wordpiece_character {
     uint32_t code;
-    bool apart; /* true if the character forms a separate word: punctuation or a Chinese
-                   character */
+    bool apart; /* true if the character is a separate word: punctuation or Chinese */
 };
 /* Maximum number of characters that come from one character of the original text. */
 enum { WORDPIECE_GROWTH = 4 };

@@ -2,9 +2,9 @@
    (the score-function estimator: Williams 1992; with a baseline as in Mnih et al. 2014, "Recurrent
    models of visual attention", section 3):
 
-       reward of row r of the decoder = -scale sum over j >= r of (1 - decay)^(j - r) loss[j] reward
-       of a row of the encoder = -scale sum of the losses of its whole sequence baseline = the same
-       sum with expected[j] in place of loss[j]
+       reward of row r of the decoder = -scale sum over j >= r of (1 - decay)^(j - r) loss[j]
+       reward of a row of the encoder = -scale sum of the losses of its whole sequence
+       baseline                       = the same sum with expected[j] in place of loss[j]
 
    The keys that a row attends to cannot change the losses of earlier rows. So without decay, and
    apart from the scale, the mean of (baseline - reward) d log p[chosen] is the gradient of the

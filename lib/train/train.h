@@ -98,8 +98,8 @@ struct rapt_trainer {
     float *encoder_baseline, *decoder_baseline; /* [H][rows] */
     rapt_alignment alignment;                   /* alignment for the next gradient; starts is NULL
                                                    if there is none */
-    struct guide guide;                         /* the alignment of the current batch, in the form
-                                                   that backward needs */
+    struct guide guide;                         /* the alignment of the current batch for
+                                                   backward */
     double *guided;                /* [target rows] losses of the guide; NULL if the model has no
                                       alignment_layer */
     double alignment_loss;         /* loss of guided alignment in the last batch */

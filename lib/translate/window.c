@@ -40,7 +40,7 @@ static void sentence_after(const struct window *w, const struct sentence *s, str
     next->alignment = s->alignment + nbest * columns * ((size_t)s->limit + 1);
 }
 
-/* Tokenizes and sorts the sentences. **end receives the indices at which the arrays of the last
+/* Tokenizes and sorts the sentences. *end receives the indices at which the arrays of the last
    sentence end. The window ends early if alignments would exceed MAX_ALIGNMENT_FLOATS. */
 static rapt_status tokenize_all(struct window *w, struct sentence *end, rapt_message *why)
 {
