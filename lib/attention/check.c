@@ -292,7 +292,7 @@ static rapt_status check_relative(const rapt_attention *a, rapt_message *why)
     if (r->distance <= r->buckets / min)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "relative.distance is %d; it must be more than %d, the number of "
-                          "distances with a bucket of their own",
+                          "distances with their own buckets",
                           r->distance, r->buckets / min);
     return check_causal_alignment(a, "relative.table", why);
 }

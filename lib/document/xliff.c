@@ -66,7 +66,8 @@ static rapt_status check_text(rapt_text text, size_t from, size_t to, rapt_messa
 {
     const char *stray = memchr(text.bytes + from, '<', to - from);
     if (!stray) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_FILE, "line %zu: < begins no tag; in text it must be &lt;",
+    return rapt__fail(why, RAPT_BAD_FILE,
+                      "line %zu: < does not start a tag; in text it must be &lt;",
                       line_of(text, (size_t)(stray - text.bytes)));
 }
 

@@ -185,7 +185,7 @@ static rapt_status send(const struct tensor_sink *to, const void *data, size_t c
 {
     if (to->target) return rapt__disk_write(to->target, data, count, why);
     if (to->writer->write(to->writer->user, data, count) == 0) return RAPT_OK;
-    return rapt__fail(why, RAPT_NO_FILE, "model of a writer: %zu bytes cannot be written", count);
+    return rapt__fail(why, RAPT_NO_FILE, "model for a writer: %zu bytes cannot be written", count);
 }
 
 /* Sends all elements of a source. chunk[CHUNK] is workspace. */
@@ -274,5 +274,5 @@ rapt_status rapt__tensors_write_to(const rapt_writer *writer, const struct tenso
                                .allocator = allocator,
                                .why = why};
     if (!writer->write) return rapt__fail(why, RAPT_BAD_ARGUMENT, "writer.write is NULL");
-    return write_all(&w, "model of a writer", writer);
+    return write_all(&w, "model for a writer", writer);
 }

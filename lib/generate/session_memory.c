@@ -36,7 +36,7 @@ static rapt_status check_session_limits(const rapt_model *model, const rapt_limi
         status = rapt__int_check("limits.source_tokens", l->source_tokens, 1, max, why);
     if (!status && decodes && (l->target_length < 1 || l->target_length > c->positions))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "limits.target_length is %d; it must be 1 to the model's %d positions",
+                          "limits.target_length is %d; it must be 1 to the model's maximum, %d",
                           l->target_length, c->positions);
     return status;
 }

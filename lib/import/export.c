@@ -197,7 +197,7 @@ static rapt_status open_tokenizer(const struct exporting *e, const char *key, in
     rapt_status status = rapt_tokenizer_create(t, text, strlen(text), &e->model->allocator, e->why);
     if (status || rapt_tokenizer_vocab(*t) == vocab) return status;
     snprintf(needed, sizeof needed,
-             "a vocabulary of as many tokens as the model has rows, %d, not %d", vocab,
+             "a vocabulary of %d tokens, one per row of the embeddings, not %d", vocab,
              rapt_tokenizer_vocab(*t));
     rapt__export_refuse(e, key, needed);
     rapt_tokenizer_free(*t);

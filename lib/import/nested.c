@@ -67,7 +67,7 @@ static rapt_status enter_snapshot(struct import *i)
     const int size = snprintf(path, sizeof path, "%ssnapshots/%s/", i->folder, name);
     if ((size_t)size >= sizeof i->folder) return rapt__import_bad(i, "its path is too long");
     if (!rapt__import_is_folder(path))
-        return rapt__import_bad(i, "refs/main names the revision %.60s, which snapshots lacks",
+        return rapt__import_bad(i, "refs/main names the revision %.60s, which is not in snapshots",
                                 name);
     memcpy(i->folder, path, (size_t)size + 1);
     return RAPT_OK;

@@ -35,10 +35,9 @@ static rapt_status check_positions(const rapt_block *b, bool cross, const int *s
     if (!rapt__block_has_positions(b, cross)) return RAPT_OK;
     for (int i = 0; i < batch; i++)
         if (starts[i + 1] - starts[i] > positions)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "%s: sequence %d has %d rows, but there are only %d positions",
-                              cross ? "source_starts" : "starts", i, starts[i + 1] - starts[i],
-                              positions);
+            return rapt__fail(
+                why, RAPT_BAD_ARGUMENT, "%s: sequence %d has %d rows, but the maximum is %d",
+                cross ? "source_starts" : "starts", i, starts[i + 1] - starts[i], positions);
     return RAPT_OK;
 }
 

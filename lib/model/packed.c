@@ -45,7 +45,7 @@ rapt_status rapt__packed_layout_read(struct packed_layout *layout, const char *t
         if (layout->finite || !text[size]) return RAPT_OK;
     }
     return rapt__fail(why, RAPT_BAD_FILE,
-                      LAYOUT_KEY " is \"%.40s\", which this library does not know", text);
+                      LAYOUT_KEY " is \"%.40s\", which this library does not support", text);
 }
 
 int rapt__packed_pieces(const struct parameter *p, struct packed_piece pieces[PACKED_PIECES])

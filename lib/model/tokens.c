@@ -22,9 +22,8 @@ static rapt_status check_token_starts(const rapt_tokens *t, const struct token_l
     for (int b = 0; b < t->batch; b++)
         if (t->starts[b + 1] - t->starts[b] > l->length - l->extra)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "%s: sequence %d has %d tokens%s, but there are only %d positions",
-                              l->what, b, t->starts[b + 1] - t->starts[b] + l->extra, note,
-                              l->length);
+                              "%s: sequence %d has %d tokens%s, but the maximum is %d", l->what, b,
+                              t->starts[b + 1] - t->starts[b] + l->extra, note, l->length);
     return RAPT_OK;
 }
 

@@ -91,8 +91,9 @@ static rapt_status read_call(struct translate_job *job, const rapt_text *texts, 
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "count is %zu; with %s it is at most %d", count,
                           own->token ? "token" : "logits", INT_MAX);
     if (!status && own->token && own->mend)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "mend does not work with token, which cannot take tokens back");
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "mend cannot be used with token: tokens that it received stay as they are");
     if (!status && own->token && job->options.temperature > 0 && job->options.nbest > 1)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "token needs nbest 1, not %d, if temperature is above 0",

@@ -119,7 +119,7 @@ static void test_broken(void **state)
     for (int i = 0; i < 200; i++) strcat(deep, "<a>");
     is_refused(deep, "line 1: elements are nested more than 200 deep");
     is_refused("<xliff>\n<source>a < b</source></xliff>",
-               "line 2: < begins no tag; in text it must be &lt;");
+               "line 2: < does not start a tag; in text it must be &lt;");
     is_refused("<xliff><target//></xliff>", "line 1: <target//> has one / too many");
 }
 

@@ -84,7 +84,7 @@ static void test_refused(void **state)
     char cache[256], other[400];
     write_cache(cache);
     write_main(cache, "0123abce");
-    folder_refused(cache, "refs/main names the revision 0123abce, which snapshots lacks");
+    folder_refused(cache, "refs/main names the revision 0123abce, which is not in snapshots");
     write_main(cache, "../blobs");
     folder_refused(cache, "refs/main does not name a revision");
     write_main(cache, "");

@@ -131,11 +131,11 @@ static void test_refusals(void **state)
     refuse(model_with(&classifier, eight, NULL, NULL), RAPT_EXPORT_CT2,
            "kind must be encoder-decoder");
     refuse(model_with(like, nine, NULL, NULL), RAPT_EXPORT_CT2,
-           "rapt.tokenizer must be a vocabulary of as many tokens as the model has rows, 8, not 9");
+           "rapt.tokenizer must be a vocabulary of 8 tokens, one per row of the embeddings, not 9");
     refuse(model_with(unlike, nine, NULL, NULL), RAPT_EXPORT_CT2,
            "source_vocab must be target_vocab, since there is one tokenizer");
     refuse(model_with(unlike, NULL, nine, eight), RAPT_EXPORT_CT2,
-           "rapt.target_tokenizer must be a vocabulary of as many tokens as the model has rows, 7, "
+           "rapt.target_tokenizer must be a vocabulary of 7 tokens, one per row of the embeddings, "
            "not 8");
     refuse(model_with(unlike, NULL, nine, NULL), RAPT_EXPORT_CT2,
            "CTranslate2 cannot hold this model: rapt.target_tokenizer must be in the model's "
@@ -157,7 +157,7 @@ static void test_refusals(void **state)
     other.decoder_recurrence = RAPT_RECURRENCE_SSRU;
     refuse(model_with(&other, NULL, NULL, nine), RAPT_EXPORT_CT2,
            "cannot hold this model: rapt.source_tokenizer must be in the model's metadata; "
-           "rapt.target_tokenizer must be a vocabulary of as many tokens as the model has rows, 8, "
+           "rapt.target_tokenizer must be a vocabulary of 8 tokens, one per row of the embeddings, "
            "not 9; decoder_recurrence must be its default");
     char *const all[] = {seven, eight, nine, list_8, list_9, list, pieces};
     for (int i = 0; i < COUNT(all); i++) free(all[i]);

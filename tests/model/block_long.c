@@ -157,13 +157,12 @@ static void test_positions(void **state)
     struct trial t;
     c.self_score = RAPT_SCORE_LOCATION;
     begin(&t, RAPT_BLOCK_KIND_DECODER, &c);
-    refused(&t, ten, ten, "starts: sequence 0 has 10 rows, but there are only 9 positions");
+    refused(&t, ten, ten, "starts: sequence 0 has 10 rows, but the maximum is 9");
     accepted(&t, nine, long_source);
     end(&t);
     c.self_score = RAPT_SCORE_DOT, c.cross_score = RAPT_SCORE_LOCATION;
     begin(&t, RAPT_BLOCK_KIND_DECODER, &c);
-    refused(&t, nine, long_source,
-            "source_starts: sequence 1 has 28 rows, but there are only 9 positions");
+    refused(&t, nine, long_source, "source_starts: sequence 1 has 28 rows, but the maximum is 9");
     accepted(&t, ten, nine);
     end(&t);
     begin(&t, RAPT_BLOCK_KIND_CAUSAL_ATTENTION, &c); /* it has no cross-attention */

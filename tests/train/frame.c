@@ -81,12 +81,10 @@ static void test_messages(void **state)
            "the batch has 24 target tokens (begin and end count), but limits.target_tokens is 23");
     refuse(framing, s, (const int[]){4, 4, 4, 4},
            "the batch has 24 target tokens (begin and end count), but limits.target_tokens is 23");
-    refuse(
-        plain, s, (const int[]){2, 2, 14, 2},
-        "target: sequence 2 has 14 tokens (begin and end count), but there are only 13 positions");
-    refuse(
-        framing, s, (const int[]){0, 12, 0, 1},
-        "target: sequence 1 has 14 tokens (begin and end count), but there are only 13 positions");
+    refuse(plain, s, (const int[]){2, 2, 14, 2},
+           "target: sequence 2 has 14 tokens (begin and end count), but the maximum is 13");
+    refuse(framing, s, (const int[]){0, 12, 0, 1},
+           "target: sequence 1 has 14 tokens (begin and end count), but the maximum is 13");
     small_fill(&source, 11, (const int[]){6, 6, 6, 6}, BATCH, 1);
     refuse(plain, s, (const int[]){5, 5, 5, 5},
            "the batch has 24 source tokens, but limits.source_tokens is 23");

@@ -232,7 +232,7 @@ static void test_refusal(void **state)
     rapt_message why = {""};
     assert_int_equal(rapt_translate_many_with(t, &text, 1, &call, hear, &h, &why),
                      RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "mend does not work with token"));
+    assert_non_null(strstr(why.text, "mend cannot be used with token"));
     rapt_translator_free(t);
 }
 
