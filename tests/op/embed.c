@@ -1,15 +1,17 @@
-/* embed.c - rows of a table by token and of another by position, against their definition and its
-   difference quotients. */
+/* embed.c - rows of tables that become a sequence, and rows of a sequence that become one. */
 #include "op/helpers.h"
 #include "oracle/op.h"
 
-enum { MAX_ROWS = 120, POSITIONS = 64, BATCH = 4 };
+/* ---- embed: rows of a table by token and of another by position, against their definition and its
+   difference quotients. ---- */
 
-struct problem {
+enum { MAX_ROWS = 120, POSITIONS = 64, EMBED_BATCH = 4 };
+
+struct embed_problem {
     struct embedding e;
     int32_t ids[MAX_ROWS];
     int position[MAX_ROWS]; /* of each row, for the definition */
-    int starts[BATCH + 1], past[BATCH];
+    int starts[EMBED_BATCH + 1], past[EMBED_BATCH];
     bool with_past;
     struct dropout d;
     float *table, *panels, *positions, *dy;
@@ -18,24 +20,24 @@ struct problem {
     size_t table_size, size;
 };
 
-static const int all_starts[][BATCH + 1] = {
+static const int all_starts[][EMBED_BATCH + 1] = {
     {0, 0, 0, 0, 0}, {0, 1, 1, 1, 1}, {0, 7, 7, 15, 15}, {0, 50, 51, 53, 113}};
 
-static struct problem make(int vocab, int width, const int *starts, bool positions)
+static struct embed_problem make(int vocab, int width, const int *starts, bool positions)
 {
-    struct problem p = {.e = {.table = {.in = width, .out = vocab}, .scale = 3.5f}};
+    struct embed_problem p = {.e = {.table = {.in = width, .out = vocab}, .scale = 3.5f}};
     p.table = random_floats((size_t)(vocab * width), 1);
     p.panels = to_panels(p.table, vocab, width);
     p.positions = random_floats((size_t)(POSITIONS * width), 2);
     p.e.table.weight = p.panels;
     p.e.positions = positions ? p.positions : NULL;
     memcpy(p.starts, starts, sizeof p.starts);
-    for (int b = 0; b < BATCH; b++)
+    for (int b = 0; b < EMBED_BATCH; b++)
         for (int r = starts[b]; r < starts[b + 1]; r++) {
             p.ids[r] = (int32_t)(rapt__uniform(3, (uint64_t)r) * vocab);
             p.position[r] = r - starts[b];
         }
-    size_t rows = (size_t)starts[BATCH];
+    size_t rows = (size_t)starts[EMBED_BATCH];
     p.dy = random_floats(rows * (size_t)width, 4);
     p.y = floats(rows * (size_t)width);
     p.table_size = rapt__panels_size((size_t)vocab, (size_t)width);
@@ -46,7 +48,7 @@ static struct problem make(int vocab, int width, const int *starts, bool positio
     return p;
 }
 
-static void drop(struct problem *p)
+static void drop(struct embed_problem *p)
 {
     free(p->table);
     free(p->panels);
@@ -56,46 +58,46 @@ static void drop(struct problem *p)
     free(p->gradients);
 }
 
-static size_t outputs(const struct problem *p)
+static size_t outputs(const struct embed_problem *p)
 {
-    return (size_t)(p->starts[BATCH] * p->e.table.in);
+    return (size_t)(p->starts[EMBED_BATCH] * p->e.table.in);
 }
 
 static void run_forward(const struct exec_context *exec, void *argument)
 {
-    const struct problem *p = argument;
-    rapt__embed_forward(exec, &p->e, BATCH, p->ids, p->starts, p->with_past ? p->past : NULL, &p->d,
-                        p->y);
+    const struct embed_problem *p = argument;
+    rapt__embed_forward(exec, &p->e, EMBED_BATCH, p->ids, p->starts, p->with_past ? p->past : NULL,
+                        &p->d, p->y);
 }
 
 /* Runs backward; uses y as dy and overwrites it. */
 static void run_backward(const struct exec_context *exec, void *argument)
 {
-    const struct problem *p = argument;
+    const struct embed_problem *p = argument;
     if (exec->team->rank == 0) memcpy(p->y, p->dy, outputs(p) * sizeof(float));
     rapt__team_barrier(exec->team);
     const struct embedding_gradients to = {.table = p->dtable,
                                            .positions = p->e.positions ? p->dpositions : NULL};
-    rapt__embed_backward(exec, &p->e, BATCH, p->ids, p->starts, &p->d, p->y, &to);
+    rapt__embed_backward(exec, &p->e, EMBED_BATCH, p->ids, p->starts, &p->d, p->y, &to);
 }
 
 struct reference { /* sum of dy * y */
-    const struct problem *p;
+    const struct embed_problem *p;
     double *table, *positions, *y;
 };
 
 static double weighted_sum(const void *argument)
 {
     const struct reference *j = argument;
-    const struct problem *p = j->p;
+    const struct embed_problem *p = j->p;
     double sum = 0;
-    oracle_embed(p->starts[BATCH], p->e.table.in, p->ids, p->position, (double)p->e.scale, j->table,
-                 p->e.positions ? j->positions : NULL, j->y);
+    oracle_embed(p->starts[EMBED_BATCH], p->e.table.in, p->ids, p->position, (double)p->e.scale,
+                 j->table, p->e.positions ? j->positions : NULL, j->y);
     for (size_t i = 0; i < outputs(p); i++) sum += (double)p->dy[i] * j->y[i];
     return sum;
 }
 
-static struct reference reference_of(const struct problem *p)
+static struct reference reference_of(const struct embed_problem *p)
 {
     return (struct reference){p, doubles(p->table, (size_t)(p->e.table.out * p->e.table.in)),
                               doubles(p->positions, (size_t)(POSITIONS * p->e.table.in)),
@@ -109,7 +111,7 @@ static void drop_reference(struct reference *j)
     free(j->y);
 }
 
-static void check(struct problem *p)
+static void check(struct embed_problem *p)
 {
     struct reference j = reference_of(p);
     int width = p->e.table.in, cells = p->e.table.out * width;
@@ -133,7 +135,8 @@ static void rows_and_gradients_are_the_definition(void **state)
     for (int v = 0; v < COUNT(vocabs); v++)
         for (int w = 0; w < COUNT(widths); w++)
             for (int s = 0; s < COUNT(all_starts); s++) {
-                struct problem p = make(vocabs[v], widths[w], all_starts[s], (v + w + s) % 3 > 0);
+                struct embed_problem p =
+                    make(vocabs[v], widths[w], all_starts[s], (v + w + s) % 3 > 0);
                 check(&p);
                 drop(&p);
             }
@@ -143,14 +146,14 @@ static void rows_and_gradients_are_the_definition(void **state)
 static void positions_go_on_from_the_past(void **state)
 {
     (void)state;
-    struct problem p = make(5, 17, all_starts[2], true);
+    struct embed_problem p = make(5, 17, all_starts[2], true);
     run_exec(2, run_forward, &p);
-    struct problem one = p;
+    struct embed_problem one = p;
     one.y = floats(17);
     one.with_past = true;
-    for (int b = 0; b < BATCH; b++)
+    for (int b = 0; b < EMBED_BATCH; b++)
         for (int r = p.starts[b]; r < p.starts[b + 1]; r++) {
-            for (int i = 0; i <= BATCH; i++) one.starts[i] = i > b;
+            for (int i = 0; i <= EMBED_BATCH; i++) one.starts[i] = i > b;
             one.past[b] = r - p.starts[b];
             one.ids[0] = p.ids[r];
             run_exec(1, run_forward, &one);
@@ -165,7 +168,7 @@ static void positions_go_on_from_the_past(void **state)
 static void dropout_goes_both_ways(void **state)
 {
     (void)state;
-    struct problem p = make(5, 130, all_starts[3], false);
+    struct embed_problem p = make(5, 130, all_starts[3], false);
     run_exec(1, run_forward, &p);
     double *whole = doubles(p.y, outputs(&p)), sum = 0, dropped_sum = 0;
     p.d = rapt__dropout(0.5f, 11);
@@ -181,12 +184,67 @@ static void dropout_goes_both_ways(void **state)
     drop(&p);
 }
 
+/* ---- pool: pools rows of a sequence to one and back, against the definition, with the same bits
+   for any number of threads and every instruction set. ---- */
+
+enum { POOL_BATCH = 5, ROWS = 9 + 1 + 0 + 33 + 4 };
+static const int starts[] = {0, 9, 10, 10, 43, 47};
+
+struct pool_problem {
+    struct pool pool;
+    float *x, *dy;
+    float *result; /* y [BATCH][width], then dx [ROWS][width] */
+};
+
+static void run(const struct exec_context *exec, void *argument)
+{
+    const struct pool_problem *p = argument;
+    rapt__pool_forward(exec, &p->pool, p->x, p->result);
+    rapt__pool_backward(exec, &p->pool, p->dy, p->result + POOL_BATCH * p->pool.width);
+}
+
+static void compare(const struct pool_problem *p, int b, int j)
+{
+    int width = p->pool.width, first = starts[b], rows = starts[b + 1] - first;
+    double sum = 0, share = p->pool.mean ? 1.0 / rows : 0;
+    const float *dx = p->result + POOL_BATCH * width;
+    for (int r = first; r < first + rows; r++) sum += (double)p->x[r * width + j];
+    double wanted = p->pool.mean ? sum / rows : (double)p->x[first * width + j];
+    if (rows == 0) wanted = 0;
+    assert_near((double)p->result[b * width + j], wanted, OF_A_SUM(rows));
+    for (int r = first; r < first + rows; r++) {
+        double part = p->pool.mean ? share : r == first;
+        assert_near((double)dx[r * width + j], part * (double)p->dy[b * width + j], 2);
+    }
+}
+
+static void pools_are_the_definition(void **state)
+{
+    (void)state;
+    static const int widths[] = {1, 7, 16, 130};
+    for (int mean = 0; mean < 2; mean++)
+        for (int i = 0; i < COUNT(widths); i++) {
+            size_t width = (size_t)widths[i], size = (POOL_BATCH + ROWS) * width;
+            struct pool_problem p = {.pool = {mean, POOL_BATCH, widths[i], starts}};
+            p.x = random_floats(ROWS * width, 1);
+            p.dy = random_floats(POOL_BATCH * width, 2);
+            p.result = random_floats(size, 3);
+            assert_same_bits(run, &p, p.result, size);
+            for (int b = 0; b < POOL_BATCH; b++)
+                for (int j = 0; j < widths[i]; j++) compare(&p, b, j);
+            free(p.x);
+            free(p.dy);
+            free(p.result);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    static const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_and_gradients_are_the_definition),
         cmocka_unit_test(positions_go_on_from_the_past),
         cmocka_unit_test(dropout_goes_both_ways),
+        cmocka_unit_test(pools_are_the_definition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,13 @@
-/* int8.c - products of 8-bit integers by a team: equal to their definition, bit for bit, for every
-   form, any number of threads, any row alone or in a batch, and any other rows beside it. */
+/* int8.c - products of 8-bit integers, and what observers see of their inputs. */
 #define _GNU_SOURCE /* syscall, in tiles.h */
-#include "op/helpers.h"
-
 #include "kernel/int8.h"
+#include "op/helpers.h"
 #include "oracle/int8.h"
 #include "tiles.h"
+
+/* ---- int8: products of 8-bit integers by a team: equal to their definition, bit for bit, for
+   every form, any number of threads, any row alone or in a batch, and any other rows beside it.
+   ---- */
 
 struct shape {
     int rows, in, out;
@@ -24,7 +26,7 @@ static const struct shape shapes[] = {
 };
 static const int threads[] = {1, 2, 3, 7};
 
-struct problem {
+struct int8_problem {
     struct shape s;
     float *x, *w, *panels, *bias, *scale, *y;
     int8_t *weight;
@@ -39,10 +41,10 @@ static void *zeros(size_t bytes)
     return memory;
 }
 
-static struct problem make(const struct shape *s)
+static struct int8_problem make_int8(const struct shape *s)
 {
     size_t rows = (size_t)s->rows, in = (size_t)s->in, out = (size_t)s->out;
-    struct problem p = {.s = *s, .x_row = s->in + 3, .y_row = s->out + 5};
+    struct int8_problem p = {.s = *s, .x_row = s->in + 3, .y_row = s->out + 5};
     p.x = random_floats(rows * (size_t)p.x_row, 1);
     p.w = random_floats(in * out, 2);
     p.panels = to_panels(p.w, s->out, s->in);
@@ -54,13 +56,13 @@ static struct problem make(const struct shape *s)
     return p;
 }
 
-static void drop(struct problem *p)
+static void drop_int8(struct int8_problem *p)
 {
     free(p->x), free(p->w), free(p->panels), free(p->bias), free(p->scale), free(p->y);
     free(p->weight);
 }
 
-static struct linear layer_of(const struct problem *p)
+static struct linear layer_of_int8(const struct int8_problem *p)
 {
     return (struct linear){.bias = p->s.bias ? p->bias : NULL,
                            .in = p->s.in,
@@ -72,20 +74,20 @@ static struct linear layer_of(const struct problem *p)
 
 static void pack(const struct exec_context *exec, void *argument)
 {
-    const struct problem *p = argument;
+    const struct int8_problem *p = argument;
     rapt__int8_pack(exec, p->panels, p->s.out, p->s.in, NULL, p->weight, p->scale);
 }
 
 static void multiply(const struct exec_context *exec, void *argument)
 {
-    const struct problem *p = argument;
-    const struct linear l = layer_of(p);
+    const struct int8_problem *p = argument;
+    const struct linear l = layer_of_int8(p);
     rapt__linear_forward(exec, &l, p->x, p->x_row, p->s.rows, p->y, p->y_row, p->s.activation,
                          p->y);
 }
 
 /* Sets y to what the definition says; the gaps between rows stay 0. */
-static void define(const struct problem *p, float *y)
+static void define(const struct int8_problem *p, float *y)
 {
     int in = p->s.in, out = p->s.out;
     int *q = zeros((size_t)in * sizeof *q), *rest = zeros((size_t)in * sizeof *rest);
@@ -107,7 +109,7 @@ static void define(const struct problem *p, float *y)
     free(q), free(rest), free(w), free(t);
 }
 
-static void check(struct problem *p, int members, const float *want)
+static void check(struct int8_problem *p, int members, const float *want)
 {
     memset(p->y, 0, p->y_size * sizeof *p->y);
     run_exec(members, pack, p);
@@ -121,7 +123,7 @@ static void products_are_the_definition(void **state)
     rapt_isa used = rapt_isa_used();
     (void)state;
     for (int i = 0; i < COUNT(shapes); i++) {
-        struct problem p = make(&shapes[i]);
+        struct int8_problem p = make_int8(&shapes[i]);
         float *want = floats(p.y_size);
         define(&p, want); /* SCALAR has other bits of GELU and SiLU only */
         for (int isa = 0; rapt_isa_name((rapt_isa)isa); isa++) {
@@ -132,7 +134,7 @@ static void products_are_the_definition(void **state)
         }
         rapt_isa_use(used);
         free(want);
-        drop(&p);
+        drop_int8(&p);
     }
 }
 
@@ -140,13 +142,13 @@ static void products_are_the_definition(void **state)
 static void rows_are_independent(void **state)
 {
     const struct shape s = {40, 65, 90, true, ACTIVATION_NONE, true};
-    struct problem p = make(&s);
+    struct int8_problem p = make_int8(&s);
     float *want = floats(p.y_size);
     (void)state;
     define(&p, want);
     run_exec(1, pack, &p);
     for (int r = 0; r < s.rows; r++) {
-        struct problem one = p;
+        struct int8_problem one = p;
         one.s.rows = 1, one.x = p.x + r * p.x_row;
         run_exec(2, multiply, &one);
         assert_memory_equal(p.y, want + r * p.y_row, (size_t)s.out * sizeof *want);
@@ -159,7 +161,7 @@ static void rows_are_independent(void **state)
             assert_true(r % 2 ? isnan(y) : y == want[r * p.y_row + n]);
         }
     free(want);
-    drop(&p);
+    drop_int8(&p);
 }
 
 /* ---- several layers, many rows ---- */
@@ -181,26 +183,27 @@ static void multiply_layers(const struct exec_context *exec, void *argument)
    the buffer holds at once; parts of a layer compute its columns. */
 static void layers_share_rows(void **state)
 {
-    enum { ROWS = 5000, IN = 600 };
-    struct layers l = {.rows = ROWS, .y_row = 40};
-    struct problem p = make(&(struct shape){ROWS, IN, 40, true, ACTIVATION_NONE, true});
+    enum { INT8_ROWS = 5000, INT8_IN = 600 };
+    struct layers l = {.rows = INT8_ROWS, .y_row = 40};
+    struct int8_problem p =
+        make_int8(&(struct shape){INT8_ROWS, INT8_IN, 40, true, ACTIVATION_NONE, true});
     (void)state;
-    p.x_row = IN;
+    p.x_row = INT8_IN;
     run_exec(2, pack, &p);
     run_exec(2, multiply, &p);
-    l.layer[0] = layer_of(&p), l.x = p.x;
+    l.layer[0] = layer_of_int8(&p), l.x = p.x;
     l.layer[1] = rapt__linear_part(&l.layer[0], 16, 17);
     l.layer[2] = rapt__linear_part(&l.layer[0], 32, 8);
-    for (int i = 0; i < 3; i++) l.y[i] = floats(ROWS * 40);
+    for (int i = 0; i < 3; i++) l.y[i] = floats(INT8_ROWS * 40);
     run_exec(2, multiply_layers, &l);
-    for (int r = 0; r < ROWS; r++) {
+    for (int r = 0; r < INT8_ROWS; r++) {
         const float *want = p.y + (ptrdiff_t)r * p.y_row;
         assert_memory_equal(l.y[0] + r * 40, want, 40 * sizeof *want);
         assert_memory_equal(l.y[1] + r * 40, want + 16, 17 * sizeof *want);
         assert_memory_equal(l.y[2] + r * 40, want + 32, 8 * sizeof *want);
     }
     for (int i = 0; i < 3; i++) free(l.y[i]);
-    drop(&p);
+    drop_int8(&p);
 }
 
 /* ---- weights ---- */
@@ -284,7 +287,8 @@ static void floats_are_packed_by_rows(void **state)
     static const int ins[] = {1, 4, 30, 129};
     (void)state;
     for (int i = 0; i < COUNT(ins); i++) {
-        struct problem p = make(&(struct shape){1, ins[i], 43, false, ACTIVATION_NONE, false});
+        struct int8_problem p =
+            make_int8(&(struct shape){1, ins[i], 43, false, ACTIVATION_NONE, false});
         struct bytes b = {.out = 43, .in = ins[i]};
         size_t size = rapt__int8_weight_bytes(43, ins[i]);
         int *q = zeros((size_t)ins[i] * sizeof *q);
@@ -302,17 +306,137 @@ static void floats_are_packed_by_rows(void **state)
         put_panels(&b, b.packed);
         assert_memory_equal(p.weight, b.packed, size);
         free(q), free(b.rows), free(b.packed);
-        drop(&p);
+        drop_int8(&p);
     }
+}
+
+/* ---- observe: tests that an observer sees the inputs of layers: each layer once, in every form of
+   weights, with the largest magnitude of exactly the rows that the layer multiplies. ---- */
+
+enum { OBSERVE_ROWS = 37, OBSERVE_IN = 21, OUT = 40, GAP = 3, LAYERS = 3, FORMS = 3 };
+
+struct seen {
+    const struct linear *layers[LAYERS];
+    float largest[LAYERS];
+    int count;
+};
+struct observe_problem {
+    int rows, form, layers;
+    float *x, *panels, *y, *scale;
+    int8_t *bytes;
+    uint16_t *half;
+    struct seen seen;
+};
+
+static void see(void *user, const struct linear *l, float largest)
+{
+    struct seen *seen = user;
+    assert_true(seen->count < LAYERS);
+    seen->layers[seen->count] = l;
+    seen->largest[seen->count++] = largest;
+}
+
+static struct linear layer_of_observe(const struct observe_problem *p)
+{
+    struct linear l = {.in = OBSERVE_IN, .out = OUT};
+    if (p->form == 0) l.weight = p->panels;
+    if (p->form == 1) l.half = p->half, l.type = HALF_BF16;
+    if (p->form == 2) l.bytes = p->bytes, l.scale = p->scale;
+    return l;
+}
+
+static void run(const struct exec_context *given, void *argument)
+{
+    struct observe_problem *p = argument;
+    const struct observer observer = {see, &p->seen};
+    struct exec_context exec = *given;
+    const struct linear layer = layer_of_observe(p), layers[LAYERS] = {layer, layer, layer};
+    float *y[LAYERS] = {p->y, p->y + OBSERVE_ROWS * OUT, p->y + 2 * OBSERVE_ROWS * OUT};
+    exec.observer = &observer;
+    if (p->layers == 1)
+        rapt__linear_forward(&exec, &layer, p->x, OBSERVE_IN + GAP, p->rows, p->y, OUT,
+                             ACTIVATION_NONE, NULL);
+    else
+        rapt__linears_forward(&exec, layers, p->layers, p->x, OBSERVE_IN + GAP, p->rows, y, OUT);
+}
+
+static struct observe_problem make_observe(void)
+{
+    struct observe_problem p = {.rows = OBSERVE_ROWS, .layers = 1};
+    p.x = random_floats(OBSERVE_ROWS * (OBSERVE_IN + GAP), 1);
+    float *w = random_floats(OBSERVE_IN * OUT, 2);
+    p.panels = to_panels(w, OUT, OBSERVE_IN);
+    p.y = floats(LAYERS * OBSERVE_ROWS * OUT);
+    p.scale = floats(OUT + LANES);
+    p.bytes = calloc(1, rapt__int8_weight_bytes(OUT, OBSERVE_IN));
+    p.half = calloc(rapt__panels_size(OUT, OBSERVE_IN), sizeof *p.half);
+    for (int i = 0; i < OUT + LANES; i++) p.scale[i] = 1;
+    for (int r = 0; r < OBSERVE_ROWS; r++)
+        for (int i = OBSERVE_IN; i < OBSERVE_IN + GAP; i++)
+            p.x[r * (OBSERVE_IN + GAP) + i] = 1e6f; /* must not be read */
+    free(w);
+    return p;
+}
+
+static void drop_observe(struct observe_problem *p)
+{
+    free(p->x), free(p->panels), free(p->y), free(p->scale), free(p->bytes), free(p->half);
+}
+
+static float largest_of(const struct observe_problem *p)
+{
+    float largest = 0;
+    for (int r = 0; r < p->rows; r++)
+        for (int i = 0; i < OBSERVE_IN; i++)
+            largest = fmaxf(largest, fabsf(p->x[r * (OBSERVE_IN + GAP) + i]));
+    return largest;
+}
+
+static void test_layers(void **state)
+{
+    (void)state;
+    struct observe_problem p = make_observe();
+    p.x[5 * (OBSERVE_IN + GAP) + 7] = -30;
+    for (p.form = 0; p.form < FORMS; p.form++)
+        for (p.layers = 1; p.layers <= LAYERS; p.layers += 2)
+            for (p.rows = 0; p.rows <= OBSERVE_ROWS; p.rows += OBSERVE_ROWS - 4) {
+                p.seen.count = 0;
+                run_exec(2, run, &p);
+                assert_int_equal(p.seen.count, p.rows ? p.layers : 0);
+                for (int i = 0; i < p.seen.count; i++) {
+                    assert_true(p.seen.largest[i] == largest_of(&p));
+                    assert_true(i == 0 || p.seen.layers[i] == p.seen.layers[i - 1] + 1);
+                }
+            }
+    drop_observe(&p);
+}
+
+static void test_not_finite(void **state)
+{
+    (void)state;
+    struct observe_problem p = make_observe();
+    const float values[] = {NAN, INFINITY, -INFINITY};
+    for (int i = 0; i < COUNT(values); i++) {
+        p.x[(OBSERVE_ROWS - 1) * (OBSERVE_IN + GAP) + i] = values[i];
+        p.seen.count = 0;
+        run_exec(2, run, &p);
+        assert_int_equal(p.seen.count, 1);
+        assert_true(isinf(p.seen.largest[0]) && p.seen.largest[0] > 0);
+    }
+    drop_observe(&p);
 }
 
 int main(void)
 {
     ask_for_tiles();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_the_definition), cmocka_unit_test(rows_are_independent),
-        cmocka_unit_test(layers_share_rows),           cmocka_unit_test(rows_are_gathered),
+        cmocka_unit_test(products_are_the_definition),
+        cmocka_unit_test(rows_are_independent),
+        cmocka_unit_test(layers_share_rows),
+        cmocka_unit_test(rows_are_gathered),
         cmocka_unit_test(floats_are_packed_by_rows),
+        cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_not_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,13 @@
-/* norm.c - residual sum, dropout and normalization, against their definition and its slopes. */
+/* norm.c - residual sums, dropout and normalization. */
 #include "op/helpers.h"
 #include "oracle/op.h"
 
+/* ---- norm: residual sum, dropout and normalization, against their definition and its slopes. ----
+ */
+
 static const float EPSILON = 1e-3f; /* large enough to make a difference */
 
-struct problem {
+struct norm_problem {
     struct norm n;
     struct dropout d;
     int rows, width;
@@ -15,15 +18,15 @@ struct problem {
     size_t size;
 };
 
-static void without_bias(struct problem *p)
+static void without_bias(struct norm_problem *p)
 {
     p->by_root = true;
     p->n.bias = NULL;
 }
 
-static struct problem make(int rows, int width)
+static struct norm_problem make(int rows, int width)
 {
-    struct problem p = {.rows = rows, .width = width, .with_norm = true};
+    struct norm_problem p = {.rows = rows, .width = width, .with_norm = true};
     size_t n = (size_t)(rows * width), w = (size_t)width;
     p.x = random_floats(n, 1);
     p.y = random_floats(n, 2);
@@ -45,7 +48,7 @@ static struct problem make(int rows, int width)
     return p;
 }
 
-static void drop(struct problem *p)
+static void drop(struct norm_problem *p)
 {
     free(p->x);
     free(p->y);
@@ -59,7 +62,7 @@ static void drop(struct problem *p)
 
 static void run_forward(const struct exec_context *exec, void *argument)
 {
-    const struct problem *p = argument;
+    const struct norm_problem *p = argument;
     struct norm_saved saved = {p->mean, p->inverse};
     rapt__residual_norm_forward(exec, p->with_norm ? &p->n : NULL, &p->d, p->x,
                                 p->with_y ? p->y : NULL, p->rows, p->width, p->sum, p->out, &saved);
@@ -68,7 +71,7 @@ static void run_forward(const struct exec_context *exec, void *argument)
 /* Runs forward of x without y, then backward; in_place: dx overwrites dy. */
 static void run_both(const struct exec_context *exec, void *argument)
 {
-    const struct problem *p = argument;
+    const struct norm_problem *p = argument;
     struct norm_saved saved = {p->mean, p->inverse};
     size_t n = (size_t)(p->rows * p->width);
     rapt__residual_norm_forward(exec, &p->n, NULL, p->x, NULL, p->rows, p->width, p->sum, p->out,
@@ -80,13 +83,14 @@ static void run_both(const struct exec_context *exec, void *argument)
                         p->partial);
 }
 
-static const int all_rows[] = {0, 1, 15, 113, 200}, widths[] = {1, 7, 17, 130};
+static const int all_rows[] = {0, 1, 15, 113, 200}, norm_widths[] = {1, 7, 17, 130};
 
 static void forward_is_the_definition(void **state)
 {
     (void)state;
-    for (int i = 0; i < COUNT(all_rows) * COUNT(widths) * 4; i++) {
-        struct problem p = make(all_rows[i % COUNT(all_rows)], widths[i / 4 / COUNT(all_rows)]);
+    for (int i = 0; i < COUNT(all_rows) * COUNT(norm_widths) * 4; i++) {
+        struct norm_problem p =
+            make(all_rows[i % COUNT(all_rows)], norm_widths[i / 4 / COUNT(all_rows)]);
         size_t n = (size_t)(p.rows * p.width);
         p.with_y = i / COUNT(all_rows) % 2;
         if (i / COUNT(all_rows) % 4 > 1) without_bias(&p);
@@ -111,7 +115,7 @@ static void forward_is_the_definition(void **state)
 static void residual_is_dropped(void **state)
 {
     (void)state;
-    struct problem p = make(113, 130);
+    struct norm_problem p = make(113, 130);
     size_t n = 113 * 130, dropped = 0;
     p.with_y = true;
     p.with_norm = false;
@@ -130,11 +134,11 @@ static void residual_is_dropped(void **state)
 static void rows_do_not_know_each_other(void **state)
 {
     (void)state;
-    struct problem p = make(113, 130);
+    struct norm_problem p = make(113, 130);
     p.with_y = true;
     run_exec(3, run_forward, &p);
     for (int r = 0; r < p.rows; r++) {
-        struct problem one = make(1, 130);
+        struct norm_problem one = make(1, 130);
         one.with_y = true;
         memcpy(one.x, p.x + r * 130, 130 * sizeof(float));
         memcpy(one.y, p.y + r * 130, 130 * sizeof(float));
@@ -160,7 +164,7 @@ static double weighed(const void *argument)
     return sum;
 }
 
-static void check_gradients(struct problem *p)
+static void check_gradients(struct norm_problem *p)
 {
     size_t n = (size_t)(p->rows * p->width), w = (size_t)p->width;
     assert_same_bits(run_both, p, p->result, p->size);
@@ -191,15 +195,96 @@ static void gradients_are_slopes(void **state)
 {
     (void)state;
     for (int r = 0; r < COUNT(all_rows); r++)
-        for (int w = 0; w < COUNT(widths); w++)
+        for (int w = 0; w < COUNT(norm_widths); w++)
             for (int kind = 0; kind < 8; kind++) {
-                struct problem p = make(all_rows[r], widths[w]);
+                struct norm_problem p = make(all_rows[r], norm_widths[w]);
                 p.with_from = kind % 2;
                 p.in_place = kind / 2 % 2;
                 if (kind > 3) without_bias(&p);
                 check_gradients(&p);
                 drop(&p);
             }
+}
+
+/* ---- dropout: elements are dropped by key, row and column, in the requested share, and the mean
+   is preserved. ---- */
+
+struct dropout_problem {
+    struct dropout d;
+    int rows, width;
+    float *x, *y;
+};
+
+static void run(const struct exec_context *exec, void *argument)
+{
+    const struct dropout_problem *p = argument;
+    rapt__dropout_rows(exec, &p->d, p->x, p->rows, p->width, p->y);
+}
+
+static void run_in_place(const struct exec_context *exec, void *argument)
+{
+    const struct dropout_problem *p = argument;
+    rapt__dropout_rows(exec, &p->d, p->y, p->rows, p->width, p->y);
+}
+
+static void elements_are_dropped_or_scaled(void **state)
+{
+    static const int widths[] = {1, 7, 17, 130};
+    (void)state;
+    for (int i = 0; i < COUNT(widths); i++) {
+        struct dropout_problem p = {rapt__dropout(0.25f, 7), 113, widths[i], NULL, NULL};
+        size_t n = (size_t)(p.rows * p.width), dropped = 0;
+        p.x = random_floats(n, 1);
+        p.y = floats(n);
+        assert_same_bits(run, &p, p.y, n);
+        for (size_t j = 0; j < n; j++) {
+            dropped += p.y[j] == 0;
+            if (p.y[j] != 0) assert_near((double)p.y[j], (double)p.x[j] / 0.75, 1);
+        }
+        /* four standard deviations of a binomial distribution */
+        assert_true(fabs((double)dropped - 0.25 * (double)n) < 4 * sqrt(0.25 * 0.75 * (double)n));
+        free(p.x);
+        free(p.y);
+    }
+}
+
+static void in_place_is_the_same(void **state)
+{
+    (void)state;
+    struct dropout_problem p = {rapt__dropout(0.5f, 3), 15, 130, NULL, NULL};
+    size_t n = 15 * 130;
+    p.x = random_floats(n, 1);
+    p.y = floats(n);
+    float *apart = floats(n);
+    run_exec(2, run, &p);
+    memcpy(apart, p.y, n * sizeof(float));
+    memcpy(p.y, p.x, n * sizeof(float));
+    run_exec(2, run_in_place, &p);
+    assert_memory_equal(p.y, apart, n * sizeof(float));
+    free(apart);
+    free(p.x);
+    free(p.y);
+}
+
+static void keys_differ_and_zero_drops_nothing(void **state)
+{
+    (void)state;
+    struct dropout_problem p = {rapt__dropout(0.5f, 3), 15, 130, NULL, NULL};
+    size_t n = 15 * 130;
+    p.x = random_floats(n, 1);
+    p.y = floats(n);
+    float *other = floats(n);
+    run_exec(1, run, &p);
+    memcpy(other, p.y, n * sizeof(float));
+    p.d = rapt__dropout(0.5f, 4);
+    run_exec(1, run, &p);
+    assert_memory_not_equal(p.y, other, n * sizeof(float));
+    p.d = rapt__dropout(0, 4);
+    run_exec(1, run, &p);
+    assert_memory_equal(p.y, p.x, n * sizeof(float));
+    free(other);
+    free(p.x);
+    free(p.y);
 }
 
 int main(void)
@@ -209,6 +294,9 @@ int main(void)
         cmocka_unit_test(residual_is_dropped),
         cmocka_unit_test(rows_do_not_know_each_other),
         cmocka_unit_test(gradients_are_slopes),
+        cmocka_unit_test(elements_are_dropped_or_scaled),
+        cmocka_unit_test(in_place_is_the_same),
+        cmocka_unit_test(keys_differ_and_zero_drops_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,10 @@
-/* loss.c - the last layer and the smoothed loss by chunks, against their definition. */
+/* training.c - what only training computes: losses, sums of gradients and the optimizer's step. */
 #include "op/helpers.h"
 #include "oracle/op.h"
 
-struct problem {
+/* ---- loss: the last layer and the smoothed loss by chunks, against their definition. ---- */
+
+struct loss_problem {
     int rows, in, vocab;
     float smoothing;
     bool bias, gradients;
@@ -15,9 +17,9 @@ struct problem {
     size_t size;
 };
 
-static struct problem make(int rows, int in, int vocab, float smoothing)
+static struct loss_problem make_loss(int rows, int in, int vocab, float smoothing)
 {
-    struct problem p = {.rows = rows, .in = in, .vocab = vocab, .smoothing = smoothing};
+    struct loss_problem p = {.rows = rows, .in = in, .vocab = vocab, .smoothing = smoothing};
     size_t xs = (size_t)(rows * in), ws = rapt__panels_size((size_t)vocab, (size_t)in);
     p.gradients = true;
     p.x = random_floats(xs, 1);
@@ -40,7 +42,7 @@ static struct problem make(int rows, int in, int vocab, float smoothing)
     return p;
 }
 
-static void drop(struct problem *p)
+static void drop_loss(struct loss_problem *p)
 {
     free(p->x);
     free(p->w);
@@ -53,7 +55,7 @@ static void drop(struct problem *p)
 
 static void run(const struct exec_context *exec, void *argument)
 {
-    struct problem *p = argument;
+    struct loss_problem *p = argument;
     if (exec->team->rank == 0) p->sums = (struct loss){.rows = p->losses};
     rapt__team_barrier(exec->team);
     rapt__loss(exec, &p->layer, p->x, p->rows, p->labels, p->smoothing, &p->sums,
@@ -66,7 +68,7 @@ static void run(const struct exec_context *exec, void *argument)
 }
 
 struct judged { /* the summed loss */
-    const struct problem *p;
+    const struct loss_problem *p;
     double *x, *w, *b, *logits, likelihood;
     int tokens, correct;
 };
@@ -81,7 +83,7 @@ static int best_of(const double *x, int n)
 static double summed(const void *argument)
 {
     struct judged *j = (struct judged *)argument;
-    const struct problem *p = j->p;
+    const struct loss_problem *p = j->p;
     double sum = 0, likelihood;
     j->likelihood = 0;
     j->tokens = j->correct = 0;
@@ -97,7 +99,7 @@ static double summed(const void *argument)
     return sum;
 }
 
-static struct judged judge(const struct problem *p)
+static struct judged judge(const struct loss_problem *p)
 {
     size_t rows = (size_t)p->rows, in = (size_t)p->in, vocab = (size_t)p->vocab;
     return (struct judged){.p = p,
@@ -115,7 +117,7 @@ static void drop_judge(struct judged *j)
     free(j->logits);
 }
 
-static void check_sums(const struct problem *p, struct judged *j)
+static void check_sums(const struct loss_problem *p, struct judged *j)
 {
     double loss = summed(j), rows = 0;
     assert_near(p->sums.loss, loss, 1);
@@ -129,7 +131,7 @@ static void check_sums(const struct problem *p, struct judged *j)
     assert_near(rows, loss, 1);
 }
 
-static void check_gradients(const struct problem *p, struct judged *j)
+static void check_gradients(const struct loss_problem *p, struct judged *j)
 {
     size_t xs = (size_t)(p->rows * p->in), ws = (size_t)(p->vocab * p->in), some = 12;
     assert_slopes(summed, j, j->x, p->dx, xs, some, 16);
@@ -147,7 +149,7 @@ static void loss_and_gradients_are_the_definition(void **state)
     (void)state;
     for (int i = 0; i < COUNT(shapes) * 2; i++) {
         const int *s = shapes[i / 2];
-        struct problem p = make(s[0], s[1], s[2], i % 2 ? 0.1f : 0);
+        struct loss_problem p = make_loss(s[0], s[1], s[2], i % 2 ? 0.1f : 0);
         assert_same_bits(run, &p, p.result, p.size);
         struct judged j = judge(&p);
         check_sums(&p, &j);
@@ -155,7 +157,7 @@ static void loss_and_gradients_are_the_definition(void **state)
         for (int r = 0; r < p.rows; r++)
             for (int k = 0; p.labels[r] < 0 && k < p.in; k++) assert_true(p.dx[r * p.in + k] == 0);
         drop_judge(&j);
-        drop(&p);
+        drop_loss(&p);
     }
 }
 
@@ -163,7 +165,7 @@ static void loss_and_gradients_are_the_definition(void **state)
 static void chunks_make_no_difference(void **state)
 {
     (void)state;
-    struct problem p = make(1100, 7, 5, 0.1f), wide = make(150, 3, 17000, 0.1f);
+    struct loss_problem p = make_loss(1100, 7, 5, 0.1f), wide = make_loss(150, 3, 17000, 0.1f);
     assert_true(rapt__loss_workspace(1100, 7, 5) < 1100 * 5);
     assert_true(rapt__loss_workspace(150, 3, 17000) < 150 * 17000);
     struct judged j = judge(&p), k = judge(&wide);
@@ -174,14 +176,14 @@ static void chunks_make_no_difference(void **state)
     check_sums(&wide, &k);
     drop_judge(&j);
     drop_judge(&k);
-    drop(&p);
-    drop(&wide);
+    drop_loss(&p);
+    drop_loss(&wide);
 }
 
 static void loss_alone_writes_no_gradient(void **state)
 {
     (void)state;
-    struct problem p = make(113, 7, 5, 0.1f);
+    struct loss_problem p = make_loss(113, 7, 5, 0.1f);
     run_exec(2, run, &p);
     double loss = p.sums.loss;
     memset(p.result, 0, p.size * sizeof(float));
@@ -189,13 +191,13 @@ static void loss_alone_writes_no_gradient(void **state)
     run_exec(2, run, &p);
     assert_true(p.sums.loss == loss);
     for (size_t i = 0; i < p.size - 4 - (size_t)p.rows; i++) assert_true(p.result[i] == 0);
-    drop(&p);
+    drop_loss(&p);
 }
 
 static void sums_add_up(void **state)
 {
     (void)state;
-    struct problem p = make(15, 17, 5, 0.1f);
+    struct loss_problem p = make_loss(15, 17, 5, 0.1f);
     run_exec(1, run, &p);
     double *once = doubles(p.result, p.size);
     run_exec(1, run, &p);
@@ -203,7 +205,7 @@ static void sums_add_up(void **state)
         assert_near((double)*x, 2 * once[x - p.result], 4);
     for (float *x = p.dx; x < p.dweight; x++) assert_true((double)*x == once[x - p.result]);
     free(once);
-    drop(&p);
+    drop_loss(&p);
 }
 
 /* A loss that is not finite is visible in the sums, where the trainer finds it. */
@@ -213,25 +215,184 @@ static void what_is_not_finite_shows(void **state)
     (void)state;
     for (int i = 0; i < COUNT(bad); i++)
         for (int j = 0; j < 2; j++) {
-            struct problem p = make(113, 7, 17, 0.1f);
+            struct loss_problem p = make_loss(113, 7, 17, 0.1f);
             if (j)
                 p.x[30 * 7 + 3] = bad[i];
             else
                 p.b[11] = bad[i];
             run_exec(2, run, &p);
             assert_true(!isfinite(p.sums.loss));
-            drop(&p);
+            drop_loss(&p);
         }
+}
+
+/* ---- adam: the optimizer's step and the sums around it, against their definitions. ---- */
+
+static const size_t sizes[] = {0, 1, 7, 17, 130, 4096, 10001};
+
+struct adam_problem {
+    size_t n;
+    struct adam a;
+    float *g, *result, *p, *m, *v; /* p, m, v back to back in result */
+    double *partial, sum;
+    struct adam_range range;
+    float value;
+};
+
+static struct adam_problem make_adam(size_t n)
+{
+    struct adam_problem p = {.n = n, .g = random_floats(n, 1), .result = random_floats(3 * n, 2)};
+    p.p = p.result;
+    p.m = p.p + n;
+    p.v = p.m + n;
+    for (size_t i = 0; i < n; i++) p.v[i] = p.v[i] * p.v[i];
+    p.partial = doubles(NULL, 2 * rapt__square_partial(n));
+    return p;
+}
+
+static void drop_adam(struct adam_problem *p)
+{
+    free(p->g);
+    free(p->result);
+    free(p->partial);
+}
+
+static void run_adam(const struct exec_context *exec, void *argument)
+{
+    const struct adam_problem *p = argument;
+    rapt__adam(exec, &p->a, p->p, p->g, p->m, p->v, p->n);
+}
+
+static void step_is_the_definition(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(sizes); i++) {
+        struct adam_problem p = make_adam(sizes[i]);
+        struct oracle_adam o = {0.01, 0.9, 0.98, 1e-4, 0.1, 3};
+        size_t n = sizes[i];
+        p.a = (struct adam){.rate = 0.01f, .beta1 = 0.9f, .beta2 = 0.98f, .epsilon = 1e-4f};
+        p.a.correct1 = (float)(1 / (1 - pow(0.9, 3)));
+        p.a.correct2 = (float)(1 / (1 - pow(0.98, 3)));
+        p.a.decay = 0.01f * 0.1f;
+        p.a.gradient_scale = 0.5f;
+        double *wanted = doubles(p.result, 3 * n);
+        for (size_t j = 0; j < n; j++)
+            oracle_adam(&o, &wanted[j], 0.5 * (double)p.g[j], &wanted[n + j], &wanted[2 * n + j]);
+        assert_same_bits(run_adam, &p, p.result, 3 * n);
+        assert_all_near(p.result, wanted, 3 * n, 4);
+        free(wanted);
+        drop_adam(&p);
+    }
+}
+
+static void run_range(const struct exec_context *exec, void *argument)
+{
+    struct adam_problem *p = argument;
+    rapt__adam_range(exec, &p->a, p->p, p->g, p->m, p->v, p->n, p->partial, &p->range);
+}
+
+static double largest(const float *x, size_t n)
+{
+    double max = 0;
+    for (size_t i = 0; i < n; i++) max = fmax(max, fabs((double)x[i]));
+    return max;
+}
+
+/* The range of a step predicts the step made afterwards, and changes nothing; also of a step that
+   must not be made. */
+static void range_is_that_of_the_step(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(sizes); i++) {
+        struct adam_problem p = make_adam(sizes[i]);
+        size_t n = p.n, bytes = 3 * n * sizeof(float);
+        p.a = (struct adam){1e-2f, 0.9f, 0.98f, 1e-4f, 2, 3, 1e-3f, 0.5f};
+        float *before = malloc(bytes + 1);
+        memcpy(before, p.result, bytes);
+        run_exec(3, run_range, &p);
+        assert_memory_equal(before, p.result, bytes);
+        run_exec(2, run_adam, &p);
+        assert_true(p.range.parameter == largest(p.p, n) && p.range.moment == largest(p.m, n));
+        for (int part = 0; n && part < 3; part++) {
+            memcpy(p.result, before, bytes);
+            p.result[(size_t)part * n + n / 2] = part == 1 ? -INFINITY : NAN;
+            run_exec(3, run_range, &p);
+            assert_true(isinf(p.range.parameter) || isinf(p.range.moment));
+        }
+        free(before);
+        drop_adam(&p);
+    }
+}
+
+static void run_square_sum(const struct exec_context *exec, void *argument)
+{
+    struct adam_problem *p = argument;
+    rapt__square_sum(exec, p->g, p->n, p->partial, &p->sum);
+    if (exec->team->rank == 0) p->value = (float)p->sum;
+}
+
+static void square_sum_is_the_definition(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(sizes); i++) {
+        struct adam_problem p = make_adam(sizes[i]);
+        double wanted = 0;
+        for (size_t j = 0; j < p.n; j++) wanted += (double)p.g[j] * (double)p.g[j];
+        assert_same_bits(run_square_sum, &p, &p.value, 1);
+        assert_near(p.sum, wanted, 2);
+        drop_adam(&p);
+    }
+}
+
+static void square_sum_shows_what_is_not_finite(void **state)
+{
+    (void)state;
+    struct adam_problem p = make_adam(10001);
+    p.g[9000] = INFINITY;
+    run_exec(2, run_square_sum, &p);
+    assert_true(isinf(p.sum));
+    p.g[9000] = NAN;
+    run_exec(2, run_square_sum, &p);
+    assert_true(isnan(p.sum));
+    drop_adam(&p);
+}
+
+static void run_fill(const struct exec_context *exec, void *argument)
+{
+    const struct adam_problem *p = argument;
+    rapt__fill(exec, p->m, p->n, 2.5f);
+}
+
+static void fill(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(sizes); i++) {
+        struct adam_problem p = make_adam(sizes[i]);
+        double *before = doubles(p.result, 3 * p.n);
+        assert_same_bits(run_fill, &p, p.result, 3 * p.n);
+        for (size_t j = 0; j < p.n; j++) {
+            assert_true(p.m[j] == 2.5f);
+            assert_true((double)p.p[j] == before[j]);
+            assert_true((double)p.v[j] == before[2 * p.n + j]);
+        }
+        free(before);
+        drop_adam(&p);
+    }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    static const struct CMUnitTest tests[] = {
         cmocka_unit_test(loss_and_gradients_are_the_definition),
         cmocka_unit_test(chunks_make_no_difference),
         cmocka_unit_test(loss_alone_writes_no_gradient),
         cmocka_unit_test(sums_add_up),
         cmocka_unit_test(what_is_not_finite_shows),
+        cmocka_unit_test(step_is_the_definition),
+        cmocka_unit_test(range_is_that_of_the_step),
+        cmocka_unit_test(square_sum_is_the_definition),
+        cmocka_unit_test(square_sum_shows_what_is_not_finite),
+        cmocka_unit_test(fill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
