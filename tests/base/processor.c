@@ -1,6 +1,4 @@
-/* processor.c - CPUID agrees with the operating system about the maker of the processor and its
-   instruction sets. Nothing is compared if the system has no such list, or if it describes another
-   kind of processor, as an emulator may show that of its host. */
+/* processor.c - what is known about the processor and its caches. */
 #include "base/base.h"
 #include "skips.h"
 
@@ -10,6 +8,10 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+/* ---- processor: CPUID agrees with the operating system about the maker of the processor and its
+   instruction sets. Nothing is compared if the system has no such list, or if it describes another
+   kind of processor, as an emulator may show that of its host. ---- */
 
 #if defined(__x86_64__)
 enum { LISTS_X86 = true };
@@ -68,8 +70,53 @@ static void instruction_sets(void **state)
     assert_false(rapt__processor_has(RAPT_ISA_NEON));
 }
 
+/* ---- cache: rows that fall into few sets of the cache collide; rows that spread over all sets do
+   not, nor do few rows. The numbers hold for L2 caches from 128 KB to 16 MB. ---- */
+
+static void collisions(void **state)
+{
+    (void)state;
+    assert_true(rapt__rows_collide(1 << 20, 512));
+    assert_true(rapt__rows_collide(3 << 20, 512)); /* the largest power of two in the distance is 4
+                                                      MB, too */
+    assert_false(rapt__rows_collide(1 << 20, 2));
+    assert_false(rapt__rows_collide((1 << 20) + 1, 512));
+    assert_false(rapt__rows_collide((1 << 20) + 16, 512));
+    assert_true(rapt__rows_collide(16, 1 << 20)); /* more than the cache */
+    for (int rows = 1; rows < 1 << 20; rows *= 2) /* more rows collide sooner */
+        assert_true(!rapt__rows_collide(2048, rows) || rapt__rows_collide(2048, 2 * rows));
+    assert_false(rapt__rows_collide(2048, 0));
+}
+
+/* Reads a line of each row, of adjacent rows and of rows 4 MB apart. L1 caches have 2 to 64
+   ways. */
+static void tiles(void **state)
+{
+    (void)state;
+    assert_false(rapt__tiles_collide(1 << 20, 2));
+    assert_true(rapt__tiles_collide(1 << 20, 128));
+    assert_false(rapt__tiles_collide((1 << 20) + 16, 128));
+    assert_false(rapt__tiles_collide(16, 14));
+    int ways = rapt__first_level_ways();
+    assert_false(rapt__tiles_collide(1 << 20, ways));
+    assert_false(rapt__tiles_collide(1 << 20, ways + ways / 2));
+    assert_true(rapt__tiles_collide(1 << 20, 2 * ways));
+}
+
+static void sizes(void **state)
+{
+    (void)state;
+    assert_true(rapt__second_level_size() >= 1 << 12);
+    assert_int_equal(rapt__near_size() == rapt__second_level_size(), rapt__third_level_far());
+    assert_in_range(rapt__first_level_ways(), 1, UINT16_MAX);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(maker), cmocka_unit_test(instruction_sets)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(maker),      cmocka_unit_test(instruction_sets),
+        cmocka_unit_test(collisions), cmocka_unit_test(tiles),
+        cmocka_unit_test(sizes),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,123 @@
-/* softmax.c - exponentials, logarithms, losses and the top k of rows against their definitions. */
+/* softmax.c - scores of keys and what is made of them. */
 #include "kernel/trial.h"
+
+/* ---- additive: a query against keys through a hidden layer, and its gradients, against the
+   definition in double. ---- */
+
+enum { WIDTH = 75, PANELS = 3, KEYS = PANELS * LANES, ALL = WIDTH * KEYS };
+
+static float q[WIDTH], v[WIDTH], keys[ALL], hidden[ALL], additive_x[KEYS], dx[KEYS];
+static float dq[WIDTH], dv[WIDTH], dkeys[ALL];
+
+static size_t at_additive(int n, int s, int width)
+{
+    return (size_t)((s / LANES * width + n) * LANES + s % LANES);
+}
+
+static void prepare(uint64_t seed)
+{
+    fill(q, WIDTH, -1, 1, seed);
+    fill(v, WIDTH, -1, 1, seed + 1);
+    fill(keys, ALL, -2, 2, seed + 2);
+    fill(dx, KEYS, -1, 1, seed + 3);
+    fill(dq, WIDTH, -1, 1, seed + 4);
+    fill(dv, WIDTH, -1, 1, seed + 5);
+    fill(dkeys, ALL, -1, 1, seed + 6);
+}
+
+static void check_gradients(const struct kernels *k, const struct additive *a)
+{
+    float dq0[WIDTH], dv0[WIDTH], dkeys0[ALL];
+    const struct additive_gradients d = {dq, dv, dkeys, a->width * LANES, LANES};
+    memcpy(dq0, dq, sizeof dq), memcpy(dv0, dv, sizeof dv), memcpy(dkeys0, dkeys, sizeof dkeys);
+    k->additive_row_backward(a, dx, &d);
+    for (int n = 0; n < a->width; n++) {
+        double query = (double)dq0[n], vector = (double)dv0[n];
+        for (int s = 0; s < a->panels * LANES; s++) {
+            double h = tanh((double)q[n] + (double)keys[at_additive(n, s, a->width)]);
+            double g = (double)dx[s] * (double)v[n] * (1 - h * h);
+            size_t i = at_additive(n, s, a->width);
+            if (dx[s] == 0) g = h = 0;
+            query += g, vector += (double)dx[s] * h;
+            close_to((double)dkeys[i], (double)dkeys0[i] + g, 1e-6);
+        }
+        close_to((double)dq[n], query, 1e-5);
+        close_to((double)dv[n], vector, 1e-5);
+    }
+}
+
+static void by_definition(void **state)
+{
+    static const int widths[] = {1, 2, 7, 31, 32, 33, 64, WIDTH};
+    const struct kernels *k;
+
+    (void)state;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int i = 0; i < 8; i++)
+            for (int panels = 0; panels <= PANELS; panels++) {
+                struct additive a = {widths[i], panels, q, v, keys, NULL};
+                float kept[KEYS];
+                prepare((uint64_t)(i + panels));
+                k->additive_row(&a, additive_x);
+                a.hidden = hidden;
+                k->additive_row(&a, kept);
+                assert_true(same_bits(additive_x, kept, (size_t)(panels * LANES)));
+                for (int s = 0; s < panels * LANES; s++) {
+                    double want = 0;
+                    for (int n = 0; n < a.width; n++)
+                        want += (double)v[n] *
+                                tanh((double)q[n] + (double)keys[at_additive(n, s, a.width)]);
+                    close_to((double)additive_x[s], want, 4e-6);
+                }
+                check_gradients(k, &a);
+            }
+}
+
+/* If dx is 0 nothing is added, whatever the key holds. */
+static void hidden_keys(void **state)
+{
+    const struct kernels *k;
+
+    (void)state;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;) {
+        struct additive a = {WIDTH, PANELS, q, v, keys, hidden};
+        prepare(3);
+        for (int n = 0; n < WIDTH; n++) keys[at_additive(n, 5, WIDTH)] = n % 2 ? NAN : INFINITY;
+        dx[5] = 0;
+        k->additive_row(&a, additive_x);
+        check_gradients(k, &a);
+    }
+}
+
+/* Gradients of keys may be in plain rows. */
+static void other_strides(void **state)
+{
+    const struct kernels *k;
+
+    (void)state;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;) {
+        static float rows[ALL], panels[ALL];
+        const struct additive a = {WIDTH, PANELS, q, v, keys, hidden};
+        prepare(4);
+        k->additive_row(&a, additive_x);
+        memset(rows, 0, sizeof rows), memset(panels, 0, sizeof panels);
+        k->additive_row_backward(
+            &a, dx, &(struct additive_gradients){dq, dv, panels, WIDTH * LANES, LANES});
+        k->additive_row_backward(&a, dx, &(struct additive_gradients){dq, dv, rows, LANES, KEYS});
+        for (int n = 0; n < WIDTH; n++)
+            for (int s = 0; s < KEYS; s++)
+                assert_true(rows[n * KEYS + s] == panels[at_additive(n, s, WIDTH)]);
+    }
+}
+
+/* ---- softmax: exponentials, logarithms, losses and the top k of rows against their definitions.
+   ---- */
 
 static const double EPSILON = 0x1p-23;
 
 enum { LONG = 32768 };
 
-static float x[LONG], y[LONG];
+static float softmax_x[LONG], y[LONG];
 
 static double max_of(const float *row, int n)
 {
@@ -35,13 +147,13 @@ static void exponentials(void **state)
         for (int j = 0; j < LENGTHS; j++) {
             int n = lengths[j];
             float max, sum;
-            fill(x, (size_t)n, -20, 20, (uint64_t)j);
-            memcpy(y, x, sizeof x);
+            fill(softmax_x, (size_t)n, -20, 20, (uint64_t)j);
+            memcpy(y, softmax_x, sizeof softmax_x);
             k->softmax_row(y, n, &max, &sum);
-            assert_true((double)max == max_of(x, n));
-            close_to((double)sum, sum_of(x, n), 4 * EPSILON * sum_of(x, n));
+            assert_true((double)max == max_of(softmax_x, n));
+            close_to((double)sum, sum_of(softmax_x, n), 4 * EPSILON * sum_of(softmax_x, n));
             for (int i = 0; i < n; i++) {
-                double d = (double)x[i] - (double)max, want = exp(d);
+                double d = (double)softmax_x[i] - (double)max, want = exp(d);
                 close_to((double)y[i], want, slack(k) * (1 + fabs(d) / 2) * EPSILON * want);
             }
         }
@@ -57,13 +169,13 @@ static void exponential(void **state)
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
         for (int part = 0; part < 20; part++) {
             float max, sum;
-            fill(x, LONG, part < 10 ? -110 : -1, 0, (uint64_t)part);
-            x[0] = 0, x[1] = -INFINITY, x[2] = -104, x[3] = -0.0f;
-            memcpy(y, x, sizeof x);
+            fill(softmax_x, LONG, part < 10 ? -110 : -1, 0, (uint64_t)part);
+            softmax_x[0] = 0, softmax_x[1] = -INFINITY, softmax_x[2] = -104, softmax_x[3] = -0.0f;
+            memcpy(y, softmax_x, sizeof softmax_x);
             k->softmax_row(y, LONG, &max, &sum);
             assert_true(y[0] == 1 && y[1] == 0 && y[2] == 0 && y[3] == 1);
             for (int i = 0; i < LONG; i++) {
-                double want = exp((double)x[i]);
+                double want = exp((double)softmax_x[i]);
                 close_to((double)y[i], want, (is_exact(k) ? 1 : 2) * ulp(want));
             }
         }
@@ -109,9 +221,10 @@ static void log_sums(void **state)
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
         for (int j = 0; j < LENGTHS; j++) {
             int n = lengths[j];
-            fill(x, (size_t)n, -3, 12, (uint64_t)j);
-            double want = max_of(x, n) + log(sum_of(x, n));
-            close_to((double)k->log_sum_row(x, n), want, slack(k) * 2 * EPSILON * (1 + fabs(want)));
+            fill(softmax_x, (size_t)n, -3, 12, (uint64_t)j);
+            double want = max_of(softmax_x, n) + log(sum_of(softmax_x, n));
+            close_to((double)k->log_sum_row(softmax_x, n), want,
+                     slack(k) * 2 * EPSILON * (1 + fabs(want)));
         }
 }
 
@@ -119,15 +232,17 @@ static void log_sums(void **state)
    all of them, and they sum to 1. */
 static void check_simplex(const struct kernels *k, int n, int power)
 {
-    double max = max_of(x, n), low = -1, high = 0, sum = 0, error = slack(k) * 16 * EPSILON;
+    double max = max_of(softmax_x, n), low = -1, high = 0, sum = 0, error = slack(k) * 16 * EPSILON;
     for (int i = 0; i < 60; i++) {
         double tau = (low + high) / 2;
         sum = 0;
-        for (int j = 0; j < n; j++) sum += pow(fmax(0, ((double)x[j] - max) / power - tau), power);
+        for (int j = 0; j < n; j++)
+            sum += pow(fmax(0, ((double)softmax_x[j] - max) / power - tau), power);
         *(sum < 1 ? &high : &low) = tau;
     }
     for (int j = 0; j < n; j++)
-        close_to((double)y[j], pow(fmax(0, ((double)x[j] - max) / power - low), power), error);
+        close_to((double)y[j], pow(fmax(0, ((double)softmax_x[j] - max) / power - low), power),
+                 error);
 }
 
 static void simplex_rows(void **state)
@@ -138,9 +253,9 @@ static void simplex_rows(void **state)
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
         for (int j = 0; j < 4 * LENGTHS; j++) {
             int n = lengths[j / 4], power = 1 + j % 2;
-            fill(x, (size_t)n, j / 2 % 2 ? -0.01f : -5, j / 2 % 2 ? 0.01f : 5, (uint64_t)j);
-            if (n > 2) x[1] = -INFINITY;
-            memcpy(y, x, sizeof x);
+            fill(softmax_x, (size_t)n, j / 2 % 2 ? -0.01f : -5, j / 2 % 2 ? 0.01f : 5, (uint64_t)j);
+            if (n > 2) softmax_x[1] = -INFINITY;
+            memcpy(y, softmax_x, sizeof softmax_x);
             assert_true(k->simplex_row(y, n, power));
             check_simplex(k, n, power);
         }
@@ -150,17 +265,17 @@ static void simplex_rows(void **state)
    as 1 - t, and powers are exp(log1p(...) / order), so that small orders lose no digits. */
 static void check_entmax(const struct kernels *k, int n, float order)
 {
-    double max = max_of(x, n), low = 0, high = 1, error = slack(k) * 24 * EPSILON;
+    double max = max_of(softmax_x, n), low = 0, high = 1, error = slack(k) * 24 * EPSILON;
     for (int i = 0; i < 200; i++) {
         double t = (low + high) / 2, sum = 0;
         for (int j = 0; j < n; j++) {
-            double below = fmax(-1, (double)order * ((double)x[j] - max) - t);
+            double below = fmax(-1, (double)order * ((double)softmax_x[j] - max) - t);
             sum += exp(log1p(below) / (double)order);
         }
         *(sum > 1 ? &low : &high) = t;
     }
     for (int j = 0; j < n; j++) {
-        double below = fmax(-1, (double)order * ((double)x[j] - max) - low);
+        double below = fmax(-1, (double)order * ((double)softmax_x[j] - max) - low);
         close_to((double)y[j], exp(log1p(below) / (double)order), error);
     }
 }
@@ -176,10 +291,10 @@ static void entmax_rows(void **state)
         for (int j = 0; j < LENGTHS - 1; j++)
             for (int i = 0; i < 8 * 4; i++) {
                 int n = lengths[j];
-                fill(x, (size_t)n, -spreads[i % 4], spreads[i % 4], (uint64_t)j);
-                if (n > 2) x[1] = -INFINITY;
-                if (n > 16) x[5] = x[6] = spreads[i % 4]; /* two maxima */
-                assert_true(k->entmax_row(x, y, n, orders[i / 4]));
+                fill(softmax_x, (size_t)n, -spreads[i % 4], spreads[i % 4], (uint64_t)j);
+                if (n > 2) softmax_x[1] = -INFINITY;
+                if (n > 16) softmax_x[5] = softmax_x[6] = spreads[i % 4]; /* two maxima */
+                assert_true(k->entmax_row(softmax_x, y, n, orders[i / 4]));
                 check_entmax(k, n, orders[i / 4]);
             }
 }
@@ -217,23 +332,24 @@ static void check_loss(const struct kernels *k, int n, int label, float smoothin
 {
     const float scale = 0.125f;
     struct loss_sums sums;
-    double max = max_of(x, n), sum = sum_of(x, n), log_sum = max + log(sum), mean = 0;
+    double max = max_of(softmax_x, n), sum = sum_of(softmax_x, n), log_sum = max + log(sum),
+           mean = 0;
     int best = 0;
 
     for (int i = n - 1; i >= 0; i--)
-        if ((double)x[i] == max) best = i;
-    for (int i = 0; i < n; i++) mean += (log_sum - (double)x[i]) / n;
-    memcpy(y, x, (size_t)n * sizeof *y);
+        if ((double)softmax_x[i] == max) best = i;
+    for (int i = 0; i < n; i++) mean += (log_sum - (double)softmax_x[i]) / n;
+    memcpy(y, softmax_x, (size_t)n * sizeof *y);
     k->loss_row(y, n, label, smoothing, scale, &sums);
 
-    double s = (double)smoothing, likelihood = log_sum - (double)x[label];
+    double s = (double)smoothing, likelihood = log_sum - (double)softmax_x[label];
     double loss = (1 - s) * likelihood + s * mean, error = slack(k) * 4 * EPSILON;
     assert_int_equal(sums.best, best);
     close_to((double)sums.likelihood, likelihood, error * fmax(likelihood, 1e-30));
     close_to((double)sums.loss, loss, error * fmax(loss, 1e-30));
     for (int i = 0; i < n; i++) {
-        double p = exp((double)x[i] - log_sum), want = p - (i == label ? 1 - s : 0) - s / n;
-        double size = p * (1 + fabs((double)x[i] - max) / 2) + (i == label);
+        double p = exp((double)softmax_x[i] - log_sum), want = p - (i == label ? 1 - s : 0) - s / n;
+        double size = p * (1 + fabs((double)softmax_x[i] - max) / 2) + (i == label);
         close_to((double)y[i], want * (double)scale, error * (size + s / n) * (double)scale);
     }
 }
@@ -247,11 +363,11 @@ static void losses(void **state)
         for (int j = 0; j < LENGTHS; j++)
             for (int width = 1; width < 40; width *= 6) {
                 int n = lengths[j];
-                fill(x, (size_t)n, -width, width, (uint64_t)(j + width));
-                x[n / 2] = x[n - 1]; /* a tie, possibly of the maximum */
+                fill(softmax_x, (size_t)n, -width, width, (uint64_t)(j + width));
+                softmax_x[n / 2] = softmax_x[n - 1]; /* a tie, possibly of the maximum */
                 check_loss(k, n, n / 2, 0.1f);
                 check_loss(k, n, n - 1, 0);
-                x[n / 3] = (float)width + 3;
+                softmax_x[n / 3] = (float)width + 3;
                 check_loss(k, n, n / 3, 0.1f);
                 check_loss(k, n, 0, 0.9f);
             }
@@ -263,18 +379,20 @@ static void check_best(const struct kernels *k, int n, int best)
     float value[64] = {0};
     bool used[600] = {false};
 
-    count = k->top_row(x, n, best, index, value);
+    count = k->top_row(softmax_x, n, best, index, value);
     for (int rank = 0; rank < best; rank++) {
         int want = -1;
         for (int i = 0; i < n; i++)
-            if (!used[i] && x[i] > -INFINITY && (want < 0 || x[i] > x[want])) want = i;
+            if (!used[i] && softmax_x[i] > -INFINITY &&
+                (want < 0 || softmax_x[i] > softmax_x[want]))
+                want = i;
         if (want < 0) {
             assert_int_equal(count, rank);
             return;
         }
         assert_true(rank < count);
         assert_int_equal(index[rank], want);
-        assert_true(value[rank] == x[want]);
+        assert_true(value[rank] == softmax_x[want]);
         used[want] = true;
     }
     assert_int_equal(count, best);
@@ -291,12 +409,12 @@ static void best_of_rows(void **state)
             for (int i = 0; i < 7; i++)
                 for (int j = 0; j < 6; j++) {
                     int n = sizes[i];
-                    fill(x, (size_t)n, -5, 5, (uint64_t)(n + shape));
+                    fill(softmax_x, (size_t)n, -5, 5, (uint64_t)(n + shape));
                     for (int e = 0; e < n; e++) {
-                        if (shape == 1) x[e] = roundf(x[e]); /* many ties */
-                        if (shape == 2) x[e] = (float)e;     /* rising */
-                        if (shape == 3 && e % 3) x[e] = e % 2 ? NAN : -INFINITY;
-                        if (shape == 4) x[e] = -INFINITY;
+                        if (shape == 1) softmax_x[e] = roundf(softmax_x[e]); /* many ties */
+                        if (shape == 2) softmax_x[e] = (float)e;             /* rising */
+                        if (shape == 3 && e % 3) softmax_x[e] = e % 2 ? NAN : -INFINITY;
+                        if (shape == 4) softmax_x[e] = -INFINITY;
                     }
                     check_best(k, n, bests[j]);
                 }
@@ -315,15 +433,16 @@ static void best_of_pieces(void **state)
                 for (int j = 0; j < 5; j++) {
                     int n = 300, split = splits[c], index[64] = {0}, want_index[64] = {0};
                     float value[64] = {0}, want[64] = {0};
-                    fill(x, (size_t)n, -5, 5, (uint64_t)(7 * c + j));
+                    fill(softmax_x, (size_t)n, -5, 5, (uint64_t)(7 * c + j));
                     for (int e = 0; e < n; e++) {
-                        if (shape == 1) x[e] = roundf(x[e]);
-                        if (shape == 2) x[e] = (float)e;
-                        if (shape == 3 && e % 50) x[e] = e % 2 ? NAN : -INFINITY;
+                        if (shape == 1) softmax_x[e] = roundf(softmax_x[e]);
+                        if (shape == 2) softmax_x[e] = (float)e;
+                        if (shape == 3 && e % 50) softmax_x[e] = e % 2 ? NAN : -INFINITY;
                     }
-                    int all = k->top_row(x, n, bests[j], want_index, want);
-                    int count = k->top_more(x, split, 0, bests[j], 0, index, value);
-                    count = k->top_more(x + split, n - split, split, bests[j], count, index, value);
+                    int all = k->top_row(softmax_x, n, bests[j], want_index, want);
+                    int count = k->top_more(softmax_x, split, 0, bests[j], 0, index, value);
+                    count = k->top_more(softmax_x + split, n - split, split, bests[j], count, index,
+                                        value);
                     assert_int_equal(count, all);
                     assert_memory_equal(index, want_index, sizeof index);
                     assert_memory_equal(value, want, sizeof value);
@@ -333,12 +452,13 @@ static void best_of_pieces(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exponentials),   cmocka_unit_test(exponential),
-        cmocka_unit_test(empty_rows),     cmocka_unit_test(not_numbers),
-        cmocka_unit_test(simplex_rows),   cmocka_unit_test(entmax_rows),
-        cmocka_unit_test(simplex_limits), cmocka_unit_test(log_sums),
-        cmocka_unit_test(losses),         cmocka_unit_test(best_of_rows),
-        cmocka_unit_test(best_of_pieces),
+        cmocka_unit_test(by_definition), cmocka_unit_test(hidden_keys),
+        cmocka_unit_test(other_strides), cmocka_unit_test(exponentials),
+        cmocka_unit_test(exponential),   cmocka_unit_test(empty_rows),
+        cmocka_unit_test(not_numbers),   cmocka_unit_test(simplex_rows),
+        cmocka_unit_test(entmax_rows),   cmocka_unit_test(simplex_limits),
+        cmocka_unit_test(log_sums),      cmocka_unit_test(losses),
+        cmocka_unit_test(best_of_rows),  cmocka_unit_test(best_of_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

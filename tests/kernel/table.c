@@ -1,9 +1,59 @@
-/* table.c - every kernel of every instruction set gives the bits of the exact table, reads and
-   writes only its own floats, and does not change its input, at every length and for numbers that
-   are finite or not. */
+/* table.c - the tables of kernels: which is used, and that all give the same bits. */
 #include "kernel/trial.h"
 
 #include "kernel/cases.h"
+
+/* ---- choose: which instruction set is used, and switching to another one. ---- */
+
+static void names_and_limits(void **state)
+{
+    (void)state;
+    assert_string_equal(rapt_isa_name(RAPT_ISA_SCALAR), "scalar");
+    assert_string_equal(rapt_isa_name(RAPT_ISA_AVX512), "avx512");
+    assert_null(rapt_isa_name((rapt_isa)(RAPT_ISA_AVX512 + 1)));
+    assert_null(rapt_isa_name((rapt_isa)-1));
+    assert_null(rapt__kernels_of((rapt_isa)99));
+    assert_int_equal(rapt_isa_use((rapt_isa)99), RAPT_BAD_ARGUMENT);
+    assert_int_equal(rapt_isa_use((rapt_isa)-1), RAPT_BAD_ARGUMENT);
+}
+
+static void the_best_is_used(void **state)
+{
+    const struct kernels *k, *last = NULL;
+
+    (void)state;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;) last = k;
+    assert_non_null(last); /* plain C is always available */
+    assert_int_equal(rapt_isa_used(), last->isa);
+    assert_ptr_equal(rapt__kernels(), last);
+}
+
+static void any_may_be_used(void **state)
+{
+    rapt_isa first = rapt_isa_used();
+
+    (void)state;
+    for (int isa = 0; rapt_isa_name((rapt_isa)isa) != NULL; isa++) {
+        rapt_isa before = rapt_isa_used();
+        const struct kernels *k = rapt__kernels_of((rapt_isa)isa);
+        assert_int_equal(rapt_isa_use((rapt_isa)isa), k ? RAPT_OK : RAPT_BAD_ARGUMENT);
+        assert_int_equal(rapt_isa_used(), k ? (rapt_isa)isa : before);
+    }
+    assert_int_equal(rapt_isa_use(first), RAPT_OK);
+}
+
+static void only_what_the_processor_has(void **state)
+{
+    (void)state;
+    assert_true(rapt__processor_has(RAPT_ISA_SCALAR));
+    assert_false(rapt__processor_has((rapt_isa)99));
+    assert_false(rapt__processor_has(RAPT_ISA_NEON) && rapt__processor_has(RAPT_ISA_AVX2));
+    assert_true(rapt__processor_has(RAPT_ISA_AVX2) || !rapt__processor_has(RAPT_ISA_AVX512));
+}
+
+/* ---- table: every kernel of every instruction set gives the bits of the exact table, reads and
+   writes only its own floats, and does not change its input, at every length and for numbers that
+   are finite or not. ---- */
 
 enum { LONGEST = 4099, BUFFERS = CASE_INS + CASE_OUTS };
 
@@ -149,6 +199,10 @@ static void names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_best_is_used),
+        cmocka_unit_test(names_and_limits),
+        cmocka_unit_test(any_may_be_used),
+        cmocka_unit_test(only_what_the_processor_has),
         cmocka_unit_test(names),
         cmocka_unit_test_setup_teardown(ordinary_numbers, make, drop),
         cmocka_unit_test_setup_teardown(odd_numbers, make, drop),

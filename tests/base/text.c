@@ -1,6 +1,4 @@
-/* decimal.c - floats as text and back: the same bits for every kind of float, in at most 9 digits,
-   never more than the shortest text that strtof reads back, in every rounding mode. Texts are read
-   as the nearest float, as strtof does in the C locale, or refused. */
+/* text.c - what is written and read as text: statuses, versions, floats and characters. */
 #include "base/base.h"
 
 #include <fenv.h>
@@ -12,6 +10,53 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+/* ---- status: every status has its own text; messages are truncated to their capacity; the version
+   is right. ---- */
+
+static void status_texts(void **state)
+{
+    (void)state;
+    for (int status = RAPT_NOT_FINITE; status <= RAPT_OK; status++)
+        for (int other = RAPT_NOT_FINITE; other <= RAPT_OK; other++) {
+            const char *a = rapt_status_text((rapt_status)status);
+            assert_true(strlen(a) > 3);
+            assert_int_equal(strcmp(a, rapt_status_text((rapt_status)other)) == 0, status == other);
+        }
+    assert_string_equal(rapt_status_text((rapt_status)-99), "unknown status");
+}
+
+static void reasons(void **state)
+{
+    (void)state;
+    rapt_message why;
+    char longer[2000];
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = 0;
+    assert_int_equal(rapt__fail(&why, RAPT_BAD_FILE, "%s %d", "seven", 7), RAPT_BAD_FILE);
+    assert_string_equal(why.text, "seven 7");
+    assert_int_equal(rapt__fail(&why, RAPT_NO_FILE, "%s", longer), RAPT_NO_FILE);
+    assert_int_equal(strlen(why.text), sizeof why.text - 1);
+    assert_int_equal(rapt__fail(NULL, RAPT_NO_MEMORY, "%s", longer), RAPT_NO_MEMORY);
+    memcpy(longer + sizeof why.text - 2, "\xC3\xA9", 2); /* cut within a character */
+    rapt__fail(&why, RAPT_BAD_FILE, "%s", longer);
+    assert_string_equal(why.text + sizeof why.text - 3, "x?");
+    rapt__fail(&why, RAPT_BAD_FILE, "model_type is %s", "mar\x1B]0;x\x07\xFF");
+    assert_string_equal(why.text, "model_type is mar?]0;x??");
+}
+
+static void version(void **state)
+{
+    (void)state;
+    char text[40];
+    snprintf(text, sizeof text, "%d.%d.%d", RAPT_VERSION_MAJOR, RAPT_VERSION_MINOR,
+             RAPT_VERSION_PATCH);
+    assert_string_equal(rapt_version(), text);
+}
+
+/* ---- decimal: floats as text and back: the same bits for every kind of float, in at most 9
+   digits, never more than the shortest text that strtof reads back, in every rounding mode. Texts
+   are read as the nearest float, as strtof does in the C locale, or refused. ---- */
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
@@ -244,13 +289,90 @@ static void test_numbers(void **state)
     }
 }
 
+/* ---- utf8: every code point is encoded and decoded again; what RFC 3629, section 3, forbids is
+   refused. ---- */
+
+static void every_code_point(void **state)
+{
+    (void)state;
+    for (uint32_t c = 0; c <= 0x10FFFF; c++) {
+        unsigned char bytes[8] = {0};
+        uint32_t back = 0;
+        size_t length = rapt__utf8_encode(c, bytes);
+        assert_int_equal(length, c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4);
+        assert_int_equal(bytes[length], 0);
+        bool surrogate = c >= 0xD800 && c < 0xE000;
+        assert_int_equal(rapt__utf8_decode(bytes, 8, &back), surrogate ? 0 : length);
+        if (surrogate) continue;
+        assert_int_equal(back, c);
+        for (size_t size = 0; size < length; size++)
+            assert_int_equal(rapt__utf8_decode(bytes, size, &back), 0);
+        for (size_t i = 0; i < length; i++) assert_int_equal(rapt__utf8_continues(bytes[i]), i > 0);
+    }
+}
+
+static void forbidden(void **state)
+{
+    (void)state;
+    static const char bytes[][5] = {
+        "\x80",
+        "\xC0\x80",
+        "\xC1\xBF",
+        "\xE0\x9F\xBF",
+        "\xF0\x8F\xBF\xBF",
+        "\xF4\x90\x80\x80",
+        "\xF5\x80\x80\x80",
+        "\xFF",
+        "\xC3(",
+        "\xE2\x82(",
+    };
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        uint32_t code = 7;
+        assert_int_equal(rapt__utf8_decode(bytes[i], 4, &code), 0);
+        assert_int_equal(code, 7);
+    }
+}
+
+static void made_printable(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"", ""},
+        {"a b~", "a b~"},
+        {"K\xC3\xA4tzchen \xE2\x96\x81 \xF0\x9F\x90\x88",
+         "K\xC3\xA4tzchen \xE2\x96\x81 \xF0\x9F\x90\x88"},
+        {"\x1B[1m\t\n\x7F", "?[1m???"},
+        {"\xC2\x9B"
+         "1m",
+         "??1m"}, /* the same as ESC [ for a terminal */
+        {"\xC2\xA0", "\xC2\xA0"},
+        {"a\xFF\xC3", "a??"},
+        {"\xE2\x96", "??"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[64];
+        strcpy(text, rows[i][0]);
+        rapt__make_printable(text);
+        assert_string_equal(text, rows[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_there_and_back),
-        cmocka_unit_test(test_modes),   cmocka_unit_test(test_written),
-        cmocka_unit_test(test_read),    cmocka_unit_test(test_many_texts),
+        cmocka_unit_test(status_texts),
+        cmocka_unit_test(reasons),
+        cmocka_unit_test(version),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_written),
+        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_many_texts),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(every_code_point),
+        cmocka_unit_test(forbidden),
+        cmocka_unit_test(made_printable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
