@@ -1,5 +1,115 @@
-/* learn.c - learned merges are those of the definition, the same every time. */
+/* learn.c - how merges are learned from words and pairs. */
 #include "help.h"
+
+/* ---- types: finds distinct words in order of appearance, with their counts. ---- */
+
+static void known_text(void **state)
+{
+    (void)state;
+    const rapt_text texts[] = {text_of("a b a, b"), text_of(""), text_of("a a, c")};
+    static const struct {
+        const char *word;
+        int count;
+    } expected[] = {{"a", 2}, {" b", 2}, {" a", 2}, {",", 2}, {" c", 1}};
+    struct counting counting = {.fails = -1};
+    rapt_allocator allocator = counting_allocator(&counting);
+    struct word_types types;
+    assert_int_equal(rapt__word_types_create(&types, texts, 3, &allocator), RAPT_OK);
+    assert_int_equal(types.count, 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(types.types[i].size, strlen(expected[i].word));
+        assert_memory_equal(types.types[i].bytes, expected[i].word, types.types[i].size);
+        assert_int_equal(types.types[i].count, expected[i].count);
+    }
+    rapt__word_types_free(&types);
+    assert_int_equal(counting.living, 0);
+}
+
+/* Word k of 5,000 occurs k % 7 + 1 times. */
+static void many_words(void **state)
+{
+    (void)state;
+    enum { WORDS = 5000 };
+    char *text = malloc(WORDS * 7 * 8);
+    assert_non_null(text);
+    size_t size = 0;
+    for (int time = 0; time < 7; time++)
+        for (int k = 0; k < WORDS; k++)
+            if (time <= k % 7) size += (size_t)sprintf(text + size, " %d", k);
+    struct word_types types;
+    const rapt_text all = {text, size};
+    assert_int_equal(rapt__word_types_create(&types, &all, 1, NULL), RAPT_OK);
+    assert_int_equal(types.count, WORDS);
+    for (size_t i = 0; i < WORDS; i++)
+        assert_int_equal(types.types[i].count, atoi(types.types[i].bytes) % 7 + 1);
+    rapt__word_types_free(&types);
+    free(text);
+}
+
+/* ---- pairs: pairs keep their index and are returned in order of decreasing count. ---- */
+
+static void found_again(void **state)
+{
+    (void)state;
+    struct pair_table pairs = {0};
+    for (int32_t i = 0; i < 5000; i++) assert_int_equal(rapt__pairs_at(&pairs, i, i * 7 % 11), i);
+    for (int32_t i = 0; i < 5000; i++) assert_int_equal(rapt__pairs_at(&pairs, i, i * 7 % 11), i);
+    assert_int_equal(rapt__pairs_at(&pairs, 0, 1), 5000);
+    assert_int_equal(rapt__pairs_at(&pairs, 1, 0), 5001);
+    rapt__pairs_free(&pairs);
+}
+
+static void uses(void **state)
+{
+    (void)state;
+    struct pair_table pairs = {0};
+    rapt__pairs_at(&pairs, 5, 6);
+    rapt__pairs_at(&pairs, 6, 5);
+    static const uint32_t words[] = {3, 3, 4, 9, 9};
+    for (size_t i = 0; i < 5; i++) assert_true(rapt__pairs_use(&pairs, 1, words[i]));
+    assert_int_equal(pairs.pairs[0].uses, 0);
+    static const uint32_t expected[] = {9, 4, 3}; /* each word once, the last first */
+    uint32_t use = pairs.pairs[1].uses;
+    for (size_t i = 0; i < 3; i++, use = pairs.uses[use - 1].next)
+        assert_int_equal(pairs.uses[use - 1].word, expected[i]);
+    assert_int_equal(use, 0);
+    rapt__pairs_free(&pairs);
+}
+
+/* Counts may decrease after they were offered. Pairs must come out by their current counts. */
+static void by_falling_count(void **state)
+{
+    (void)state;
+    enum { PAIRS = 400 };
+    uint64_t seed = 14;
+    for (int round = 0; round < 20; round++) {
+        struct pair_table pairs = {0};
+        bool taken[PAIRS] = {false};
+        for (int32_t i = 0; i < PAIRS; i++) {
+            rapt__pairs_at(&pairs, i * 37 % PAIRS, i);
+            pairs.pairs[i].count = below(&seed, 30);
+        }
+        assert_true(rapt__pairs_offer(&pairs, 0));
+        for (;;) {
+            size_t fallen = below(&seed, PAIRS);
+            pairs.pairs[fallen].count -= below(&seed, (size_t)pairs.pairs[fallen].count + 1);
+            ptrdiff_t expected = -1, got = rapt__pairs_best(&pairs);
+            for (ptrdiff_t i = 0; i < PAIRS; i++) {
+                const struct pair *a = &pairs.pairs[i];
+                if (taken[i] || a->count < 2) continue;
+                const struct pair *b = expected < 0 ? NULL : &pairs.pairs[expected];
+                if (!b || a->count > b->count || (a->count == b->count && a->key < b->key))
+                    expected = i;
+            }
+            assert_int_equal(got, expected);
+            if (got < 0) break;
+            taken[got] = true;
+        }
+        rapt__pairs_free(&pairs);
+    }
+}
+
+/* ---- learn: learned merges are those of the definition, the same every time. ---- */
 
 enum { MAX_TEXT = 2000 };
 
@@ -222,9 +332,12 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_definition),          cmocka_unit_test(same_again),
-        cmocka_unit_test(smaller_is_a_beginning), cmocka_unit_test(long_texts),
-        cmocka_unit_test(bad_arguments),          cmocka_unit_test(no_memory),
+        cmocka_unit_test(known_text),       cmocka_unit_test(many_words),
+        cmocka_unit_test(found_again),      cmocka_unit_test(uses),
+        cmocka_unit_test(by_falling_count), cmocka_unit_test(by_definition),
+        cmocka_unit_test(same_again),       cmocka_unit_test(smaller_is_a_beginning),
+        cmocka_unit_test(long_texts),       cmocka_unit_test(bad_arguments),
+        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

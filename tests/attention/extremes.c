@@ -1,10 +1,22 @@
-/* large_scores.c - scores of any finite size: a single visible key has weight 1 and passes the
-   gradient of the output to its value, rows of weights sum to one within 4 roundings, and neither
-   the instruction set nor what forward saves changes a bit of weights and gradients. */
+/* extremes.c - scores, vectors and temperatures at the limits of floats. */
 #include "trial.h"
 
 #include "roundings.h"
 #include "skips.h"
+
+#include <rapt/rapt.h>
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* ---- large scores: scores of any finite size: a single visible key has weight 1 and passes the
+   gradient of the output to its value, rows of weights sum to one within 4 roundings, and neither
+   the instruction set nor what forward saves changes a bit of weights and gradients. ---- */
 
 enum { KINDS = 6, SIZES = 14 };
 static const float sizes[SIZES] = {0.3f,   1.7f, 23.1f,  100.7f, 1.1e3f,  2.2e3f, 2.3e4f,
@@ -68,7 +80,7 @@ static void an_only_key(void **state)
 {
     (void)state;
     rapt_isa sets[EQUAL_SETS + 1], used = rapt_isa_used();
-    int count = equal_sets("attention/large_scores, instruction sets", sets);
+    int count = equal_sets("attention/extremes, instruction sets", sets);
     sets[count++] = RAPT_ISA_SCALAR;
     for (int n = 0; n < count * KINDS * SIZES * 3; n++) {
         int kind = n / count % KINDS, width = 1 + n % 7 * 9;
@@ -131,7 +143,7 @@ static void same_bits_everywhere(void **state)
 {
     (void)state;
     rapt_isa sets[EQUAL_SETS], used = rapt_isa_used();
-    int count = equal_sets("attention/large_scores, instruction sets", sets);
+    int count = equal_sets("attention/extremes, instruction sets", sets);
     for (int n = 0; n < KINDS * SIZES; n++) {
         struct trial x = make_large(n % KINDS, 70, 300, 24, sizes[n / KINDS], (uint64_t)n);
         float *first = NULL, *statistics = zeros(2 * 2 * 70);
@@ -250,12 +262,160 @@ static void products_are_scaled(void **state)
     }
 }
 
+/* ---- cosine: the cosine score of queries and keys shorter than 1e-8, the smallest norm that
+   divides them: gradients against the definition, written out for one query and two keys. ---- */
+
+enum { WIDTH = 4, KEYS = 2 };
+static const double MIN = 1e-8;
+
+static double product(const float *x, const float *y)
+{
+    double sum = 0;
+    for (int i = 0; i < WIDTH; i++) sum += (double)x[i] * (double)y[i];
+    return sum;
+}
+
+static double norm_of(const float *x)
+{
+    return fmax(sqrt(product(x, x)), MIN);
+}
+
+/* Computes dq of the score u(q) . u(k) for ds = 1; u of a short row is q / 1e-8. */
+static void slope(const float *q, const float *k, double dq[WIDTH])
+{
+    double m = norm_of(q), n = norm_of(k), along = m > MIN ? product(q, k) / (m * m) : 0;
+    for (int i = 0; i < WIDTH; i++) dq[i] = ((double)k[i] - along * (double)q[i]) / (m * n);
+}
+
+static void judge(const float *q, const float k[KEYS][WIDTH])
+{
+    static const float v[KEYS][WIDTH] = {{1, 2, 3, 4}, {-2, 1, 0, 3}}, dout[WIDTH] = {1, -1, 2, 1};
+    _Alignas(64) static unsigned char workspace[1 << 20];
+    float out[WIDTH], lse[1], dq[WIDTH] = {0}, dk[KEYS][WIDTH] = {{0}}, dv[KEYS][WIDTH] = {{0}};
+    double p[KEYS], mean = 0, want_q[WIDTH] = {0}, one[WIDTH];
+    rapt_attention a;
+    rapt_attention_saved saved = {.size = sizeof saved, .lse = lse};
+    const rapt_gradients d = {.size = sizeof d, .q = dq, .k = dk[0], .v = dv[0]};
+    assert_int_equal(rapt_attention_init(&a, sizeof a, 1, 1, 1, KEYS, WIDTH), RAPT_OK);
+    a.score = RAPT_SCORE_COSINE, a.threads = 1;
+    assert_true(rapt_attention_workspace(&a) <= sizeof workspace);
+    assert_int_equal(rapt_attention_forward(&a, q, k[0], v[0], out, &saved, workspace, NULL),
+                     RAPT_OK);
+    assert_int_equal(
+        rapt_attention_backward(&a, q, k[0], v[0], out, &saved, dout, NULL, &d, workspace, NULL),
+        RAPT_OK);
+    for (int s = 0; s < KEYS; s++) p[s] = exp(product(q, k[s]) / (norm_of(q) * norm_of(k[s])));
+    for (int s = 0; s < KEYS; s++) mean += p[s] / (p[0] + p[1]) * product(dout, v[s]);
+    for (int s = 0; s < KEYS; s++) {
+        double ds = p[s] / (p[0] + p[1]) * (product(dout, v[s]) - mean);
+        slope(q, k[s], one);
+        for (int i = 0; i < WIDTH; i++) want_q[i] += ds * one[i];
+        slope(k[s], q, one);
+        for (int i = 0; i < WIDTH; i++)
+            assert_true(fabs((double)dk[s][i] - ds * one[i]) <= 2e-6 * (1 + fabs(ds * one[i])));
+    }
+    for (int i = 0; i < WIDTH; i++)
+        assert_true(fabs((double)dq[i] - want_q[i]) <= 2e-6 * (1 + fabs(want_q[i])));
+}
+
+static void test_short_rows(void **state)
+{
+    (void)state;
+    static const float usual[WIDTH] = {1, 0.5f, -2, 0.25f}, zero[WIDTH] = {0},
+                       tiny[WIDTH] = {3e-9f, 0, -2e-9f, 1e-9f};
+    static const float keys[KEYS][WIDTH] = {{0.5f, 1, 0.25f, -1}, {1, -1, 2, 0.5f}},
+                       none[KEYS][WIDTH] = {{0.5f, 1, 0.25f, -1}, {0}},
+                       few[KEYS][WIDTH] = {{2e-9f, 1e-9f, 0, -1e-9f}, {1, -1, 2, 0.5f}};
+    const float *const queries[] = {usual, zero, tiny};
+    for (int i = 0; i < 3; i++)
+        judge(queries[i], keys), judge(queries[i], none), judge(queries[i], few);
+}
+
+/* ---- temperature: Gumbel-softmax at temperatures so low that their inverse, or scores divided by
+   them, are infinite: all weight goes to the key that argmax chooses, and outputs and gradients are
+   finite. Large queries are used only with dot products: they saturate hidden layers, so that keys
+   tie. ---- */
+
+enum { TEMPERATURES = 6 };
+static const float temperatures[TEMPERATURES] = {1e-6f,  1e-36f, 0x1p-126f,
+                                                 1e-39f, 1e-40f, 0x1p-149f};
+
+static void all_finite(const float *x, size_t n, const char *what, const struct choice *c)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(x[i])) fail_msg("%s[%zu] is %g: %s", what, i, (double)x[i], choice_text(c));
+}
+
+/* Checks the weights of one head: 1 for the maximum, else 0. chosen: NULL if noise decides. */
+static void one_hot(const struct trial *x, int head, const int *chosen)
+{
+    int keys = x->a.keys, queries = x->a.queries;
+    float *w = zeros((size_t)(keys * queries));
+    void *workspace = make_workspace(&x->a);
+    assert_int_equal(rapt_attention_weights(&x->a, x->q, x->k, &x->saved, 0, head, 0, queries, w,
+                                            workspace, NULL),
+                     RAPT_OK);
+    drop_workspace(&x->a, workspace);
+    for (int t = 0; t < queries; t++) {
+        int ones = 0, others = 0;
+        for (int s = 0; s < keys; s++) {
+            float weight = w[t * keys + s];
+            ones += weight == 1, others += weight != 0 && weight != 1;
+            if (weight == 1 && chosen) assert_int_equal(s, chosen[head * queries + t]);
+        }
+        assert_true(ones == 1 && others == 0);
+    }
+    free(w);
+}
+
+static void low(void **state)
+{
+    (void)state;
+    for (int n = 0; n < TEMPERATURES * 8 * RAPT_SCORE_COUNT; n++) {
+        struct choice c = {.batch = 1,
+                           .heads = 2,
+                           .queries = 7,
+                           .keys = 21,
+                           .key_width = 6,
+                           .value_width = 5,
+                           .query_size =
+                               n % 8 < 4 || n / 8 / TEMPERATURES >= RAPT_SCORE_ADDITIVE ? 1 : 50,
+                           .scale = n % 4 < 2 ? 0 : -0.7f,
+                           .score = (rapt_score)(n / 8 / TEMPERATURES),
+                           .normalizer = RAPT_NORMALIZER_GUMBEL_SOFTMAX,
+                           .temperature = temperatures[n / 8 % TEMPERATURES],
+                           .learned = true};
+        struct trial x = make_trial(&c, (uint64_t)n);
+        x.a.noiseless = n % 2;
+        run_forward(&x), run_backward(&x);
+        all_finite(x.out, x.no, "out", &c), all_finite(x.lse, x.nlse, "lse", &c);
+        all_finite(x.dq, x.nq, "dq", &c), all_finite(x.dk, x.nk, "dk", &c);
+        all_finite(x.dv, x.nv, "dv", &c);
+        int chosen[14];
+        rapt_attention hard = x.a;
+        hard.normalizer = RAPT_NORMALIZER_ARGMAX;
+        const rapt_attention_saved saved = {.size = sizeof saved, .chosen = chosen};
+        void *workspace = make_workspace(&hard);
+        float *out = zeros(x.no);
+        assert_int_equal(rapt_attention_forward(&hard, x.q, x.k, x.v, out, &saved, workspace, NULL),
+                         RAPT_OK);
+        for (int h = 0; h < 2 && c.temperature < 1e-20f; h++)
+            one_hot(&x, h, x.a.noiseless ? chosen : NULL);
+        free(out), free(workspace);
+        drop_trial(&x);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_only_key),          cmocka_unit_test(rows_sum_to_one),
-        cmocka_unit_test(same_bits_everywhere), cmocka_unit_test(products_overflow),
+        cmocka_unit_test(an_only_key),
+        cmocka_unit_test(rows_sum_to_one),
+        cmocka_unit_test(same_bits_everywhere),
+        cmocka_unit_test(products_overflow),
         cmocka_unit_test(products_are_scaled),
+        cmocka_unit_test(test_short_rows),
+        cmocka_unit_test(low),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
