@@ -4,7 +4,7 @@
 #define _GNU_SOURCE /* syscall, in tiles.h */
 #include "generate/small_session.h"
 
-#include "oracle/int8.h"
+#include "oracle/op.h"
 #include "oracle/transformer.h"
 #include "skips.h"
 #include "tiles.h"

@@ -6,7 +6,7 @@
 #include "kernel/trial.h"
 
 #include "kernel/bf16.h"
-#include "oracle/bf16.h"
+#include "oracle/op.h"
 
 enum { MAX_ROWS = BF16_ROWS, MAX_COLUMNS = 50, MAX_DEPTH = 75 };
 

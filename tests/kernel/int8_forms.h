@@ -5,7 +5,7 @@
 #include "kernel/trial.h"
 
 #include "kernel/int8.h"
-#include "oracle/int8.h"
+#include "oracle/op.h"
 
 #ifdef RAPT_TESTS_VNNI256
 extern const struct int8_kernels rapt__int8_vnni256;

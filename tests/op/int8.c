@@ -2,7 +2,7 @@
 #define _GNU_SOURCE /* syscall, in tiles.h */
 #include "kernel/int8.h"
 #include "op/helpers.h"
-#include "oracle/int8.h"
+#include "oracle/op.h"
 #include "tiles.h"
 
 /* ---- int8: products of 8-bit integers by a team: equal to their definition, bit for bit, for

@@ -2,8 +2,7 @@
 #include "kernel/bf16.h"
 #include "kernel/int8.h"
 #include "op/helpers.h"
-#include "oracle/bf16.h"
-#include "oracle/int8.h"
+#include "oracle/op.h"
 
 /* ---- bf16: the three products of a layer in bf16 by a team: equal to their definition, bit for
    bit, in every form and for any number of threads. ---- */

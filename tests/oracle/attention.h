@@ -6,9 +6,8 @@
      attention_relative.c   what depends on distance: slopes, buckets, rotary embeddings, and the
                             keys between
      attention_distances.c  vectors for distances
-     attention_locality.c   which keys a query sees, apart from masks
-     attention_normalize.c  how scores become weights, and the random numbers
-     attention_talking.c    mixtures of the scores and weights of heads
+     attention_weights.c    which keys a query sees, apart from masks; how scores become weights,
+                            and the random numbers; mixtures of the scores and weights of heads
 
    Gradients are difference quotients of the objective
 

@@ -3,6 +3,9 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
+
+/* ---- operations in floats ---- */
 
 void oracle_linear(int rows, int in, int out, const double *x, const double *w, const double *b,
                    double *y)
@@ -72,4 +75,135 @@ void oracle_adam(const struct oracle_adam *a, double *p, double g, double *m, do
     *v = a->beta2 * *v + (1 - a->beta2) * g * g;
     double mhat = *m / (1 - pow(a->beta1, a->step)), vhat = *v / (1 - pow(a->beta2, a->step));
     *p -= a->rate * (mhat / (sqrt(vhat) + a->epsilon) + a->decay * *p);
+}
+
+/* ---- bf16 ---- */
+
+static uint32_t bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static float float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Works on the neighbors of x among bf16 numbers. */
+uint16_t oracle_bf16(float x)
+{
+    uint32_t bits = bits_of(x), below = bits & 0xffff0000;
+    if (isnan(x)) return (uint16_t)(bits >> 16 | 0x40);
+    if (isinf(x)) return (uint16_t)(bits >> 16);
+    if (fabsf(x) < 0x1p-126f) return signbit(x) ? 0x8000 : 0;
+    double unit = ldexp(1, ilogbf(x) - 7); /* the distance to the next bf16 number */
+    double rest = fabs((double)x) - fabs((double)float_of(below));
+    int up = rest > unit / 2 || (rest == unit / 2 && (below >> 16) % 2 == 1);
+    return (uint16_t)((below >> 16) + (uint32_t)up);
+}
+
+static float widened(uint16_t h)
+{
+    float x = float_of((uint32_t)h << 16);
+    return isnan(x) || fabsf(x) >= 0x1p-126f ? x : copysignf(0, x);
+}
+
+static float quiet(float x)
+{
+    return float_of(bits_of(x) | 0x00400000);
+}
+
+/* Returns x + y, rounded to odd: if it is inexact, the last bit is 1, so that rounding to fewer
+   bits gives the same as rounding the exact sum. The error of the sum is Knuth's. */
+static double sum_to_odd(double x, double y)
+{
+    double sum = x + y, part = sum - x, error = (x - (sum - part)) + (y - part);
+    uint64_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    if (error == 0 || bits % 2 == 1) return sum;
+    return nextafter(sum, error > 0 ? INFINITY : -INFINITY);
+}
+
+float oracle_bf16_step(uint16_t left, uint16_t right, float c)
+{
+    const float a = widened(left), b = widened(right);
+    if (fabsf(c) < 0x1p-126f) c = copysignf(0, c);
+    if (isnan(a)) return quiet(a);
+    if (isnan(b)) return quiet(b);
+    if (isnan(c)) return quiet(c);
+    double product = (double)a * (double)b; /* exact */
+    if (isnan(product) || isnan(product + (double)c)) return float_of(0xffc00000);
+    if (isinf(product) || isinf(c)) return (float)(product + (double)c);
+    double sum = sum_to_odd(product, (double)c);
+    if (fabs(sum) >= 1 || sum == 0) return (float)sum;
+    float scaled = (float)(sum * 0x1p100);
+    return fabsf(scaled) < 0x1p-26f ? copysignf(0, scaled) : (float)((double)scaled * 0x1p-100);
+}
+
+float oracle_bf16_chain(int n, const float *a, int a_step, const float *b, int b_step, float sum)
+{
+    for (int k = 0; k < n; k += 2) {
+        float odd_a = k + 1 < n ? a[(k + 1) * a_step] : 0;
+        float odd_b = k + 1 < n ? b[(k + 1) * b_step] : 0;
+        sum = oracle_bf16_step(oracle_bf16(odd_a), oracle_bf16(odd_b), sum);
+        sum = oracle_bf16_step(oracle_bf16(a[k * a_step]), oracle_bf16(b[k * b_step]), sum);
+    }
+    return sum;
+}
+
+/* ---- int8 ---- */
+
+static int nearest(double x) /* halves to even */
+{
+    double below = floor(x), rest = x - below;
+    int whole = (int)below;
+    return rest > 0.5 || (rest == 0.5 && whole % 2 != 0) ? whole + 1 : whole;
+}
+
+void oracle_quantize(int n, const float *x, int *q, float *scale)
+{
+    double max = 0;
+    int finite = 1;
+    for (int k = 0; k < n; k++) {
+        if (!isfinite(x[k])) finite = 0;
+        max = fmax(max, fabs((double)x[k]));
+        q[k] = 0;
+    }
+    *scale = finite ? 0 : NAN;
+    if (!finite || max < 0x1p-118) return;
+    float factor = (float)(127 / max);
+    *scale = (float)(max / 127);
+    for (int k = 0; k < n; k++) q[k] = nearest((double)(float)((double)x[k] * (double)factor));
+}
+
+void oracle_quantize_rest(int n, const float *x, const int *q, int *rest, float *scale)
+{
+    double max = 0;
+    int finite = 1;
+    for (int k = 0; k < n; k++) {
+        if (!isfinite(x[k])) finite = 0;
+        max = fmax(max, fabs((double)x[k]));
+        rest[k] = 0;
+    }
+    float whole = (float)(max / 127), factor = (float)(127 / max);
+    *scale = 0;
+    if (!finite || whole < 0x1p-117f) return;
+    *scale = (float)((double)whole / 254);
+    for (int k = 0; k < n; k++) {
+        double scaled = (double)(float)((double)x[k] * (double)factor);
+        rest[k] = nearest((double)(float)((scaled - q[k]) * 254));
+    }
+}
+
+float oracle_int8(int n, const int *q, float s, const int *w, float t, float bias)
+{
+    long long sum = 0;
+    for (int k = 0; k < n; k++) sum += q[k] * w[k];
+    double scale = (double)(float)((double)s * (double)t);
+    float product = (float)((double)(float)sum * scale);
+    return (float)((double)product + (double)bias);
 }

@@ -3,6 +3,10 @@
 #ifndef RAPT_ORACLE_OP_H
 #define RAPT_ORACLE_OP_H
 
+#include <stdint.h>
+
+/* ---- operations in floats ---- */
+
 enum { ORACLE_RELU, ORACLE_GELU, ORACLE_SILU, ORACLE_GELU_TANH };
 
 /* Computes y [rows][out] = x [rows][in] w' + b; w [out][in]; b NULL: 0. */
@@ -29,5 +33,28 @@ struct oracle_adam { /* the first step is 1 */
 };
 /* Takes one step of one parameter p with gradient g and moments m, v. */
 void oracle_adam(const struct oracle_adam *a, double *p, double g, double *m, double *v);
+
+/* ---- bf16: sums of products of bf16 numbers by the definition at the top of lib/kernel/bf16.h,
+   which is that of the instruction vdpbf16ps: in double, rounded to odd, then to 24 bits at an
+   exponent where floats have no denormals. ---- */
+
+/* Rounds a float to bf16. */
+uint16_t oracle_bf16(float x);
+/* Returns a b + c, where a and b are bf16 numbers. */
+float oracle_bf16_step(uint16_t a, uint16_t b, float c);
+/* Returns `sum` plus n products, two at a time, the odd one of each pair first. a[k] is at
+   a[k * a_step], b[k] at b[k * b_step]. */
+float oracle_bf16_chain(int n, const float *a, int a_step, const float *b, int b_step, float sum);
+
+/* ---- int8: products of 8-bit integers by the definition at the top of lib/kernel/int8.h: every
+   operation in double, followed by a rounding to float where the definition has one. A double has
+   more than twice the bits of a float, so rounding twice gives the correctly rounded float. ---- */
+
+/* Sets q[n] and the scale of a row x[n]. */
+void oracle_quantize(int n, const float *x, int *q, float *scale);
+/* Sets rest[n] and its scale to the second term of a row x[n] whose first is q. */
+void oracle_quantize_rest(int n, const float *x, const int *q, int *rest, float *scale);
+/* Returns the product of row q, with scale s, and row w of weights, with scale t. */
+float oracle_int8(int n, const int *q, float s, const int *w, float t, float bias);
 
 #endif

@@ -31,7 +31,7 @@ struct oracle_model {
     double *self;    /* the next weights of self-attention are written here,
                         [layers][heads][rows][rows]; may be NULL */
     const rapt_alignment *alignment; /* guided alignment of the batch; NULL: none */
-    int int8;                        /* not 0: matrices multiply quantized rows (int8.h) */
+    int int8;                        /* not 0: matrices multiply quantized rows (op.h) */
     double guided;                   /* its weight; its loss is added to terms */
     double noise;                    /* of the energies of monotonic attention, with oracle_drop */
     int expects_stops; /* not 0: expected values of monotonic attention instead of hard stops;

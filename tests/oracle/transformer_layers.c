@@ -1,7 +1,6 @@
 /* transformer_layers.c - the parameters of a model by name, in double, layer by layer. */
 #include "transformer_layers.h"
 
-#include "int8.h"
 #include "op.h"
 
 #include <math.h>

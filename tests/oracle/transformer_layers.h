@@ -57,7 +57,7 @@ double *oracle_find(const struct oracle_model *m, const char *name);
 void oracle_find_pair(const struct oracle_model *m, const char *scope, const char *name,
                       double *pair[2]);
 
-/* ---- transformer_latent.c ---- */
+/* ---- transformer_projections.c: latent attention ---- */
 /* Returns the queries of all heads, computed from the latent rows with which x begins, or NULL if
    there are none. x is [rows][row]. */
 double *oracle_latent_queries(const struct oracle_model *m, double *const up[2], int cross,
@@ -79,7 +79,7 @@ void oracle_latent_narrow(const rapt_config *c, int cross, const struct oracle_l
 void oracle_latent_finish(const struct oracle_model *m, struct oracle_latent *l,
                           const double *up[2], int queries, double *mixed);
 
-/* ---- transformer_heads.c ---- */
+/* ---- transformer_projections.c: heads ---- */
 /* Returns the values of a difference, [rows][key heads][2][K]: those of each head twice. */
 double *oracle_repeat(const rapt_config *c, const double *v, int v_row, int rows);
 /* Normalizes `heads` adjacent heads of width K at the start of each of `rows` rows, which are `row`

@@ -5,14 +5,8 @@
 #ifndef RAPT_TESTS_PROCESS_OPERATIONS_H
 #define RAPT_TESTS_PROCESS_OPERATIONS_H
 
-#include "process/operations_block.h"
-#include "process/operations_encoder.h"
-#include "process/operations_folder.h"
-#include "process/operations_glossary.h"
-#include "process/operations_linear.h"
+#include "process/operations_attention.h"
 #include "process/operations_model.h"
-#include "process/operations_monotonic.h"
-#include "process/operations_shortlist.h"
 #include "process/operations_text.h"
 #include "process/operations_translator.h"
 

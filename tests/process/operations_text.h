@@ -1,8 +1,11 @@
-/* operations_text.h - the operations on text: tokenizers, metrics, files. */
+/* operations_text.h - the operations on text: tokenizers, metrics, files, shortlists, encoders of
+   texts and folders of other projects. */
 #ifndef RAPT_TESTS_PROCESS_OPERATIONS_TEXT_H
 #define RAPT_TESTS_PROCESS_OPERATIONS_TEXT_H
 
 #include "process/scene.h"
+
+/* ---- texts: the operations on text: tokenizers, metrics, files. ---- */
 
 static void *const scene_untouched = (void *)(uintptr_t)64;
 
@@ -162,6 +165,176 @@ static rapt_status do_file(struct scene *s, uint64_t *h, rapt_message *why)
     if (status) s->changed |= access(s->out_path, F_OK) == 0;
     add_file(s, h, s->out_path);
     unlink(s->out_path);
+    return status;
+}
+
+/* ---- shortlists: the operations on lexical shortlists. ---- */
+
+/* Creates, queries, writes and reads a shortlist. */
+static rapt_status do_shortlist(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    static const rapt_lexical_pair pairs[] = {{5, 6, 0.5f}, {5, 7, 0.25f}, {9, 6, 1}};
+    static const int32_t source[] = {9, 5};
+    static const char text[] = "a b 0.5\ns e 1\n";
+    rapt_shortlist *made = scene_untouched, *read = NULL, *other = NULL;
+    int count = 0;
+    rapt_status status = rapt_shortlist_create(&made, pairs, COUNT(pairs), 4, 2, s->tokenizer,
+                                               s->tokenizer, s->allocator, why);
+    if (status) {
+        s->changed |= made != scene_untouched;
+        return status;
+    }
+    status = rapt_shortlist_tokens(made, source, 2, s->ids, COUNT(s->ids), &count, why);
+    if (!status) add(h, s->ids, (size_t)count * sizeof *s->ids);
+    if (!status) status = rapt_shortlist_write(made, s->out_path, why);
+    if (!status)
+        status =
+            rapt_shortlist_load(&read, s->out_path, s->tokenizer, s->tokenizer, s->allocator, why);
+    if (!status)
+        status = rapt_shortlist_load_memory(&other, text, sizeof text - 1, s->tokenizer,
+                                            s->tokenizer, s->allocator, why);
+    int vocab = rapt_shortlist_source_vocab(made) + rapt_shortlist_target_vocab(made);
+    add(h, &vocab, sizeof vocab);
+    rapt_shortlist_free(made);
+    rapt_shortlist_free(read);
+    rapt_shortlist_free(other);
+    unlink(s->out_path);
+    return status;
+}
+
+static rapt_status do_translate_listed(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    static const char text[] = "a b 0.5\ns e 1\n";
+    rapt_shortlist *list = NULL;
+    char out[64] = "";
+    size_t size = 0;
+    rapt_status status = rapt_shortlist_load_memory(&list, text, sizeof text - 1, s->tokenizer,
+                                                    s->tokenizer, s->allocator, why);
+    if (!status) status = rapt_translator_set_shortlist(s->translator, list, why);
+    if (!status) status = rapt_translate(s->translator, "the cat", out, sizeof out, &size, why);
+    add(h, out, size);
+    rapt_translator_set_shortlist(s->translator, NULL, NULL);
+    if (!status) status = rapt_shortlist_write(list, s->out_path, why);
+    if (!status) status = rapt_translator_load_shortlist(s->translator, s->out_path, why);
+    rapt_translator_set_shortlist(s->translator, NULL, NULL);
+    rapt_shortlist_free(list);
+    unlink(s->out_path);
+    return status;
+}
+
+/* ---- encoders: the operations on encoders of texts. ---- */
+
+static rapt_status do_encoder_load(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_encoder *encoder = scene_untouched;
+    const rapt_encoder_options options = {
+        .size = sizeof options, .batch = 2, .batch_tokens = 20, .threads = s->threads};
+    rapt_status status =
+        rapt_encoder_load(&encoder, s->translator_path, &options, s->allocator, why);
+    if (status) {
+        s->changed |= encoder != scene_untouched;
+        return status;
+    }
+    int vocab = rapt_tokenizer_vocab(rapt_encoder_tokenizer(encoder));
+    add(h, &vocab, sizeof vocab);
+    rapt_encoder_free(encoder);
+    return status;
+}
+
+/* Creates an encoder and embeds two texts. */
+static rapt_status do_encoder_embed(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    static const rapt_text texts[] = {{"the birds", 9}, {"sing", 4}};
+    const rapt_model *model = rapt_translator_model(s->translator);
+    const rapt_encoder_options options = {
+        .size = sizeof options, .batch = 2, .batch_tokens = 20, .threads = s->threads};
+    rapt_encoder *encoder = scene_untouched;
+    rapt_status status = rapt_encoder_create(&encoder, model, NULL, &options, s->allocator, why);
+    if (status) {
+        s->changed |= encoder != scene_untouched;
+        return status;
+    }
+    status = rapt_encoder_embed(encoder, texts, 2, s->floats, why);
+    size_t count = 2 * (size_t)rapt_model_config(rapt_encoder_model(encoder))->width;
+    if (!status) add(h, s->floats, count * sizeof *s->floats);
+    rapt_encoder_free(encoder);
+    return status;
+}
+
+/* Classifies a pair of texts with a small model. */
+static rapt_status do_encoder_classify(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    static const rapt_text texts[] = {{"the birds", 9}, {"sing", 4}};
+    rapt_config c = *rapt_model_config(rapt_translator_model(s->translator));
+    rapt_model *model = NULL;
+    rapt_encoder *encoder = NULL;
+    const rapt_encoder_options options = {.size = sizeof options, .threads = s->threads};
+    c.kind = RAPT_KIND_ENCODER_ONLY, c.decoder_layers = 0, c.pooling = RAPT_POOLING_FIRST;
+    rapt_status status = rapt_model_create(&model, &c, 1, s->allocator, why);
+    if (!status)
+        status = rapt_encoder_create(&encoder, model, s->tokenizer, &options, s->allocator, why);
+    if (!status) status = rapt_encoder_classify(encoder, &texts[0], &texts[1], 1, s->floats, why);
+    if (!status) add(h, s->floats, sizeof *s->floats);
+    rapt_encoder_free(encoder);
+    rapt_model_free(model);
+    return status;
+}
+
+/* ---- folders: the operations on folders of other projects. A small model that Marian and
+   CTranslate2 can represent, with a vocabulary of names, is exported to both and imported again.
+   ---- */
+
+/* Adds the metadata and tensors of an imported model to the hash and frees the model. */
+static inline rapt_status add_model_made(struct scene *s, uint64_t *h, rapt_status status,
+                                         rapt_model *model)
+{
+    if (status) {
+        s->changed |= model != scene_untouched;
+        return status;
+    }
+    add_model(s, h, model);
+    for (int i = 0; i < rapt_model_metadata_count(model); i++) {
+        rapt_metadata note = rapt_model_metadata_at(model, i);
+        add_text(h, note.key);
+        add_text(h, rapt_model_metadata(model, note.key));
+    }
+    rapt_model_free(model);
+    return status;
+}
+
+static rapt_status do_folder_import(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_status status = RAPT_OK;
+    for (int i = 0; !status && i < SCENE_FOLDERS; i++) {
+        rapt_model *model = scene_untouched;
+        status = rapt_model_import(&model, s->folders[i].path, s->allocator, why);
+        status = add_model_made(s, h, status, model);
+    }
+    return status;
+}
+
+/* Exports replace the files of a folder one by one. After a call that fails they must be as
+   before. */
+static rapt_status do_folder_export(struct scene *s, uint64_t *h, rapt_message *why)
+{
+    rapt_model *model = NULL;
+    rapt_status status =
+        rapt_model_load_memory(&model, s->foreign, s->foreign_size, NULL, s->allocator, why);
+    const rapt_export_options check = {.size = sizeof check, .check_only = 1};
+    for (int i = 0; !status && i < SCENE_FOLDERS; i++)
+        status =
+            rapt_model_export_with(model, s->folders[i].format, s->folders[i].path, &check, why);
+    for (int i = 0; !status && i < SCENE_FOLDERS; i++)
+        status = rapt_model_export(model, s->folders[i].format, s->folders[i].path, why);
+    for (int i = 0; i < SCENE_FOLDERS; i++)
+        for (int f = 0; f < SCENE_FILES && s->folders[i].files[f]; f++) {
+            uint64_t is = 0;
+            scene_file_path(s, i, f);
+            add_file(s, &is, s->file_path);
+            if (status) s->changed |= is != s->folders[i].hashes[f];
+            add(h, &is, sizeof is);
+        }
+    rapt_model_free(model);
     return status;
 }
 

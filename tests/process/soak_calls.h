@@ -64,7 +64,7 @@ static void soak_damaged_model(struct soak *k)
     rapt_message why = {""};
     size_t size = soak_damage(k, s->bytes, soak_read(s, s->model_path));
     rapt_status status = rapt_model_load_memory(&model, s->bytes, size, NULL, s->allocator, &why);
-    soak_add(k, made(s, &k->hash, status, model), &why);
+    soak_add(k, add_model_made(s, &k->hash, status, model), &why);
 }
 
 static void soak_damaged_pieces(struct soak *k)
@@ -103,7 +103,7 @@ static void soak_damaged_folder(struct soak *k)
     rapt_status status = rapt_model_import(&model, s->folders[folder].path, s->allocator, &why);
     soak_write(path, kept, whole);
     free(kept);
-    soak_add(k, made(s, &k->hash, status, model), &why);
+    soak_add(k, add_model_made(s, &k->hash, status, model), &why);
 }
 
 /* Folders below the data folder; some lack weights and are refused. */
