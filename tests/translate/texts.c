@@ -1,10 +1,106 @@
-/* copies.c - opaque parts of texts come back as they are if they are asked for, whatever the model
-   would write, and other texts do not change. */
+/* texts.c - what happens to texts before and after translation: they are prepared, and opaque parts
+   are copied. */
 #include "translate/small_text.h"
 
-enum { POSITIONS = 96, TEXTS = 8, BEAMS = 3, NBEST = 2 };
+/* ---- preprocess: a translator that prepares sources as OPUS-MT does gives the translations,
+   scores and alignments of one that gets prepared texts; spans are offsets in the original text.
+   ---- */
 
-static const char *const sentences[TEXTS] = {
+enum { PREPROCESS_TEXTS = 4 };
+static const char *const given[PREPROCESS_TEXTS] = {"  a \u201Cred\u201D   dog\u2026 ",
+                                                    "a\tblue\u3002 cat", "plain", "\t\u200B"};
+
+struct seen {
+    char text[PREPROCESS_TEXTS][512];
+    float score[PREPROCESS_TEXTS];
+    size_t begin[PREPROCESS_TEXTS], end[PREPROCESS_TEXTS];
+    int source_count[PREPROCESS_TEXTS];
+    int calls;
+};
+
+static int see(void *user, const rapt_translation *t)
+{
+    struct seen *s = user;
+    snprintf(s->text[t->sentence], sizeof *s->text, "%s", t->text);
+    s->score[t->sentence] = t->score;
+    s->source_count[t->sentence] = t->source_count;
+    if (t->source_count > 0) {
+        s->begin[t->sentence] = t->source_spans[0].begin;
+        s->end[t->sentence] = t->source_spans[t->source_count - 1].end;
+    }
+    s->calls++;
+    return 0;
+}
+
+static void translate(rapt_translator *translator, const rapt_text *texts, struct seen *s)
+{
+    rapt_message why = {""};
+    memset(s, 0, sizeof *s);
+    if (rapt_translate_many(translator, texts, PREPROCESS_TEXTS, 1, see, s, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(s->calls, PREPROCESS_TEXTS);
+}
+
+static int keep_sum(void *user, const rapt_text_score *score)
+{
+    ((double *)user)[score->pair] = score->sum;
+    return 0;
+}
+
+static void test_same(void **state)
+{
+    (void)state;
+    char path[256], prepared[PREPROCESS_TEXTS][64];
+    rapt_text texts[PREPROCESS_TEXTS], done[PREPROCESS_TEXTS];
+    rapt_translator *plain = NULL, *opus = NULL;
+    const rapt_translator_options o = {.size = sizeof o, .beams = 2, .threads = 1},
+                                  with = {.size = sizeof with,
+                                          .beams = 2,
+                                          .threads = 1,
+                                          .preprocess = RAPT_PREPROCESS_OPUS},
+                                  bad = {.size = sizeof bad, .preprocess = (rapt_preprocess)7};
+    rapt_message why = {""};
+    small_translator_file(small_path(path, "preprocess"), 64, 3);
+    assert_int_equal(rapt_translator_load(&plain, path, &bad, NULL, &why), RAPT_BAD_ARGUMENT);
+    assert_non_null(strstr(why.text, "preprocess"));
+    assert_int_equal(rapt_translator_load(&plain, path, &o, NULL, NULL), RAPT_OK);
+    assert_int_equal(rapt_translator_load(&opus, path, &with, NULL, NULL), RAPT_OK);
+    for (int i = 0; i < PREPROCESS_TEXTS; i++) {
+        texts[i] = (rapt_text){given[i], strlen(given[i])};
+        done[i].bytes = prepared[i];
+        assert_int_equal(rapt_text_preprocess(RAPT_PREPROCESS_OPUS, texts[i], prepared[i], NULL,
+                                              sizeof *prepared, &done[i].size, NULL),
+                         RAPT_OK);
+    }
+    static struct seen a, b;
+    double sums[2][PREPROCESS_TEXTS];
+    translate(plain, done, &a);
+    translate(opus, texts, &b);
+    for (int i = 0; i < PREPROCESS_TEXTS; i++) {
+        assert_string_equal(a.text[i], b.text[i]);
+        assert_int_equal(a.source_count[i], b.source_count[i]);
+        assert_memory_equal(&a.score[i], &b.score[i], sizeof a.score[i]);
+    }
+    assert_int_equal(b.source_count[3], 0);           /* preprocessing leaves nothing */
+    assert_int_equal(b.end[0], strlen(given[0]) - 1); /* without the space at the end */
+    assert_int_equal(b.end[1], strlen(given[1]));
+    assert_int_equal(a.end[1], strlen("a blue. cat"));
+    assert_int_equal(b.end[2], a.end[2]);
+    assert_int_equal(rapt_translator_score(plain, done, done, 3, keep_sum, sums[0], NULL), RAPT_OK);
+    assert_int_equal(rapt_translator_score(opus, texts, texts, 3, keep_sum, sums[1], NULL),
+                     RAPT_OK);
+    assert_memory_equal(sums[0], sums[1], 3 * sizeof(double));
+    rapt_translator_free(opus);
+    rapt_translator_free(plain);
+    unlink(path);
+}
+
+/* ---- copies: opaque parts of texts come back as they are if they are asked for, whatever the
+   model would write, and other texts do not change. ---- */
+
+enum { POSITIONS = 96, COPIES_TEXTS = 8, BEAMS = 3, NBEST = 2 };
+
+static const char *const sentences[COPIES_TEXTS] = {
     "the cat sees {dog} and <cat>",
     "a bird sings",
     "see the dog see the dog",
@@ -16,7 +112,7 @@ static const char *const sentences[TEXTS] = {
 };
 /* {dog}, <cat>; none; the dog, twice; none; none; cat; cat; dog */
 static const rapt_span opaque[] = {{13, 18}, {23, 28}, {4, 11}, {16, 23}, {2, 5}, {16, 19}, {4, 7}};
-static const size_t starts[TEXTS + 1] = {0, 2, 2, 4, 4, 4, 5, 6, 7};
+static const size_t starts[COPIES_TEXTS + 1] = {0, 2, 2, 4, 4, 4, 5, 6, 7};
 
 struct one {
     int faults, terms, met, count;
@@ -25,7 +121,7 @@ struct one {
     char text[400];
 };
 struct all {
-    struct one found[TEXTS][NBEST];
+    struct one found[COPIES_TEXTS][NBEST];
 };
 
 static int take(void *user, const rapt_translation *t)
@@ -42,10 +138,12 @@ static int take(void *user, const rapt_translation *t)
 static struct all *translated(rapt_translator *t, const rapt_translate_call *call)
 {
     struct all *all = calloc(1, sizeof *all);
-    rapt_text texts[TEXTS];
+    rapt_text texts[COPIES_TEXTS];
     rapt_message why = {""};
-    for (int i = 0; i < TEXTS; i++) texts[i] = (rapt_text){sentences[i], strlen(sentences[i])};
-    if (rapt_translate_many_with(t, texts, TEXTS, call, take, all, &why)) fail_msg("%s", why.text);
+    for (int i = 0; i < COPIES_TEXTS; i++)
+        texts[i] = (rapt_text){sentences[i], strlen(sentences[i])};
+    if (rapt_translate_many_with(t, texts, COPIES_TEXTS, call, take, all, &why))
+        fail_msg("%s", why.text);
     return all;
 }
 
@@ -96,7 +194,7 @@ static void test_parts(void **state)
         struct all *copied = translated(t, &call);
         call.copy = 0;
         struct all *mended = translated(t, &call);
-        for (size_t i = 0; i < TEXTS; i++) {
+        for (size_t i = 0; i < COPIES_TEXTS; i++) {
             const struct one *c = &copied->found[i][0], *m = &mended->found[i][0];
             const bool wanted = starts[i + 1] > starts[i];
             assert_int_equal(c->faults & RAPT_FAULT_LOST, wanted ? RAPT_FAULT_LOST : 0);
@@ -153,7 +251,8 @@ static void test_others(void **state)
     call.glossary = NULL;
     call.options = &sampled;
     struct all *samples = translated(t, &call);
-    for (int i = 0; i < TEXTS; i++) assert_false(samples->found[i][0].faults & RAPT_FAULT_LOST);
+    for (int i = 0; i < COPIES_TEXTS; i++)
+        assert_false(samples->found[i][0].faults & RAPT_FAULT_LOST);
     free(with);
     free(samples);
     rapt_glossary_free(g);
@@ -163,6 +262,7 @@ static void test_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_equal),
         cmocka_unit_test(test_others),
