@@ -1,7 +1,6 @@
 /* firefox_export.c - tests folders for Firefox: their files under Mozilla's names, the settings and
    metadata in them, and that they are opened again with the same integers and alphas. A model that
    Firefox's engines do not compute is refused with all reasons. */
-#include "import/marian_configs.h"
 #include "import/pieces.h"
 
 #include <jansson.h>

@@ -2,7 +2,6 @@
 #ifndef RAPT_TESTS_IMPORT_MARIAN_CRAFT_H
 #define RAPT_TESTS_IMPORT_MARIAN_CRAFT_H
 
-#include "import/marian_configs.h"
 #include "import/pieces.h"
 
 /* Marian's names of our parameters, without the prefix of side and layer; matrices are [in][out].
