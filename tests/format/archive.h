@@ -3,7 +3,7 @@
 #ifndef RAPT_TESTS_FORMAT_ARCHIVE_H
 #define RAPT_TESTS_FORMAT_ARCHIVE_H
 
-#include "containers.h"
+#include "craft.h"
 
 /* Reads a seed of a fuzz target, named "target/seed". */
 static inline struct bytes seed(const char *name)

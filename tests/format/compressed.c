@@ -1,8 +1,44 @@
-/* compressed.c - tests that files of gzip and zstd are inflated, and that damaged ones, ones with a
-   wrong size and ones that grow too much are refused. */
+/* compressed.c - files that are compressed: zip, gzip and zstd. */
 #define _XOPEN_SOURCE 700
 
-#include "containers.h"
+#include "craft.h"
+
+/* ---- archive: tests that a zip file has the files that another program put into it, and no
+   others. The packages of import/argos test all else. ---- */
+
+static void test_members(void **state)
+{
+    (void)state;
+    static const char path[] = RAPT_UNPACKED_DIR "/fuzz/seeds/archive/streamed.argosmodel";
+    static const char name[] = "translate-en_de-1_0/metadata.json";
+    struct archive *archive = NULL;
+    struct disk_source source;
+    rapt_message why = {""};
+    char first;
+    assert_int_equal(rapt__archive_open(&archive, path, NULL, &why), RAPT_OK);
+    assert_true(rapt__archive_has(archive, name));
+    assert_false(rapt__archive_has(archive, "translate-en_de-1_0/"));
+    assert_int_equal(rapt__archive_read(archive, name, &source, NULL, &why), RAPT_OK);
+    assert_int_equal(rapt__disk_read(&source, 0, &first, 1, &why), RAPT_OK);
+    assert_int_equal(first, '{');
+    rapt__disk_close(&source);
+    assert_int_equal(rapt__archive_read(archive, "absent", &source, NULL, &why), RAPT_NO_FILE);
+    assert_non_null(strstr(why.text, "has no member \"absent\""));
+    rapt__archive_close(archive);
+}
+
+static void test_absent_file(void **state)
+{
+    (void)state;
+    struct archive *archive = NULL;
+    rapt_message why = {""};
+    assert_int_equal(rapt__archive_open(&archive, "/absent.argosmodel", NULL, &why), RAPT_NO_FILE);
+    assert_non_null(strstr(why.text, "/absent.argosmodel"));
+    assert_null(archive);
+}
+
+/* ---- compressed: tests that files of gzip and zstd are inflated, and that damaged ones, ones with
+   a wrong size and ones that grow too much are refused. ---- */
 
 static uint32_t checksum(const void *data, size_t size)
 {
@@ -237,6 +273,7 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_members),      cmocka_unit_test(test_absent_file),
         cmocka_unit_test(test_same),         cmocka_unit_test(test_written_by_zstd),
         cmocka_unit_test(test_damaged_gzip), cmocka_unit_test(test_damaged_zstd),
         cmocka_unit_test(test_memory),

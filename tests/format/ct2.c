@@ -3,7 +3,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "../skips.h"
-#include "containers.h"
+#include "craft.h"
 
 #include <math.h>
 

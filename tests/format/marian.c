@@ -2,7 +2,7 @@
    mistakes, and reading back what was written. */
 #define _XOPEN_SOURCE 700
 
-#include "containers.h"
+#include "craft.h"
 
 #include <math.h>
 

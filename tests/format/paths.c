@@ -3,15 +3,101 @@
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 
-#include "saving.h"
+#include "craft.h"
 #include "skips.h"
+#include "temporary.h"
+
 #include <rapt/file.h>
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- saving: makes a temporary folder, saves a model file that contains a number, and reads the
+   number back. ---- */
+
+enum { LENGTH = 100000, PATH = TEMPORARY + 64 }; /* two chunks; bytes of a path */
+static char folder[TEMPORARY], path[PATH];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!temporary_folder(folder)) return -1;
+    snprintf(path, sizeof path, "%s/m.safetensors", folder);
+    return 0;
+}
+
+static void clear_folder(void)
+{
+    DIR *list = opendir(folder);
+    assert_non_null(list);
+    for (struct dirent *entry; (entry = readdir(list));)
+        unlinkat(dirfd(list), entry->d_name, entry->d_type == DT_DIR ? AT_REMOVEDIR : 0);
+    closedir(list);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    clear_folder();
+    return rmdir(folder);
+}
+
+static void fill(const struct tensor_source *source, size_t first, size_t count, float *data)
+{
+    for (size_t i = 0; i < count; i++) data[i] = (float)(source->index + first + i);
+}
+
+static rapt_status save(const char *to, size_t index, rapt_message *why)
+{
+    const struct tensor_source source = {"t", 1, {LENGTH}, fill, NULL, index, 0, NULL};
+    return rapt__tensors_write(to, &source, 1, NULL, 0, NULL, why);
+}
+
+/* Returns the number in the file at `from`; -1: the file is incomplete. */
+static long saved(const char *from)
+{
+    static float data[LENGTH];
+    struct tensor_file *file = NULL;
+    if (rapt__tensors_open(&file, from, NULL, NULL) != RAPT_OK) return -1;
+    const struct tensor_entry *e = rapt__tensors_find(file, "t");
+    rapt_status status = rapt__tensors_read(file, e, 0, LENGTH, data, NULL);
+    rapt__tensors_close(file);
+    for (size_t i = 0; i < LENGTH; i++)
+        if (status != RAPT_OK || data[i] != data[0] + (float)i) return -1;
+    return (long)data[0];
+}
+
+static int entries(const char *where)
+{
+    int count = 0;
+    DIR *list = opendir(where);
+    assert_non_null(list);
+    while (readdir(list)) count++;
+    closedir(list);
+    return count;
+}
+
+/* Runs `work` in a process of its own. Returns its exit code, or minus the signal that ended it. */
+static int run(void (*work)(long), long argument)
+{
+    int result;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        work(argument);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &result, 0), child);
+    return WIFEXITED(result) ? WEXITSTATUS(result) : -WTERMSIG(result);
+}
 
 static void save_limited(long unused)
 {
@@ -120,7 +206,7 @@ static void test_read_only_folder(void **state)
     assert_int_equal(entries(folder), 3);
 }
 
-static void refuse(const char *where, bool reading, const char *reason)
+static void refuse_path(const char *where, bool reading, const char *reason)
 {
     rapt_message why = {""};
     struct tensor_file *file = NULL;
@@ -153,24 +239,24 @@ static void test_paths(void **state)
     snprintf(inside, sizeof inside, "%s/pipe", folder);
     assert_int_equal(mkfifo(inside, 0600), 0);
     for (int reading = 0; reading < 2; reading++) {
-        refuse(folder, reading, "is a folder");
-        refuse(inside, reading, "is a pipe");
-        refuse("/dev/null", reading, "is a device");
-        refuse("/dev/full", reading, "is a device");
-        refuse("/dev/zero", reading, "is a device");
-        refuse("/", reading, reading ? "is a folder" : strerror(EISDIR));
-        refuse(".", reading, reading ? "is a folder" : strerror(EISDIR));
-        refuse("", reading, strerror(ENOENT));
-        refuse(loop, reading, strerror(ELOOP));
-        refuse(lengthy, reading, strerror(ENAMETOOLONG));
-        refuse(name, reading, strerror(ENAMETOOLONG));
-        refuse(broken, reading,
-               reading ? "at?all/m cannot be opened: "
-                       : "at?all/m is in a folder that cannot be opened: ");
+        refuse_path(folder, reading, "is a folder");
+        refuse_path(inside, reading, "is a pipe");
+        refuse_path("/dev/null", reading, "is a device");
+        refuse_path("/dev/full", reading, "is a device");
+        refuse_path("/dev/zero", reading, "is a device");
+        refuse_path("/", reading, reading ? "is a folder" : strerror(EISDIR));
+        refuse_path(".", reading, reading ? "is a folder" : strerror(EISDIR));
+        refuse_path("", reading, strerror(ENOENT));
+        refuse_path(loop, reading, strerror(ELOOP));
+        refuse_path(lengthy, reading, strerror(ENAMETOOLONG));
+        refuse_path(name, reading, strerror(ENAMETOOLONG));
+        refuse_path(broken, reading,
+                    reading ? "at?all/m cannot be opened: "
+                            : "at?all/m is in a folder that cannot be opened: ");
     }
     snprintf(inside, sizeof inside, "%s/", folder);
-    refuse(inside, false, strerror(EISDIR));
-    refuse("/dev/null/m", false, strerror(ENOTDIR));
+    refuse_path(inside, false, strerror(EISDIR));
+    refuse_path("/dev/null/m", false, strerror(ENOTDIR));
     assert_int_equal(entries(folder), 4);
     assert_int_equal(stat("/dev/null", &about), 0);
     assert_true(S_ISCHR(about.st_mode));
@@ -207,7 +293,7 @@ static void test_links(void **state)
     char dangling[PATH]; /* a link into a folder that does not exist */
     snprintf(dangling, sizeof dangling, "%s/dangling", folder);
     assert_int_equal(symlink("missing/at/all", dangling), 0);
-    refuse(dangling, false, "is in a folder that cannot be opened");
+    refuse_path(dangling, false, "is in a folder that cannot be opened");
     assert_int_equal(rapt_file_check(two, 1000, 100000, NULL), RAPT_OK);
     assert_true(saved(path) == 2 && entries(folder) == 6);
 

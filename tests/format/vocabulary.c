@@ -3,7 +3,7 @@
 #define _XOPEN_SOURCE 700
 
 #include "../skips.h"
-#include "containers.h"
+#include "craft.h"
 #include "temporary.h"
 
 static rapt_status open_text(struct vocabulary **v, enum vocabulary_form form, const char *text,

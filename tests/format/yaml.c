@@ -2,7 +2,7 @@
    refused. */
 #define _XOPEN_SOURCE 700
 
-#include "containers.h"
+#include "craft.h"
 
 static struct yaml *open_text(const char *text)
 {

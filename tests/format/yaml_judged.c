@@ -5,7 +5,7 @@
 
 #include "../skips.h"
 #include "../temporary.h"
-#include "containers.h"
+#include "craft.h"
 
 #include <sys/wait.h>
 
