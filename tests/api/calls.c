@@ -3,15 +3,12 @@
    RAPT_BAD_ARGUMENT with a reason that names the pointer, or succeed if the pointer is optional.
    The same holds for pointers in arrays of structs. project/calls compares the tables with the
    headers. */
-#include "api/calls_block.h"
-#include "api/calls_encoder.h"
 #include "api/calls_import.h"
-#include "api/calls_linear.h"
+#include "api/calls_layers.h"
 #include "api/calls_model.h"
-#include "api/calls_monotonic.h"
-#include "api/calls_shortlist.h"
 #include "api/calls_text.h"
 #include "api/calls_train.h"
+#include "api/calls_translate.h"
 
 #include <errno.h>
 
