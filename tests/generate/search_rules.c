@@ -1,11 +1,14 @@
-/* search_rules.c - greedy and beam search by the rules of this library, Marian, Hugging Face's
-   transformers and CTranslate2, against the same rules in double (oracle/beam.c): logits come from
-   random tables, with prefixes, limits, suppressed tokens and sequences, penalties and several
-   sources. Attention is the model's own. */
+/* search_rules.c - greedy and beam search against the rules of four projects, and narrow beams. */
+#include "generate/plain_search.h"
 #include "generate/small_search.h"
 #include "oracle/beam.h"
 
-enum { SOURCES = 3, VOCAB = 9 };
+/* ---- search rules: greedy and beam search by the rules of this library, Marian, Hugging Face's
+   transformers and CTranslate2, against the same rules in double (oracle/beam.c): logits come from
+   random tables, with prefixes, limits, suppressed tokens and sequences, penalties and several
+   sources. Attention is the model's own. ---- */
+
+enum { SOURCES = 3, RULES_VOCAB = 9 };
 
 struct table { /* the logits after any sequence, by source */
     uint64_t seed[SOURCES];
@@ -43,7 +46,7 @@ struct one { /* one source */
 static void plain_logits(const void *user, const int32_t *ids, int count, double *logits)
 {
     const struct one *one = user;
-    for (int i = 0; i < VOCAB; i++)
+    for (int i = 0; i < RULES_VOCAB; i++)
         logits[i] = (double)logit(one->table, one->source, ids, count, i);
 }
 
@@ -168,7 +171,7 @@ static void compare(rapt_session *probe, const struct tried *c, const struct tab
 {
     const struct one one = {t, source, probe};
     const struct beam_problem p = {.search_rules = c->search_rules,
-                                   .vocab = VOCAB,
+                                   .vocab = RULES_VOCAB,
                                    .beams = c->beams,
                                    .nbest = c->nbest,
                                    .max_length = c->length,
@@ -208,7 +211,7 @@ static void compare(rapt_session *probe, const struct tried *c, const struct tab
 
 static const rapt_config nine = {.size = sizeof(rapt_config),
                                  .source_vocab = 7,
-                                 .target_vocab = VOCAB,
+                                 .target_vocab = RULES_VOCAB,
                                  .positions = 24,
                                  .width = 8,
                                  .heads = 2,
@@ -340,7 +343,7 @@ static void test_refusals(void **state)
     (void)state;
     rapt_model *model = small_model(&nine, 1);
     rapt_session *session = session_of(model, 1, 2, 8, 1);
-    const int32_t outside = VOCAB;
+    const int32_t outside = RULES_VOCAB;
     const int starts[] = {0, 1}, empty[] = {0, 0};
     const rapt_tokens wrong = {.batch = 1, .ids = &outside, .starts = starts},
                       none = {.batch = 1, .ids = &outside, .starts = empty};
@@ -362,11 +365,121 @@ static void test_refusals(void **state)
     rapt_model_free(model);
 }
 
+/* ---- beam: narrow beams, where pruning matters, against a plain reimplementation: all
+   continuations of all hypotheses are ranked in one list; an end among the first `beams` finishes
+   its hypothesis, and the first `beams` others live on. ---- */
+
+static void end(struct list *done, const struct hypothesis *h, int beams, int length,
+                double penalty)
+{
+    if (done->count == beams) return;
+    struct hypothesis *to = &done->items[done->count++];
+    *to = *h;
+    to->score = h->sum / pow(length, penalty);
+}
+
+static void search(rapt_session *probe, const rapt_tokens *source, int beams, int max,
+                   double penalty, struct list *done)
+{
+    struct list live = {.count = 1};
+    done->count = 0;
+    for (int step = 0; step < max && live.count && done->count < beams; step++) {
+        struct list all = {.count = 0}, next_live = {.count = 0};
+        for (int i = 0; i < live.count; i++) {
+            double log_p[VOCAB];
+            next(probe, source, live.items[i].ids, step, VOCAB, log_p);
+            for (int32_t token = 0; token < VOCAB; token++) {
+                struct hypothesis *h = &all.items[all.count++];
+                *h = live.items[i];
+                h->ids[step] = token;
+                h->sum += log_p[token];
+                h->count = token == END ? step : step + 1;
+            }
+        }
+        sort(&all, false);
+        for (int i = 0; i < all.count && next_live.count < beams; i++) {
+            if (all.items[i].count > step)
+                next_live.items[next_live.count++] = all.items[i];
+            else if (i < beams)
+                end(done, &all.items[i], beams, step + 1, penalty);
+        }
+        live = next_live;
+        if (step + 1 == max)
+            for (int i = 0; i < live.count; i++) end(done, &live.items[i], beams, max, penalty);
+    }
+    sort(done, true);
+}
+
+static void judge_plain_search(const rapt_config *config, uint64_t seeds)
+{
+    static const double penalties[] = {0, 1, 0.6};
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        int beams = 2 + (int)(seed % (BEAMS - 1)), max = 3 + (int)(seed % (MAX - 2));
+        rapt_model *model = small_model(config, seed);
+        rapt_session *probe = probe_of(model, MAX), *session = session_of(model, 1, BEAMS, MAX, 1);
+        struct small_batch b;
+        struct list wanted;
+        const rapt_tokens *source = one_source(&b, 7, 1 + (int)(seed % 5), seed);
+        rapt_generate_options o;
+        rapt_generate_options_default(&o, sizeof o, BEGIN, END);
+        int32_t ids[BEAMS * MAX];
+        int counts[BEAMS];
+        float scores[BEAMS];
+        o.beams = o.nbest = beams, o.max_length = max;
+        o.length_penalty = (float)penalties[seed % 3];
+        search(probe, source, beams, max, (double)o.length_penalty, &wanted);
+        assert_int_equal(generate(session, source, &o, ids, counts, scores, NULL), RAPT_OK);
+        for (int i = 0; i < beams; i++) {
+            if (i >= wanted.count) {
+                assert_int_equal(counts[i], -1);
+                continue;
+            }
+            const struct hypothesis *h = &wanted.items[i];
+            assert_int_equal(counts[i], h->count);
+            assert_memory_equal(ids + i * max, h->ids, sizeof *ids * (size_t)h->count);
+            assert_true(fabs((double)scores[i] - h->score) < 1e-5 * (1 + fabs(h->score)));
+        }
+        rapt_session_free(probe);
+        rapt_session_free(session);
+        rapt_model_free(model);
+    }
+}
+
+static void test_plain_search(void **state)
+{
+    (void)state;
+    judge_plain_search(&five, 40);
+}
+
+/* Hypotheses with a common past have copies of its states. */
+static void test_recurrent(void **state)
+{
+    (void)state;
+    for (int kind = RAPT_RECURRENCE_SSRU; kind <= RAPT_RECURRENCE_GATED_DELTA; kind++) {
+        rapt_config config = five;
+        config.decoder_recurrence = (rapt_recurrence)kind;
+        judge_plain_search(&config, 12);
+    }
+}
+
+/* Each hypothesis keeps the positions of its heads. */
+static void test_monotonic(void **state)
+{
+    (void)state;
+    for (int kind = RAPT_CROSS_MONOTONIC_HARD; kind <= RAPT_CROSS_MONOTONIC_LOOKBACK; kind++) {
+        rapt_config config = five;
+        config.monotonic = (rapt_cross_monotonic)kind;
+        judge_plain_search(&config, 12);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_definitions),
-                                       cmocka_unit_test(test_alone), cmocka_unit_test(test_effects),
-                                       cmocka_unit_test(test_sections),
-                                       cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_definitions), cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_effects),     cmocka_unit_test(test_sections),
+        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_plain_search),
+        cmocka_unit_test(test_recurrent),   cmocka_unit_test(test_monotonic),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

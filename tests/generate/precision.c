@@ -1,6 +1,4 @@
-/* quantized.c - a model in 8 bits agrees with the definition, in which every matrix is quantized
-   and multiplies quantized rows; no bit depends on threads, instruction set, batch, or the number
-   of tokens per call; and what needs floats is refused. */
+/* precision.c - models in 16 and 8 bits. */
 #define _GNU_SOURCE /* syscall, in tiles.h */
 #include "generate/small_session.h"
 
@@ -11,6 +9,79 @@
 
 #include <rapt/precision.h>
 #include <rapt/train.h>
+
+/* ---- halves: a model in 16 bits gives the same bits as a model in floats whose matrices were
+   rounded to 16 bits, for all configurations, numbers of threads and instruction sets. ---- */
+
+enum { BATCH = 5 };
+static const int source_lengths[] = {5, 1, 12, 0, 3}, target_lengths[] = {7, 12, 1, 4, 0};
+static const rapt_precision precisions[] = {RAPT_PRECISION_BF16, RAPT_PRECISION_F16};
+
+static void convert(rapt_model *model, rapt_precision precision)
+{
+    rapt_message why = {""};
+    if (rapt_model_set_precision(model, precision, 2, &why)) fail_msg("%s", why.text);
+}
+
+/* Writes the logits of all rows, from `threads` threads. */
+static void compute(const rapt_model *model, int threads, const rapt_tokens *source,
+                    const rapt_tokens *target, float *logits)
+{
+    const rapt_config *c = rapt_model_config(model);
+    rapt_session *session = session_of(model, &roomy, threads);
+    const float *got = NULL;
+    if (c->kind == RAPT_KIND_ENCODER_DECODER)
+        assert_int_equal(rapt_encode(session, source, NULL, NULL), RAPT_OK);
+    else
+        assert_int_equal(rapt_encode(session, &(rapt_tokens){.batch = target->batch}, NULL, NULL),
+                         RAPT_OK);
+    assert_int_equal(rapt_decode(session, target, &got, NULL), RAPT_OK);
+    memcpy(logits, got,
+           (size_t)target->starts[target->batch] * (size_t)c->target_vocab * sizeof *got);
+    rapt_session_free(session);
+}
+
+static void check_config(const rapt_config *c, rapt_precision precision, uint64_t seed)
+{
+    rapt_model *halves = small_model(c, seed), *floats = small_model(c, seed);
+    rapt_isa used = rapt_isa_used();
+    struct small_batch from, to;
+    convert(halves, precision);
+    convert(floats, precision);
+    convert(floats, RAPT_PRECISION_F32);
+    small_fill(&from, c->source_vocab ? c->source_vocab : 1, source_lengths, BATCH, seed);
+    small_fill(&to, c->target_vocab, target_lengths, BATCH, seed + 9);
+    const rapt_tokens source = small_source(c, &from.tokens);
+    size_t size = (size_t)to.tokens.starts[BATCH] * (size_t)c->target_vocab;
+    float *want = calloc(size, sizeof *want), *got = calloc(size, sizeof *got);
+    for (int isa = 0; rapt_isa_name((rapt_isa)isa); isa++) {
+        if (rapt_isa_use((rapt_isa)isa)) continue;
+        compute(floats, 1, &source, &to.tokens, want);
+        for (int threads = 1; threads <= 3; threads++) {
+            compute(halves, threads, &source, &to.tokens, got);
+            if (memcmp(got, want, size * sizeof *want) != 0)
+                fail_msg("%s, %s, %d threads: other bits", rapt_precision_name(precision),
+                         rapt_isa_name((rapt_isa)isa), threads);
+        }
+    }
+    assert_int_equal(rapt_isa_use(used), RAPT_OK);
+    free(want), free(got);
+    rapt_model_free(halves);
+    rapt_model_free(floats);
+}
+
+static void test_equal(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(small_configs); i++)
+        for (int p = 0; p < COUNT(precisions); p++)
+            if (small_configs[i].kind != RAPT_KIND_ENCODER_ONLY)
+                check_config(&small_configs[i], precisions[p], (uint64_t)i + 40);
+}
+
+/* ---- quantized: a model in 8 bits agrees with the definition, in which every matrix is quantized
+   and multiplies quantized rows; no bit depends on threads, instruction set, batch, or the number
+   of tokens per call; and what needs floats is refused. ---- */
 
 static void quantize(rapt_model *model)
 {
@@ -164,9 +235,6 @@ static void test_deep_rows(void **state)
 
 /* ---- the definition ---- */
 
-static const int source_lengths[] = {5, 1, 12, 0, 3}, target_lengths[] = {7, 12, 1, 4, 0};
-enum { BATCH = 5 };
-
 static struct oracle_sentence sentence(const rapt_tokens *t, int b)
 {
     return (struct oracle_sentence){.number = b,
@@ -299,7 +367,7 @@ static void test_threads_and_machines(void **state)
 {
     static const int threads[] = {1, 2, 3, 7};
     rapt_isa sets[EQUAL_SETS], best = rapt_isa_used();
-    int count = equal_sets("generate/quantized, instruction sets", sets);
+    int count = equal_sets("generate/precision, instruction sets", sets);
     rapt_model *model = quantized_model(&larger, 3);
     struct small_batch source, target;
     float *first = NULL;
@@ -351,15 +419,11 @@ int main(void)
 {
     ask_for_tiles();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_definition),
-        cmocka_unit_test(test_pooler),
-        cmocka_unit_test(test_threads_and_machines),
-        cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_deep_rows),
+        cmocka_unit_test(test_equal),    cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_memory),   cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_definition),
+        cmocka_unit_test(test_pooler),   cmocka_unit_test(test_threads_and_machines),
+        cmocka_unit_test(test_alone),    cmocka_unit_test(test_deep_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,16 @@
-/* classify.c - logits of encoder-only models and embeddings of sequences: they agree with the
-   definition and have the same bits for any threads and batch; a tagger and classifiers of
-   sequences learn. */
+/* encoder.c - what encoders give: logits and embeddings, and the same bits for sources in groups.
+ */
 #include "generate/small_session.h"
+#include "model/small.h"
 
 #include "oracle/transformer.h"
 
+/* ---- classify: logits of encoder-only models and embeddings of sequences: they agree with the
+   definition and have the same bits for any threads and batch; a tagger and classifiers of
+   sequences learn. ---- */
+
 enum { BATCH = 5, MAX = 12, TOKENS = 32 };
-static const int lengths[BATCH] = {5, 1, 12, 0, 3};
+static const int classify_lengths[BATCH] = {5, 1, 12, 0, 3};
 
 static rapt_session *asked_session(const rapt_model *model, int threads)
 {
@@ -40,7 +44,7 @@ static void judge_logits(const rapt_config *c)
     struct small_batch source;
     const float *logits;
     double wanted[MAX * 16];
-    small_fill(&source, small_source_ids(c), lengths, BATCH, 5);
+    small_fill(&source, small_source_ids(c), classify_lengths, BATCH, 5);
     assert_int_equal(rapt_classify(session, &source.tokens, &logits, NULL), RAPT_OK);
     for (int b = 0; b < BATCH; b++) {
         struct oracle_sentence s = sentence(&source.tokens, b);
@@ -78,7 +82,7 @@ static void test_embeddings(void **state)
         struct oracle_model *oracle = oracle_model_read(model);
         rapt_session *session = asked_session(model, 2);
         struct small_batch source;
-        small_fill(&source, small_source_ids(c), lengths, BATCH, 5);
+        small_fill(&source, small_source_ids(c), classify_lengths, BATCH, 5);
         for (int mean = 0; mean < 2; mean++) {
             const float *rows;
             rapt_pooling pooling = mean ? RAPT_POOLING_MEAN : RAPT_POOLING_FIRST;
@@ -143,7 +147,7 @@ static void test_bits(void **state)
 
 /* ---- learning ---- */
 
-enum { VOCAB = 12, CLASSES = 4, LEARNED = 24, STEPS = 300 };
+enum { CLASSIFY_VOCAB = 12, CLASSES = 4, LEARNED = 24, STEPS = 300 };
 
 /* Each sentence has one of the first CLASSES tokens, at any position. A tagger must label all
    tokens after it with its number and those before with 0; a classifier must return its number. */
@@ -152,7 +156,7 @@ static void draw_task(const rapt_config *c, uint64_t seed, struct small_batch *s
 {
     int counts[LEARNED], starts = 0;
     for (int b = 0; b < LEARNED; b++) counts[b] = 2 + (int)(small_random(seed, (uint64_t)b) % 9);
-    small_fill(source, VOCAB - CLASSES, counts, LEARNED, seed + 1);
+    small_fill(source, CLASSIFY_VOCAB - CLASSES, counts, LEARNED, seed + 1);
     *target = *source;
     target->tokens.ids = target->ids, target->tokens.starts = target->starts;
     for (int b = 0; b < LEARNED; b++) {
@@ -202,7 +206,7 @@ static void test_learning(void **state)
     for (int pooling = 0; pooling <= RAPT_POOLING_MEAN; pooling++) {
         const rapt_config c = {.size = sizeof c,
                                .kind = RAPT_KIND_ENCODER_ONLY,
-                               .source_vocab = VOCAB,
+                               .source_vocab = CLASSIFY_VOCAB,
                                .target_vocab = CLASSES,
                                .positions = MAX,
                                .width = 16,
@@ -244,7 +248,7 @@ static void test_refusals(void **state)
     assert_non_null(strstr(why.text, "pooling is mean"));
     const float *rows = NULL;
     struct small_batch source;
-    small_fill(&source, 5, lengths, BATCH, 5);
+    small_fill(&source, 5, classify_lengths, BATCH, 5);
     for (int i = 0; i < 2; i++) {
         rapt_model *model = small_model(&small_configs[i ? 10 : 0], 1);
         rapt_session *session = asked_session(model, 1);
@@ -285,7 +289,7 @@ static void test_no_output(void **state)
     struct small_batch source;
     const float *rows = NULL;
     rapt_message why = {""};
-    small_fill(&source, 5, lengths, BATCH, 5);
+    small_fill(&source, 5, classify_lengths, BATCH, 5);
     assert_int_equal(rapt_model_find(model, "output.weight"), -1);
     assert_int_equal(rapt_classify(session, &source.tokens, &rows, &why), RAPT_BAD_ARGUMENT);
     assert_non_null(strstr(why.text, "no output matrix"));
@@ -301,12 +305,118 @@ static void test_no_output(void **state)
     rapt_model_free(model);
 }
 
+/* ---- encode: many sources, which the encoder reads in several groups, give the bits that each of
+   them gives by itself; the encoder's memory does not grow with them. ---- */
+
+static const rapt_config config = {.size = sizeof(rapt_config),
+                                   .source_vocab = 70,
+                                   .target_vocab = 50,
+                                   .positions = 30,
+                                   .width = 24,
+                                   .heads = 2,
+                                   .ffn_width = 400,
+                                   .encoder_layers = 2,
+                                   .decoder_layers = 2};
+enum { SOURCES = 40, WIDTH = 24, ENCODE_VOCAB = 50 };
+
+/* Lengths of sources that make many groups, fill a group exactly, or are mostly empty. */
+static void draw_lengths(int kind, int *lengths)
+{
+    for (int i = 0; i < SOURCES; i++) {
+        int drawn = (int)(small_random((uint64_t)kind, (uint64_t)i) % 31);
+        lengths[i] = kind == 0 ? drawn : kind == 1 ? 16 : i % 7 ? 0 : 30;
+    }
+}
+
+static rapt_session *session_of_many(const rapt_model *model, int batch, int tokens, int threads)
+{
+    rapt_session *session = NULL;
+    rapt_limits limits = {.size = sizeof limits,
+                          .batch = batch,
+                          .source_tokens = tokens,
+                          .target_length = 4,
+                          .threads = threads};
+    rapt_message why = {""};
+    if (rapt_session_create(&session, model, &limits, NULL, &why)) fail_msg("%s", why.text);
+    return session;
+}
+
+/* Decodes one token for every target; returns the logits. */
+static const float *decode(rapt_session *session, int batch)
+{
+    static const int32_t ids[SOURCES] = {0};
+    int starts[SOURCES + 1];
+    const float *logits;
+    for (int i = 0; i <= batch; i++) starts[i] = i;
+    assert_int_equal(rapt_decode(session,
+                                 &(rapt_tokens){.batch = batch, .ids = ids, .starts = starts},
+                                 &logits, NULL),
+                     RAPT_OK);
+    return logits;
+}
+
+static void compare(const rapt_model *model, const rapt_tokens *all, int threads)
+{
+    rapt_session *many = session_of_many(model, SOURCES, SOURCES * 30, threads),
+                 *one = session_of_many(model, 1, 30, 1);
+    const float *states, *alone;
+    assert_int_equal(rapt_encode(many, all, &states, NULL), RAPT_OK);
+    float *kept = small_copy(states, sizeof *kept * (size_t)(all->starts[SOURCES] * WIDTH));
+    const float *logits = decode(many, SOURCES);
+    for (int i = 0; i < SOURCES; i++) {
+        int starts[] = {0, all->starts[i + 1] - all->starts[i]};
+        rapt_tokens source = {.batch = 1, .ids = all->ids + all->starts[i], .starts = starts};
+        assert_int_equal(rapt_encode(one, &source, &alone, NULL), RAPT_OK);
+        assert_memory_equal(kept + all->starts[i] * WIDTH, alone,
+                            sizeof *alone * (size_t)(starts[1] * WIDTH));
+        assert_memory_equal(logits + i * ENCODE_VOCAB, decode(one, 1),
+                            sizeof *alone * ENCODE_VOCAB);
+    }
+    free(kept);
+    rapt_session_free(many);
+    rapt_session_free(one);
+}
+
+static void test_groups(void **state)
+{
+    (void)state;
+    rapt_model *model = small_model(&config, 3);
+    for (int kind = 0; kind < 3; kind++)
+        for (int threads = 1; threads <= 3; threads++) {
+            int lengths[SOURCES], starts[SOURCES + 1] = {0};
+            int32_t ids[SOURCES * 30];
+            draw_lengths(kind, lengths);
+            for (int i = 0; i < SOURCES; i++) starts[i + 1] = starts[i] + lengths[i];
+            for (int i = 0; i < starts[SOURCES]; i++)
+                ids[i] = (int32_t)(small_random(9, (uint64_t)i) % 70);
+            compare(model, &(rapt_tokens){.batch = SOURCES, .ids = ids, .starts = starts}, threads);
+        }
+    rapt_model_free(model);
+}
+
+/* Twice as many source tokens cost only their states and the decoder's keys and values, two vectors
+   per layer in panels of 16, but no activations of the feed-forward layer. */
+static void test_memory(void **state)
+{
+    (void)state;
+    rapt_model *model = small_model(&config, 3);
+    rapt_limits limits = {
+        .size = sizeof limits, .batch = 8, .source_tokens = 1000, .target_length = 4, .threads = 1};
+    size_t few = rapt_session_bytes(model, &limits);
+    limits.source_tokens = 2000;
+    size_t more = rapt_session_bytes(model, &limits);
+    assert_true(few > 0 && more > few);
+    assert_true(more - few < 1000 * sizeof(float) * (WIDTH + 2 * 2 * (WIDTH + 16)));
+    rapt_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_logits),   cmocka_unit_test(test_embeddings),
         cmocka_unit_test(test_bits),     cmocka_unit_test(test_learning),
         cmocka_unit_test(test_refusals), cmocka_unit_test(test_no_output),
+        cmocka_unit_test(test_groups),   cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
