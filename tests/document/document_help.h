@@ -1,20 +1,24 @@
-/* document_help.h - helpers of the tests of documents: an engine that marks or keeps sentences, and
-   a record of the pieces, which checks that they tile the document and its translation. */
+/* document_help.h - helpers of the tests of documents and markup: engines, and a record of the
+   pieces. */
 #ifndef RAPT_TESTS_DOCUMENT_HELP_H
 #define RAPT_TESTS_DOCUMENT_HELP_H
 
+#include "../skips.h"
+#include "document/document.h"
+#include "reorder.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-#include "../skips.h"
-#include "document/document.h"
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
+/* ---- documents: helpers of the tests of documents: an engine that marks or keeps sentences, and a
+   record of the pieces, which checks that they tile the document and its translation. ---- */
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 enum { RULES = 1, ICU = 0 };
@@ -140,6 +144,33 @@ static inline void becomes(const char *language, const char *document, const cha
         assert_string_equal(r.text, wanted);
         free(r.text);
     }
+}
+
+/* ---- markup: helpers of the tests of markup: documents that are translated by changing the order
+   of words. ---- */
+
+/* Returns a document with its words in another order. The caller frees the text of the record. */
+static inline struct record reorder_document(rapt_document_format format, struct reordering how,
+                                             rapt_text document)
+{
+    const rapt_document_options options = {.size = sizeof options, .format = format};
+    const rapt_document_engine engine = {
+        .size = sizeof engine, .translate = reorder_sentences, .user = &how};
+    struct record r = {.document = document, .text = calloc(1, 1), .kept_equal = true};
+    rapt_message why = {""};
+    if (rapt__document_translate(&engine, document, &options, RULES, NULL, record_piece, &r, NULL,
+                                 &why))
+        fail_msg("%s", why.text);
+    assert_true(r.done == document.size);
+    return r;
+}
+
+static inline void reorders(rapt_document_format format, struct reordering how,
+                            const char *document, const char *wanted)
+{
+    struct record r = reorder_document(format, how, (rapt_text){document, strlen(document)});
+    assert_string_equal(r.text, wanted);
+    free(r.text);
 }
 
 #endif

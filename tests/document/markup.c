@@ -2,7 +2,7 @@
    come out are those of the document, each is closed in the right order, and without tags the
    result is the translation of the document without tags. */
 #include "../counting.h"
-#include "markup_help.h"
+#include "document_help.h"
 
 enum { DOCUMENTS = 2000, BYTES = 1 << 14, DEPTH = 4 };
 
