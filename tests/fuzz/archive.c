@@ -45,7 +45,7 @@ static bool visit(void *user, const char *name)
     return true;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+int fuzz_archive(const uint8_t *bytes, size_t size)
 {
     static struct file file;
     struct budget budget;

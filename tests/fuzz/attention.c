@@ -245,7 +245,7 @@ static void check_refused(struct trial *x)
             "what the check refuses is refused");
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+int fuzz_attention(const uint8_t *bytes, size_t size)
 {
     struct feed in = {bytes, size};
     struct judge j;

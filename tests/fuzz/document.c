@@ -56,7 +56,7 @@ static rapt_status keep(void *user, const rapt_text *texts, size_t count, rapt_t
     return RAPT_OK;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+int fuzz_document(const uint8_t *bytes, size_t size)
 {
     static const char *const languages[] = {NULL, "en", "de", "zh-Hant"};
     static const rapt_text patterns[] = {{"a b", 3}, {"x*z?", 4}, {"*\xC3\xA9", 3}};

@@ -13,7 +13,9 @@
 
 #include <rapt/base.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size); /* defined by each target */
+/* Each target is a function fuzz_<target>, to which the build gives this name. A file with several
+   targets is compiled once for each. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 extern long messages; /* quiet.c: number of messages that a program would have printed so far */
 
 /* Aborts unless the law holds. */

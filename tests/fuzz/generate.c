@@ -211,7 +211,7 @@ static void check_alone(const struct subject *s, const struct result *r, int b)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+int fuzz_generate(const uint8_t *bytes, size_t size)
 {
     static struct subject s;
     static struct result r;

@@ -153,7 +153,7 @@ static bool may_agree(const rapt_message *why)
 }
 enum { PER_BYTE = 8 * 16 * sizeof(float), AGREED = 1 << 23 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+int fuzz_import(const uint8_t *bytes, size_t size)
 {
     struct feed in = {bytes, size};
     struct counted counted = counted_by(input_hash(bytes, size), 400);

@@ -436,7 +436,7 @@ static void check_laws(struct feed *in, const struct subject *s)
     require(counted.now == 0, "all memory is given back");
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+int fuzz_laws(const uint8_t *bytes, size_t size)
 {
     static struct subject s;
     struct feed in = {bytes, size};

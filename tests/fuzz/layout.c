@@ -236,7 +236,7 @@ static void check_any(struct problem *p, struct feed *in)
     require((rapt_attention_workspace(&a) > 0) == (status == RAPT_OK), "workspace, or refused");
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+int fuzz_layout(const uint8_t *bytes, size_t size)
 {
     struct feed in = {bytes, size};
     struct problem p = {.maker = (enum maker)take_below(&in, MAKERS)};

@@ -126,7 +126,7 @@ static void arbitrary(struct feed *in, const struct linear_choice *c)
         require(rapt_linear_attention_workspace(&a, 1) > 0, "a workspace for what is accepted");
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+int fuzz_linear_attention(const uint8_t *bytes, size_t size)
 {
     struct feed in = {bytes, size};
     struct linear_choice c = take_choice(&in);

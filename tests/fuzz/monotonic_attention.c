@@ -143,7 +143,7 @@ static void arbitrary(struct feed *in, const struct monotonic_choice *c)
         require(rapt_monotonic_attention_workspace(&a, 1) > 0, "a workspace for what is accepted");
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+int fuzz_monotonic_attention(const uint8_t *bytes, size_t size)
 {
     struct feed in = {bytes, size};
     struct monotonic_choice c = take_choice(&in);

@@ -125,7 +125,7 @@ static void check(const struct subject *s)
     rapt_session_free(session);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+int fuzz_session(const uint8_t *bytes, size_t size)
 {
     struct feed in = {bytes, size};
     static struct subject s;

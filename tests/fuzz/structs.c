@@ -166,7 +166,7 @@ static void take_struct(struct feed *in, union any *to)
     if (to->size > SPACE && to->size <= 65536) to->size %= SPACE; /* the memory must exist */
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+int fuzz_structs(const uint8_t *bytes, size_t size)
 {
     struct feed in = {bytes, size};
     union any a, b;

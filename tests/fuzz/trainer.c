@@ -120,7 +120,7 @@ static void check(const struct subject *s, rapt_model *model, rapt_model *other,
     if (a && thorough && plain && smooth(s) && moderate(model)) check_slope(s, model);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+int fuzz_trainer(const uint8_t *bytes, size_t size)
 {
     static struct subject s;
     struct feed in = {bytes, size}, again = in;

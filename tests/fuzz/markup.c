@@ -1,13 +1,12 @@
-/* markup.h - any bytes as a document with markup, for the targets of the formats. Its pieces tile
+/* markup.c - any bytes as a document with markup, for the targets of the formats. Its pieces tile
    it; what is kept does not change; with an engine that keeps sentences, it comes back byte for
    byte; with one that changes the order of words, reading the result gives the same marks; and a
    failing allocation is reported. */
-#ifndef RAPT_TESTS_FUZZ_MARKUP_H
-#define RAPT_TESTS_FUZZ_MARKUP_H
-
 #include "document/document.h"
 #include "document/reorder.h"
 #include "fuzz.h"
+
+/* ---- laws ---- */
 
 enum { MARKUP_BYTES = 1500 }; /* so that no block has more marks than it may */
 
@@ -20,7 +19,7 @@ struct markup_seen {
     bool elsewhere; /* a translation is not in the place of its sentence */
 };
 
-static inline int see_markup(void *user, const rapt_document_piece *p)
+static int see_markup(void *user, const rapt_document_piece *p)
 {
     struct markup_seen *s = user;
     const size_t source = p->source.end - p->source.begin, target = p->target.end - p->target.begin;
@@ -51,8 +50,8 @@ static inline int see_markup(void *user, const rapt_document_piece *p)
     return 0;
 }
 
-static inline rapt_status keep_markup(void *user, const rapt_text *texts, size_t count,
-                                      rapt_take_fn *take, void *taker, rapt_message *why)
+static rapt_status keep_markup(void *user, const rapt_text *texts, size_t count, rapt_take_fn *take,
+                               void *taker, rapt_message *why)
 {
     (void)user, (void)why;
     for (size_t i = 0; i < count; i++) {
@@ -65,7 +64,7 @@ static inline rapt_status keep_markup(void *user, const rapt_text *texts, size_t
 }
 
 /* A vocabulary that lacks some characters. */
-static inline int spell_markup(void *user, rapt_text text)
+static int spell_markup(void *user, rapt_text text)
 {
     (void)user;
     for (size_t i = 0; i < text.size; i++)
@@ -74,8 +73,8 @@ static inline int spell_markup(void *user, rapt_text text)
 }
 
 /* Calls see(user, mark) for the marks of a document, except line breaks. */
-static inline void each_mark(rapt_document_format format, rapt_text document,
-                             void (*see)(void *, const struct mark *), void *user)
+static void each_mark(rapt_document_format format, rapt_text document,
+                      void (*see)(void *, const struct mark *), void *user)
 {
     const rapt_allocator allocator = rapt__allocator(NULL);
     struct format_reader r = {.document = document, .block = {.document = document}};
@@ -93,7 +92,7 @@ struct mark_sum {
     bool guarded; /* there are guards; if only guards are left of a block, it is not found again */
 };
 
-static inline void add_mark(void *user, const struct mark *m)
+static void add_mark(void *user, const struct mark *m)
 {
     struct mark_sum *s = user;
     s->sum += input_hash((const uint8_t *)s->document.bytes + m->document.begin,
@@ -105,7 +104,7 @@ struct mark_search {
     rapt_text document, out;
 };
 
-static inline void find_mark(void *user, const struct mark *m)
+static void find_mark(void *user, const struct mark *m)
 {
     const struct mark_search *s = user;
     const size_t size = m->document.end - m->document.begin;
@@ -117,7 +116,7 @@ static inline void find_mark(void *user, const struct mark *m)
 
 /* Checks that the marks of a document are those of its translation. Where < is not escaped, text
    may become a mark. */
-static inline void compare_marks(rapt_document_format format, rapt_text document, rapt_text out)
+static void compare_marks(rapt_document_format format, rapt_text document, rapt_text out)
 {
     struct mark_sum before = {.document = document}, after = {.document = out};
     struct mark_search search = {document, out};
@@ -129,7 +128,7 @@ static inline void compare_marks(rapt_document_format format, rapt_text document
 }
 
 /* Checks that a file of messages that has been translated has nothing left to translate. */
-static inline void check_translated(const rapt_document_options *options, rapt_text document)
+static void check_translated(const rapt_document_options *options, rapt_text document)
 {
     struct markup_seen seen = {.document = document};
     const rapt_document_engine engine = {.size = sizeof engine, .translate = keep_markup};
@@ -144,7 +143,7 @@ static inline void check_translated(const rapt_document_options *options, rapt_t
     free(seen.out);
 }
 
-static inline void check_markup(rapt_document_format format, const uint8_t *bytes, size_t size)
+static void check_markup(rapt_document_format format, const uint8_t *bytes, size_t size)
 {
     struct feed in = {bytes, size};
     if (size > MARKUP_BYTES) return;
@@ -185,4 +184,42 @@ static inline void check_markup(rapt_document_format format, const uint8_t *byte
     free(exact);
 }
 
-#endif
+/* ---- html: any bytes as an HTML document ---- */
+
+int fuzz_html(const uint8_t *bytes, size_t size)
+{
+    check_markup(RAPT_DOCUMENT_FORMAT_HTML, bytes, size);
+    return 0;
+}
+
+/* ---- markdown: any bytes as Markdown ---- */
+
+int fuzz_markdown(const uint8_t *bytes, size_t size)
+{
+    check_markup(RAPT_DOCUMENT_FORMAT_MARKDOWN, bytes, size);
+    return 0;
+}
+
+/* ---- po: any bytes as messages of gettext ---- */
+
+int fuzz_po(const uint8_t *bytes, size_t size)
+{
+    check_markup(RAPT_DOCUMENT_FORMAT_PO, bytes, size);
+    return 0;
+}
+
+/* ---- srt: any bytes as subtitles ---- */
+
+int fuzz_srt(const uint8_t *bytes, size_t size)
+{
+    check_markup(RAPT_DOCUMENT_FORMAT_SRT, bytes, size);
+    return 0;
+}
+
+/* ---- xliff: any bytes as XLIFF ---- */
+
+int fuzz_xliff(const uint8_t *bytes, size_t size)
+{
+    check_markup(RAPT_DOCUMENT_FORMAT_XLIFF, bytes, size);
+    return 0;
+}

@@ -1,8 +1,0 @@
-/* xliff.c - any bytes as XLIFF; see markup.h. */
-#include "markup.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
-{
-    check_markup(RAPT_DOCUMENT_FORMAT_XLIFF, bytes, size);
-    return 0;
-}
