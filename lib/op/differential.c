@@ -3,7 +3,7 @@
        y = (1 - a) norm(m1 - lambda m2),   lambda = exp(x0 . x1) - exp(x2 . x3) + a
 
    m1 and m2 are the outputs of the two attentions of a head, which share their values; norm is a
-   root mean square norm of a head (head_norm.c) with gains that all heads share; and x0 to x3 are
+   root mean square norm of a head (heads.c) with gains that all heads share; and x0 to x3 are
    learned vectors. All heads have the same lambda. Its gradient is a sum over rows and heads: each
    row has its own sum, and these are then added in order. */
 #include "op/op.h"

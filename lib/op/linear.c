@@ -1,10 +1,18 @@
-/* linear.c - y = x W' + b for whole arrays, and its gradients:
+/* linear.c - layers that are matrix products, and observers of their inputs. */
+#include "kernel/int8.h"
+#include "op/gemm.h"
+#include "op/op.h"
+
+#include <float.h>
+#include <math.h>
+
+/* ---- linear ---- */
+
+/* Y = x W' + b for whole arrays, and its gradients:
 
        dx = dy W        dW = dy' x        db = sum of dy over rows
 
    W [out][in] is in panels (kernel/kernel.h). x is [rows][in]; y and dy are [rows][out]. */
-#include "kernel/int8.h"
-#include "op/gemm.h"
 
 struct linear rapt__linear_part(const struct linear *l, int first, int count)
 {
@@ -126,4 +134,27 @@ void rapt__linear_backward_weight(const struct exec_context *c, const struct lin
                                  .c_row = LANES,
                                  .c_panel = (ptrdiff_t)l->in * LANES,
                                  .add = true});
+}
+
+/* ---- observe: shows the inputs of layers to an observer. All products of layers in the forward
+   pass go through linear.c, which calls this function before it computes in any precision. ---- */
+
+static float largest_of(const float *x, ptrdiff_t x_row, int rows, int columns)
+{
+    float largest = 0;
+    for (ptrdiff_t r = 0; r < rows; r++)
+        for (ptrdiff_t i = 0; i < columns; i++) {
+            float magnitude = fabsf(x[r * x_row + i]);
+            if (!(magnitude <= FLT_MAX)) return INFINITY;
+            if (magnitude > largest) largest = magnitude;
+        }
+    return largest;
+}
+
+void rapt__observe(const struct exec_context *c, const struct linear *layers, int count,
+                   const float *x, ptrdiff_t x_row, int rows)
+{
+    if (!c->observer || c->team->rank != 0 || rows == 0) return;
+    float largest = largest_of(x, x_row, rows, layers->in);
+    for (int i = 0; i < count; i++) c->observer->see(c->observer->user, &layers[i], largest);
 }

@@ -1,13 +1,17 @@
-/* norm.c - dropout, residual sum and normalization (layer norm or RMSNorm), row by row:
+/* norm.c - residual sums, dropout and normalization. */
+#include "op/op.h"
+
+#include <string.h>
+
+/* ---- norm ---- */
+
+/* dropout, residual sum and normalization (layer norm or RMSNorm), row by row:
 
        sum = x + dropout(y),  out = (sum - mean) inverse gain + bias
 
    Ba, Kiros and Hinton 2016, "Layer normalization"; the order of the three operations follows
    Vaswani et al. 2017, section 5.4. Gradients of gain and bias are sums over rows: each chunk of
    rows has its own sums, which are then added in order. */
-#include "op/op.h"
-
-#include <string.h>
 
 enum { CHUNK_ROWS = 64 };
 
@@ -99,6 +103,34 @@ void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
             struct partial p = partial_at(partial, i, width);
             c->kernels->add(dgain + begin, p.dgain + begin, end - begin);
             if (n->bias) c->kernels->add(dbias + begin, p.dbias + begin, end - begin);
+        }
+    rapt__team_barrier(c->team);
+}
+
+/* ---- dropout: applies dropout to the rows of x: sets some elements to 0 and scales up the rest
+   (Srivastava et al. 2014, "Dropout"). Which elements are dropped depends only on key, row and
+   column (kernel/dropout.c), so backward applies the same function to the gradient. ---- */
+
+struct dropout rapt__dropout(float share, uint64_t key)
+{
+    double s = (double)share;
+    return (struct dropout){.key = key,
+                            .below = (uint32_t)(s * 4294967296.0),
+                            .scale = s > 0 ? (float)(1 / (1 - s)) : 1};
+}
+
+void rapt__dropout_rows(const struct exec_context *c, const struct dropout *d, const float *x,
+                        int rows, int width, float *y)
+{
+    size_t begin, end;
+    while (rapt__team_part(c->team, (size_t)rows, 1, &begin, &end))
+        for (size_t r = begin; r < end; r++) {
+            const float *from = x + r * (size_t)width;
+            float *to = y + r * (size_t)width;
+            if (d && d->below)
+                c->kernels->dropout_row(d, r, from, NULL, to, width);
+            else if (to != from)
+                memcpy(to, from, (size_t)width * sizeof *to);
         }
     rapt__team_barrier(c->team);
 }

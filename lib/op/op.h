@@ -62,7 +62,7 @@ bool rapt__products_take(const struct products *p, enum product kind, int out, i
 void rapt__products_measure(const struct exec_context *c, struct products *p,
                             const struct linear *l, int rows, float *x, float *y, float *dweight);
 
-/* ---- observe.c ---- */
+/* ---- linear.c ---- */
 /* Observes the inputs of layers in the forward pass, for calibration. */
 struct observer {
     /* Receives the layer, or the part of one, and the largest magnitude in the rows x [rows][in].
@@ -224,7 +224,7 @@ void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
                          const float *from, int rows, float *dx, float *dgain, float *dbias,
                          float *partial);
 
-/* ---- head_norm.c: norms of the heads of queries or keys ---- */
+/* ---- heads.c: norms of the heads of queries or keys ---- */
 struct head_norm {
     const float *gain; /* [width], the same for all heads */
     int heads, width;  /* a row begins with `heads` adjacent heads of `width` floats */
@@ -279,7 +279,7 @@ void rapt__heads_repeat(const struct exec_context *c, int heads, int width, int 
 void rapt__heads_repeat_backward(const struct exec_context *c, int heads, int width, int rows,
                                  const float *dy, float *dx, ptrdiff_t row);
 
-/* ---- head_map.c: rows that consist of heads ---- */
+/* ---- heads.c: rows that consist of heads ---- */
 /* A linear map of each head, y_h = x_h W_h'. Row r of head h of x is at x + h*x_head + r*x_row, and
    that of y at y + h*y_head + r*y_row. */
 struct head_map {
@@ -302,7 +302,7 @@ void rapt__heads_copy(const struct exec_context *c, int heads, int width, int ro
 void rapt__rows_add(const struct exec_context *c, int width, int rows, const float *x,
                     ptrdiff_t x_row, float *y, ptrdiff_t y_row);
 
-/* ---- output_gate.c: y = x sigmoid(z) ---- */
+/* ---- gates.c: y = x sigmoid(z) ---- */
 struct output_gate {
     int gates; /* number of elements of a row of z */
     int width; /* number of adjacent elements of x that each gate multiplies; a row of x has gates *
@@ -315,7 +315,7 @@ void rapt__output_gate_backward(const struct exec_context *c, const struct outpu
                                 const float *z, const float *x, const float *dy, float *dz,
                                 float *dx);
 
-/* ---- unit_heads.c: y = x / sqrt(sum of x^2 + epsilon), head by head ---- */
+/* ---- heads.c: y = x / sqrt(sum of x^2 + epsilon), head by head ---- */
 struct unit_heads {
     int heads, width; /* a row begins with `heads` adjacent heads of `width` floats */
     ptrdiff_t row;    /* distance between rows */
@@ -328,13 +328,13 @@ void rapt__unit_heads_forward(const struct exec_context *c, const struct unit_he
 void rapt__unit_heads_backward(const struct exec_context *c, const struct unit_heads *n, int rows,
                                const float *y, const float *inverse, float *d);
 
-/* ---- log_sigmoid.c: y = log sigmoid(z), elementwise ---- */
+/* ---- gates.c: y = log sigmoid(z), elementwise ---- */
 void rapt__log_sigmoid_forward(const struct exec_context *c, const float *z, size_t n, float *y);
 /* Computes dz, which may be dy. */
 void rapt__log_sigmoid_backward(const struct exec_context *c, const float *z, const float *dy,
                                 size_t n, float *dz);
 
-/* ---- activation.c: dx = dy * activation'(x), elementwise ---- */
+/* ---- gates.c: dx = dy * activation'(x), elementwise ---- */
 void rapt__activate_backward(const struct exec_context *c, enum activation kind, const float *x,
                              const float *dy, float *dx, size_t n);
 
@@ -364,14 +364,14 @@ void rapt__ssru_forward(const struct exec_context *c, const struct ssru *s, cons
 void rapt__ssru_backward(const struct exec_context *c, const struct ssru *s, const float *x,
                          const float *cells, float *dcells, float *dx);
 
-/* ---- dropout.c: y = dropout(x) by rows ----
+/* ---- norm.c: y = dropout(x) by rows ----
 
    Forward and backward are the same function. y may be x. If d is NULL, y = x. */
 struct dropout rapt__dropout(float share, uint64_t key);
 void rapt__dropout_rows(const struct exec_context *c, const struct dropout *d, const float *x,
                         int rows, int width, float *y);
 
-/* ---- pool.c: reduces the rows of a sequence to one ----
+/* ---- embed.c: reduces the rows of a sequence to one ----
 
    y[b] is x[starts[b]] or, with `mean`, the mean of rows starts[b] .. starts[b+1]-1; it is 0 for an
    empty sequence. Backward sets dx to the gradient of all rows of x. */

@@ -1,0 +1,144 @@
+/* gates.c - activations and what they gate, forward and backward: gradients of activations, gates
+   of outputs, and logarithms of gates. */
+#include "op/op.h"
+
+#include <math.h>
+
+/* ---- activation ---- */
+
+/* The gradient of an activation, elementwise: dx = dy activation'(x). The forward
+   pass is part of the linear layer (linear.c), which applies the activation while y is in the
+   cache.
+
+   A gate multiplies the activation of the first half of each row by the second half (Shazeer 2020,
+   equation 6). */
+
+void rapt__activate_backward(const struct exec_context *c, enum activation kind, const float *x,
+                             const float *dy, float *dx, size_t n)
+{
+    size_t begin, end;
+    while (rapt__team_part(c->team, n, LANES, &begin, &end))
+        c->kernels->activate_backward(kind, x + begin, dy + begin, dx + begin, end - begin);
+    rapt__team_barrier(c->team);
+}
+
+void rapt__gate_forward(const struct exec_context *c, enum activation kind, const float *x,
+                        int rows, int width, float *y)
+{
+    size_t begin, end, w = (size_t)width;
+    while (rapt__team_part(c->team, (size_t)rows, 1, &begin, &end))
+        for (size_t r = begin; r < end; r++)
+            c->kernels->gate(kind, x + 2 * r * w, x + (2 * r + 1) * w, y + r * w, w);
+    rapt__team_barrier(c->team);
+}
+
+void rapt__gate_backward(const struct exec_context *c, enum activation kind, const float *x,
+                         const float *dy, int rows, int width, float *dx)
+{
+    size_t begin, end, w = (size_t)width;
+    while (rapt__team_part(c->team, (size_t)rows, 1, &begin, &end))
+        for (size_t r = begin; r < end; r++) {
+            size_t first = 2 * r * w, second = first + w;
+            c->kernels->gate_backward(kind, x + first, x + second, dy + r * w, dx + first,
+                                      dx + second, w);
+        }
+    rapt__team_barrier(c->team);
+}
+
+/* ---- output gate ---- */
+
+/* Gates of the outputs of attention's heads (Qiu et al. 2025):
+
+       y = x sigmoid(z)     where each z multiplies `width` adjacent elements of a row
+
+   Forward and backward take rows one at a time. With width 1 they work like a gated activation;
+   otherwise the sigmoids of a few gates are computed together, and each scales its elements. */
+
+enum { CHUNK = 64 };
+
+/* Multiplies the elements of a row by their gates. */
+static void scale_row(const struct exec_context *c, const struct output_gate *g, const float *z,
+                      const float *x, float *y)
+{
+    for (int first = 0; first < g->gates; first += CHUNK) {
+        float s[CHUNK];
+        int n = rapt__min(g->gates - first, CHUNK);
+        c->kernels->activate(ACTIVATION_SIGMOID, z + first, s, (size_t)n);
+        for (int i = 0; i < n; i++, x += g->width, y += g->width)
+            for (int j = 0; j < g->width; j++) y[j] = x[j] * s[i];
+    }
+}
+
+void rapt__output_gate_forward(const struct exec_context *c, const struct output_gate *g, int rows,
+                               const float *z, const float *x, float *y)
+{
+    size_t begin, end, gates = (size_t)g->gates, all = gates * (size_t)g->width;
+    while (rapt__team_part(c->team, (size_t)rows, 1, &begin, &end))
+        for (size_t r = begin; r < end; r++)
+            if (g->width == 1)
+                c->kernels->gate(ACTIVATION_SIGMOID, z + r * all, x + r * all, y + r * all, all);
+            else
+                scale_row(c, g, z + r * gates, x + r * all, y + r * all);
+    rapt__team_barrier(c->team);
+}
+
+/* dz of a gate is sigmoid'(z) times the dot product of its elements of x and dy. */
+static void scale_row_backward(const struct exec_context *c, const struct output_gate *g,
+                               const float *z, const float *x, const float *dy, float *dz,
+                               float *dx)
+{
+    scale_row(c, g, z, dy, dx);
+    for (int i = 0; i < g->gates; i++) {
+        ptrdiff_t at = (ptrdiff_t)i * g->width;
+        dz[i] = c->kernels->dot(x + at, dy + at, g->width);
+    }
+    c->kernels->activate_backward(ACTIVATION_SIGMOID, z, dz, dz, (size_t)g->gates);
+}
+
+void rapt__output_gate_backward(const struct exec_context *c, const struct output_gate *g, int rows,
+                                const float *z, const float *x, const float *dy, float *dz,
+                                float *dx)
+{
+    size_t begin, end, gates = (size_t)g->gates, all = gates * (size_t)g->width;
+    while (rapt__team_part(c->team, (size_t)rows, 1, &begin, &end))
+        for (size_t r = begin; r < end; r++) {
+            const float *zs = z + r * gates, *xs = x + r * all, *dys = dy + r * all;
+            if (g->width == 1)
+                c->kernels->gate_backward(ACTIVATION_SIGMOID, zs, xs, dys, dz + r * gates,
+                                          dx + r * all, all);
+            else
+                scale_row_backward(c, g, zs, xs, dys, dz + r * gates, dx + r * all);
+        }
+    rapt__team_barrier(c->team);
+}
+
+/* ---- log sigmoid ---- */
+
+/* Logarithms of gates:
+
+       y = log sigmoid(z) = min(z, 0) - log(1 + e^-|z|)     dz = dy (1 - sigmoid(z))
+
+   y is finite unless z is not. A row has only a few gates, so they are computed in double. */
+
+static float log_sigmoid(double z)
+{
+    return (float)((z < 0 ? z : 0) - rapt__log(1 + rapt__exp(-fabs(z))));
+}
+
+void rapt__log_sigmoid_forward(const struct exec_context *c, const float *z, size_t n, float *y)
+{
+    size_t begin, end;
+    while (rapt__team_part(c->team, n, LANES, &begin, &end))
+        for (size_t i = begin; i < end; i++) y[i] = log_sigmoid((double)z[i]);
+    rapt__team_barrier(c->team);
+}
+
+void rapt__log_sigmoid_backward(const struct exec_context *c, const float *z, const float *dy,
+                                size_t n, float *dz)
+{
+    size_t begin, end;
+    while (rapt__team_part(c->team, n, LANES, &begin, &end))
+        for (size_t i = begin; i < end; i++)
+            dz[i] = (float)((double)dy[i] / (1 + rapt__exp((double)z[i])));
+    rapt__team_barrier(c->team);
+}
