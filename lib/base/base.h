@@ -92,7 +92,7 @@ bool rapt__plus(size_t a, size_t b, size_t *sum);
    returns NULL and leaves the old array unchanged. */
 void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity, size_t size);
 
-/* ---- budget.c: limits the memory that may be used to read untrusted files ----
+/* ---- memory.c: limits the memory that may be used to read untrusted files ----
 
    Until the names, shapes and configuration in the files have been checked against one another,
    their reader may allocate at most 16 MB plus 8 bytes per byte of the files. It allocates with the
@@ -118,7 +118,7 @@ rapt_status rapt__budget_end(const struct budget *budget, rapt_status status, ra
    stable. */
 void rapt__sort(void *items, size_t count, size_t size, rapt__order *order, const void *context);
 
-/* ---- sha256.c ---- */
+/* ---- hash.c ---- */
 struct sha256 {
     uint32_t state[8];
     uint64_t size; /* bytes so far */
