@@ -117,8 +117,8 @@ void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity
 }
 
 /* ---- budget: an allocator with a limit that depends on the size of the files being read. It
-   passes on memory from another allocator unchanged, so that memory that outlives the budget can be freed
-   without it. ---- */
+   passes on memory from another allocator unchanged, so that memory that outlives the budget can be
+   freed without it. ---- */
 
 enum { PER_BYTE = 8, ANY_FILE = 16 << 20 };
 

@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include <rapt/metrics.h>
 
-/* ---- character.c ---- */
+/* ---- characters.c ---- */
 
 /* Returns the character at *at and moves *at past it. A byte that is not part of valid UTF-8 counts
    as one character with the value 0xDC00 + byte, which no valid text contains. */
@@ -16,7 +16,7 @@ uint32_t rapt__utf8_next(const char *bytes, size_t size, size_t *at);
 /* Returns true for white space according to Python's str.split() and str.rstrip(). */
 bool rapt__utf8_space(uint32_t character);
 
-/* ---- letter.c ---- */
+/* ---- characters.c ---- */
 
 struct character_range {
     uint32_t first, last;
@@ -61,7 +61,7 @@ bool rapt__language_any(const rapt_tokenizer *t);
 /* Writes a list of the languages of the tokenizer whose names are similar to a word, or "". */
 void rapt__language_near(const rapt_tokenizer *t, const char *word, char *to, size_t size);
 
-/* ---- lower.c ---- */
+/* ---- characters.c ---- */
 
 /* Converts a character to lower case, regardless of its context. Returns the number of characters
    written; only U+0130 becomes two. */
@@ -80,7 +80,7 @@ struct ranked { /* an item to sort: a key and the item's original index */
     uint32_t position;
 };
 
-/* ---- ngram.c ---- */
+/* ---- metrics.c ---- */
 
 /* Two sequences of ids: the hypothesis, followed by the reference. */
 struct ngrams {
@@ -111,7 +111,7 @@ rapt_status rapt__bleu_tokens_check(rapt_bleu_tokens tokens, rapt_message *why);
    is overwritten; `out` needs 2 * size + 2 bytes. */
 size_t rapt__bleu_tokens(rapt_bleu_tokens tokens, char *text, size_t size, char *out);
 
-/* ---- word.c ---- */
+/* ---- words.c ---- */
 
 enum {
     RAPT__WORD_MAX = 256,     /* maximum size of a word, and therefore of a token, in bytes */
@@ -189,7 +189,7 @@ rapt_status rapt__pairs_encode(const rapt_tokenizer *tokenizer, rapt_text text, 
 rapt_status rapt__pairs_decode(const rapt_tokenizer *tokenizer, const int32_t *ids, size_t count,
                                char *bytes, size_t capacity, size_t *size, rapt_message *why);
 
-/* ---- types.c: word types (distinct words) and their counts ---- */
+/* ---- words.c: word types (distinct words) and their counts ---- */
 
 struct word_type {
     const char *bytes;
