@@ -1,14 +1,10 @@
-/* folder.c - creates temporary files in an open folder and removes abandoned temporary files.
-
-   A writer holds a shared lock (flock) on the folder while the folder is open, and the kernel
-   releases the lock when a process dies. A process that gets the exclusive lock therefore knows
-   that nobody is writing there, and that all temporary files in the folder were left by killed
-   writers. */
+/* folder.c - folders on POSIX systems: how they are opened and listed. */
 #define _DEFAULT_SOURCE
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
 
 #include "format/posix/folder.h"
+#include "format/disk.h"
 
 #include "base/base.h"
 
@@ -21,6 +17,15 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- folder ---- */
+
+/* Creates temporary files in an open folder and removes abandoned temporary files.
+
+   A writer holds a shared lock (flock) on the folder while the folder is open, and the kernel
+   releases the lock when a process dies. A process that gets the exclusive lock therefore knows
+   that nobody is writing there, and that all temporary files in the folder were left by killed
+   writers. */
 
 /* Number of waits of 2 ms each, while another process may be removing abandoned files. */
 enum { WAITS = 50 };
@@ -90,4 +95,21 @@ int rapt__folder_create(int folder, mode_t permissions, char name[TEMPORARY_NAME
     }
     if (file < 0) name[0] = 0; /* no file was created, so this name must never be removed */
     return file;
+}
+
+/* ---- list: lists the names in a folder. ---- */
+
+bool rapt__disk_list(const char *folder, disk_visit_fn *visit, void *user)
+{
+    const int before = errno;
+    DIR *list = opendir(folder[0] ? folder : ".");
+    bool more = true;
+    if (!list) return false;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this list. */
+    for (const struct dirent *entry; more && (entry = readdir(list));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            more = visit(user, entry->d_name);
+    closedir(list);
+    errno = before;
+    return true;
 }

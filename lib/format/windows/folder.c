@@ -1,13 +1,16 @@
-/* folder.c - creates temporary files in the folder of a file and removes abandoned temporary
-   files. */
-
+/* folder.c - folders on Windows: how they are opened and listed. */
 #include "format/temporary.h"
 #include "format/windows/system.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <io.h>
+#include <stdio.h>
 #include <string.h>
 #include <wchar.h>
+
+/* ---- folder: creates temporary files in the folder of a file and removes abandoned temporary
+   files. ---- */
 
 /* Copies the folder of a path, including the \ at its end. */
 static bool folder_of(const char *path, wchar_t folder[DISK_NAME])
@@ -103,4 +106,32 @@ int rapt__folder_create(const char *path, char temporary[DISK_NAME])
     }
     if (file < 0) temporary[0] = 0; /* no file is left, so this name must never be removed */
     return file;
+}
+
+/* ---- list: lists the names in a folder. ---- */
+
+bool rapt__disk_list(const char *folder, disk_visit_fn *visit, void *user)
+{
+    const int before = errno;
+    char pattern[DISK_NAME], name[DISK_NAME];
+    wchar_t wide[DISK_NAME];
+    WIN32_FIND_DATAW entry;
+    size_t size = strlen(folder);
+    bool joined = size == 0 || strchr("/\\:", folder[size - 1]), more = true;
+    int length = snprintf(pattern, sizeof pattern, "%s%s*", folder, joined ? "" : "\\");
+    errno = ENAMETOOLONG;
+    if (length >= (int)sizeof pattern || !rapt__path_wide(pattern, wide)) return false;
+    errno = before;
+    HANDLE list = FindFirstFileW(wide, &entry);
+    if (list == INVALID_HANDLE_VALUE) {
+        errno = rapt__last_error();
+        return false;
+    }
+    do
+        if (rapt__path_narrow(entry.cFileName, name) && strcmp(name, ".") != 0 &&
+            strcmp(name, "..") != 0)
+            more = visit(user, name);
+    while (more && FindNextFileW(list, &entry));
+    FindClose(list);
+    return true;
 }
