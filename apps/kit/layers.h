@@ -54,7 +54,7 @@ void matmul(int rows, int in, int out, const float *x, const float *w, float *y)
 void matmul_backward_input(int rows, int in, int out, const float *dy, const float *w, float *dx);
 void matmul_backward_weight(int rows, int in, int out, const float *x, const float *dy, float *dw);
 
-/* ---- embed.c: an embedding table [tokens][width], initial variance 1 / width ---- */
+/* ---- layers.c: an embedding table [tokens][width], initial variance 1 / width ---- */
 struct embed {
     int tokens, width;
     float *table, *dtable;
@@ -64,7 +64,7 @@ void embed_create(struct embed *embed, struct params *params, struct random *ran
 void embed_forward(const struct embed *embed, int rows, const int *ids, float *y);
 void embed_backward(const struct embed *embed, int rows, const int *ids, const float *dy);
 
-/* ---- activation.c: forward sets y, which may be x ---- */
+/* ---- layers.c: activations; forward sets y, which may be x ---- */
 void sigmoid_forward(size_t count, const float *x, float *y);
 void sigmoid_backward(size_t count, const float *y, const float *dy, float *dx);
 void tanh_forward(size_t count, const float *x, float *y);
@@ -74,7 +74,7 @@ void relu_backward(size_t count, const float *y, const float *dy, float *dx);
 void softmax(int rows, int width, const float *x, float *p); /* sets p, which may be x */
 int argmax(int width, const float *x);                       /* the first of equal maxima */
 
-/* ---- norm.c: y = (x - mean) / sqrt(variance + 1e-5) * gain + shift ---- */
+/* ---- layers.c: y = (x - mean) / sqrt(variance + 1e-5) * gain + shift ---- */
 struct norm {
     int width;
     float *gain, *dgain, *shift, *dshift; /* [width] */
@@ -83,7 +83,7 @@ void norm_create(struct norm *norm, struct params *params, int width);
 void norm_forward(const struct norm *norm, int rows, const float *x, float *y); /* sets y */
 void norm_backward(const struct norm *norm, int rows, const float *x, const float *dy, float *dx);
 
-/* ---- loss.c ---- */
+/* ---- layers.c: loss ---- */
 /* Returns the cross-entropy in nats of softmax(x) with one label per row, summed over rows. Rows
    with a negative label are ignored. Sets dx = p - onehot. Adds the number of rows whose argmax is
    the label to *correct, unless it is NULL. */

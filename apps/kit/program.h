@@ -139,7 +139,7 @@ bool option_begins_list(const struct command *command, int index);
    range, which means that the option is not given. The caller frees it. */
 char *option_default(const struct option_row *row);
 
-/* ---- suggest.c ---- */
+/* ---- help.c: suggestions ---- */
 /* Return the option of the command, or the choice of "a|b|c", that was probably meant, or NULL. The
    caller frees a choice. */
 const char *suggest_option(const struct command *command, const char *typed);
@@ -171,7 +171,7 @@ bool is_input(const char *path);  /* returns true if it is the regular file that
    one option may read standard input. */
 int files_check(const struct command *command);
 
-/* ---- encoding.c ---- */
+/* ---- unicode.c: files of other kinds ---- */
 /* Fails with advice if the bytes begin like a compressed file or like text in UTF-16 or UTF-32.
    `name` is that of the file, for the message */
 int text_check(const char *name, const char *bytes, size_t size);

@@ -55,7 +55,7 @@ void svg_text(struct svg *svg, double x, double y, double size, enum svg_anchor 
 void svg_text_rotated(struct svg *svg, double x, double y, double size, double degrees,
                       enum svg_anchor anchor, const char *color, const char *text);
 
-/* ---- chart.c ---- */
+/* ---- svg.c: charts ---- */
 /* Axes in the rectangle x, y, width, height, with data from .. to on each axis. */
 struct chart {
     double x, y, width, height;
@@ -75,7 +75,7 @@ void chart_curve(struct svg *svg, const struct chart *chart, int count, const do
 void chart_legend(struct svg *svg, double x, double y, const char *color, const char *name);
 extern const char *const chart_colors[6]; /* color-blind safe: Okabe and Ito 2008 */
 
-/* ---- shade.c ---- */
+/* ---- heatmap.c: shades ---- */
 /* 0 is white, 1 is dark blue, -1 is dark orange; writes "#RRGGBB" */
 void shade_color(float weight, char color[8]);
 /* Draws weights [rows][columns] as squares of `cell` pixels from (x, y) on, with row names on the

@@ -1,0 +1,186 @@
+/* layers.c - the layers of layers.h that have no matrix products: embedding, norm, activations and
+   loss. */
+#include "kit/layers.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* ---- embed: embedding lookup and its gradient: y[row] += table[id], dtable[id] += dy[row]. ----
+ */
+
+void embed_create(struct embed *embed, struct params *params, struct random *random, int tokens,
+                  int width)
+{
+    size_t count = (size_t)tokens * (size_t)width;
+    *embed = (struct embed){.tokens = tokens, .width = width};
+    embed->table = params_take(params, count, &embed->dtable);
+    for (size_t i = 0; i < count; i++)
+        embed->table[i] = random_normal(random) / sqrtf((float)width);
+}
+
+void embed_forward(const struct embed *embed, int rows, const int *ids, float *y)
+{
+    for (int r = 0; r < rows; r++)
+        for (int j = 0; j < embed->width; j++)
+            y[r * embed->width + j] += embed->table[ids[r] * embed->width + j];
+}
+
+void embed_backward(const struct embed *embed, int rows, const int *ids, const float *dy)
+{
+    for (int r = 0; r < rows; r++)
+        for (int j = 0; j < embed->width; j++)
+            embed->dtable[ids[r] * embed->width + j] += dy[r * embed->width + j];
+}
+
+/* ---- norm: layer normalization, forward and backward: Ba, Kiros and Hinton 2016. ---- */
+
+void norm_create(struct norm *norm, struct params *params, int width)
+{
+    norm->width = width;
+    norm->gain = params_take(params, (size_t)width, &norm->dgain);
+    norm->shift = params_take(params, (size_t)width, &norm->dshift);
+    for (int j = 0; j < width; j++) norm->gain[j] = 1;
+}
+
+/* Computes the mean of a row, and 1 / sqrt(variance + 1e-5). */
+static void statistics(int width, const float *x, float *mean, float *inverse)
+{
+    float sum = 0, square = 0;
+    for (int j = 0; j < width; j++) sum += x[j];
+    *mean = sum / (float)width;
+    for (int j = 0; j < width; j++) square += (x[j] - *mean) * (x[j] - *mean);
+    *inverse = 1 / sqrtf(square / (float)width + 1e-5F);
+}
+
+void norm_forward(const struct norm *norm, int rows, const float *x, float *y)
+{
+    int width = norm->width;
+    for (int r = 0; r < rows; r++, x += width, y += width) {
+        float mean, inverse;
+        statistics(width, x, &mean, &inverse);
+        for (int j = 0; j < width; j++)
+            y[j] = (x[j] - mean) * inverse * norm->gain[j] + norm->shift[j];
+    }
+}
+
+/* With n = (x - mean) inverse and g = dy gain: dx = inverse (g - mean(g) - n mean(g n)). */
+void norm_backward(const struct norm *norm, int rows, const float *x, const float *dy, float *dx)
+{
+    int width = norm->width;
+    for (int r = 0; r < rows; r++, x += width, dy += width, dx += width) {
+        float mean, inverse, sum = 0, dot = 0;
+        statistics(width, x, &mean, &inverse);
+        for (int j = 0; j < width; j++) {
+            float n = (x[j] - mean) * inverse, g = dy[j] * norm->gain[j];
+            sum += g;
+            dot += g * n;
+            norm->dgain[j] += dy[j] * n;
+            norm->dshift[j] += dy[j];
+        }
+        sum /= (float)width;
+        dot /= (float)width;
+        for (int j = 0; j < width; j++) {
+            float n = (x[j] - mean) * inverse, g = dy[j] * norm->gain[j];
+            dx[j] += inverse * (g - sum - n * dot);
+        }
+    }
+}
+
+/* ---- activation ---- */
+
+/* sigmoid, tanh and ReLU, forward and backward; softmax and argmax.
+
+   exp(x) is 2^n exp(r), where n is the integer nearest to x / ln 2, so |r| <= ln 2 / 2. exp(r) is
+   computed by its Taylor series up to r^7, and 2^n is assembled from its bits. There are no
+   branches and no calls, so loops vectorize and give the same bits with every C library. */
+
+static inline float exponential(float x)
+{
+    const float shift = 0x1.8p23F; /* adding it rounds to an integer, in the lowest bits */
+    x = x > 80 ? 80 : x;
+    x = x < -80 ? -80 : x;
+    float n = x * 1.44269504F + shift, rounded = n - shift;
+    float r = (x - rounded * 0.693359375F) + rounded * 2.12194440e-4F; /* ln 2 in two parts */
+    float sum = 1.0F / 5040;
+    sum = sum * r + 1.0F / 720;
+    sum = sum * r + 1.0F / 120;
+    sum = sum * r + 1.0F / 24;
+    sum = sum * r + 1.0F / 6;
+    sum = sum * r + 0.5F;
+    sum = sum * r + 1;
+    sum = sum * r + 1;
+    uint32_t bits;
+    memcpy(&bits, &n, sizeof bits);
+    bits = (bits + 127) << 23; /* the exponent of 2^n; higher bits are shifted out */
+    float scale;
+    memcpy(&scale, &bits, sizeof scale);
+    return sum * scale;
+}
+
+void sigmoid_forward(size_t count, const float *x, float *y)
+{
+    for (size_t i = 0; i < count; i++) y[i] = 1 / (1 + exponential(-x[i]));
+}
+
+void sigmoid_backward(size_t count, const float *y, const float *dy, float *dx)
+{
+    for (size_t i = 0; i < count; i++) dx[i] += dy[i] * y[i] * (1 - y[i]);
+}
+
+void tanh_forward(size_t count, const float *x, float *y)
+{
+    for (size_t i = 0; i < count; i++) y[i] = 1 - 2 / (1 + exponential(2 * x[i]));
+}
+
+void tanh_backward(size_t count, const float *y, const float *dy, float *dx)
+{
+    for (size_t i = 0; i < count; i++) dx[i] += dy[i] * (1 - y[i] * y[i]);
+}
+
+void relu_forward(size_t count, const float *x, float *y)
+{
+    for (size_t i = 0; i < count; i++) y[i] = x[i] > 0 ? x[i] : 0;
+}
+
+void relu_backward(size_t count, const float *y, const float *dy, float *dx)
+{
+    for (size_t i = 0; i < count; i++) dx[i] += y[i] > 0 ? dy[i] : 0;
+}
+
+int argmax(int width, const float *x)
+{
+    int best = 0;
+    for (int j = 1; j < width; j++) best = x[j] > x[best] ? j : best;
+    return best;
+}
+
+void softmax(int rows, int width, const float *x, float *p)
+{
+    for (int r = 0; r < rows; r++, x += width, p += width) {
+        float max = x[argmax(width, x)], sum = 0;
+        for (int j = 0; j < width; j++) p[j] = exponential(x[j] - max);
+        for (int j = 0; j < width; j++) sum += p[j];
+        for (int j = 0; j < width; j++) p[j] /= sum;
+    }
+}
+
+/* ---- loss: cross-entropy: -log p[label], p = softmax(x). ---- */
+
+double cross_entropy(int rows, int width, const float *x, const int *labels, float *dx,
+                     int *correct)
+{
+    double loss = 0;
+    softmax(rows, width, x, dx);
+    for (int r = 0; r < rows; r++, x += width, dx += width) {
+        int label = labels[r];
+        if (label < 0) {
+            memset(dx, 0, (size_t)width * sizeof *dx);
+            continue;
+        }
+        loss -= log((double)dx[label]);
+        if (correct != NULL) *correct += argmax(width, x) == label;
+        dx[label] -= 1;
+    }
+    return loss;
+}
