@@ -65,10 +65,11 @@ void hard_apply(const struct hard *h, rapt_train_options *options)
     options->monotonic_noise = (float)h->monotonic_noise;
 }
 
+/* 10 digits write every integer option without an exponent, which reading would refuse. */
 static char *append_option(char *text, const char *name, double value)
 {
     if (value == 0) return text;
-    char *more = xasprintf("%s %s %.9g", text, name, value);
+    char *more = xasprintf("%s %s %.10g", text, name, value);
     free(text);
     return more;
 }
@@ -81,7 +82,7 @@ char *hard_text(const struct hard *h)
     text = append_option(text, "reward-decay", h->reward_decay);
     text = append_option(text, "reward-entropy", h->reward_entropy);
     text = append_option(text, "anneal", h->anneal);
-    if (h->anneal_steps != 0) text = append_option(text, "anneal-steps", h->anneal_steps);
+    text = append_option(text, "anneal-steps", h->anneal_steps);
     if (h->monotonic_noise == HARD_NOISE) return text;
     char *whole = xasprintf("%s monotonic-noise %.9g", text, h->monotonic_noise);
     free(text);
