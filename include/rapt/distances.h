@@ -67,9 +67,8 @@ typedef struct rapt_relative {
    2019) uses r, u and v. DeBERTa (He et al. 2021) uses r and r' and a scale of 1 / sqrt(3 K).
    Scores must be scaled dot products or dot products, without rotary positions; all terms but u .
    k[s] are added after the cap, like a bias. The weights that multiply a are those after dropout.
-   All fields may be 0. Workspaces grow by about n floats for each head and row. With values (a),
-   attention is computed row by row, which is slower than in tiles. With `buckets`, distances share
-   vectors: r[d], r'[d] and a[d] are then row buckets[before + d] of the arrays. */
+   All fields may be 0. Workspaces grow by about n floats for each head and row. With `buckets`,
+   distances share vectors: r[d], r'[d] and a[d] are then row buckets[before + d] of the arrays. */
 typedef struct rapt_distances {
     int before; /* largest distance of a key before the position, 0 or more */
     int after;  /* largest distance of a key after it, 0 or more. There are n = before + 1 + after

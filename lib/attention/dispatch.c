@@ -85,9 +85,11 @@ void rapt__attention_forward(struct team *team, const rapt_attention *a, const f
     struct arena arena = open_workspace(team, a, false, memory);
     rapt__transform(team, a, q, k, rapt__all_rows, &arena, &t);
     t.projected.chosen = chosen_of(a, saved);
-    if (rapt__flash_supports(&t.projected))
+    if (rapt__flash_supports(&t.projected)) {
+        rapt__transform_begin_outputs(team, &t);
         rapt__flash_forward(team, &t.projected, v, out, saved, &arena);
-    else
+        rapt__transform_add_outputs(team, &t, out);
+    } else
         rapt__general_forward(team, &t.projected, v, out, saved->lse, &arena);
     rapt__workspace_end(team, &arena);
 }
@@ -104,7 +106,7 @@ void rapt__attention_backward(struct team *team, const rapt_attention *a, const 
     t.projected.chosen = chosen_of(a, saved);
     t.projected.losses = *losses;
     if (a->normalizer == RAPT_NORMALIZER_SAMPLE) t.projected.reinforce = *reinforce;
-    const struct projected_gradients projected = rapt__transform_backward(team, &t, d);
+    const struct projected_gradients projected = rapt__transform_backward(team, &t, dout, d);
     if (by_flash(&t.projected)) {
         const float *statistics = saved->statistics;
         if (!statistics) statistics = rapt__flash_statistics(team, &t.projected, &arena);

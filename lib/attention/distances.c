@@ -30,6 +30,11 @@ size_t rapt__distance_row(const rapt_attention *a)
     return (size_t)rapt__distance_count(a) + 2 * LANES + products;
 }
 
+float *rapt__distance_by_vector(const rapt_attention *a, float *row)
+{
+    return row + LANES + (a->distances.buckets ? rapt__distance_count(a) + LANES : 0);
+}
+
 size_t rapt__distance_panel(const rapt_attention *a)
 {
     return ((size_t)rapt__distance_count(a) + LANES - 1) * LANES;

@@ -45,7 +45,12 @@ struct projected {
                               distance: the terms that vectors of distances add to scores
                               (kernel/flash.h); NULL if there are none */
     const float *by_key;   /* [H][rapt__key_panels][rapt__distance_panel]: the same for keys */
-    const float *centers;  /* [H][query rows], for local-p; otherwise NULL */
+    const float *by_dout;  /* in backward, laid out like by_query: products of dout with the vectors
+                              that are added to values; NULL if none */
+    float *distance_weights; /* laid out like by_query: sums of weights by distance, to which the
+                                flash path adds in forward and both paths in backward; NULL if not
+                                requested */
+    const float *centers;    /* [H][query rows], for local-p; otherwise NULL */
     int *chosen; /* [H][query rows], written by forward, read by backward and weights; NULL unless
                     the normalizer is hard */
     rapt_reinforce reinforce;    /* for backward of sampled keys; zeros for other normalizers,
@@ -61,8 +66,6 @@ struct projected_gradients {
                                          scores, over keys and over queries, for the gradient of log
                                          f; both or neither */
     float *by_query, *by_key;         /* as in struct projected */
-    float *distance_weights;          /* [H][query rows][rapt__distance_vectors], set to the sums of
-                                         weights by distance or bucket */
     float *talking_scores, *talking_weights;
 };
 
@@ -119,6 +122,13 @@ bool rapt__distances_wanted(const rapt_attention *a); /* true if distances add t
 /* Returns the values of head h, which are *row floats apart, or NULL if the problem
    lacks them. */
 const float *rapt__distance_values(const rapt_attention *a, int h, ptrdiff_t *row);
+/* Returns the elements of a row of by_query, by_dout or distance_weights that belong to vectors:
+   those of the distances or, if these share buckets, those of the buckets, after the distances. */
+float *rapt__distance_by_vector(const rapt_attention *a, float *row);
+/* Adds the products of `rows` rows of distance_weights, which it changes, with the values of head h
+   to the rows `out`, which are out_row floats apart (score/distance_values.c). */
+void rapt__distance_output(const rapt_attention *a, int h, int rows, float *sums, float *out,
+                           ptrdiff_t out_row);
 /* Returns the index of the distance of key s from a query, which is 0 for x->before. */
 static inline int rapt__distance_of(const struct distances *x, int s)
 {

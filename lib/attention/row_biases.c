@@ -14,9 +14,11 @@ static void set_distances(const struct projected *c, const struct sequence *b, i
     *x = (struct distances){.before = a->distances.before,
                             .after = a->distances.after,
                             .position = (int)rapt__query_position(a, b, t)};
-    if (c->by_query)
-        x->by_query = c->by_query + ((size_t)h * rows + (size_t)b->query_first + (size_t)t) * row +
-                      LANES + a->distances.before;
+    size_t at = ((size_t)h * rows + (size_t)b->query_first + (size_t)t) * row + LANES +
+                (size_t)a->distances.before;
+    if (c->by_query) x->by_query = c->by_query + at;
+    if (c->by_dout) x->by_dout = c->by_dout + at;
+    if (c->distance_weights) x->weights = c->distance_weights + at;
     if (c->by_key) x->by_key = c->by_key + panel;
 }
 

@@ -196,6 +196,19 @@ static void apply_sigmoid(struct attend_tile *t)
     }
 }
 
+/* Adds the weights of a block to the sums by distance. */
+static void sum_by_distance(const struct attend_tile *t)
+{
+    for (int r = 0; r < t->rows; r++) {
+        const struct distances *x = &t->row[r].distances;
+        const float *w = t->scores + r * ATTEND_BLOCK;
+        if (!x->weights) continue;
+        if (t->rescale[r] != 1) scale_distance_weights(x, t->rescale[r]);
+        for (int p = 0; p < t->panels; p++)
+            add_distance_weights(x, t->key + p * LANES, vf_load(w + p * LANES));
+    }
+}
+
 static void exponentiate_block(struct attend_tile *t)
 {
     const struct attend *a = t->a;
@@ -207,6 +220,7 @@ static void exponentiate_block(struct attend_tile *t)
                      t->rescale, !t->seen.all);
     if (a->drop_below)
         drop_tile(t->row, t->rows, a->drop_below, a->drop_scale, t->key, t->panels, t->scores);
+    if (t->row->out) sum_by_distance(t);
 }
 
 static void accumulate_block(const struct attend_tile *t)
@@ -266,7 +280,10 @@ static void finish_tile(const struct attend_tile *t)
     for (int r = 0; r < t->rows; r++) {
         const struct attend_row *row = t->row + r;
         bool fully_masked = sums[r] == 0;
-        vf inverse = vf_splat(keep[r] / sums[r]);
+        float factor = keep[r] / sums[r];
+        vf inverse = vf_splat(factor);
+        if (columns && row->distances.weights)
+            scale_distance_weights(&row->distances, fully_masked ? 0 : factor);
         if (row->lse) *row->lse = lse[r];
         if (row->statistics) row->statistics[0] = s->max[r], row->statistics[1] = sums[r];
         for (int n = 0; n < columns; n += LANES) {

@@ -65,6 +65,10 @@ struct distances {
     const float *by_key;   /* [panels][before + after + 16][16]: vector e + after of a panel that
                               begins with key s has the values of its keys for a query at position
                               s + e; NULL means 0 */
+    const float *by_dout;  /* in backward, laid out like by_query: added to the gradients of the
+                              weights after dropout; NULL means 0 */
+    float *weights;        /* laid out like by_query: forward and backward add the weights after
+                              dropout; NULL if not wanted */
     int before, after;     /* 0 or more */
     int position;
     float *dby_query, *dby_key; /* arrays of the same layouts, to which ds is added; NULL if not
@@ -236,7 +240,7 @@ struct attend_head {
     const float *forget;           /* as in attend_row, for all queries */
     int position;                  /* the key at the position of query 0 */
     struct distances distances;    /* as in attend_row, for query 0 */
-    ptrdiff_t distance_row;        /* distance from the by_query of a query to that of the next */
+    ptrdiff_t distance_row;        /* from a query's by_query, by_dout and weights to the next */
     float scale, cap;              /* as in attend */
     float *out, *lse, *statistics; /* one row per query; NULL if not requested */
     enum attend_kind kind;         /* ATTEND_SOFTMAX or ATTEND_SINK */

@@ -223,6 +223,22 @@ static void sigmoid_gradient(const struct attend_block *b, const struct attend_w
     if (row->dsum) *row->dsum += vf_sum(sum);
 }
 
+/* Adds what distances add to the gradients of the weights of a row. */
+static void add_dout_row(const struct attend_row *row, const struct span *s, float *dp)
+{
+    for (int p = 0; p < s->panels && row->distances.by_dout; p++) {
+        float *to = dp + p * LANES;
+        vf_store(to, add_dout_distances(&row->distances, s->key + p * LANES, vf_load(to)));
+    }
+}
+
+/* Adds the weights of a row to its sums by distance. */
+static void add_weights_row(const struct attend_row *row, const struct span *s, const float *w)
+{
+    for (int p = 0; p < s->panels && row->distances.weights; p++)
+        add_distance_weights(&row->distances, s->key + p * LANES, vf_load(w + p * LANES));
+}
+
 static void score_gradients(const struct attend_block *b, const struct attend_weights *from,
                             const struct attend_dkv *d, const struct span *s, const float *slopes)
 {
@@ -234,13 +250,16 @@ static void score_gradients(const struct attend_block *b, const struct attend_we
     score_tile(s->rows, d->dout_slots + slot_offset(s->tile, d->value_width),
                d->value_panels + (ptrdiff_t)(s->key - b->key) * d->value_width, d->value_width,
                s->panels, ds, NULL);
-    for (int r = 0, at = 0; r < s->rows; r++, at += ATTEND_BLOCK)
+    for (int r = 0, at = 0; r < s->rows; r++, at += ATTEND_BLOCK) {
+        add_dout_row(b->row + s->row + r, s, ds + at);
         if (from->kind == ATTEND_SIGMOID)
             sigmoid_gradient(b, from, d, s, r, slopes ? slopes + at : NULL, w + at, ds + at);
         else if (slopes)
             score_gradient(b, from, d, s, r, true, slopes + at, w + at, ds + at);
         else
             score_gradient(b, from, d, s, r, false, NULL, w + at, ds + at);
+        add_weights_row(b->row + s->row + r, s, w + at);
+    }
 }
 
 /* Adds a x to y, both of `width` floats. Does nothing if a is 0. */

@@ -1,6 +1,7 @@
-/* flash_distances.c - the terms that are added to scores by the distance between a key and a query,
-   and their gradients. Sixteen adjacent keys have sixteen adjacent distances, and both arrays of
-   struct distances repeat the values of the largest distances, so one load gives all sixteen. */
+/* flash_distances.c - the terms that are added to scores, and to gradients of weights, by the
+   distance between a key and a query; their gradients; and sums of weights by distance. Sixteen
+   adjacent keys have sixteen adjacent distances, and the arrays of struct distances repeat the
+   values of the largest distances, so one load gives all sixteen. */
 #include "kernel/flash.h"
 
 static int limited(ptrdiff_t x, int min, int max)
@@ -40,4 +41,28 @@ static void add_distance_gradients(const struct distances *x, int key, vf ds)
     if (to) to += query_distances(x, key), vf_store(to, vf_add(vf_load(to), ds));
     to = x->dby_key;
     if (to) to += key_distances(x, key), vf_store(to, vf_add(vf_load(to), ds));
+}
+
+/* Adds the values of by_dout of the sixteen keys starting at `key` to the gradients of their
+   weights. */
+static vf add_dout_distances(const struct distances *x, int key, vf dp)
+{
+    return vf_add(dp, vf_load(x->by_dout + query_distances(x, key)));
+}
+
+/* Adds the weights of these keys to the sums by distance. */
+static void add_distance_weights(const struct distances *x, int key, vf w)
+{
+    float *to = x->weights + query_distances(x, key);
+    vf_store(to, vf_add(vf_load(to), w));
+}
+
+/* Multiplies all sums by distance by a factor. */
+static void scale_distance_weights(const struct distances *x, float factor)
+{
+    float *sums = x->weights - x->before - LANES;
+    size_t n = (size_t)x->before + (size_t)x->after + 1 + 2 * LANES;
+    for (size_t i = 0; i < n; i += LANES)
+        vf_store_partial(sums + i, vf_mul(vf_load_partial(sums + i, n - i, 0), vf_splat(factor)),
+                         n - i);
 }

@@ -124,6 +124,20 @@ static void head_drop(const struct head_block *h, int p)
         vf_store(w, vf_mul(vf_load(w), vf_load(factors + s * LANES)));
 }
 
+/* Sums the weights of panel p by distance. */
+static void head_weigh_distances(const struct head_block *h, int p)
+{
+    const struct attend_head *a = h->a;
+    const struct key_range *range = h->range + p;
+    int query = h->query + p * LANES;
+    head_sum_by_distance(a, query, range->key, range->last,
+                         h->scores + range->key * HEAD_QUERIES + p * LANES, HEAD_QUERIES);
+    for (int t = p * LANES; t < rapt__min(h->queries, (p + 1) * LANES); t++) {
+        const struct distances of = head_distances(a, h->query + t);
+        scale_distance_weights(&of, h->total[t] == 0 ? 0 : h->inverse[t]);
+    }
+}
+
 static void head_out(const struct head_block *h)
 {
     const struct attend_head *a = h->a;
@@ -170,6 +184,7 @@ static bool attend_head(const struct attend_head *a)
         for (int p = 0; p < panels; p++) {
             head_softmax(&h, p);
             if (a->drop_below) head_drop(&h, p);
+            if (a->distances.weights && a->out) head_weigh_distances(&h, p);
             head_clear(h.range + p, key, last, scores + p * LANES, HEAD_QUERIES);
         }
         for (int r = 0; r < h.queries && a->statistics; r++) {

@@ -97,6 +97,7 @@ static void head_score_gradients(const struct head_gradient *h,
     const struct attend_head *a = h->a;
     float factors[ATTEND_BLOCK * LANES], *w = h->w, *ds = h->ds;
     int keys = h->last - h->key;
+    if (a->distances.by_dout) head_add_dout(a, h->query, h->key, h->last, ds, HEAD_GRADIENTS);
     if (a->drop_below) head_factors(a, h->query, h->key, h->last, factors);
     for (int s = 0; s < keys && a->drop_below; s++, ds += HEAD_GRADIENTS)
         vf_store(ds, vf_mul(vf_load(ds), vf_load(factors + s * LANES)));
@@ -113,6 +114,8 @@ static void head_score_gradients(const struct head_gradient *h,
     w = h->w;
     for (int s = 0; s < keys && a->drop_below; s++, w += HEAD_GRADIENTS)
         vf_store(w, vf_mul(vf_load(w), vf_load(factors + s * LANES)));
+    if (a->distances.weights)
+        head_sum_by_distance(a, h->query, h->key, h->last, h->w, HEAD_GRADIENTS);
 }
 
 /* Computes w and ds for all keys and at most HEAD_QUERIES queries, with 0 for hidden keys. */

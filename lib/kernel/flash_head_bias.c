@@ -55,6 +55,8 @@ static struct distances head_distances(const struct attend_head *a, int t)
     ptrdiff_t row = t * a->distance_row;
     if (of.by_query) of.by_query += row;
     if (of.dby_query) of.dby_query += row;
+    if (of.by_dout) of.by_dout += row;
+    if (of.weights) of.weights += row;
     of.position += t;
     return of;
 }
@@ -106,6 +108,48 @@ static void head_finish_scores(const struct attend_head *a, int query, int key, 
     if (a->low) head_mask(a, query, key, last, scores, ld);
 }
 
+/* Sets x[t] to the numbers of query t, given rows of sixteen queries for each of `keys` keys. Those
+   of other keys become 0. */
+static void head_transposed(const float *rows, ptrdiff_t ld, int keys, vf x[LANES])
+{
+    for (int s = 0; s < LANES; s++) x[s] = s < keys ? vf_load(rows + s * ld) : vf_zero();
+    vf_transpose(x);
+}
+
+/* Adds the weights w of keys [key, last) and the sixteen queries starting at `query` to the sums by
+   distance. */
+static __attribute__((noinline)) void head_sum_by_distance(const struct attend_head *a, int query,
+                                                           int key, int last, const float *w,
+                                                           ptrdiff_t ld)
+{
+    int queries = rapt__min(a->queries - query, LANES);
+    for (; key < last; key += LANES, w += LANES * ld) {
+        vf x[LANES];
+        head_transposed(w, ld, last - key, x);
+        for (int t = 0; t < queries; t++) {
+            const struct distances of = head_distances(a, query + t);
+            add_distance_weights(&of, key, x[t]);
+        }
+    }
+}
+
+/* Adds what distances add to the gradients dp of the weights of these keys and queries. */
+static __attribute__((noinline)) void head_add_dout(const struct attend_head *a, int query, int key,
+                                                    int last, float *dp, ptrdiff_t ld)
+{
+    int queries = rapt__min(a->queries - query, LANES);
+    for (; key < last; key += LANES) {
+        vf x[LANES];
+        for (int t = 0; t < LANES; t++) {
+            const struct distances of = head_distances(a, query + (t < queries ? t : 0));
+            x[t] = add_dout_distances(&of, key, vf_zero());
+        }
+        vf_transpose(x);
+        for (int s = 0; s < rapt__min(last - key, LANES); s++, dp += ld)
+            vf_store(dp, vf_add(vf_load(dp), x[s]));
+    }
+}
+
 /* Adds the gradients ds of keys [key, last) and the sixteen queries starting at `query` to the
    gradients of biases. */
 static __attribute__((noinline)) void head_add_bias_gradients(const struct attend_head *a,
@@ -119,10 +163,8 @@ static __attribute__((noinline)) void head_add_bias_gradients(const struct atten
     for (; key < last; key += LANES) {
         int n = rapt__min(a->keys - key, LANES);
         vf x[LANES];
-        for (int s = 0; s < LANES; s++)
-            x[s] = key + s < last ? vf_load(ds + s * HEAD_GRADIENTS) : vf_zero();
+        head_transposed(ds, HEAD_GRADIENTS, last - key, x);
         ds += LANES * HEAD_GRADIENTS;
-        vf_transpose(x);
         for (int t = 0; t < queries; t++) {
             ptrdiff_t row = query + t;
             if (d->dbias) add_bias(d->dbias + row * a->bias_row + key, n, x[t]);

@@ -1,6 +1,6 @@
-/* distances.c - vectors for distances in long sequences, whose keys take several blocks, match the
-   definition; shared vectors; buckets of distances; and what a problem with them refuses. Short
-   sequences of every kind are in tests/attention/product.c. */
+/* distances.c - vectors for distances in long sequences, whose keys take several blocks or several
+   parts, match the definition; shared vectors; buckets of distances; and what a problem with them
+   refuses. Short sequences of every kind are in tests/attention/product.c. */
 #include "../oracle/attention_axes.h"
 #include "judge.h"
 
@@ -20,13 +20,15 @@ static void long_sequences(void **state)
     (void)state;
     static const rapt_normalizer normalizers[] = {RAPT_NORMALIZER_SOFTMAX, RAPT_NORMALIZER_SIGMOID,
                                                   RAPT_NORMALIZER_ENTMAX_1_5};
-    for (int n = 0; n < 9; n++) {
+    for (int n = 0; n < 13; n++) {
         struct choice c = basic;
         struct judge j;
+        bool bucketed = n / 6 == 1, longest = n == 12;
         c.normalizer = normalizers[n / 2 % 3], c.causal = n % 2;
-        if (n > 5) c.near_buckets = 16, c.near_distance = 90;
-        if (n == 1) c.distances |= DISTANCE_VALUES | CONTENT_BIAS;
-        if (n < 6 && n % 2) c.near_before = 9, c.near_after = 0;
+        if (bucketed) c.near_buckets = 16, c.near_distance = 90;
+        if (n % 6 || longest) c.distances |= DISTANCE_VALUES | CONTENT_BIAS;
+        if (!bucketed && n % 2) c.near_before = 9, c.near_after = 0;
+        if (longest) c.keys = 4200;
         for (uint64_t seed = 1;; seed++) {
             struct trial x = make_trial(&c, seed);
             x.a.threads = 1 + n % 2;

@@ -4,6 +4,8 @@
    the beams of a sentence. */
 #include "attention/cache/cache.h"
 
+#include <string.h>
+
 struct cache_reader {
     const struct cache *cache;
     const struct cached_queries *q;
@@ -13,6 +15,8 @@ struct cache_reader {
         float *workspace;          /* workspace of the kernel */
         float *panels;             /* a block of keys of a joint cache */
         unsigned char *non_finite; /* values of this block */
+        float *by_distance; /* [ATTEND_ROWS][rapt__distance_row] sums of weights; NULL if distances
+                               add nothing to values */
     } space;
     int group, rows; /* query heads per key head, and rows per item */
 };
@@ -107,6 +111,17 @@ static struct attend_keys keys_of(const struct cache_reader *x, int sequence, in
     return keys;
 }
 
+/* Zeroes and returns the sums of weights by distance of row n of a call, as in struct distances. */
+static float *sums_of(const struct cache_reader *x, int n)
+{
+    const rapt_attention *a = x->q->spec;
+    size_t size = rapt__distance_row(a);
+    if (!x->space.by_distance) return NULL;
+    float *sums = x->space.by_distance + (size_t)n * size;
+    memset(sums, 0, size * sizeof *sums);
+    return sums + LANES + a->distances.before;
+}
+
 /* Computes the outputs of rows [first, first + rows) of query sequences [i, end), which all read
    the same keys. Rows are ordered by query row, then by the heads of the group. */
 static void attend_cached_tiles(const struct cache_reader *x, int i, int end, int g, int first,
@@ -120,6 +135,7 @@ static void attend_cached_tiles(const struct cache_reader *x, int i, int end, in
         int r = start + (first + n) / x->group;
         while (i + 1 < end && r >= x->q->starts[i + 1]) i++;
         row[n] = cached_row_of(x, i, g * x->group + (first + n) % x->group, r);
+        row[n].distances.weights = sums_of(x, n);
     }
     const struct attend attend = {.keys = &keys,
                                   .row = row,
@@ -129,6 +145,10 @@ static void attend_cached_tiles(const struct cache_reader *x, int i, int end, in
                                   .cap = x->q->spec->cap,
                                   .workspace = x->space.workspace};
     x->kernels->attend(&attend);
+    for (int n = 0; n < rows && x->space.by_distance; n++)
+        rapt__distance_output(x->q->spec, g * x->group + (first + n) % x->group, 1,
+                              x->space.by_distance + (size_t)n * rapt__distance_row(x->q->spec),
+                              row[n].out, x->cache->value_width);
 }
 
 static void lay_out_kernel(struct arena *part, const void *what, void *to)
@@ -138,6 +158,8 @@ static void lay_out_kernel(struct arena *part, const void *what, void *to)
     *m = (struct kernel_space){
         .workspace = rapt__arena_floats(
             part, rapt__attend_workspace((int)b->width, (int)b->value_width), 1)};
+    if (b->a->distances.values)
+        m->by_distance = rapt__arena_floats(part, ATTEND_ROWS, rapt__distance_row(b->a));
     if (!b->joint) return;
     m->panels = rapt__arena_floats(part, ATTEND_BLOCK, b->width);
     m->non_finite = rapt__arena_take(part, ATTEND_BLOCK / LANES, 1);

@@ -216,7 +216,7 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
     if (d->numbers && w.numbers && !f.row_sums)
         f.row_sums = zeroed(team, w.numbers, b.heads * b.query_rows);
     const struct pair_groups groups = pair_groups_of(&f);
-    bool distances = d->by_query || d->by_key;
+    bool distances = d->by_query || d->by_key || c->distance_weights;
     bool alone =
         team->size == 1 || f.relative || distances || whole_groups(&f, &groups, team->size);
     bool pairs_alone = groups.sequences == c->a->batch && groups.heads == f.key_heads;

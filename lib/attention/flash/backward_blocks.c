@@ -19,7 +19,7 @@ static size_t most_blocks(const struct bounds *b)
 
 static bool shares_blocks(const struct bounds *b)
 {
-    bool relative = rapt__relative_wanted(b->a) || rapt__distances_wanted(b->a);
+    bool relative = rapt__relative_wanted(b->a) || rapt__distance_count(b->a) > 0;
     return b->team > 1 && !relative && most_blocks(b) > OWN_BLOCKS;
 }
 

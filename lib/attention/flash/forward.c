@@ -16,7 +16,7 @@ enum { ITEMS_EACH = 4 };
 bool rapt__flash_supports(const struct projected *c)
 {
     return c->kind != ATTEND_NOTHING && !rapt__locality_centered(c->a) && !c->additive &&
-           !c->a->distances.values && !rapt__talks(c->a);
+           !rapt__talks(c->a);
 }
 
 static void lay_out_pair(struct arena *part, const void *what, void *to)

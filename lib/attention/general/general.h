@@ -74,7 +74,7 @@ struct row_space {
     float *gauss;            /* [capacity] weights of local-p's Gaussian */
     float *slope;            /* [capacity] 1 - (capped x / cap)^2; NULL if not needed */
     float *more;             /* [capacity] scratch space */
-    float *sums_by_distance; /* [vectors] sums of weights after dropout; NULL without
+    float *sums_by_distance; /* [vectors] sums of weights after dropout, in forward; NULL without
                                 distance_values */
     float *before;   /* [filter_width / 2] zeros, then [capacity] the row's `before`, then zeros:
                         capacity + 2 filter_width + 16 in all */
@@ -121,8 +121,6 @@ void rapt__row_scores(struct row *r);
 void rapt__row_normalize(struct row *r);
 /* Recomputes space.hidden of additive scores. */
 void rapt__row_hidden(const struct row *r);
-/* Returns the row of distance_values for key s. */
-int rapt__row_vector(const struct row *r, int s);
 /* Sets to[vectors] to the sums of r->dropped by distance or bucket. */
 void rapt__row_by_distance(const struct row *r, float *to);
 void rapt__row_drop(struct row *r);               /* applies dropout and sets r->dropped */

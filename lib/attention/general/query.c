@@ -54,7 +54,7 @@ void rapt__row_layout(struct arena *arena, const struct bounds *b, bool backward
     s->dropped = rapt__arena_floats(arena, keys, 1);
     s->gauss = rapt__arena_floats(arena, keys, 1);
     s->more = rapt__arena_floats(arena, keys, 1);
-    if (b->a->distances.values)
+    if (b->a->distances.values && !backward)
         s->sums_by_distance = rapt__arena_floats(arena, (size_t)rapt__distance_vectors(b->a), 1);
     if (backward) s->slope = rapt__arena_floats(arena, keys, 1);
     if (backward && b->additive) s->hidden = rapt__arena_floats(arena, keys, b->width);
@@ -258,7 +258,8 @@ void rapt__row_drop(struct row *r)
     r->dropped = r->space.dropped;
 }
 
-int rapt__row_vector(const struct row *r, int s)
+/* Returns the row of distance_values for key s. */
+static int vector_of(const struct row *r, int s)
 {
     int d = rapt__distance_of(&r->visible.distances, s);
     return r->head->distance_buckets ? r->head->distance_buckets[d] : d;
@@ -267,8 +268,7 @@ int rapt__row_vector(const struct row *r, int s)
 void rapt__row_by_distance(const struct row *r, float *to)
 {
     memset(to, 0, (size_t)r->head->distance_vectors * sizeof *to);
-    for (int s = r->visible.low; s < r->visible.high; s++)
-        to[rapt__row_vector(r, s)] += r->dropped[s];
+    for (int s = r->visible.low; s < r->visible.high; s++) to[vector_of(r, s)] += r->dropped[s];
 }
 
 /* Adds the values of distances to out. */

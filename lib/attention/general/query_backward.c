@@ -56,15 +56,12 @@ static void coverage_gradients(const struct backward_row *l, const struct covera
 }
 
 /* Adds dout.a to dz for each key, where a is the vector of its distance. */
-static void add_distance_dots(const struct backward_row *l, const float *dout)
+static void add_distance_dots(const struct backward_row *l)
 {
     const struct row *r = l->r;
-    const struct row_head *h = r->head;
-    float *dots = r->space.sums_by_distance;
-    for (int d = 0; d < h->distance_vectors; d++)
-        dots[d] = h->kernels->dot(dout, h->distance_values + d * h->distance_row,
-                                  l->p->f->c->a->value_width);
-    for (int s = r->visible.low; s < r->visible.high; s++) l->dz[s] += dots[rapt__row_vector(r, s)];
+    const struct distances *x = &r->visible.distances;
+    for (int s = r->visible.low; s < r->visible.high; s++)
+        l->dz[s] += x->by_dout[rapt__distance_of(x, s) - x->before];
 }
 
 /* Sets dz to dw, and to 0 at hidden keys. */
@@ -78,7 +75,7 @@ static void weight_gradients(const struct backward_row *l)
         rapt__row_dots(r, l->dout_dots, dout, 1, f->mine.value_panels, f->c->a->value_width, dz);
     if (dots != dz)
         memcpy(dz + r->first, dots + r->first, (size_t)rapt__row_length(r) * sizeof *dz);
-    if (r->head->distance_values) add_distance_dots(l, dout);
+    if (r->visible.distances.by_dout) add_distance_dots(l);
     if (r->head->drop.below) {
         memset(dz, 0, (size_t)r->first * sizeof *dz);
         f->kernels->dropout_row(&r->head->drop, r->number, dz, NULL, dz, r->end);
@@ -95,13 +92,11 @@ static void weight_gradients(const struct backward_row *l)
 /* Stores the sums of the weights by distance, from which gradients of values are computed. */
 static void keep_distance_weights(const struct backward_row *l)
 {
-    const rapt_attention *a = l->p->f->c->a;
-    float *all = l->p->f->d->distance_weights;
-    size_t row =
-        (size_t)l->head * (size_t)rapt__query_rows(a) + (size_t)(l->p->b.query_first + l->t);
-    if (!all) return;
+    const struct distances *x = &l->r->visible.distances;
+    if (!x->weights) return;
     rapt__row_drop(l->r);
-    rapt__row_by_distance(l->r, all + row * (size_t)rapt__distance_vectors(a));
+    rapt__row_by_distance(l->r,
+                          rapt__distance_by_vector(l->p->f->c->a, x->weights - x->before - LANES));
 }
 
 static void value_gradients(const struct backward_row *l)

@@ -7,9 +7,9 @@
    Memory is therefore n floats for each query and key and head. If distances share buckets, only
    the products of the buckets are computed, and copied to the distances: a row of by_query has the
    products after the distances. Backward sums the gradients of scores in arrays of the same
-   layouts, folds repetitions and buckets, and multiplies them by the rows. The
-   rows of one head are added in the order of sequences and rows, and shared vectors in the order of
-   heads. Values need the sums of weights by distance, which the general path computes. */
+   layouts, folds repetitions and buckets, and multiplies them by the rows. The rows of one head are
+   added in the order of sequences and rows, and shared vectors in the order of heads. Vectors that
+   are added to values are in distance_values.c. */
 #include "attention/score/score.h"
 
 #include <string.h>
@@ -30,6 +30,56 @@ static const float *head_of(const rapt_attention *a, const float *x, int h, int 
 static float *gradient_of(const rapt_attention *a, float *x, int h, int width)
 {
     return x && !a->distances.shared ? x + (ptrdiff_t)h * width : x;
+}
+
+/* ---- products and repetitions ---- */
+
+/* Computes one row at a time. Terms with a factor of 0 are not read. */
+static void add_rows(const struct distance_product *p)
+{
+    for (int r = 0; r < p->rows; r++)
+        for (int k = 0; k < p->terms; k += LANES) {
+            float factors[LANES];
+            int terms = rapt__min(p->terms - k, LANES);
+            for (int i = 0; i < terms; i++) factors[i] = p->a[r * p->a_row + (k + i) * p->a_step];
+            rapt__kernels()->gemv(factors, terms, p->x + k * p->x_row, p->x_row, p->width,
+                                  p->y + r * p->y_row);
+        }
+}
+
+void rapt__distance_add(const struct distance_product *p)
+{
+    const struct gemm_block gemm = {.rows = p->rows,
+                                    .columns = p->width,
+                                    .depth = p->terms,
+                                    .a = p->a,
+                                    .a_row = p->a_row,
+                                    .a_step = p->a_step,
+                                    .b = p->x,
+                                    .b_panel = LANES,
+                                    .b_step = p->x_row,
+                                    .c = p->y,
+                                    .c_row = p->y_row,
+                                    .c_panel = LANES,
+                                    .add = true};
+    if (rapt__kernels()->rows_finite(p->x, p->x_row, p->terms, p->width))
+        rapt__kernels()->gemm(&gemm);
+    else
+        add_rows(p);
+}
+
+void rapt__distance_fold(const rapt_attention *a, float *row)
+{
+    enum { SUMS = 4 };
+    const int *buckets = a->distances.buckets;
+    int n = rapt__distance_count(a);
+    float *d = row + LANES, before[SUMS] = {0}, after[SUMS] = {0};
+    for (int i = 0; i < LANES; i += SUMS)
+        for (int j = 0; j < SUMS; j++) before[j] += row[i + j], after[j] += d[n + i + j];
+    d[0] += (before[0] + before[1]) + (before[2] + before[3]);
+    d[n - 1] += (after[0] + after[1]) + (after[2] + after[3]);
+    float *sums = rapt__distance_by_vector(a, row);
+    for (int i = 0; buckets && i < n; i++) sums[buckets[i]] += d[i];
 }
 
 /* ---- products with queries ---- */
@@ -71,17 +121,11 @@ void rapt__distance_pack(struct team *team, const rapt_attention *a, float *pack
     rapt__team_barrier(team);
 }
 
-/* Returns the first product of a row of by_query. */
-static float *products_of(const rapt_attention *a, float *row)
-{
-    return row + LANES + (a->distances.buckets ? rapt__distance_count(a) + LANES : 0);
-}
-
 /* Sets the values of the distances of a row of by_query from its products. */
 static void spread(const rapt_attention *a, float *row)
 {
     const int *buckets = a->distances.buckets;
-    const float *products = products_of(a, row);
+    const float *products = rapt__distance_by_vector(a, row);
     int n = rapt__distance_count(a);
     float *first = row + LANES, *last = first + n - 1;
     for (int i = 0; buckets && i < n; i++) first[i] = products[buckets[i]];
@@ -93,20 +137,27 @@ void rapt__distance_queries(const rapt_attention *a, const float *packed, int h,
 {
     int n = rapt__distance_vectors(a), heads = a->distances.shared ? 1 : a->heads;
     const float *biases = packed + (size_t)heads * packed_head(a);
+    rapt__distance_products(a, packed + (heads > 1 ? (size_t)h * packed_head(a) : 0),
+                            biases + (ptrdiff_t)h * n, q, q_row, a->key_width, rows, to);
+}
+
+void rapt__distance_products(const rapt_attention *a, const float *packed, const float *bias,
+                             const float *x, ptrdiff_t x_row, int width, int rows, float *to)
+{
     ptrdiff_t row = (ptrdiff_t)rapt__distance_row(a);
     const struct gemm_block gemm = {.rows = rows,
-                                    .columns = n,
-                                    .depth = a->key_width,
-                                    .a = q,
-                                    .a_row = q_row,
+                                    .columns = rapt__distance_vectors(a),
+                                    .depth = width,
+                                    .a = x,
+                                    .a_row = x_row,
                                     .a_step = 1,
-                                    .b = packed + (heads > 1 ? (size_t)h * packed_head(a) : 0),
-                                    .b_panel = (ptrdiff_t)LANES * a->key_width,
+                                    .b = packed,
+                                    .b_panel = (ptrdiff_t)LANES * width,
                                     .b_step = LANES,
-                                    .c = products_of(a, to),
+                                    .c = rapt__distance_by_vector(a, to),
                                     .c_row = row,
                                     .c_panel = LANES,
-                                    .bias = biases + (ptrdiff_t)h * n};
+                                    .bias = bias};
     rapt__kernels()->gemm(&gemm);
     for (int r = 0; r < rows; r++) spread(a, to + r * row);
 }
@@ -206,12 +257,8 @@ void rapt__distances_fill(struct team *team, const struct distance_fill *f,
    those of the products, which it multiplies by the scale. */
 static void fold_query(const rapt_attention *a, float scale, float *row)
 {
-    const int *buckets = a->distances.buckets;
-    int n = rapt__distance_count(a);
-    float *d = row + LANES, *products = products_of(a, row);
-    for (int i = LANES - 1; i >= 0; i--) d[0] += row[i];
-    for (int i = 0; i < LANES; i++) d[n - 1] += d[n + i];
-    for (int i = 0; buckets && i < n; i++) products[buckets[i]] += d[i];
+    float *products = rapt__distance_by_vector(a, row);
+    rapt__distance_fold(a, row);
     for (int i = 0; i < rapt__distance_vectors(a); i++) products[i] *= scale;
 }
 
@@ -234,14 +281,22 @@ static void fold_head(const struct distance_fill *f, const rapt_gradients *d,
     const rapt_attention *a = f->a;
     int n = rapt__distance_vectors(a), K = a->key_width;
     float scale = rapt__score_scale(a->score, a->scale, K);
-    const float *r = head_of(a, a->distances.keys, h, K);
-    for (int t = 0; f->by_query && t < b->queries; t++) {
-        float *row = f->by_query + query_row(a, b, h, t) * rapt__distance_row(a);
-        fold_query(a, scale, row);
-        if (d->q)
-            rapt__kernels()->gemv(products_of(a, row), n, r, row_of(a, K), K,
-                                  d->q + rapt__query_at(&a->q, b, h, t));
-    }
+    size_t row = rapt__distance_row(a), first = query_row(a, b, h, 0);
+    float *queries = f->by_query ? f->by_query + first * row : NULL;
+    for (int t = 0; queries && t < b->queries; t++) fold_query(a, scale, queries + (size_t)t * row);
+    if (queries && d->q && b->queries > 0)
+        rapt__distance_add(&(struct distance_product){.rows = b->queries,
+                                                      .terms = n,
+                                                      .width = K,
+                                                      .a = rapt__distance_by_vector(a, queries),
+                                                      .a_row = (ptrdiff_t)row,
+                                                      .a_step = 1,
+                                                      .x = head_of(a, a->distances.keys, h, K),
+                                                      .x_row = row_of(a, K),
+                                                      .y = d->q + rapt__query_at(&a->q, b, h, 0),
+                                                      .y_row = a->q.row});
+    for (int t = 0; f->weights && t < b->queries; t++)
+        rapt__distance_fold(a, f->weights + (first + (size_t)t) * row);
     for (int s = 0; f->by_key && s < b->existing; s += LANES)
         fold_panel(a, scale, f->space, f->by_key + panel_at(a, b, h, s) * rapt__distance_panel(a));
 }
@@ -252,19 +307,25 @@ static void add_keys(const struct distance_fill *f, float *dk, const struct sequ
     const rapt_attention *a = f->a;
     int n = rapt__distance_vectors(a), K = a->key_width, group = a->heads / rapt__key_heads_of(a);
     for (int h = g * group; h < (g + 1) * group; h++)
-        for (int s = 0; s < b->existing; s++) {
-            const float *rows = f->by_key + panel_at(a, b, h, s) * rapt__distance_panel(a);
-            rapt__kernels()->gemv(rows + (ptrdiff_t)(s % LANES) * n, n,
-                                  head_of(a, a->distances.queries, h, K), row_of(a, K), K,
-                                  dk + rapt__key_at(&a->k, b, g, s));
-        }
+        for (int s = 0; s < b->existing; s += LANES)
+            rapt__distance_add(&(struct distance_product){
+                .rows = rapt__min(b->existing - s, LANES),
+                .terms = n,
+                .width = K,
+                .a = f->by_key + panel_at(a, b, h, s) * rapt__distance_panel(a),
+                .a_row = n,
+                .a_step = 1,
+                .x = head_of(a, a->distances.queries, h, K),
+                .x_row = row_of(a, K),
+                .y = dk + rapt__key_at(&a->k, b, g, s),
+                .y_row = a->k.row});
 }
 
 /* Products of coefficients with rows of q, k or dout, which add to gradients of vectors. */
 struct products_by_distance {
     const rapt_attention *a;
     bool keys;      /* rows are keys, not queries */
-    const float *g; /* coefficients: rows as in by_query, panels of rows [16][n], or rows of n */
+    const float *g; /* coefficients: rows as in by_query, or panels of rows [16][n] */
     size_t g_row;   /* floats from one row to the next, or from one panel to the next */
     const float *x; /* rows */
     const rapt_stride *stride;
@@ -272,7 +333,7 @@ struct products_by_distance {
     float *to; /* gradients, as in rapt_distances */
 };
 
-/* Adds the products of at most 16 rows, starting with row t, for distances [first, first + 16). */
+/* Adds the products of `rows` rows, starting with row t, for distances [first, first + 16). */
 static void add_block(const struct products_by_distance *p, const struct sequence *b, int h, int t,
                       int rows, int first)
 {
@@ -282,13 +343,17 @@ static void add_block(const struct products_by_distance *p, const struct sequenc
     const float *c = p->g + row * p->g_row + first, *x = p->x;
     ptrdiff_t c_row = p->keys ? n : (ptrdiff_t)p->g_row;
     x += p->keys ? rapt__key_at(p->stride, b, g, t) : rapt__query_at(p->stride, b, h, t);
-    float *to = gradient_of(a, p->to, h, p->width) + first * row_of(a, p->width);
-    for (int d = 0; d < rapt__min(n - first, LANES); d++) {
-        float column[LANES];
-        for (int i = 0; i < rows; i++) column[i] = c[i * c_row + d];
-        rapt__kernels()->gemv(column, rows, x, p->stride->row, p->width,
-                              to + d * row_of(a, p->width));
-    }
+    rapt__distance_add(&(struct distance_product){.rows = rapt__min(n - first, LANES),
+                                                  .terms = rows,
+                                                  .width = p->width,
+                                                  .a = c,
+                                                  .a_row = 1,
+                                                  .a_step = c_row,
+                                                  .x = x,
+                                                  .x_row = p->stride->row,
+                                                  .y = gradient_of(a, p->to, h, p->width) +
+                                                       first * row_of(a, p->width),
+                                                  .y_row = row_of(a, p->width)});
 }
 
 static void add_products(struct team *team, const struct products_by_distance *p)
@@ -301,9 +366,9 @@ static void add_products(struct team *team, const struct products_by_distance *p
         for (int h = head; h < a->heads && (h == head || heads == 1); h++)
             for (int i = 0; i < a->batch; i++) {
                 struct sequence b = rapt__sequence(a, i);
-                int rows = p->keys ? b.existing : b.queries;
-                for (int t = 0; t < rows; t += LANES)
-                    add_block(p, &b, h, t, rapt__min(rows - t, LANES), first);
+                int rows = p->keys ? b.existing : b.queries, each = p->keys ? LANES : ROWS;
+                for (int t = 0; t < rows; t += each)
+                    add_block(p, &b, h, t, rapt__min(rows - t, each), first);
             }
     }
     rapt__team_barrier(team);
@@ -317,7 +382,8 @@ static void sum_head(const struct distance_fill *f, const rapt_distance_gradient
     int n = rapt__distance_vectors(a), K = a->key_width;
     size_t row = rapt__distance_row(a), rows = (size_t)rapt__query_rows(a);
     memset(sums, 0, (size_t)n * sizeof *sums);
-    rapt__kernels()->column_sum(sums, products_of(a, f->by_query + (size_t)h * rows * row),
+    rapt__kernels()->column_sum(sums,
+                                rapt__distance_by_vector(a, f->by_query + (size_t)h * rows * row),
                                 (ptrdiff_t)row, (int)rows, n);
     if (d->position_bias)
         rapt__kernels()->gemv(sums, n, head_of(a, a->distances.keys, h, K), row_of(a, K), K,
@@ -340,8 +406,8 @@ static void add_position_bias(struct team *team, const struct distance_fill *f,
                                       gradient_of(a, d->keys, h, K), row_of(a, K));
 }
 
-void rapt__distances_backward(struct team *team, const struct distance_fill *f,
-                              const struct distance_sums *sums, const rapt_gradients *d)
+void rapt__distances_backward(struct team *team, const struct distance_fill *f, const float *dout,
+                              const rapt_gradients *d)
 {
     const rapt_attention *a = f->a;
     struct tickets tickets = rapt__tickets(team, 1);
@@ -362,14 +428,16 @@ void rapt__distances_backward(struct team *team, const struct distance_fill *f,
     rapt__team_barrier(team);
     struct products_by_distance p = {
         .a = a, .x = f->q, .stride = &a->q, .width = a->key_width, .to = d->distances.keys};
-    p.g = f->by_query ? products_of(a, f->by_query) : NULL, p.g_row = rapt__distance_row(a);
+    p.g = f->by_query ? rapt__distance_by_vector(a, f->by_query) : NULL,
+    p.g_row = rapt__distance_row(a);
     if (f->by_query) add_products(team, &p);
     add_position_bias(team, f, &d->distances);
     p.keys = true, p.g = f->by_key, p.g_row = rapt__distance_panel(a), p.x = f->k;
     p.stride = &a->k, p.to = d->distances.queries;
     if (f->by_key) add_products(team, &p);
-    p.keys = false, p.g = sums->weights, p.g_row = (size_t)rapt__distance_vectors(a);
-    p.x = sums->dout, p.stride = &a->out, p.width = a->value_width, p.to = d->distances.values;
-    if (sums->weights) add_products(team, &p);
+    p.keys = false, p.g = f->weights ? rapt__distance_by_vector(a, f->weights) : NULL;
+    p.g_row = rapt__distance_row(a), p.x = dout, p.stride = &a->out, p.width = a->value_width;
+    p.to = d->distances.values;
+    if (f->weights) add_products(team, &p);
     rapt__team_barrier(team);
 }

@@ -84,6 +84,7 @@ struct distance_fill { /* products of vectors of distances with all rows, or the
     float *packed;            /* workspace of rapt__distance_packed floats */
     float *space;             /* workspace of a member, rapt__distance_space floats */
     float *by_query, *by_key; /* as in struct projected; NULL if not requested */
+    float *weights;           /* distance_weights of struct projected, in backward */
 };
 struct score_choice { /* a sequence and a head; negative numbers mean all of them */
     int sequence, head;
@@ -101,14 +102,38 @@ void rapt__distance_keys(const rapt_attention *a, int h, const float *k, ptrdiff
                          int keys, float *space, float *panel);
 void rapt__distances_fill(struct team *team, const struct distance_fill *f,
                           struct score_choice only);
-struct distance_sums {
-    const float *weights; /* as in struct projected_gradients; NULL if not requested */
-    const float *dout;
-};
 /* Adds to d->q, d->k and d->distances, except for content_bias, given the gradients of by_query and
-   by_key, which it changes. */
-void rapt__distances_backward(struct team *team, const struct distance_fill *f,
-                              const struct distance_sums *sums, const rapt_gradients *d);
+   by_key and the sums of weights, all of which it changes. */
+void rapt__distances_backward(struct team *team, const struct distance_fill *f, const float *dout,
+                              const rapt_gradients *d);
+
+/* y[r] += sum over k < terms of a[r][k] x[k], in the order of k. A vector x[k] that is not finite
+   is read only if its factor is not 0. */
+struct distance_product {
+    int rows, terms, width;
+    const float *a; /* a[r][k] is at a[r*a_row + k*a_step] */
+    ptrdiff_t a_row, a_step;
+    const float *x; /* rows of `width` floats, x_row apart */
+    ptrdiff_t x_row;
+    float *y;
+    ptrdiff_t y_row;
+};
+void rapt__distance_add(const struct distance_product *p);
+/* Sets rows as in by_query to the products of rows x, of `width` floats, with vectors packed in
+   panels, plus bias[n] unless it is NULL. */
+void rapt__distance_products(const rapt_attention *a, const float *packed, const float *bias,
+                             const float *x, ptrdiff_t x_row, int width, int rows, float *to);
+/* Adds the sums of repetitions in a row as in by_query to those of the distances that they repeat,
+   and the sums of distances that share buckets to those of the buckets. */
+void rapt__distance_fold(const rapt_attention *a, float *row);
+
+/* ---- distance_values.c: vectors that are added to values ---- */
+size_t rapt__distance_values_packed(const rapt_attention *a); /* floats of packed vectors */
+/* Sets by_dout of struct projected. packed is workspace. */
+void rapt__distance_dout(struct team *team, const rapt_attention *a, float *packed,
+                         const float *dout, float *by_dout);
+/* Adds the products of distance_weights of struct projected, which it changes, to all outputs. */
+void rapt__distance_outputs(struct team *team, const rapt_attention *a, float *sums, float *out);
 
 /* ---- transform.c: from a problem to q' and k', relative biases and centers, and back ---- */
 struct transformed {
@@ -126,7 +151,8 @@ struct transformed {
     float *dqueries, *dkeys, *drelative, *dcenters;   /* gradients of projected rows */
     float *forget_rows, *forget_keys;                 /* see struct projected_gradients */
     struct distance_fill distances, ddistances;       /* arrays by distance, and their gradients */
-    float *distance_weights;                          /* see struct projected_gradients */
+    float *value_panels, *by_dout, *distance_weights; /* packed vectors of distances; see struct
+                                                         projected */
 };
 extern const struct score_choice rapt__all_rows;
 
@@ -138,10 +164,14 @@ void rapt__transform_layout(struct arena *arena, const struct bounds *b, struct 
    it, each with its own t. */
 void rapt__transform(struct team *team, const rapt_attention *a, const float *q, const float *k,
                      struct score_choice only, struct arena *arena, struct transformed *t);
+/* Zero the sums of weights by distance, which the flash path adds to, and add their products with
+   vectors to the outputs. Do nothing if distances add nothing to values. */
+void rapt__transform_begin_outputs(struct team *team, struct transformed *t);
+void rapt__transform_add_outputs(struct team *team, const struct transformed *t, float *out);
 /* Returns the arrays to which gradients of projected rows are to be added: the caller's, or zeroed
-   ones in t. */
+   ones in t. dout is the gradient of the output. */
 struct projected_gradients rapt__transform_backward(struct team *team, struct transformed *t,
-                                                    const rapt_gradients *d);
+                                                    const float *dout, const rapt_gradients *d);
 /* Converts the gradients of projected rows to the caller's gradients. dout is the gradient of the
    output. */
 void rapt__transform_finish(struct team *team, struct transformed *t, const float *dout);

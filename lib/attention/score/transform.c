@@ -35,8 +35,11 @@ static void distances_layout(struct arena *arena, const struct bounds *b, struct
         f->by_key = rapt__arena_floats(arena, panels, panel);
         d->by_key = rapt__arena_floats(arena, panels, panel);
     }
-    if (a->distances.values)
-        t->distance_weights = rapt__arena_floats(arena, QR, (size_t)rapt__distance_vectors(a));
+    if (a->distances.values) {
+        t->value_panels = rapt__arena_floats(arena, rapt__distance_values_packed(a), 1);
+        t->by_dout = rapt__arena_floats(arena, QR, rapt__distance_row(a));
+        t->distance_weights = rapt__arena_floats(arena, QR, rapt__distance_row(a));
+    }
 }
 
 void rapt__transform_layout(struct arena *arena, const struct bounds *b, struct transformed *t)
@@ -197,8 +200,23 @@ static float *zeroed(struct team *team, bool wanted, float *x, size_t rows, size
     return x;
 }
 
+void rapt__transform_begin_outputs(struct team *team, struct transformed *p)
+{
+    const rapt_attention *a = p->a;
+    if (!p->distance_weights) return;
+    size_t rows = (size_t)a->heads * (size_t)rapt__query_rows(a);
+    zeroed(team, true, p->distance_weights, rows, rapt__distance_row(a));
+    p->projected.distance_weights = p->distance_weights;
+    rapt__team_barrier(team);
+}
+
+void rapt__transform_add_outputs(struct team *team, const struct transformed *p, float *out)
+{
+    if (p->distance_weights) rapt__distance_outputs(team, p->a, p->distance_weights, out);
+}
+
 struct projected_gradients rapt__transform_backward(struct team *team, struct transformed *p,
-                                                    const rapt_gradients *d)
+                                                    const float *dout, const rapt_gradients *d)
 {
     const rapt_attention *a = p->a;
     size_t H = (size_t)a->heads, T = (size_t)rapt__query_rows(a), W = (size_t)p->projected.width;
@@ -220,17 +238,19 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
     const struct features features =
         p->score->features ? p->score->features(a, d) : (struct features){0};
     *y = (struct distance_fill){
-        a,           p->distances.q, p->distances.k, p->distances.packed, p->distances.space,
-        y->by_query, y->by_key};
+        a,           p->distances.q, p->distances.k,     p->distances.packed, p->distances.space,
+        y->by_query, y->by_key,      p->distance_weights};
     y->by_query = zeroed(team, d->q || x->keys || x->position_bias, y->by_query, H * T,
                          rapt__distance_row(a));
     y->by_key = zeroed(team, d->k || x->queries, y->by_key, H * panels, rapt__distance_panel(a));
-    p->distance_weights =
-        zeroed(team, x->values, p->distance_weights, H * T, (size_t)rapt__distance_vectors(a));
+    y->weights = zeroed(team, x->values, y->weights, H * T, rapt__distance_row(a));
+    p->projected.distance_weights = y->weights;
     int number = rapt__normalizer_number(a->normalizer);
     bool any = p->dqueries || p->dkeys || p->drelative || p->dcenters || p->forget_rows ||
-               y->by_query || y->by_key || p->distance_weights;
+               y->by_query || y->by_key || y->weights;
     if (any) rapt__team_barrier(team);
+    if (p->by_dout) rapt__distance_dout(team, a, p->value_panels, dout, p->by_dout);
+    p->projected.by_dout = p->by_dout;
     return (struct projected_gradients){
         .q = p->queries.y ? p->dqueries : d->q,
         .k = p->keys.y ? p->dkeys : d->k,
@@ -246,7 +266,6 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
         .forget_keys = p->forget_keys,
         .by_query = y->by_query,
         .by_key = y->by_key,
-        .distance_weights = p->distance_weights,
         .talking_scores = d->talking_scores,
         .talking_weights = d->talking_weights};
 }
@@ -293,9 +312,9 @@ void rapt__transform_finish(struct team *team, struct transformed *p, const floa
 {
     const rapt_attention *a = p->a;
     const struct projected *c = &p->projected;
-    const struct distance_sums sums = {p->distance_weights, dout};
-    if (p->ddistances.by_query || p->ddistances.by_key || sums.weights)
-        rapt__distances_backward(team, &p->ddistances, &sums, p->d);
+    const struct distance_fill *distances = &p->ddistances;
+    if (distances->by_query || distances->by_key || distances->weights)
+        rapt__distances_backward(team, distances, dout, p->d);
     if (a->distances.content_bias) finish_content_bias(team, p);
     if (p->dqueries)
         finish_side(team, p, &p->score->queries, rotated_back(team, p, &p->queries, p->dqueries),
