@@ -190,27 +190,30 @@ static double alpha_of(const struct oracle_row *r)
     return 1 + 1 / (1 + exp(-(learned ? learned[r->h] : 0)));
 }
 
-/* Peters et al. 2019. Bisection finds the threshold, relative to the greatest score. */
+/* Peters et al. 2019. The sum of p is a convex function of the threshold tau, relative to the
+   greatest score, and is at least 1 at tau = -1. From there Newton's method rises to the solution.
+   */
 double oracle_entmax(const struct oracle_row *r, const double *x, double *p, double *kink)
 {
-    double alpha = alpha_of(r), max = -INFINITY, low = -1, high = 0, sum;
-    for (int s = 0; s < r->keys; s++) max = fmax(max, x[s]), p[s] = 0;
+    double order = alpha_of(r) - 1, max = -INFINITY, tau = -1, rise = 1, sum = 0;
+    for (int s = 0; s < r->keys; s++) max = x[s] > max ? x[s] : max, p[s] = 0;
     if (max == -INFINITY) return -INFINITY;
-    for (int n = 0; n < 100; n++) {
-        double tau = (low + high) / 2;
+    for (int n = 0; n < 200 && rise > 0; n++) {
+        double slope = 0;
         sum = 0;
         for (int s = 0; s < r->keys; s++) {
-            p[s] = pow(fmax(0, (alpha - 1) * (x[s] - max) - tau), 1 / (alpha - 1));
+            double u = order * (x[s] - max) - tau;
+            p[s] = u <= 0 ? 0 : order == 1 ? u : order == 0.5 ? u * u : pow(u, 1 / order);
             sum += p[s];
+            if (p[s] != 0) slope += p[s] / u / order;
         }
-        if (sum < 1)
-            high = tau;
-        else
-            low = tau;
+        double before = tau;
+        tau += (sum - 1) / slope;
+        rise = tau - before;
     }
     for (int s = 0; s < r->keys; s++) {
         p[s] /= sum;
-        *kink = fmin(*kink, fabs(x[s] - max - low / (alpha - 1)));
+        *kink = fmin(*kink, fabs(x[s] - max - tau / order));
     }
     return 0;
 }
