@@ -46,16 +46,16 @@ double oracle_distances(const struct oracle_row *r, int s, double scale, double 
     const rapt_distances *d = &r->a->distances;
     const struct oracle_inputs *in = r->in;
     int K = r->a->key_width;
+    const double *q = oracle_query(r), *k = oracle_key(r, s), *of_key = NULL, *of_query = NULL;
     double sum = 0, terms = 0;
-    for (int i = 0; i < K && d->keys; i++) {
+    if (d->keys) of_key = vector_of(r, in->distance_keys, s, K);
+    if (d->queries) of_query = vector_of(r, in->distance_queries, s, K);
+    for (int i = 0; i < K && of_key; i++) {
         double v = d->position_bias ? in->position_bias[r->h * K + i] : 0;
-        double q = oracle_query(r)[i], x = vector_of(r, in->distance_keys, s, K)[i];
-        sum += (q + v) * x, terms += (fabs(q) + fabs(v)) * fabs(x);
+        sum += (q[i] + v) * of_key[i], terms += (fabs(q[i]) + fabs(v)) * fabs(of_key[i]);
     }
-    for (int i = 0; i < K && d->queries; i++) {
-        double x = oracle_key(r, s)[i] * vector_of(r, in->distance_queries, s, K)[i];
-        sum += x, terms += fabs(x);
-    }
+    for (int i = 0; i < K && of_query; i++)
+        sum += k[i] * of_query[i], terms += fabs(k[i] * of_query[i]);
     *size += fabs(scale) * terms;
     return scale * sum;
 }
