@@ -228,7 +228,8 @@ struct talking {
     const float *scores, *weights; /* [heads][heads] P and W; NULL means the identity */
     struct row_head *head;         /* [heads] set by the caller for each sequence */
     struct row_keys *keys;         /* [heads] the keys that each head reads, set by the caller */
-    struct row *rows;              /* [heads] */
+    struct row *block;             /* [BLOCK_ROWS][heads] the rows of queries of a block */
+    struct row *rows;              /* [heads] those of the current query */
     struct row_space space;        /* x, p, weights, gauss and slope have [heads][capacity] */
     float *raw;                    /* [heads][capacity] x */
     float *mixed;                  /* [heads][capacity] u */

@@ -16,7 +16,8 @@ void rapt__talking_layout(struct arena *arena, const struct bounds *b, bool back
                           .weights = b->a->talking_weights};
     t->head = rapt__arena_take(arena, H, sizeof *t->head);
     t->keys = rapt__arena_take(arena, H, sizeof *t->keys);
-    t->rows = rapt__arena_take(arena, H, sizeof *t->rows);
+    t->block = rapt__arena_take(arena, BLOCK_ROWS * H, sizeof *t->block);
+    t->rows = t->block;
     t->raw = rapt__arena_floats(arena, H, keys);
     t->mixed = rapt__arena_floats(arena, H, keys);
     t->seen = rapt__arena_floats(arena, keys, 1);
@@ -80,13 +81,16 @@ static void span(struct talking *t)
     t->end = rapt__round_up(t->high, LANES);
 }
 
-struct talking_range rapt__talking_range(struct talking *t, const struct projected *c,
-                                         const struct sequence *b, int query, int rows)
+/* Sets the rows of a block. Returns the keys that at least one of `rows` queries sees in at least
+   one head. */
+static struct talking_range range_of(struct talking *t, const struct projected *c,
+                                     const struct sequence *b, int query, int rows, bool decided)
 {
     struct talking_range range = {INT_MAX, 0, false};
     int64_t seen = 0;
     for (int i = 0; i < rows; i++) {
-        rapt__talking_rows(t, c, b, query + i, false);
+        t->rows = t->block + (ptrdiff_t)i * t->heads;
+        rapt__talking_rows(t, c, b, query + i, decided);
         span(t);
         if (t->low == t->high) continue;
         range.first = rapt__min(range.first, t->first);
@@ -96,6 +100,16 @@ struct talking_range rapt__talking_range(struct talking *t, const struct project
     if (seen == 0) range.first = 0;
     range.together = rapt__block_fits(rows, range.first, range.end, seen);
     return range;
+}
+
+struct talking_range rapt__talking_block(struct talking *t, const struct projected *c,
+                                         const struct sequence *b, int query, int *rows,
+                                         bool decided)
+{
+    struct talking_range range = range_of(t, c, b, query, *rows, decided);
+    if (range.together) return range;
+    *rows = 1;
+    return range_of(t, c, b, query, 1, decided);
 }
 
 void rapt__talking_mix(const struct talking *t, const float *matrix, bool transposed,

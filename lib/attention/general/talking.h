@@ -16,10 +16,12 @@ struct row_block *rapt__talking_blocks(struct arena *part, const struct bounds *
    chosen are read from c->chosen. */
 void rapt__talking_rows(struct talking *t, const struct projected *c, const struct sequence *b,
                         int query, bool decided);
-/* Returns the keys that at least one of `rows` queries sees in at least one head. Changes
-   t->rows. */
-struct talking_range rapt__talking_range(struct talking *t, const struct projected *c,
-                                         const struct sequence *b, int query, int rows);
+/* Starts a block of *rows queries, whose rows are then in t->block, and returns the keys that at
+   least one of them sees in at least one head. Sets *rows to 1 if the queries see too few keys in
+   common to be computed together. */
+struct talking_range rapt__talking_block(struct talking *t, const struct projected *c,
+                                         const struct sequence *b, int query, int *rows,
+                                         bool decided);
 /* Computes to[h][s] = sum over g of matrix[h][g] from[g][s], or with the transposed matrix, for
    keys [first, end) of the query. */
 void rapt__talking_mix(const struct talking *t, const float *matrix, bool transposed,

@@ -136,11 +136,10 @@ static void score_gradients(const struct general_backward *f, const struct talki
 }
 
 /* Computes the gradients of a query, which is row i of the blocks, in all heads. */
-static void backward_query(const struct general_backward *f, struct talking *t,
-                           const struct sequence *b, int query, int i)
+static void backward_query(const struct general_backward *f, struct talking *t, int query, int i)
 {
     const struct backward_rows *m = &f->mine;
-    rapt__talking_rows(t, f->c, b, query, true);
+    t->rows = t->block + (ptrdiff_t)i * t->heads;
     for (int h = 0; h < t->heads && !f->c->additive; h++)
         t->rows[h].dots = m->blocks[h].dots + i * t->capacity;
     if (!rapt__talking_weights(t)) return;
@@ -158,14 +157,15 @@ static void backward_query(const struct general_backward *f, struct talking *t,
     score_gradients(f, t, i);
 }
 
-/* Computes the gradients of at most BLOCK_ROWS queries, starting at `query`. */
+/* Computes the gradients of at most BLOCK_ROWS queries, starting at `query`. *range is the range of
+   keys that they see. */
 static void backward_block(const struct general_backward *f, struct talking *t,
-                           const struct sequence *b, int query, int rows)
+                           const struct sequence *b, int query, int rows,
+                           const struct talking_range *range)
 {
-    const struct talking_range range = rapt__talking_range(t, f->c, b, query, rows);
-    if (range.first == range.end) return;
-    begin_blocks(f, b, query, rows, &range);
-    for (int i = 0; i < rows; i++) backward_query(f, t, b, query + i, i);
+    if (range->first == range->end) return;
+    begin_blocks(f, b, query, rows, range);
+    for (int i = 0; i < rows; i++) backward_query(f, t, query + i, i);
     for (int h = 0; h < t->heads; h++) {
         const struct backward_keys *p = f->mine.rows[h].p;
         rapt__backward_values(p, &f->mine.blocks[h], h, query);
@@ -180,8 +180,8 @@ void rapt__talking_backward(const struct general_backward *f, int sequence)
     const struct sequence b = rapt__sequence(f->c->a, sequence);
     for (int i = 0, step; i < b.queries && b.existing > 0; i += step) {
         step = rapt__min(b.queries - i, BLOCK_ROWS);
-        if (!rapt__talking_range(&t, f->c, &b, i, step).together) step = 1;
-        backward_block(f, &t, &b, i, step);
+        const struct talking_range range = rapt__talking_block(&t, f->c, &b, i, &step, true);
+        backward_block(f, &t, &b, i, step, &range);
     }
     for (int g = 0; g < f->key_heads; g++) rapt__backward_dkeys(&f->mine.keys[g]);
 }

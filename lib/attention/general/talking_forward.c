@@ -41,7 +41,7 @@ static void weigh(const struct general_forward *f, struct talking *t, const stru
                   int query, int i)
 {
     const struct projected *c = f->c;
-    rapt__talking_rows(t, c, b, query, false);
+    t->rows = t->block + (ptrdiff_t)i * t->heads;
     for (int h = 0; h < t->heads && !c->additive; h++)
         t->rows[h].dots = f->mine.blocks[h].dots + i * t->capacity;
     bool any = rapt__talking_weights(t);
@@ -56,12 +56,13 @@ static void weigh(const struct general_forward *f, struct talking *t, const stru
     }
 }
 
-/* Computes the outputs of at most BLOCK_ROWS queries, starting at `query`. */
+/* Computes the outputs of at most BLOCK_ROWS queries, starting at `query`. *range is the range of
+   keys that they see. */
 static void attend_block(const struct general_forward *f, struct talking *t,
-                         const struct sequence *b, int query, int rows)
+                         const struct sequence *b, int query, int rows,
+                         const struct talking_range *range)
 {
-    const struct talking_range range = rapt__talking_range(t, f->c, b, query, rows);
-    begin_blocks(f, b, query, rows, &range);
+    begin_blocks(f, b, query, rows, range);
     for (int i = 0; i < rows; i++) weigh(f, t, b, query + i, i);
     for (int h = 0; h < t->heads; h++)
         rapt__forward_sum(f, &f->mine.blocks[h], &t->keys[h],
@@ -75,8 +76,9 @@ void rapt__talking_attend(const struct general_forward *f, const struct sequence
     open_heads(f, b);
     for (int i = 0, step; i < rows; i += step) {
         step = rapt__min(rows - i, BLOCK_ROWS);
-        if (!rapt__talking_range(&t, f->c, b, first + i, step).together) step = 1;
-        attend_block(f, &t, b, first + i, step);
+        const struct talking_range range =
+            rapt__talking_block(&t, f->c, b, first + i, &step, false);
+        attend_block(f, &t, b, first + i, step, &range);
     }
 }
 
