@@ -223,11 +223,18 @@ static void run_tanh(void *argument, int count)
     for (long long i = 0; i < count * rows; i++) rapt__kernels()->tanh_row(j->row, WIDTH);
 }
 
+/* Returns the number of rows that learned arrays have room for. */
+static size_t largest_rows(const struct kind_job *j)
+{
+    return (size_t)(j->a.queries > ROWS ? j->a.queries : ROWS);
+}
+
 /* Sets the learned arrays of a score or locality and the space for their gradients, from two blocks
    of numbers. */
 static void learn(struct kind_job *j, float *values, float *gradients)
 {
-    size_t square = (size_t)HEADS * WIDTH * WIDTH, largest = (size_t)HEADS * ROWS * WIDTH;
+    size_t square = (size_t)HEADS * WIDTH * WIDTH,
+           largest = (size_t)HEADS * WIDTH * largest_rows(j);
     rapt_attention_parameters *l = &j->a.parameters;
     *l = (rapt_attention_parameters){.hidden = WIDTH,
                                      .positions = j->a.keys,
@@ -319,7 +326,7 @@ static void report(struct bench *b, const struct kind *kind, const struct kind_j
 static void fill_job(struct kind_job *j)
 {
     const size_t all = (size_t)rows_of(j), rows = (size_t)j->a.queries, size = all * WIDTH,
-                 learned = (size_t)RAPT_ATTENTION_PARAMETER_COUNT * HEADS * WIDTH * ROWS,
+                 learned = (size_t)RAPT_ATTENTION_PARAMETER_COUNT * HEADS * WIDTH * largest_rows(j),
                  square = (size_t)j->a.heads * (rows * rows + BUCKETS);
     float **arrays[] = {&j->q, &j->k, &j->v, &j->out, &j->dout, &j->d.q, &j->d.k, &j->d.v};
     float **twice[] = {&j->raw_q, &j->raw_k, &j->inverse, &j->gate, &j->gated, &j->dgate};
@@ -338,10 +345,12 @@ static void fill_job(struct kind_job *j)
     j->workspace = bench_alloc(rapt_attention_workspace(&j->a));
 }
 
-static void open_job(struct kind_job *j, const struct kind *kind, bool check, int threads)
+static void open_job(struct kind_job *j, const struct kind *kind, const struct bench *b,
+                     int threads)
 {
+    const bool check = b->check;
     const struct extra *extra = extras + kind->extra;
-    const int rows = kind->sentences ? WORDS : check ? 40 : ROWS;
+    const int rows = kind->sentences ? WORDS : check ? 40 : b->rows ? b->rows : ROWS;
     const int batch = !kind->sentences ? 1 : check ? 2 : SENTENCES;
     const int heads = (check ? 2 : HEADS) * (extra->differential ? 2 : 1);
     *j = (struct kind_job){.saved = {.size = sizeof j->saved},
@@ -381,9 +390,8 @@ static void measure_kind(struct bench *b, const struct kind *kind, int threads)
 {
     struct kind_job j, plain;
     const int causal = extras[kind->extra].causal ? CAUSAL : 0;
-    open_job(&j, kind, b->check, threads);
-    open_job(&plain, &(struct kind){.extra = causal, .sentences = kind->sentences}, b->check,
-             threads);
+    open_job(&j, kind, b, threads);
+    open_job(&plain, &(struct kind){.extra = causal, .sentences = kind->sentences}, b, threads);
     run_forward(&j, 1);
     run_forward(&plain, 1);
     measure_pass(b, kind, &j, &plain, false);

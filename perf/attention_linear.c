@@ -79,7 +79,10 @@ static void report(struct bench *b, const struct linear_shape *s, const struct l
 static void measure_shape(struct bench *b, const struct linear_shape *s, int threads)
 {
     struct linear_job j = {.d = {.size = sizeof j.d}};
-    int heads = b->check ? 2 : s->heads, rows = b->check ? 70 : s->rows, width = s->width;
+    int heads = b->check ? 2 : s->heads, width = s->width,
+        rows = b->check  ? 70
+               : b->rows ? b->rows
+                         : s->rows;
     size_t all = (size_t)heads * (size_t)rows, size = all * (size_t)width;
     size_t state = (size_t)heads * (size_t)width * (size_t)width;
     rapt_linear_attention_init(&j.a, sizeof j.a, 1, heads, rows, width, width);

@@ -83,6 +83,7 @@ static void measure_shape(struct bench *b, const struct monotonic_shape *s, int 
     struct monotonic_job j = {.d = {.size = sizeof j.d}};
     int heads = b->check ? 2 : s->heads, queries = b->check ? 20 : s->queries;
     int keys = b->check ? 30 : s->keys, soft = s->mode != RAPT_MONOTONIC_HARD;
+    if (b->rows && !b->check) queries = keys = b->rows;
     size_t query = (size_t)heads * (size_t)queries * (size_t)s->width;
     size_t key = (size_t)heads * (size_t)keys * (size_t)s->width;
     rapt_monotonic_attention_init(&j.a, sizeof j.a, 1, heads, queries, keys, s->width);

@@ -57,12 +57,25 @@ static bool read_precision(struct bench *b, const char *text)
     return false;
 }
 
+static bool takes_rows(const struct bench *b)
+{
+    return strcmp(b->program, "perf_attention") == 0;
+}
+
+static bool read_rows(struct bench *b, const char *text)
+{
+    char *end;
+    long rows = strtol(text, &end, 10);
+    b->rows = rows > 0 && rows <= 1 << 20 ? (int)rows : 0;
+    return takes_rows(b) && *end == 0 && b->rows > 0;
+}
+
 static int help(const struct bench *b, const char *purpose, const char *names)
 {
     printf("usage: %s [OPTION]...\n\n%s\n\n"
            "  --threads 1,2   numbers of threads [1 and the number of processors]\n"
            "  --only NAME     run only: %s\n"
-           "%s%s"
+           "%s%s%s"
            "  --no-amx        multiply 8-bit integers without AMX\n"
            "  --quick         fewer shapes and samples: ends within 20 s\n"
            "  --json          one JSON object per result, nothing else on standard output\n"
@@ -73,6 +86,9 @@ static int help(const struct bench *b, const char *purpose, const char *names)
            takes_model(b)
                ? "  --model PATH    measure this model instead of one with random weights\n"
                : "",
+           takes_rows(b) ? "  --rows N        queries and keys of kinds, linear and monotonic; "
+                           "leaves out patterns\n"
+                         : "",
            !takes_precision(b) ? ""
            : is_translate(b) ? "  --precision P   of the weights: f32, int8, bf16 or f16 [f32, or "
                                "that of --model]\n"
@@ -106,17 +122,13 @@ static int print_bench_version(const struct bench *b)
 static int read_options(struct bench *b, int argc, char **argv, const char *purpose,
                         const char *names)
 {
-    static const struct option options[] = {{"threads", required_argument, NULL, 't'},
-                                            {"only", required_argument, NULL, 'o'},
-                                            {"model", required_argument, NULL, 'm'},
-                                            {"precision", required_argument, NULL, 'p'},
-                                            {"quick", no_argument, NULL, 'q'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"no-amx", no_argument, NULL, 'a'},
-                                            {"check", no_argument, NULL, 'c'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'},
-                                            {0}};
+    static const struct option options[] = {
+        {"threads", required_argument, NULL, 't'}, {"only", required_argument, NULL, 'o'},
+        {"model", required_argument, NULL, 'm'},   {"precision", required_argument, NULL, 'p'},
+        {"rows", required_argument, NULL, 'r'},    {"quick", no_argument, NULL, 'q'},
+        {"json", no_argument, NULL, 'j'},          {"no-amx", no_argument, NULL, 'a'},
+        {"check", no_argument, NULL, 'c'},         {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},       {0}};
     for (int code; (code = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (code == 'h') return help(b, purpose, names);
         if (code == 'v') return print_bench_version(b);
@@ -135,6 +147,11 @@ static int read_options(struct bench *b, int argc, char **argv, const char *purp
             fprintf(stderr,
                     "%s --precision %s: perf_gemm and perf_translate measure f32, int8, bf16 and "
                     "f16\n",
+                    b->program, optarg);
+            return refuse(b);
+        }
+        if (code == 'r' && !read_rows(b, optarg)) {
+            fprintf(stderr, "%s --rows %s: perf_attention takes a number from 1 to 1048576\n",
                     b->program, optarg);
             return refuse(b);
         }

@@ -17,6 +17,7 @@ struct bench {
     bool threads_given;
     const char *only;         /* --only NAME, or NULL for all */
     const char *model;        /* --model PATH, or NULL */
+    int rows;                 /* --rows N of perf_attention, or 0 */
     rapt_precision precision; /* --precision; RAPT_PRECISION_STORED if it was not given */
     bool quick, json;         /* --quick, --json */
     bool no_amx;              /* --no-amx */
