@@ -102,11 +102,14 @@ class Timed:
         self.seconds[which] = median_of(lambda: run(function)), f"{self.name}, {how}"
 
     def forward(self, function):
+        for x in self.variant.learned:
+            x.requires_grad_(False)
         with torch.no_grad():
-            return function(*self.inputs)
+            return function(*(x.detach() for x in self.inputs))
 
     def both(self, function):
         for x in (*self.inputs, *self.variant.learned):
+            x.requires_grad_()
             x.grad = None
         out = function(*self.inputs)
         out.backward(self.variant.dout)
