@@ -8,9 +8,10 @@
 
    Entmax of any alpha (Correia, Niculae and Martins 2019) has the same form: p = u^(1/order) of u =
    order (x - max x) - tau, where order = alpha - 1, and needs a logarithm and an exponential for
-   each element and step. If order is small, u is close to 1 and log u is multiplied by a large
-   number. Therefore the rounding error of u is computed (Dekker 1971) and its effect on the
-   logarithm is added, and tau is stored as two floats. */
+   each element and step. Where N'' is bounded, steps are therefore those of Halley's method, and
+   the last one moves p instead of computing it again. If order is small, u is close to 1 and log u
+   is multiplied by a large number. Therefore the rounding error of u is computed (Dekker 1971) and
+   its effect on the logarithm is added, and tau is stored as two floats. */
 
 static inline vf above_threshold(const float *x, size_t left, float max, float share, float tau)
 {
@@ -99,21 +100,24 @@ static inline vf entmax_of(vf x, const struct entmax *e, vf *inverse)
     return vf_select(vf_less(u, least), vf_zero(), p);
 }
 
-/* Sets p and returns its sum, and the sum of p / u through *slope. */
-static float entmax_sums(const float *x, int n, const struct entmax *e, float *p, float *slope)
+struct entmax_sums { /* sums of p, p / u and p / u^2 */
+    float sum, slope, curve;
+};
+
+/* Sets p and returns its sums. */
+static struct entmax_sums entmax_sums(const float *x, int n, const struct entmax *e, float *p)
 {
-    enum { CHAINS = 2 };
-    vf sum[CHAINS] = {vf_zero(), vf_zero()}, less[CHAINS] = {vf_zero(), vf_zero()};
+    vf sum = vf_zero(), slope = vf_zero(), curve = vf_zero();
     for (int i = 0; i < n; i += LANES) {
         const size_t left = (size_t)(n - i);
-        const int chain = i / LANES % CHAINS;
         vf inverse, v = entmax_of(vf_load_partial(x + i, left, -INFINITY), e, &inverse);
         vf_store_partial(p + i, v, left);
-        sum[chain] = vf_add(sum[chain], v);
-        less[chain] = vf_fma(v, inverse, less[chain]);
+        vf share = vf_mul(v, inverse);
+        sum = vf_add(sum, v);
+        slope = vf_add(slope, share);
+        curve = vf_fma(share, inverse, curve);
     }
-    *slope = vf_sum(vf_add(less[0], less[1]));
-    return vf_sum(vf_add(sum[0], sum[1]));
+    return (struct entmax_sums){vf_sum(sum), vf_sum(slope), vf_sum(curve)};
 }
 
 static float lane_of(vf v)
@@ -149,28 +153,79 @@ static float entmax_start(const float *x, int n, float max, float order)
     return tau < -1 ? -1 : tau;
 }
 
-static bool entmax_row(const float *x, float *p, int n, float order)
+/* Returns by how much the threshold rises in a step for N = 1, given the sums at the threshold. If
+   alpha is at most 1.5, it is Halley's step, for which N'' is known; else p / u^2 may be huge, and
+   it is Newton's. */
+static float entmax_step(const struct entmax *e, const struct entmax_sums *s)
+{
+    const float rise = entmax_rise(e->order * lane_of(vf_log(vf_splat(s->sum))));
+    const float step = s->sum * rise / s->slope, power = 1 / e->order;
+    if (e->order > 0.5f || !(rise > 0)) return step;
+    const float spread = s->sum * s->curve / (s->slope * s->slope) - 1;
+    const float h = rise * (power - 1) / 2 * spread;
+    const float further = step / (1 - (h > 0 && h < 0.5f ? h : 0));
+    return e->tau + further < 0 ? further : step;
+}
+
+/* Moves the threshold by a small step without new powers: u falls by the step, and p = u^power by
+   power step / u of itself, and so on up to the second order. Vectors with a u that is close to the
+   step are computed again, as entmax_of does. Returns the new sum of p. */
+static float entmax_move(const float *x, int n, const struct entmax *from, double tau, float step,
+                         float *p)
+{
+    struct entmax to = *from;
+    const vf least = vf_splat(0x1p-60f), times = vf_splat(step / from->order);
+    const vf second = vf_splat(0.5f * (1 - from->order)), one = vf_splat(1);
+    vf sum = vf_zero();
+    tau += (double)step;
+    to.tau = (float)tau, to.rest = (float)(tau - (double)to.tau);
+    for (int i = 0; i < n; i += LANES) {
+        const size_t left = (size_t)(n - i);
+        vf score = vf_load_partial(x + i, left, -INFINITY), v = vf_load_partial(p + i, left, 0);
+        vf u = vf_sub(vf_mul(vf_sub(score, vf_splat(from->max)), vf_splat(from->order)),
+                      vf_splat(from->tau));
+        vf r = vf_div(times, vf_max(least, u)), inverse;
+        vm close = vm_and(vf_less(vf_splat(0.125f), r), vf_less(vf_zero(), v));
+        v = vm_bits(close) ? entmax_of(score, &to, &inverse)
+                           : vf_mul(v, vf_fnma(r, vf_fnma(r, second, one), one));
+        vf_store_partial(p + i, v, left);
+        sum = vf_add(sum, v);
+    }
+    return vf_sum(sum);
+}
+
+/* Solves N = 1, sets p to values whose sum is almost 1, and returns this sum. If alpha exceeds 1.5,
+   a step of Newton's method that is near the solution may still miss it by too much to be the
+   last. */
+static float entmax_solve(const float *x, float *p, int n, struct entmax *e)
 {
     enum { STEPS = 60 }; /* more than ever needed */
+    const float near = e->order > 0.5f ? 0 : 0x1p-10f, found = 0x1p-22f, noise = 0x1p-17f;
+    double tau = (double)entmax_start(x, n, e->max, e->order);
+    float before = INFINITY;
+    struct entmax_sums s = {.sum = 1};
+    for (int i = 0; i < STEPS; i++) {
+        e->tau = (float)tau, e->rest = (float)(tau - (double)e->tau);
+        s = entmax_sums(x, n, e, p);
+        const float miss = fabsf(s.sum - 1);
+        const bool stuck = miss < noise && miss > before / 2; /* the rest is rounding error */
+        if (!(miss > found) || stuck) break;
+        before = miss;
+        const float step = entmax_step(e, &s);
+        if (step > 0 && miss < near) return entmax_move(x, n, e, tau, step, p);
+        tau += (double)step;
+    }
+    return s.sum;
+}
+
+static bool entmax_row(const float *x, float *p, int n, float order)
+{
     struct entmax e = {.max = max_row(x, n), .order = order, .exponent = 0x1.715476p0f / order};
     if (e.max == -INFINITY) {
         memcpy(p, x, (size_t)n * sizeof *p);
         return simplex_without_max(p, n);
     }
-    double tau = (double)entmax_start(x, n, e.max, order);
-    float sum = 1, before = INFINITY;
-    for (int i = 0; i < STEPS; i++) {
-        float slope;
-        e.tau = (float)tau, e.rest = (float)(tau - (double)e.tau);
-        sum = entmax_sums(x, n, &e, p, &slope);
-        const float miss = fabsf(sum - 1);
-        const bool stuck = miss < 0x1p-17f && miss > before / 2; /* the rest is rounding error */
-        if (!(miss > 0x1p-22f) || stuck) break;
-        before = miss;
-        const float rise = entmax_rise(order * lane_of(vf_log(vf_splat(sum))));
-        tau += (double)(sum * rise / slope);
-    }
-    const vf inverse = vf_splat(1 / sum), min = vf_splat(-INFINITY);
+    const vf inverse = vf_splat(1 / entmax_solve(x, p, n, &e)), min = vf_splat(-INFINITY);
     for (int i = 0; i < n; i += LANES) {
         const size_t left = (size_t)(n - i);
         vf v = vf_mul(vf_load_partial(p + i, left, 0), inverse);
