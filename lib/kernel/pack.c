@@ -67,8 +67,10 @@ static __attribute__((noinline)) void pack_block(const float *x, ptrdiff_t ld, f
     vf block[LANES], by = vf_splat(scale);
     UNROLL
     for (int i = 0; i < LANES; i++) block[i] = vf_load(x + i * ld);
-    UNROLL
-    for (int i = 0; i < LANES && scale != 1; i++) block[i] = vf_mul(block[i], by);
+    if (scale != 1) {
+        UNROLL
+        for (int i = 0; i < LANES; i++) block[i] = vf_mul(block[i], by);
+    }
     vf_transpose(block);
     UNROLL
     for (int i = 0; i < LANES; i++) vf_store(out + i * LANES, block[i]);

@@ -62,8 +62,12 @@ static rapt_status do_attention(struct scene *s, uint64_t *h, rapt_message *why)
     other.score = RAPT_SCORE_GENERAL;
     if (!status) status = rapt_attention_parameters_lay_out(&other, &learned, why);
     add(h, &learned, sizeof learned);
+    enum { DISTANCE = 5 };
+    int buckets[DISTANCE + 1 + DISTANCE], chosen[ATTENTION_ROWS];
     a.threads = s->threads, a.normalizer = s->variant % 2 ? RAPT_NORMALIZER_STRAIGHT_THROUGH : 0;
-    int chosen[ATTENTION_ROWS];
+    a.distances =
+        (rapt_distances){.before = DISTANCE, .after = DISTANCE, .buckets = buckets, .keys = s->x};
+    a.distances.bucket_count = rapt_distance_buckets(DISTANCE, DISTANCE, 4, DISTANCE, buckets);
     saved.chosen = chosen;
     for (int i = 0; i < ATTENTION_FLOATS; i++) s->x[i] = 3 * small_uniform(7, (uint64_t)i);
     memset(s->dx, 0, sizeof s->dx);
