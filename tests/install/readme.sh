@@ -46,19 +46,19 @@ shown() {
     awk -v section="## $2" '/^## / { inside = $0 == section } inside && /^    / { sub(/^    /, ""); print }' "$root/$1"
 }
 
-# Runs the two commands for training, with three pairs and a tiny model. The translator opens the model.
+# Runs the three commands for training, with a tiny model. The translator opens the model.
 mkdir bin
 printf '#!/bin/sh\ncase $1 in train) set -- "$@" --layers 1 --width 16 --heads 1 --steps 2 ;; esac\nexec "%s" "$@"\n' \
     "$toy" >bin/toy_translate
 chmod +x bin/toy_translate
-printf 'a cat\teine Katze\na dog\tein Hund\nthe cats\tdie Katzen\n' >pairs.tsv
 shown README.md "Train your own" >commands
-[ "$(wc -l <commands)" = 2 ] || fail "README.md: not two commands: $(cat commands)"
+[ "$(wc -l <commands)" = 3 ] || fail "README.md: not three commands: $(cat commands)"
 PATH=$folder/bin:$PATH
 sh -eu commands >out 2>err || fail "$(cat commands err)"
 [ "$(wc -l <out)" -ge 1 ] && [ -s my.safetensors ] || fail "the commands of README.md printed: $(cat out)"
 ./translator >translated || fail "README.md: its translator printed: $(cat translated)"
 [ "$(wc -l <translated)" -ge 1 ] || fail "README.md: its translator printed nothing"
+printf 'a cat\teine Katze\na dog\tein Hund\nthe cats\tdie Katzen\n' >pairs.tsv # enough for what follows
 
 # The command for translation, with the same model from another folder, must print what the README shows.
 real=${RAPT_DATA:-$root/../shared/data}/models/firefox-tiny-enpt
