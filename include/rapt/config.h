@@ -278,7 +278,7 @@ typedef struct rapt_config { /* size-first, see base.h */
                          0. If r heads share keys, the rows of their queries are r first halves,
                          then r second halves, and learned arrays per head are in the same order.
                          The width of a head must be even, and normalizers that choose a single key
-                         are refused */
+                         are not supported */
     int forget_gate;  /* 1: self-attention of the decoder has a forget gate for each token and head,
                          sigmoid(W x + b), where x is the input of the sublayer. The logarithms of
                          the gates of all tokens after a key, up to the query, are added to the
@@ -302,14 +302,15 @@ typedef struct rapt_config { /* size-first, see base.h */
                           "qkv" begin with the same number of elements. "cross_attn" is the same
                           without p, and c is "cross_attn.kv". Caches store only p and c. The width
                           of a head must be a multiple of 16, key_heads 0 and scores dot or
-                          scaled-dot; local-p, query_key_norm and differential are refused */
+                          scaled-dot; local-p, query_key_norm and differential are not
+                          supported */
     int talking_heads; /* 1: the scores of all heads of an attention are mixed by a matrix before
                           the normalizer, and their weights by another after it (Shazeer et al.
                           2020), as by talking_scores and talking_weights of rapt_attention. They
                           are "self_attn.talking.scores" and "self_attn.talking.weights"
                           [heads][heads], and the same in "cross_attn". Both start as the identity.
-                          heads is at most 1024. Location-aware and coverage scores, relative
-                          vectors, latent_width and differential are refused */
+                          heads is at most 1024. Location-aware and coverage scores, distance
+                          vectors, latent_width and differential are not supported */
     int latent_query_width; /* with latent_width, elements of a latent row from which the queries of
                                all heads are computed, 0 to 2^16; 0 means that queries are computed
                                from the input (DeepSeek-AI 2024, the q_lora_rank of DeepseekV2). The

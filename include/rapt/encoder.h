@@ -16,8 +16,9 @@ extern "C" {
 
    A text is encoded as the sequence of its tokens. RAPT_TOKEN_END follows them unless
    config.no_source_end is set, and RAPT_TOKEN_BEGIN precedes them if the metadata key
-   "rapt.source_begin" is "1". A text is truncated to the number of tokens in the metadata key
-   "rapt.max_tokens", and to the maximum length that the model supports (config.positions). */
+   "rapt.source_begin" is "1". A text is truncated to the max_tokens of the options, or by default
+   to the number of tokens in the metadata key "rapt.max_tokens", and in any case to the maximum
+   length that the model supports (config.positions). */
 typedef struct rapt_encoder rapt_encoder;
 
 /* Determines whether an embedding is divided by its L2 norm. */
@@ -34,16 +35,17 @@ typedef struct rapt_encoder_options { /* size-first, see base.h */
     rapt_pooling pooling;     /* how embeddings are pooled; 0 means the pooling of the
                                  configuration, or MEAN if it has none */
     rapt_normalize normalize; /* whether embeddings are normalized */
-    int max_tokens;   /* maximum number of tokens per text, including special tokens; 0, or more
-                         than the model's maximum, means that maximum */
+    int max_tokens;   /* maximum number of tokens per text, including special tokens; 0 means the
+                         metadata key "rapt.max_tokens", if it is set, else config.positions. Never
+                         more than config.positions */
     int batch;        /* texts per batch, at most 65536; 0 means 32 */
     int batch_tokens; /* tokens per batch; 0 means 2048 */
     int threads;      /* maximum number of threads, see base.h */
     rapt_precision precision; /* precision of the model that rapt_encoder_load opens */
 } rapt_encoder_options;
 
-/* Loads an encoder from a model file or an imported folder (rapt_model_import). options may be NULL
-   for the defaults. The caller must free *encoder.
+/* Loads an encoder from a model file, or from any file or folder that rapt_model_import accepts.
+   options may be NULL for the defaults. The caller must free *encoder.
 
    Returns RAPT_NO_FILE if the model cannot be read. Returns RAPT_BAD_FILE if it is damaged or has
    no tokenizer or encoder, or if max_tokens leaves no room between the special tokens. Returns
@@ -74,7 +76,7 @@ RAPT_API const rapt_model *rapt_encoder_model(const rapt_encoder *encoder);
 RAPT_API const rapt_tokenizer *rapt_encoder_tokenizer(const rapt_encoder *encoder);
 
 /* Embeds texts [count] into vectors [count][config.width]. The vector of a text does not depend on
-   the other texts. The vector of a text without any tokens, even special ones, is 0.
+   the other texts. A text with no tokens at all, not even special ones, gets a vector of zeros.
 
    Returns RAPT_BAD_ARGUMENT if a text is NULL or cannot be tokenized, and RAPT_NO_MEMORY if an
    allocation fails. After an error, vectors may hold the vectors of some earlier texts. */
@@ -85,8 +87,8 @@ RAPT_API rapt_status rapt_encoder_embed(rapt_encoder *encoder, const rapt_text *
    the logits of pairs: text i and seconds[i]. A pair is encoded as one sequence. The second text is
    followed by another RAPT_TOKEN_END. If the model has token types, the second text and this end
    token have type 1. In models with the vocabulary of RoBERTa or MPNet, two end tokens separate the
-   texts, and all tokens have type 0 (metadata key "rapt.pair_ends"). If a pair is too long, the
-   longer text is truncated, and once both texts have the same length, both are truncated.
+   texts, and all tokens have type 0 (metadata key "rapt.pair_ends"). If a pair is too long, tokens
+   are removed from the longer text until the lengths are equal, then from both alternately.
 
    Returns RAPT_BAD_ARGUMENT if the model does not compute one row of logits per text, because it
    has a decoder, no output matrix or no pooling. Other errors are the same as for

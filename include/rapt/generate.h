@@ -37,8 +37,8 @@ typedef int rapt_stop_fn(void *user);
 
 /* The search rules of several projects, which define when a hypothesis ends, which hypotheses
    survive, and when a search stops. Each step ranks the continuations of all live hypotheses by
-   their sums of log-probabilities. B is `beams`, and n is the number of tokens of a hypothesis,
-   including its end:
+   their sums of log-probabilities; ranks count from 0. B is `beams`, and n is the number of tokens
+   of a hypothesis, including its end:
 
                an end finishes its   survivors       a source is finished
                hypothesis
@@ -63,14 +63,14 @@ typedef int rapt_stop_fn(void *user);
    The other rules normalize over the remaining tokens. rapt_generate_outputs describes how ties are
    broken.
 
-   repetition_penalty changes logits before they are normalized, as in CTranslate2. HF differs in
-   two ways, as transformers does: in beam search the penalty changes log-probabilities, which then
-   no longer sum to 1, and `begin` counts as a token of the sequence.
+   repetition_penalty changes logits before they are normalized, as in CTranslate2. HF, following
+   transformers, differs in two ways: in beam search the penalty changes log-probabilities, so that
+   the probabilities no longer sum to 1, and `begin` counts as a token of the sequence.
 
    coverage_penalty follows CTranslate2. The other projects have no such penalty. With their rules,
    it affects only the scores of finished hypotheses, so HF compares these with live ones as if the
-   latter covered the whole source. With CT2, a search with this penalty stops only at B hypotheses,
-   even without length_penalty.
+   latter covered the whole source. With CT2, a search with this penalty stops only once B
+   hypotheses have finished, even without length_penalty.
 
    Sources: marian-dev 1.12 (beam_search.cpp, history.h), transformers 4.50 to 5.24
    (generation/utils.py, early_stopping False; earlier versions compare with the best candidate of
@@ -101,10 +101,10 @@ enum { RAPT_TERMS_MAX = 64 }; /* maximum number of terms of a source */
    occurrences do not overlap. To require a phrase several times, list its term several times. */
 typedef struct rapt_terms { /* size-first, see base.h */
     size_t size;
-    const int *sources; /* [B + 1] terms sources[b] to sources[b + 1] - 1 are those of source b, at
-                           most RAPT_TERMS_MAX */
-    const int *terms; /* [sources[B] + 1] phrases terms[i] to terms[i + 1] - 1 are those of term i,
-                         at least one */
+    const int *sources; /* [N + 1] for N sources: source b has terms sources[b] to sources[b + 1] -
+                           1, at most RAPT_TERMS_MAX */
+    const int *terms; /* [sources[N] + 1]: term i has phrases terms[i] to terms[i + 1] - 1, at least
+                         one */
     const rapt_tokens *phrases; /* sequences of at least one token, without the end */
     const unsigned char *words; /* [target_vocab] RAPT_WORD_... of each token; NULL means 0 */
 } rapt_terms;
@@ -114,8 +114,8 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     size_t size;
     int32_t begin;  /* first input of the decoder */
     int32_t end;    /* token that ends a sequence */
-    int max_length; /* tokens of a sequence, including its end; 0 means the session's
-                       target_length */
+    int max_length; /* maximum number of tokens in a sequence, including its end; 0 means the
+                       session's target_length */
     /* Limits a sequence further, to max_ratio * source length + max_extra tokens, rounded down (up
        with RAPT_SEARCH_RULES_MARIAN). 0 means no limit. */
     float max_ratio;
@@ -137,8 +137,9 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
                                   is set */
     /* If not NULL, the target of source b starts with `begin` and the tokens of sequence b of the
        prefix: the prompt of a decoder-only model, or the first words of a translation. These tokens
-       count toward the length limits and are included in the ids, but do not affect scores or the
-       length in length_penalty (except with CT2). */
+       count toward the length limits and are included in the ids. Their probabilities do not affect
+       scores. The length in length_penalty includes the first scored_prefix of them, or all of them
+       with CT2. */
     const rapt_tokens *prefix;
     int min_length;                 /* minimum number of tokens before the end */
     int no_repeat_ngram;            /* size n of n-grams that must not occur twice in a sequence; 0
@@ -149,24 +150,25 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     void *user;                     /* passed to these three functions */
     rapt_search_rules search_rules; /* rules of the search */
     int scored_prefix;              /* number of tokens at the beginning of the prefix that the
-                                       length in length_penalty includes, regardless of the search
-                                       rules */
+                                       length in length_penalty includes; CT2 includes the whole
+                                       prefix anyway */
     /* If not NULL, limits each target to the end and the tokens that the shortlist has for its
        source. Probabilities are normalized over these tokens. The call then allocates a copy of the
        rows of the output matrix that its sources need, and computes no other logits unless `logits`
        is set. Cannot be combined with temperature. */
     const rapt_shortlist *shortlist;
     const uint64_t *sequences; /* [batch] number of each sequence; NULL means b + sequence */
-    /* If not NULL, the terms of each source. A beam is divided among hypotheses by how many tokens
-       of the terms they contain, so `beams` should exceed the number of these tokens. The terms
-       have to fit into the length limit, to which max_ratio adds their tokens. Logits are
-       normalized as if there were no terms. Hypotheses that lack terms come after all others, and
-       they end only at a limit. For a source with terms, RAPT_SEARCH_RULES_RAPT decide which
-       hypotheses survive, regardless of search_rules. The search for this source stops when nbest
-       hypotheses with all terms score at least as high as the best live one. Live hypotheses in
-       which the end was once the most likely token, although terms were missing, are left out of
-       this comparison. no_repeat_ngram allows tokens of terms that are missing. A source without
-       terms is not affected. Cannot be combined with temperature. */
+    /* If not NULL, the terms of each source. The beam is partitioned by the number of term tokens
+       that hypotheses contain so far, so `beams` should exceed the number of tokens of all terms.
+       The terms must fit within the length limit; if max_ratio is set, its limit is raised by their
+       number of tokens, but never above max_length. In both cases, the shortest phrase of each term
+       counts. Logits are normalized as if there were no terms. Hypotheses that lack terms come
+       after all others, and they end only at a limit. For a source with terms, hypotheses survive
+       as with RAPT_SEARCH_RULES_RAPT, regardless of search_rules. The search for this source stops
+       when nbest hypotheses with all terms score at least as high as the best live one. Live
+       hypotheses in which the end was once the most likely token, although terms were missing, are
+       left out of this comparison. no_repeat_ngram does not forbid tokens of terms that are still
+       missing. A source without terms is not affected. Cannot be combined with temperature. */
     const rapt_terms *terms;
     /* Penalty r for tokens that a sequence, including its prefix, already contains: their logits x
        become x / r if x > 0, and otherwise x * r. A value above 1 discourages repetitions. 0 and 1
@@ -181,7 +183,7 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
 
        over all tokens of the source, where c is the attention that a token gets, as in
        rapt_generate_outputs.alignments, summed over the tokens of the target, including its prefix
-       and its end. c is taken as at least FLT_MIN; CTranslate2 leaves out tokens with c = 0.
+       and its end. c is clamped to at least FLT_MIN; CTranslate2 leaves out tokens with c = 0.
        Requires limits.alignments. */
     float coverage_penalty;
     /* If not NULL, sequences of one or more tokens that targets never contain: the last token of a
@@ -193,44 +195,45 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
 RAPT_API void rapt_generate_options_default(rapt_generate_options *options, size_t size,
                                             int32_t begin, int32_t end);
 
-/* The caller's arrays for the results of B sources. The results are ordered by source, then from
+/* The caller's arrays for the results of N sources. The results are ordered by source, then from
    best to worst: the hypothesis of rank r < nbest of source b has index b * nbest + r. When the
    search ranks continuations, ties go to the earlier hypothesis, then to the lower token.
    Hypotheses of equal score are in the order in which they finished. */
 typedef struct rapt_generate_outputs { /* size-first, see base.h */
     size_t size;
-    int32_t *ids;  /* [B * nbest][max_length] tokens without begin and end; if the option max_length
+    int32_t *ids;  /* [N * nbest][max_length] tokens without begin and end; if the option max_length
                       is 0, max_length here means the session's target_length */
-    int *counts;   /* [B * nbest] number of tokens of each hypothesis, or -1 if fewer hypotheses
+    int *counts;   /* [N * nbest] number of tokens of each hypothesis, or -1 if fewer hypotheses
                       were found */
-    float *scores; /* [B * nbest] scores, or -infinity if fewer hypotheses were found; may be
+    float *scores; /* [N * nbest] scores, or -infinity if fewer hypotheses were found; may be
                       NULL */
     /* Cross-attention of each token and of the end, averaged over the first config.alignment_heads
        heads of config.alignment_layer, or over all layers and heads if alignment_layer is 0. A row
        sums to 1 unless cross-attention is local, has sinks or uses sigmoids. The row of the end is
-       0 if the sequence was truncated at max_length. A hypothesis has [counts + 1][S] values,
+       0 if the sequence has no end (`ended` is 0). A hypothesis has [counts + 1][S] values,
        stored in [max_length + 1][S] floats, where S is the number of tokens of its source. The
        nbest hypotheses of a source are adjacent. Requires limits.alignments. May be NULL. */
     float *alignments;
-    /* [B * nbest][max_length] log-probabilities of the tokens, followed by that of the end, in
+    /* [N * nbest][max_length] log-probabilities of the tokens, followed by that of the end, in
        nats, each given the preceding tokens; 0 for tokens of the prefix. They are normalized as the
        search rules define. May be NULL. */
     float *log_probabilities;
-    int *ended; /* [B * nbest] 1 if the model ended the sequence, 0 if a limit or a callback ended
+    int *ended; /* [N * nbest] 1 if the model ended the sequence, 0 if a limit or a callback ended
                    it; may be NULL */
-    int *terms; /* [B * nbest] number of terms that the sequence contains; may be NULL */
+    int *terms; /* [N * nbest] number of terms that the sequence contains; may be NULL */
 } rapt_generate_outputs;
 
 /* Encodes the sources and generates their targets. A sequence also ends if it reaches its limit, or
    if no token can follow because all tokens are suppressed or forbidden or the logits are not
-   finite. max_length may exceed the session's target_length if there are fewer sources than
-   limits.batch. A prefix of max_length tokens is a complete sequence; a longer prefix is an error.
-   After this call, rapt_encode must be called before rapt_decode.
+   finite. max_length may exceed the session's target_length: with N sources it may be up to 16 *
+   floor(limits.batch * ceil(limits.target_length / 16) / N), but not above config.positions. A
+   prefix of max_length tokens is a complete sequence; a longer prefix is an error. After this call,
+   rapt_encode must be called before rapt_decode.
 
    Returns RAPT_BAD_ARGUMENT if an option, a token or a count is out of range, or if an output
    requires a feature that the session lacks; *why names it. Returns RAPT_NO_MEMORY only with a
-   shortlist or terms. Since the encoder has already run by then, rapt_encode must be called before
-   rapt_decode after this error, too. */
+   shortlist or terms; rapt_encode must be called before rapt_decode after this error, too, because
+   the encoder has already run. */
 RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
                                    const rapt_generate_options *options,
                                    const rapt_generate_outputs *outputs, rapt_message *why);

@@ -195,7 +195,7 @@ typedef struct rapt_limits { /* size-first, see base.h */
     int source_tokens; /* total of all source sequences */
     int target_length; /* maximum length of a target in tokens. Memory is reserved for this number
                           rounded up to a multiple of 16, which is also the upper limit for the
-                          max_length of a search */
+                          max_length of a search with `batch` sources; see rapt_generate */
     int target_tokens; /* tokens per call of rapt_decode; 0 means batch * beams, which is enough for
                           rapt_generate */
     int threads;       /* maximum number of threads, see base.h */
