@@ -1,7 +1,7 @@
 /* attention_kinds.c - benchmark of all kinds of attention, forward and backward: each score with
    global locality and softmax; then with scaled dot products each locality, each normalizer, each
-   change of the scores (soft cap, biases, masks, rotary positions, forget gates, vectors for
-   distances of up to REACH), shared keys, talking heads, norms of queries and keys, gates of
+   change of the scores (soft cap, biases, masks, rotary positions, forget gates, distance
+   vectors up to REACH), shared keys, talking heads, norms of queries and keys, gates of
    outputs and differences of two attentions; for one long sequence and for many short ones. Norms
    and gates are functions of op, and the product that computes the gates is left out.
 
@@ -278,7 +278,7 @@ static void add_extra(struct kind_job *j, const struct extra *e, float *bias, fl
     if (e->scaling) j->a.relative.rotary_factor = 4, j->a.relative.rotary_positions = ROWS;
 }
 
-/* Sets the vectors for distances and the space for their gradients. */
+/* Sets the distance vectors and the space for their gradients. */
 static void add_distances(struct kind_job *j, const struct extra *e)
 {
     rapt_distances *x = &j->a.distances;

@@ -10,8 +10,9 @@
    In every mask, nonzero means attend. A query without a visible key is fully masked: it gets
    output 0, weights 0 and a log-sum-exp of -infinity, and no gradient flows through it. A key can
    be hidden by a causal mask, a window, the locality, key counts, a boolean mask or a bias of
-   -infinity. A hidden key never affects a result, so it and its value may be NaN. If there are
-   forget gates, however, its gate counts like all others.
+   -infinity. A hidden key never affects a result, so it and its value may be NaN. There are two
+   exceptions: forget gates of hidden keys count like all others, and with talking heads, a key is
+   ignored only if all heads hide it.
 
    Scores are computed in float. A scaled dot product beyond 3.4e38 is infinite. Unless a cap is
    set, a score of +infinity makes all results of its query NaN, and -infinity hides the key. To
@@ -52,7 +53,7 @@ typedef enum rapt_score {
    static. */
 RAPT_API const char *rapt_score_name(rapt_score score);
 
-/* The keys that a query can see. Masks can hide more of them. Positions and keys are numbered from
+/* The keys that a query can see. Masks can hide further keys. Positions and keys are numbered from
    0. */
 typedef enum rapt_locality {
     RAPT_LOCALITY_GLOBAL,  /* all keys */
@@ -61,8 +62,8 @@ typedef enum rapt_locality {
     RAPT_LOCALITY_LOCAL_P, /* keys s within `radius` of the center c = n sigmoid(z . tanh(C q)),
                               where z and C are learned. n is the number of keys in the sequence, or
                               with mask.causal the number of keys up to the query's position. The
-                              softmax weights are multiplied by exp(-(s - c)^2 / (2 (radius/2)^2))
-                              and not renormalized. Luong et al. 2015, section 3.2, equations 9 and
+                              weights are multiplied by exp(-(s - c)^2 / (2 (radius/2)^2)) and not
+                              renormalized. Luong et al. 2015, section 3.2, equations 9 and
                               10 */
     RAPT_LOCALITY_SPARSE,  /* keys within `radius` of the query's own position, unless radius is 0,
                               and those that rapt_sparse adds: global positions and blocks
@@ -121,9 +122,9 @@ typedef struct rapt_stride {
 } rapt_stride;
 
 /* The positions of queries among the keys. Causal masks, windows, local-m, sparse with a radius or
-   global positions, slopes, tables, rotary embeddings, forget gates and vectors of distances
-   require them. Neither alignment is a default, because they differ whenever the numbers of
-   queries and keys differ. When decoding with a cache, there are fewer queries than keys. */
+   global positions, slopes, tables, rotary embeddings, forget gates and distance vectors require
+   them. There is no default, because the two alignments differ whenever the numbers of queries and
+   keys differ, as they do when decoding with a cache. */
 typedef enum rapt_causal_alignment {
     RAPT_CAUSAL_ALIGNMENT_NONE,       /* queries have no positions */
     RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, /* query t has position t */
@@ -184,10 +185,10 @@ enum { RAPT_ATTENTION_PARAMETER_CAPACITY = 32 };
 RAPT_API const char *rapt_attention_parameter_name(rapt_attention_parameter array);
 
 /* The learned parameters of the score, the locality and the normalizer. Arrays and sizes that none
-   of the three uses are ignored. All other sizes must be from 1 to 65536. */
+   of the three uses are ignored. All other sizes except positions must be from 1 to 65536. */
 typedef struct rapt_attention_parameters {
     int hidden;        /* scores with a tanh: number of hidden units */
-    int positions;     /* location: number of keys of the longest sequence */
+    int positions;     /* location: rows of P per key head, at least `keys` */
     int channels;      /* location-aware: number of filters */
     int filter_width;  /* location-aware: width of each filter, odd: f[s][c] = sum over j of F[c][j]
                           weight[s + j - filter_width/2], where F is the array of filters and
@@ -199,13 +200,14 @@ typedef struct rapt_attention_parameters {
 } rapt_attention_parameters;
 
 /* The keys that queries see with RAPT_LOCALITY_SPARSE, in addition to those near them. If all
-   fields are 0, queries see no others. Other localities ignore this struct. If the score and the
-   normalizer are computed in tiles of 128 keys by at most 56 queries, time is proportional to the
+   fields are 0, queries see no others. Other localities ignore this struct. With SOFTMAX,
+   SINK_SOFTMAX or SIGMOID, a score without a tanh, no distances.values and no talking heads,
+   attention is computed in tiles of 128 keys by at most 56 queries, and time is proportional to the
    number of tiles that contain a visible key. */
 typedef struct rapt_sparse {
-    const int *globals; /* [global_count] global positions, 0 or more, in increasing order: a query
-                           at a global position sees all keys, and all queries see a key there. NULL
-                           means positions 0 to global_count - 1 */
+    const int *globals; /* [global_count] global positions, nonnegative and strictly increasing: a
+                           query at a global position sees all keys, and all queries see a key
+                           there. NULL means positions 0 to global_count - 1 */
     int global_count;   /* number of global positions, which require mask.causal_alignment */
     int block_queries;  /* queries per block, 1 or more; ignored if blocks is NULL */
     int block_keys;     /* keys per block, 1 or more; ignored if blocks is NULL */
@@ -258,9 +260,9 @@ typedef struct rapt_attention { /* size-first, see base.h */
     rapt_relative relative;               /* effects of the distance between query and key */
     rapt_attention_parameters parameters; /* learned parameters of score, locality and
                                              normalizer */
-    const float *previous_weights; /* [batch][heads][keys]. location-aware: the weights that the
-                                      first query uses as weights of the previous query. coverage:
-                                      the coverage of the first query. Only elements of existing
+    const float *previous_weights; /* [batch][heads][keys]. location-aware: they stand in for the
+                                      previous query's weights at the first query. coverage: the
+                                      coverage of the first query. Only elements of existing
                                       keys are read. NULL means 0. There is no gradient for them */
     /* [batch], for SAMPLE. If an element is nonzero, no keys are drawn for its sequence. Instead
        the weights are p, the expected value of a draw, the gradient is that of SOFTMAX (Xu et al.
@@ -270,22 +272,21 @@ typedef struct rapt_attention { /* size-first, see base.h */
        the query's position, is added to the score of key s. There is one element for each sequence,
        query head and key, including hidden keys; elements of padding are ignored. Each is the
        logarithm of a gate between 0 and 1 and must be finite. Requires mask.causal. The error of a
-       sum is about 2^-24 of its size plus 2^-48 of the sum over all keys up to the query. NULL
-       means no gates */
+       sum is about 2^-24 of its magnitude, plus 2^-48 of the magnitude of the sum over all keys up
+       to the query. NULL means no gates */
     const float *log_forget;
     rapt_stride log_forget_stride; /* strides of log_forget and of its gradient, whose rows have one
                                       element; rows are those of k, and heads are query heads */
     rapt_sparse sparse;            /* global positions and blocks of the locality sparse */
-    rapt_distances distances;      /* vectors for the distances between queries and keys */
-    /* Talking heads (Shazeer et al. 2020) */
+    rapt_distances distances;      /* distance vectors */
+    /* Talking heads (Shazeer et al. 2020), at most 65536. Not supported with location-aware scores,
+       coverage scores or distance vectors */
     const float *talking_scores;  /* [heads][heads]: before biases and masks, the score of head h is
                                      the sum over g of talking_scores[h][g] times the capped score
-                                     of head g; NULL means the identity. Location-aware and coverage
-                                     scores are refused */
+                                     of head g; NULL means the identity */
     const float *talking_weights; /* [heads][heads]: before dropout, the weight of head h is the sum
                                      over g of talking_weights[h][g] times that of head g; NULL
-                                     means the identity. A key is ignored only if all heads hide
-                                     it */
+                                     means the identity */
 } rapt_attention;
 
 /* Fills in *a for scaled dot products, softmax and no mask, with arrays
@@ -295,8 +296,8 @@ typedef struct rapt_attention { /* size-first, see base.h */
    and v: in init, the batch stride becomes key_heads * rows * width; in init_rows, the row stride
    becomes key_heads * width and the batch stride rows * key_heads * width.
 
-   All four functions return RAPT_BAD_ARGUMENT only if a or query_starts is NULL or size is not
-   sizeof *a. The numbers are checked later, by rapt_attention_check.
+   All four functions return RAPT_BAD_ARGUMENT only if a or query_starts is NULL, or if size is less
+   than sizeof(size_t) or more than 65536. The numbers are checked later, by rapt_attention_check.
 
    The table shows the offsets of the rows, in units of `width` floats, for 2 sequences of 2 heads
    (h) and 3 rows (r):
@@ -311,7 +312,7 @@ typedef struct rapt_attention { /* size-first, see base.h */
        h1         1   3   5     7   9  11
      init_packed         [batch][rows][query heads, key heads, value heads][width]
        q, h0      0   6  12    18  24  30      q, k, v:          width         row = (heads +
-       q, h1      1   7  13    19  25  31        rows row                        2 key_heads) width
+       q, h1      1   7  13    19  25  31        rows * row                      2 key_heads) width
        k, h0      2   8  14    20  26  32
        k, h1      3   9  15    21  27  33      out: as init_rows
        v, h0      4  10  16    22  28  34
@@ -343,6 +344,7 @@ RAPT_API rapt_status rapt_attention_init_ragged(rapt_attention *a, size_t size, 
        rapt_attention_parameters_layout l = {.size = sizeof l};
        rapt_attention_parameters_lay_out(&a, &l, &why);
        float *x = calloc(l.floats, sizeof *x), *dx = calloc(l.floats, sizeof *dx);
+       rapt_gradients d = {.size = sizeof d};
        for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++)
            if (l.rows[i]) {
                a.parameters.array[i] = x + l.offset[i];
@@ -377,15 +379,17 @@ RAPT_API rapt_status rapt_attention_check(const rapt_attention *a, rapt_message 
 RAPT_API size_t rapt_attention_workspace(const rapt_attention *a);
 
 /* Results of rapt_attention_forward, in addition to out, that rapt_attention_backward and
-   rapt_attention_weights need. Each array is [heads][query rows of all sequences, back to back].
-   Both functions need lse or statistics, and give the same bits with either. With only lse, they
-   compute all scores once more. */
+   rapt_attention_weights need. lse and chosen are [heads][query rows of all sequences, back to
+   back]; statistics has two floats in place of each element. Both functions need lse or statistics,
+   and give the same bits with either. With only lse, they compute all scores once more. */
 typedef struct rapt_attention_saved { /* size-first, see base.h */
     size_t size;
     float *lse;        /* log of the softmax denominator, including the sink if there is one; 0 for
-                          sigmoid, sparsemax and entmax; may be NULL */
+                          sigmoid, sparsemax and entmax. -infinity if the query is fully masked. May
+                          be NULL */
     int *chosen;       /* hard normalizers: the key of each query, or -1 if the query is fully
-                          masked. With soft normalizers it is ignored and may be NULL */
+                          masked or its sequence is `expected`. Ignored with soft normalizers, and
+                          may then be NULL */
     float *statistics; /* two floats per query: the maximum of its scores and the sink, and the sum
                           of exp(score - maximum). lse, a single float, cannot represent both
                           exactly. May be NULL */
@@ -404,7 +408,8 @@ RAPT_API rapt_status rapt_attention_forward(const rapt_attention *a, const float
                                             rapt_message *why);
 
 /* Rewards of sampled keys, in arrays [heads][query rows of all sequences], as in
-   rapt_attention_saved. rapt_attention_backward adds the gradient of -reward. */
+   rapt_attention_saved. rapt_attention_backward adds the REINFORCE estimate of the gradient of the
+   expected -reward. */
 typedef struct rapt_reinforce { /* size-first, see base.h */
     size_t size;
     const float *reward;   /* required for SAMPLE */

@@ -56,9 +56,9 @@ typedef struct rapt_relative {
     uint64_t reserved[2];
 } rapt_relative;
 
-/* Vectors for distances. Let d be s - position, the distance of key s from the query's position, or
-   the nearest number from -before to after. The arrays u, v, r, r' and a change the definition of
-   attention.h:
+/* Distance vectors: vectors for the distances between queries and keys. Let d be s - position, the
+   distance of key s from the query's position, or the nearest number from -before to after. The
+   arrays u, v, r, r' and a change the definition of attention.h:
 
        score(q[t], k[s]) += scale (u . k[s] + (q[t] + v) . r[d] + k[s] . r'[d])
        out[t] += sum over s of w[t][s] a[d]

@@ -96,8 +96,8 @@ typedef struct rapt_monotonic_attention { /* size-first, see base.h */
 
 /* Fills in *a for arrays [batch][heads][rows][width] and weights [batch][heads][queries][keys].
    size is sizeof *a. Any field may be changed afterwards, together with the strides that depend on
-   it. Returns RAPT_BAD_ARGUMENT only if a is NULL or size is not sizeof *a. The numbers are checked
-   later, by rapt_monotonic_attention_check. */
+   it. Returns RAPT_BAD_ARGUMENT only if a is NULL, or if size is less than sizeof(size_t) or more
+   than 65536. The numbers are checked later, by rapt_monotonic_attention_check. */
 RAPT_API rapt_status rapt_monotonic_attention_init(rapt_monotonic_attention *a, size_t size,
                                                    int batch, int heads, int queries, int keys,
                                                    int width);

@@ -311,7 +311,7 @@ static rapt_status check_rotary(const rapt_attention *a, rapt_message *why)
     int all = score->width(a), width = r->rotary_width ? r->rotary_width : all;
     if (width < 2 || width > all || width % 2 != 0)
         return rapt__bad_field(why, "relative.rotary_width", width,
-                               "even and at most the width of the vectors");
+                               "even, at least 2 and at most the width of the vectors");
     if (!(r->rotary_base >= 0) || !isfinite(r->rotary_base))
         return rapt__bad_field(why, "relative.rotary_base", (double)r->rotary_base,
                                "finite and 0 or more");
@@ -375,11 +375,11 @@ static rapt_status check_talking(const rapt_attention *a, rapt_message *why)
 {
     if (!rapt__talks(a)) return RAPT_OK;
     if (a->heads > MAX_WIDTH)
-        return rapt__bad_field(why, "heads", a->heads, "at most 65536 if heads talk");
+        return rapt__bad_field(why, "heads", a->heads, "at most 65536 with talking heads");
     const rapt_distances *d = &a->distances;
     if (d->keys || d->queries || d->values || d->content_bias || d->position_bias)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "talking heads cannot be combined with vectors for distances");
+                          "talking heads cannot be combined with distance vectors");
     if (!rapt__score_recurrent(a)) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
                       "%s must be NULL if score is %s, which reads the weights of previous "
@@ -402,7 +402,7 @@ static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Checks that no two rows of out share memory. */
+/* Checks that no stride of out between different rows is 0. Other overlaps are not detected. */
 static rapt_status check_out(const rapt_attention *a, rapt_message *why)
 {
     int rows = a->query_starts ? rapt__query_rows(a) : a->queries; /* rows that are out.row apart */

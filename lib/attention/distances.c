@@ -1,4 +1,4 @@
-/* distances.c - ranges of distances, sizes of the arrays that vectors for distances need, pointers
+/* distances.c - ranges of distances, sizes of the arrays that distance vectors need, pointers
    to the vectors that are added to values, and buckets of distances. The products of the other
    vectors are in score/distances.c. */
 #include "attention/projected.h"

@@ -42,7 +42,7 @@ struct projected {
     const float *forget;   /* [H][rapt__key_panels][2][16]: sums of log f (kernel/flash.h); NULL if
                               none */
     const float *by_query; /* [H][query rows][rapt__distance_row], whose element 16 is for the first
-                              distance: the terms that vectors of distances add to scores
+                              distance: the terms that distance vectors add to scores
                               (kernel/flash.h); NULL if there are none */
     const float *by_key;   /* [H][rapt__key_panels][rapt__distance_panel]: the same for keys */
     const float *by_dout;  /* in backward, laid out like by_query: products of dout with the vectors
@@ -115,7 +115,7 @@ void rapt__distance_gradients(const struct projected *c, const struct projected_
 /* Returns true if anything is added to scores after they have been scaled. */
 bool rapt__biased(const struct projected *c);
 
-/* ---- distances.c: vectors for distances ---- */
+/* ---- distances.c: distance vectors ---- */
 int rapt__distance_count(const rapt_attention *a);    /* n */
 int rapt__distance_vectors(const rapt_attention *a);  /* n, or the number of buckets */
 bool rapt__distances_wanted(const rapt_attention *a); /* true if distances add to scores */

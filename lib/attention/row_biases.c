@@ -1,6 +1,6 @@
 /* row_biases.c - the terms that are added to the scaled scores of a query, apart from the bias of
-   the mask: relative biases (bias.c), sums of forget gates (forget.c) and products with vectors of
-   distances (distances.c). */
+   the mask: relative biases (bias.c), sums of forget gates (forget.c) and products with distance
+   vectors (distances.c). */
 #include "attention/projected.h"
 
 /* Sets the distances of query t of head h. */

@@ -74,7 +74,7 @@ static const float *array_at(const struct attention_use *which, size_t offset)
     return offset ? which->block + offset : unread;
 }
 
-/* Returns vectors for distances. Those that are projections are set later (rapt__distances_use). */
+/* Returns distance vectors. Those that are projections are set later (rapt__distances_use). */
 static rapt_distances distances_of(const rapt_config *c, const struct attention_use *which)
 {
     static const struct attention_offsets none;

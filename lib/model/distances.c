@@ -1,4 +1,4 @@
-/* distances.c - vectors for the distances between tokens in self-attention (rapt/distances.h),
+/* distances.c - distance vectors between tokens in self-attention (rapt/distances.h),
    which relative_bias selects. Those of Shaw et al. 2018 are parameters of a layer. Those of
    Transformer-XL and DeBERTa are projections of a row for each distance: sinusoids, or a learned
    row that the layers of a half share. The decoder sees no later keys, so it needs no vectors for

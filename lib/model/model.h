@@ -254,7 +254,7 @@ struct sublayer {
     float *forget;         /* with forget_gate: [rows][maps] before the sigmoid; in linear
                               attention with decays, [rows][key_heads] */
     float *log_forget;     /* log sigmoid of forget */
-    float *distances;      /* projected vectors for distances (rapt__distances_project) */
+    float *distances;      /* projected distance vectors (rapt__distances_project) */
     float *by_query;       /* at inference: result of rapt__score_distances */
     float *rate_in, *rate; /* delta rule: [rows][key_heads] before and after the sigmoid */
     float *gate, *gated;   /* with output_gate: [rows][gates] before the sigmoid; [rows][H K] */
@@ -294,7 +294,7 @@ struct stack_memory {
     float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive only if gated */
     float *norm_partial;                               /* if heads have norms */
     float *dgate, *dgated, *dforget, *drate;           /* of the arrays of the same names */
-    float *ddistances;                                 /* of the vectors for distances */
+    float *ddistances;                                 /* of the distance vectors */
     float *dvalues, *dmaps;                            /* differential, latent_width */
     float *dlambda, *dlatent_q;                        /* differential: [rows]; latent_width */
     float *dqueries;                                   /* latent_query_width */
@@ -444,7 +444,7 @@ struct dropout rapt__site(const struct drop *drop, float share, bool decoder, in
 void rapt__cross_append(const struct exec_context *c, const struct stack *s, int layer,
                         const struct cache_state *state, const float *states, int rows,
                         const int *starts);
-/* Packs learned arrays of scores, projects vectors for distances and fills in relative biases. */
+/* Packs learned arrays of scores, projects distance vectors and fills in relative biases. */
 void rapt__scores_pack(const struct exec_context *c, const struct stack *s,
                        const struct cache_state *state, bool cross);
 /* After a pass of the decoder, takes the attention weights of one of its rows in one layer and

@@ -1,4 +1,4 @@
-/* positions.h - sinusoids, slopes and vectors for distances; part of the interface of the model
+/* positions.h - sinusoids, slopes and distance vectors; part of the interface of the model
    layer (model.h). */
 #ifndef RAPT_LIB_MODEL_POSITIONS_H
 #define RAPT_LIB_MODEL_POSITIONS_H
@@ -13,7 +13,7 @@ double rapt__slope(int heads, int head); /* ALiBi slope of a head, counted from 
    1, ... */
 void rapt__positions_fill(const rapt_config *config, float *table);
 
-/* ---- distances.c: vectors for distances, if relative_bias has them ---- */
+/* ---- distances.c: distance vectors, if relative_bias has them ---- */
 int rapt__distances_before(const rapt_config *c); /* before and after of rapt_distances */
 int rapt__distances_after(const rapt_config *c, bool decoder);
 int rapt__distances_rows(const rapt_config *c, bool decoder); /* number of vectors; 0 if none */

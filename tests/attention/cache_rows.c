@@ -237,7 +237,7 @@ static void joint(void **state)
             1 + n / 3 % 3 * 12, true);
 }
 
-/* Vectors for distances, with every normalizer, on the flash path and on the general one. */
+/* Distance vectors, with every normalizer, on the flash path and on the general one. */
 static void distances(void **state)
 {
     (void)state;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Which vectors for distances there are, with scores that may have them. */
+/* Which distance vectors there are, with scores that may have them. */
 enum {
     DISTANCE_KEYS = 1,
     DISTANCE_QUERIES = 2,

@@ -1,4 +1,4 @@
-/* distances.c - vectors for distances in long sequences, whose keys take several blocks or several
+/* distances.c - distance vectors in long sequences, whose keys take several blocks or several
    parts, match the definition; shared vectors; buckets of distances; and what a problem with them
    refuses. Short sequences of every kind are in tests/attention/product.c. */
 #include "../oracle/attention_axes.h"
@@ -106,7 +106,7 @@ static void bad_buckets(void **state)
     assert_int_equal(rapt_distance_buckets(5, 5, 4, 5, NULL), 0);
 }
 
-/* Distances in buckets are the same as equal vectors for the distances of each bucket. */
+/* Distances in buckets are the same as equal distance vectors within each bucket. */
 static void equal_vectors(void **state)
 {
     (void)state;

@@ -184,7 +184,7 @@ static void refused_distances(void **state)
         *arrays[i / 2] = vectors;
         assert_int_equal(rapt_attention_check(&a, NULL), RAPT_OK);
         *(i % 2 ? &a.talking_scores : &a.talking_weights) = matrix;
-        refuse(&a, "talking heads cannot be combined with vectors for distances");
+        refuse(&a, "talking heads cannot be combined with distance vectors");
     }
     drop_trial(&x);
 }

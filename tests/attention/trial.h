@@ -223,7 +223,7 @@ static inline void set_pointer(void *base, size_t offset, const void *to)
     memcpy((char *)base + offset, &to, sizeof to);
 }
 
-/* Sets the sizes of vectors for distances, unless the problem cannot have them. */
+/* Sets the sizes of distance vectors, unless the problem cannot have them. */
 static inline void size_distances(struct trial *x, const struct choice *c)
 {
     rapt_attention *a = &x->a;

@@ -1,4 +1,4 @@
-"""distances.py PROGRAM ENGINES LOGITS LIBRARY HEADERS - compares vectors for distances, forward and backward, with PyTorch in
+"""distances.py PROGRAM ENGINES LOGITS LIBRARY HEADERS - compares distance vectors, forward and backward, with PyTorch in
 double precision, where three models are written out in the forms in which they are usually computed: Shaw et al. with a vector
 for each pair of a query and a key; Transformer-XL with a product for all distances whose rows are shifted by padding and
 reshaping; DeBERTa with two products whose elements are gathered. Logarithmic buckets are judged by the DebertaV2 of transformers. LIBRARY is librapt.so, and HEADERS the folder that holds

@@ -185,7 +185,7 @@ static const rapt_config small_configs[] = {
     {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 8, .heads = 2, .ffn_width = 5,
      .encoder_layers = 1, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE, .cross_score = RAPT_SCORE_COVERAGE,
      .score_hidden = 3},
-    /* vectors for distances */
+    /* distance vectors */
     {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 12, .width = 8, .heads = 4, .key_heads = 2,
      .ffn_width = 5, .encoder_layers = 1, .decoder_layers = 2, .position = RAPT_POSITION_NONE,
      .relative_bias = RAPT_RELATIVE_BIAS_SHAW, .relative_distance = 2},

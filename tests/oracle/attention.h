@@ -5,7 +5,7 @@
      attention_score.c      the score of a query and a key: one function for each rapt_score
      attention_relative.c   what depends on distance: slopes, buckets, rotary embeddings, and the
                             keys between
-     attention_distances.c  vectors for distances
+     attention_distances.c  distance vectors
      attention_weights.c    which keys a query sees, apart from masks; how scores become weights,
                             and the random numbers; mixtures of the scores and weights of heads
 

@@ -36,7 +36,7 @@ int oracle_query_width(const rapt_attention *a);
 
 double oracle_relative(const struct oracle_row *r, int s);  /* slopes and buckets */
 double oracle_forgotten(const struct oracle_row *r, int s); /* sum of log f over the keys between */
-/* Returns what vectors for distances add to a score whose scale is given, and adds its error in
+/* Returns what distance vectors add to a score whose scale is given, and adds its error in
    roundings to *size. */
 double oracle_distances(const struct oracle_row *r, int s, double scale, double *size);
 /* Returns the bucket of DeBERTa v2 for a distance: position_buckets is `buckets`, and

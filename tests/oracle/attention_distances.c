@@ -1,4 +1,4 @@
-/* attention_distances.c - vectors for the distances between queries and keys, from the papers:
+/* attention_distances.c - distance vectors between queries and keys, from the papers:
 
      Shaw et al. 2018, eqs. 3 and 4     e[i][j] = x[i] W_Q (x[j] W_K + a_K[i][j])' / sqrt(d_z)
                                         z[i] = sum of alpha[i][j] (x[j] W_V + a_V[i][j]),

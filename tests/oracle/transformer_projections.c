@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- distances: the vectors for distances of a layer, in double: parameters of the layer (Shaw et
+/* ---- distances: the distance vectors of a layer, in double: parameters of the layer (Shaw et
    al. 2018), projected sinusoids (Dai et al. 2019, section 3.3) or projected rows that the layers
    share (He et al. 2021, section 3.1), for distances or their buckets. ---- */
 

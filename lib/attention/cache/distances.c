@@ -1,4 +1,4 @@
-/* distances.c - products of new keys with the vectors of distances (DeBERTa's position-to-content
+/* distances.c - products of new keys with the distance vectors (DeBERTa's position-to-content
    term). They are computed once, when a key is appended. */
 #include "attention/cache/cache.h"
 

@@ -1,4 +1,4 @@
-/* distances.c - vectors for the distances between queries and keys (rapt/distances.h). Their
+/* distances.c - distance vectors between queries and keys (rapt/distances.h). Their
    products with queries and keys are computed once per row, for all n distances, and tiles of
    scores add them by distance (kernel/flash_distances.c):
 

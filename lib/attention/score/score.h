@@ -77,8 +77,8 @@ enum learned_gradient {
 /* Returns true if the caller requested the gradient of an array of this kind. */
 bool rapt__learned_wanted(const rapt_gradients *d, enum learned_gradient from);
 
-/* ---- distances.c: products of vectors of distances with rows ---- */
-struct distance_fill { /* products of vectors of distances with all rows, or their gradients */
+/* ---- distances.c: products of distance vectors with rows ---- */
+struct distance_fill { /* products of distance vectors with all rows, or their gradients */
     const rapt_attention *a;
     const float *q, *k;       /* the rows of the problem */
     float *packed;            /* workspace of rapt__distance_packed floats */

@@ -3,7 +3,7 @@
 #include "attention/score/score.h"
 
 struct packed { /* offsets in floats of the weights of keys, of centers, of rotary frequencies and
-                   of vectors of distances, and the total size */
+                   of distance vectors, and the total size */
     size_t keys, centers, frequencies, distances, end;
 };
 
