@@ -50,7 +50,8 @@ rapt_status rapt__starts_check(const char *field, const int *starts, int batch, 
    back to back, `rows` is the total number of rows. */
 rapt_status rapt__extent_check(const char *array, const rapt_stride *s, int batch, int heads,
                                int rows, int width, size_t element, rapt_message *why);
-/* Returns true if rows share memory, in which case they cannot have separate gradients. */
+/* Returns true if a stride between different rows is 0. Such rows cannot have separate
+   gradients. */
 bool rapt__rows_repeat(const rapt_stride *s, int batch, int heads, int rows);
 
 /* ---- layout.c ---- */

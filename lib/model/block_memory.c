@@ -236,8 +236,7 @@ static const struct parameter *parameter_of(const rapt_block *block, const float
                    : !parameters ? "parameters"
                                  : "data");
     else
-        rapt__fail(why, RAPT_BAD_ARGUMENT, "index is %d; the block has %d parameters", index,
-                   count);
+        rapt__fail(why, RAPT_BAD_ARGUMENT, "index is %d; the block has %d tensors", index, count);
     return NULL;
 }
 

@@ -232,7 +232,8 @@ static rapt_status check_rotary(const rapt_config *c, rapt_message *why)
     if (rotated < 2 || rotated > K || rotated % 2 != 0)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
-            "rotary_width is %d; it must be even and at most the width of queries and keys, %d",
+            "rotary_width is %d; it must be even, at least 2 and at most the width of queries and "
+            "keys, %d",
             rotated, K);
     if (c->rotary_scaling && rapt__config_float(c, CONFIG_rotary_factor) < 1)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,

@@ -1,4 +1,4 @@
-/* model.c - creates models and gives access to their parameters by name. The layout and everything
+/* model.c - creates models and gives access to their parameters by index. The layout and everything
    else derived from the configuration are in one arena; the block of parameters is in another arena
    or in a mapped file. */
 #include "model/model.h"
@@ -40,7 +40,7 @@ rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
     status = rapt__arena_reserve(&m->arena, allocator);
     if (status) {
         rapt__free(allocator, m, sizeof *m);
-        return rapt__fail(why, status, "no memory for a model of %zu bytes", size);
+        return rapt__fail(why, status, "no memory for the layout of a model, %zu bytes", size);
     }
     lay_out(m, matrices, &m->arena);
     status = rapt__config_write(&m->config, m->config_text, CONFIG_TEXT);
@@ -66,7 +66,7 @@ rapt_status rapt__model_take_block(rapt_model *m, rapt_message *why)
     rapt_status status = rapt__arena_reserve(&m->weights, &m->allocator);
     if (status) {
         m->weights = (struct arena){0};
-        return rapt__fail(why, status, "no memory for a model of %zu bytes", bytes);
+        return rapt__fail(why, status, "no memory for the parameters of a model, %zu bytes", bytes);
     }
     lay_out_block(m, &m->weights);
     return RAPT_OK;
@@ -179,7 +179,7 @@ static rapt_status no_parameter(const rapt_model *model, int index, const float 
 {
     if (!model || !data)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "data" : "model");
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "index is %d; the model has %d parameters", index,
+    return rapt__fail(why, RAPT_BAD_ARGUMENT, "index is %d; the model has %d tensors", index,
                       model->layout.count);
 }
 

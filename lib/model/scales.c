@@ -216,7 +216,7 @@ rapt_status rapt_model_scales(const rapt_model *m, int index, float *scales, flo
 {
     if (!m) return rapt__fail(why, RAPT_BAD_ARGUMENT, "model is NULL");
     if (index < 0 || index >= m->layout.count)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "index is %d; the model has %d parameters", index,
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "index is %d; the model has %d tensors", index,
                           m->layout.count);
     const struct parameter *p = &m->layout.parameters[index];
     return read_lines(m, p->name, p->rows, scales, alphas, why);

@@ -365,7 +365,7 @@ rapt_status rapt_trainer_read_gradient(const rapt_trainer *trainer, int index, f
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", trainer ? "data" : "trainer");
     const struct layout *l = &trainer->model->layout;
     if (index < 0 || index >= l->count)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "index is %d; the model has %d parameters", index,
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "index is %d; the model has %d tensors", index,
                           l->count);
     const struct parameter *p = &l->parameters[index];
     rapt__parameter_get(p, trainer->gradients, 0, (size_t)p->rows * (size_t)p->columns, data);

@@ -27,7 +27,7 @@ static void find_slots(struct cache *c, const int *parents)
     }
 }
 
-/* Lists the panels that must be copied. */
+/* Lists the panels that must be copied, and gives the panels that they overwrite their stamps. */
 static void find_copies(struct cache *c, const int *parents)
 {
     c->copy_count = 0;
@@ -54,8 +54,9 @@ static void commit_slots(struct cache *c, const int *parents)
     c->slot = c->after, c->after = slot;
 }
 
-/* Copies the filled part of panel p of a key head from a slot to a sequence. For the first key
-   head, also copies the arrays of query heads: the sums of log f, and by_key. */
+/* Copies panel p of a key head from a slot to a sequence: all of its keys, but only the filled rows
+   of its values. For the first key head, also copies the arrays of query heads: the sums of log f,
+   and by_key. */
 static void copy_panel(const struct cache *c, int from, int sequence, int p, int g)
 {
     size_t a = rapt__cache_slot(c, from, g) + (size_t)p;

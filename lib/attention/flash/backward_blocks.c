@@ -82,7 +82,7 @@ static struct query_block block_of(const struct backward_pair *p, int i)
     return q;
 }
 
-/* Returns true if attend_dkv needs delta. Sigmoids have no delta. If a block has all keys,
+/* Returns true if attend_dkv needs delta. Sigmoids have no delta. If all keys fit in one block,
    attend_dkv itself sums delta from p and dp. This is more accurate than out . dout: if one key has
    nearly all the weight, its dp - delta is a small difference of two sums, and both must have been
    rounded in the same way. */

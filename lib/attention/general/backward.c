@@ -55,7 +55,7 @@ static void lay_out_rows(struct arena *part, const void *what, void *to)
     r->weights = rapt__arena_floats(part, b->longest_queries, keys);
 }
 
-/* Lays out the workspace and returns the sums of all members. */
+/* Lays out the workspace and returns the sums, which all members share. */
 static struct head_sums lay_out_backward_rows(struct arena *arena, const struct bounds *b,
                                               struct backward_rows *mine)
 {
@@ -80,7 +80,7 @@ void rapt__general_backward_layout(struct arena *arena, const struct bounds *b)
     lay_out_backward_rows(arena, b, &mine);
 }
 
-/* Zeroes and returns the sums of head and sequence number n. Returns NULL if their size is 0. */
+/* Zeroes and returns the sums of the n-th (head, sequence) pair, or returns NULL if size is 0. */
 static float *zeroed(float *all, size_t n, size_t size)
 {
     return size ? memset(all + n * size, 0, size * sizeof *all) : NULL;
@@ -123,8 +123,8 @@ static struct row backward_row_of(const struct backward_keys *p, const struct ro
     return r;
 }
 
-/* Recomputes the weights of all queries of a head as in the forward pass, and stores the `before`
-   of each next query. */
+/* Recomputes the weights of all queries of a head as in the forward pass, and stores for each query
+   what the next query reads as `before`. */
 static void rebuild_weights(const struct backward_keys *p, const struct row_head *head, int h)
 {
     const rapt_attention *a = p->f->c->a;

@@ -4,14 +4,14 @@
 
 enum { CHAIN = 32 }; /* elements per chain */
 
-/* Describes the products to[i][s] = (factor a[i]).key s for all rows i and for keys [first, end),
+/* Describes the products to[i][s] = (factor * a[i]) . key[s] for all rows i and keys [first, end),
    which fill whole panels. */
 struct dots {
     const float *a, *panels; /* panels: [keys / 16][width][16] */
     ptrdiff_t a_row, to_row;
     float factor;
     int rows, width, first, end;
-    float *to, *more; /* more: [rows][DOT_COLUMNS], or [end - first] for one row */
+    float *to, *more; /* more: scratch space, [rows][DOT_COLUMNS], or [end - first] for one row */
 };
 
 /* Copies columns [k, k + depth) of the rows, multiplied by the factor. */

@@ -1,5 +1,5 @@
-/* linear.c - the public functions of rapt/linear_attention.h, which convert the caller's structs,
-   check the arguments and run a team of threads, and the forward pass. */
+/* linear.c - the forward pass, and the public functions of rapt/linear_attention.h, which convert
+   the caller's structs, check the arguments and run a team of threads. */
 #include "attention/linear/linear.h"
 
 #include <limits.h>
@@ -66,8 +66,8 @@ static rapt_status check_linear_options(const rapt_linear_attention *a, rapt_mes
     return RAPT_OK;
 }
 
-/* Return the number of sequences and of rows per sequence to which the strides apply. With starts,
-   all rows count as a single sequence. */
+/* Return the number of sequences, and the number of rows in each, that the strides must reach. With
+   starts, all rows count as a single sequence. */
 static int batches(const rapt_linear_attention *a)
 {
     return a->starts ? 1 : a->batch;
@@ -263,8 +263,8 @@ rapt_status rapt_linear_attention_forward(const rapt_linear_attention *a, const 
 
 /* ---- backward and step ---- */
 
-/* Checks that each requested gradient belongs to an array of the problem whose rows do not share
-   memory. */
+/* Checks that each requested gradient belongs to an array of the problem, and that no stride
+   between different rows of this array is 0. */
 static rapt_status check_linear_gradients(const struct linear_call *c, rapt_message *why)
 {
     const rapt_linear_attention *a = &c->a;

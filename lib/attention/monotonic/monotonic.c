@@ -184,7 +184,7 @@ static rapt_status check_monotonic_arrays(const struct monotonic_call *c, const 
     return queries && !last ? missing_monotonic(name, why) : RAPT_OK;
 }
 
-/* Checks that the rows of alpha or weights, if requested, do not share memory. */
+/* Checks that no stride between different rows of alpha or weights is 0, if they are requested. */
 static rapt_status check_monotonic_outputs(const struct monotonic_call *c, rapt_message *why)
 {
     const struct monotonic_problem m = rapt__monotonic(&c->a);
@@ -195,7 +195,7 @@ static rapt_status check_monotonic_outputs(const struct monotonic_call *c, rapt_
                       "outputs: a stride of weights is 0, so rows would share the same memory");
 }
 
-/* Checks that the rows of an array whose gradient is requested do not share memory. */
+/* Checks that no array whose gradient is requested has a stride of 0 between different rows. */
 static rapt_status check_monotonic_gradients(const struct monotonic_call *c, rapt_message *why)
 {
     const rapt_monotonic_attention *a = &c->a;

@@ -1,4 +1,4 @@
-/* recurrence.c - the recurrences along the keys of one query, forward and backward, with the names
+/* recurrence.c - the recurrences along the keys of one query, forward and backward, in the notation
    of rapt/monotonic_attention.h.
 
    Weights in mode lookback: with the running maximum M[k] of the energies u[0 .. k], S[k] the sum
@@ -7,14 +7,15 @@
 
        weights[j] = exp(u[j] - M[j]) R[j],    R[j] = alpha[j] / S[j] + exp(M[j] - M[j+1]) R[j+1]
 
-   No exponent is above 0, and S is at least 1. Its gradients need the mean g[k] of dweights over
-   the softmax of keys up to k, which is computed like S, and the sum Q of exp(M[j] - M[k]) alpha[k]
-   g[k] / S[k] over k >= j, which is computed like R:
+   No exponent is above 0, and S is at least 1. The gradients need g[k], the mean of dweights
+   weighted by the softmax over keys 0 .. k, which is computed by the recurrence of S, and Q[j], the
+   sum of exp(M[j] - M[k]) alpha[k] g[k] / S[k] over k >= j, which is computed by that of R:
 
        dalpha[k] = g[k],    du[j] = exp(u[j] - M[j]) (R[j] dweights[j] - Q[j])
 
-   In mode chunk, the same sums are over a window of keys and have their own maximum each, so they
-   are computed term by term for the `chunk` distances between a key and the end of its window. */
+   In mode chunk, each of these sums runs over a window of keys and has its own maximum. The sums
+   are therefore computed term by term, one term for each of the `chunk` distances between a key and
+   the end of a window. */
 #include "attention/monotonic/monotonic.h"
 
 #include <math.h>
@@ -25,9 +26,9 @@ static const double LEAST = 0x1p-100;
 
 enum { PART = 64 }; /* keys whose probabilities are converted at once */
 
-/* Computes 1 - p. Its relative error is that of a float times the smaller of p and 1 - p, so that
-   products of thousands of factors near 1 stay accurate. In a loop of its own, the compiler
-   replaces the branch, which is hard to predict, by vector instructions. */
+/* Computes 1 - p. Its absolute error is about 2^-24 times the smaller of p and 1 - p, so products
+   of thousands of factors near 1 stay accurate. The loop does nothing else, so that the compiler
+   can replace its branch, which is hard to predict, by vector instructions. */
 static void rest_of(const float *stop, const float *keep, int n, double *rest)
 {
     for (int s = 0; s < n; s++) {

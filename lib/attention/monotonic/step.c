@@ -36,7 +36,7 @@ static int find_stop(const struct monotonic_problem *m, const struct monotonic_i
     return key;
 }
 
-/* Returns the first key whose value counts for a query that stops at a key. */
+/* Returns the first key whose value a query reads if it stops at key `stop`. */
 static int first_of(const rapt_monotonic_attention *a, int stop)
 {
     return a->mode == RAPT_MONOTONIC_HARD    ? stop
@@ -44,7 +44,7 @@ static int first_of(const rapt_monotonic_attention *a, int stop)
                                              : 0;
 }
 
-/* Computes the weights of the keys from `first` on of a query that stops at a key. */
+/* Computes the weights that query t gives to keys first to stop. */
 static void weigh_softly(const struct monotonic_problem *m, const struct monotonic_item *item,
                          const struct monotonic_call *call, int head, int t, int first, int stop,
                          float *weights)

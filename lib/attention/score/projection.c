@@ -1,6 +1,6 @@
-/* projection.c - multiplies rows by the weights of a score. Each element of the result is a chain
-   of fused multiply-adds in the order of the inner index, so the bits of a row do not depend on
-   other rows. */
+/* projection.c - multiplies rows by a score's learned projection matrix. Each element of the result
+   is a chain of fused multiply-adds in the order of the inner index, so the bits of a row do not
+   depend on other rows. */
 #include "attention/score/score.h"
 
 /* Number of rows of x that are read LANES times while they are in the cache. */
