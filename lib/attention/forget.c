@@ -4,7 +4,7 @@
        x[t][s] += log f[s+1] + ... + log f[p] = C[p] - C[s],   C[l] = log f[0] + ... + log f[l]
 
    where p is the position of query t, or the last key if the position is beyond it. C is stored as
-   the sum of two floats, high and low, so that its error is about 2^-48 of its size, and a
+   the sum of two floats, high and low, so that its error is about 2^-48 of its magnitude, and a
    difference of two sums is exact to the precision of a float. Each sum is computed from the two
    floats before it, so a cache gives the same bits and needs no other state. Backward:
 

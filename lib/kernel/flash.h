@@ -274,13 +274,13 @@ struct attend_head_gradients {
        p = e^(x - m) / l    dp = dout.v    ds = p (dp - delta)    delta = dout.out
        dv += p dout       dk += scale ds q      dq += scale ds k      dbias += ds
 
-   With a cap, scale becomes scale (1 - tanh^2). If a block has all keys, delta is the sum of p dp,
-   to which a sink adds nothing. The gradient of its logit is computed elsewhere, from delta
+   With a cap, scale becomes scale (1 - tanh^2). If all keys fit in one block, delta is the sum of
+   p dp, to which a sink adds nothing. The gradient of its logit is computed elsewhere, from delta
    (attention/flash/numbers.c). With ATTEND_SIGMOID, p is the sigmoid and ds is p (1 - p) dp.
 
-   p and ds of hidden keys are exactly 0. There are five kernels. attend_pack and, unless a block
-   has all keys, attend_delta run once for each block of queries. Then, for each block of keys,
-   either attend_weights runs (only p), or attend_dkv (p, ds, dk, dv and dbias) followed by
+   p and ds of hidden keys are exactly 0. There are five kernels. attend_pack and, unless all
+   keys fit in one block, attend_delta run once for each block of queries. Then, for each block of
+   keys, either attend_weights runs (only p), or attend_dkv (p, ds, dk, dv and dbias) followed by
    attend_dq. */
 struct attend_block {
     const struct attend_row *row; /* [rows]; q, out, lse and statistics are ignored */
@@ -307,7 +307,7 @@ struct attend_dkv {
     const float *value_panels; /* [panels][value_width][16] */
     const float *q_rows;       /* [rows][padded key_width] */
     const float *dout_rows;    /* [rows][padded value_width] */
-    const float *delta;        /* [rows]; NULL if the block has all keys */
+    const float *delta;        /* [rows]; NULL if all keys fit in this block */
     uint32_t drop_below;
     float drop_scale;
     float *dscores; /* [rows][ATTEND_BLOCK] scale ds */

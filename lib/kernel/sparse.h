@@ -8,7 +8,7 @@
 struct sparse_keys {
     bool given;         /* false: all keys are visible, and the other fields are ignored */
     int near, near_end; /* keys near .. near_end - 1 are visible */
-    const int *globals; /* [global_count] keys in increasing order, which are visible; NULL means
+    const int *globals; /* [global_count] keys that are visible, strictly increasing; NULL means
                            keys 0 .. global_count - 1 */
     int global_count;
     const uint8_t *blocks; /* key s is visible if element s / block_keys is not 0; NULL means that
