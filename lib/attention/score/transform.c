@@ -294,17 +294,16 @@ static struct score_rows rotated_back(struct team *team, const struct transforme
     return r;
 }
 
-/* Adds the gradient of the content bias of distances. */
+/* Adds the gradient of the content bias of distances. Without queries, dqueries is NULL. */
 static void finish_content_bias(struct team *team, const struct transformed *p)
 {
     const rapt_attention *a = p->a;
-    int K = a->key_width;
+    const int K = a->key_width, rows = rapt__query_rows(a);
     float *to = p->d->distances.content_bias;
-    for (int h; to && (h = rapt__team_take(team)) < a->heads;)
+    if (!to || rows == 0) return;
+    for (int h; (h = rapt__team_take(team)) < a->heads;)
         rapt__kernels()->column_sum(to + (ptrdiff_t)h * K,
-                                    p->dqueries +
-                                        (size_t)h * (size_t)rapt__query_rows(a) * (size_t)K,
-                                    K, rapt__query_rows(a), K);
+                                    p->dqueries + (size_t)h * (size_t)rows * (size_t)K, K, rows, K);
     rapt__team_barrier(team);
 }
 
