@@ -67,6 +67,7 @@ static rapt_status do_attention(struct scene *s, uint64_t *h, rapt_message *why)
     a.threads = s->threads, a.normalizer = s->variant % 2 ? RAPT_NORMALIZER_STRAIGHT_THROUGH : 0;
     a.distances =
         (rapt_distances){.before = DISTANCE, .after = DISTANCE, .buckets = buckets, .keys = s->x};
+    a.mask.causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
     a.distances.bucket_count = rapt_distance_buckets(DISTANCE, DISTANCE, 4, DISTANCE, buckets);
     saved.chosen = chosen;
     for (int i = 0; i < ATTENTION_FLOATS; i++) s->x[i] = 3 * small_uniform(7, (uint64_t)i);
