@@ -209,7 +209,7 @@ static void test_refusals(void **state)
             "learning 1");
     r.learning = 1, r.seed = 1, r.dropout = 0.5f;
     assert_int_equal(rapt_block_forward(b, parameters, &r, x, y, &why), RAPT_OK);
-    refused(rapt_block_read(b, parameters, rapt_block_tensors(b), x, &why), &why, "parameter");
+    refused(rapt_block_read(b, parameters, rapt_block_tensors(b), x, &why), &why, "tensors");
     assert_int_equal(rapt_block_find(b, "no such"), -1);
     rapt_block_free(b);
     free(parameters);
