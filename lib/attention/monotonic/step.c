@@ -81,11 +81,14 @@ static void step_query(const struct monotonic_problem *m, const struct monotonic
     }
 }
 
-/* Returns the queries of a sequence and the keys that it reads. */
+/* Returns the queries of a sequence and the keys that it reads. With sources, arrays for keys have
+   no element for the sequence itself. */
 static struct monotonic_item item_of(const struct monotonic_problem *m,
                                      const struct monotonic_call *call, int sequence, int head)
 {
-    struct monotonic_item item = {rapt__sequence(&m->plain, sequence), head / m->group};
+    rapt_attention plain = m->plain;
+    if (call->source) plain.key_starts = NULL, plain.mask.key_counts = NULL;
+    struct monotonic_item item = {rapt__sequence(&plain, sequence), head / m->group};
     if (!call->source) return item;
     const struct sequence keys = rapt__sequence(&m->plain, call->source[sequence]);
     item.sequence.key_first = keys.key_first, item.sequence.keys = keys.keys;
