@@ -263,7 +263,8 @@ typedef struct rapt_attention { /* size-first, see base.h */
     const float *previous_weights; /* [batch][heads][keys]. location-aware: they stand in for the
                                       previous query's weights at the first query. coverage: the
                                       coverage of the first query. Only elements of existing
-                                      keys are read. NULL means 0. There is no gradient for them */
+                                      keys are read. NULL means 0. Their gradient is not
+                                      computed */
     /* [batch], for SAMPLE. If an element is nonzero, no keys are drawn for its sequence. Instead
        the weights are p, the expected value of a draw, the gradient is that of SOFTMAX (Xu et al.
        2015, section 4.1), and chosen is set to -1. NULL means all 0. */

@@ -143,9 +143,9 @@ RAPT_API const char *rapt_isa_int8(void);
        syscall(SYS_arch_prctl, 0x1023, 18);    // ARCH_REQ_XCOMP_PERM, tile data
 
    This needs Linux 5.16 on x86-64. Where it fails, nothing changes. The permission applies to all
-   threads, present and future, and lasts until exec(). Each thread that uses tiles gets a buffer of
-   11 KB from the system, and is stopped by a signal if there is no memory for it. No state is left
-   in tiles when a call returns. Results have the same bits as without AMX. */
+   threads, present and future, and lasts until exec(). The system allocates a buffer of 11 KB
+   for each thread that uses tiles, and sends the thread a signal if it cannot. Calls release the
+   tiles before they return. Results have the same bits as without AMX. */
 
 #ifdef __cplusplus
 }

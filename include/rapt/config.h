@@ -52,9 +52,9 @@ typedef enum rapt_norm_type {
 /* Effects of the distance between key and query in self-attention. The first four values select
    terms that are added to the scores and that all layers of an encoder or decoder share. The others
    select vectors, one for each distance up to relative_distance; larger distances share the last
-   vector (rapt/distances.h). In the decoder, which sees no later tokens, there are no vectors for
-   later keys. Vectors require scores that are scaled dot products or dot products, without rotary
-   positions. */
+   vector (rapt/distances.h). The decoder sees no later tokens, so it has vectors only for the
+   token itself and earlier keys. Vectors require scores that are scaled dot products or dot
+   products, without rotary positions. */
 typedef enum rapt_relative_bias {
     RAPT_RELATIVE_BIAS_NONE,  /* nothing */
     RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance| with slopes 2^(-8 h / heads) for h = 1, 2, ... If

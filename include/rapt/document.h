@@ -42,8 +42,8 @@ extern "C" {
 
    RAPT_DOCUMENT_FORMAT_SRT is a subtitle file in UTF-8, in SubRip or WebVTT format. Time codes and
    cue numbers are kept. Sentences do not cross cues, nor line breaks before a line that begins with
-   a marker such as "- ". Any other line break is moved to the space nearest to its relative
-   position in the source, and dropped if there is none.
+   a marker such as "- ". Any other line break replaces the space that is nearest to its
+   relative position in the source; in a translation without spaces it is dropped.
 
    RAPT_DOCUMENT_FORMAT_XLIFF is XLIFF 1.2 or 2.0 in UTF-8, with elements that have no namespace
    prefix. The translation of a <source> is written to its <target> if the <target> is missing or

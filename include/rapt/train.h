@@ -135,8 +135,8 @@ typedef struct rapt_train_options { /* size-first, see base.h */
        W0 + s B A, so the model needs no adapters to translate or to be saved. Projections that the
        library stores as one matrix, such as self_attn.qkv.weight, share one A. Do not write to W
        while the trainer exists. */
-    int lora_rank;    /* 1 up to the smaller dimension of every such matrix; 0 if there are no such
-                         matrices */
+    int lora_rank;    /* 1 up to the smaller dimension of every such matrix; 0 if no matrix is
+                         trained by LoRA */
     float lora_alpha; /* 0 to 1e6; 0 means lora_rank, so that s is 1 */
     /* Weight of the coverage loss, 0 to 1e6 (See, Liu and Manning 2017, equations 12 and 13, where
        the weight is 1). The loss of a target token is the sum over source tokens s of

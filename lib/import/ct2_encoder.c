@@ -99,16 +99,11 @@ static rapt_status compare_names(struct import *i, const char *file, const struc
 
 static rapt_status check_names(struct import *i)
 {
-    struct disk_source source;
     struct vocabulary *v;
     const char *file = "vocabulary.json";
     if (!rapt__import_has(i, file)) file = "vocabulary.txt";
-    rapt_status status = rapt__import_source(i, file, &source);
+    rapt_status status = rapt__import_open_names(i, file, &v);
     if (status) return status;
-    status = rapt__vocabulary_open_source(&v, &source, file, &i->allocator, i->why);
-    rapt__disk_close(&source);
-    if (status) return status;
-    rapt__import_record(i, file, RAPT_FILE_USE_VOCABULARY);
     status = compare_names(i, file, v);
     rapt__vocabulary_close(v);
     return status;

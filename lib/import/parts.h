@@ -190,6 +190,8 @@ rapt_status rapt__import_hf_decoding(struct import *i, const struct import_setti
 /* ---- vocabulary.c ---- */
 /* Opens a file of the folder, and decompresses it if necessary. The caller must close it. */
 rapt_status rapt__import_source(struct import *i, const char *name, struct disk_source *source);
+/* Opens a file of names, and records its use. The caller must close *v. */
+rapt_status rapt__import_open_names(struct import *i, const char *name, struct vocabulary **v);
 /* Reads a file of the folder into memory that the caller frees, [*size + 1] bytes with a 0 at the
    end. */
 rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, size_t *size);

@@ -92,17 +92,23 @@ static rapt_status make_list(struct import *i, const char *file, const struct vo
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }
 
+rapt_status rapt__import_open_names(struct import *i, const char *name, struct vocabulary **v)
+{
+    struct disk_source file;
+    rapt_status status = rapt__import_source(i, name, &file);
+    if (status) return status;
+    status = rapt__vocabulary_open_source(v, &file, name, &i->allocator, i->why);
+    rapt__disk_close(&file);
+    if (!status) rapt__import_record(i, name, RAPT_FILE_USE_VOCABULARY);
+    return status;
+}
+
 static rapt_status read_names(struct import *i, const char *name, int vocab, enum fit fit,
                               const struct splitter *by, rapt_tokenizer **tokenizer)
 {
-    struct disk_source file;
     struct vocabulary *v;
-    rapt_status status = rapt__import_source(i, name, &file);
+    rapt_status status = rapt__import_open_names(i, name, &v);
     if (status) return status;
-    status = rapt__vocabulary_open_source(&v, &file, name, &i->allocator, i->why);
-    rapt__disk_close(&file);
-    if (status) return status;
-    rapt__import_record(i, name, RAPT_FILE_USE_VOCABULARY);
     status = make_list(i, name, v, vocab, fit, by, tokenizer);
     rapt__vocabulary_close(v);
     return status;
