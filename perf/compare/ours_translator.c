@@ -8,7 +8,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { SENTENCES = 32, TOKENS = 24, CT2_LIMIT = 256 };
+enum { SENTENCES = 32, TOKENS = 24 };
 
 struct text { /* a text that grows */
     char *bytes;
@@ -75,9 +75,11 @@ static void draw_token(struct translator_work *w, int sentence)
     append_names(&w->names, tokenizer, ids, (int)count);
 }
 
+/* Opens a model, in the precision in which it is stored unless `floats` is set. */
 EXPORT struct translator_work *ours_translator_create(const char *path, int beams, int batch,
-                                                      int threads);
-struct translator_work *ours_translator_create(const char *path, int beams, int batch, int threads)
+                                                      int threads, int floats);
+struct translator_work *ours_translator_create(const char *path, int beams, int batch, int threads,
+                                               int floats)
 {
     struct translator_work *w = bench_alloc(sizeof *w);
     const rapt_translator_options options = {.size = sizeof options,
@@ -85,7 +87,9 @@ struct translator_work *ours_translator_create(const char *path, int beams, int 
                                              .batch = batch,
                                              .length_penalty = 1,
                                              .threads = threads,
-                                             .min_length = TOKENS};
+                                             .precision = floats ? RAPT_PRECISION_F32 : 0,
+                                             .min_length = TOKENS,
+                                             .max_length = TOKENS};
     rapt_message why = {""};
     *w = (struct translator_work){0};
     check_ours_translator(rapt_translator_load(&w->translator, path, &options, NULL, &why), &why);
@@ -93,19 +97,11 @@ struct translator_work *ours_translator_create(const char *path, int beams, int 
     return w;
 }
 
-/* Return the least and the most tokens of a translation: those that CTranslate2 is asked for, and
-   its own limit or the model's positions. */
-EXPORT int ours_translator_min(void);
-int ours_translator_min(void)
+/* Returns the number of tokens of each translation without its end token. */
+EXPORT int ours_translator_length(void);
+int ours_translator_length(void)
 {
     return TOKENS;
-}
-
-EXPORT int ours_translator_limit(const struct translator_work *w);
-int ours_translator_limit(const struct translator_work *w)
-{
-    int positions = rapt_model_config(rapt_translator_model(w->translator))->positions;
-    return positions < CT2_LIMIT ? positions : CT2_LIMIT;
 }
 
 /* Returns the sources, owned by the work. */

@@ -33,6 +33,7 @@ NEAR, GRADIENT, LOSS = 2e-5, 2e-4, 2e-5
 OTHERS = 0.07  # share of translations that may differ: if two hypotheses are equally likely, rounding decides
 
 
+SEARCHES = ((1, 1), (1, 16), (4, 16))  # beams, batch
 Peers = collections.namedtuple("Peers", "torch onednn ort ct2")  # modules or libraries, or None
 
 
@@ -82,7 +83,7 @@ def all_works(options, peers):
     """Yields functions that take (options, timer, ours, threads) and return rows."""
     torch, _, _, ct2 = peers
     if ct2 and wanted(options, "translate_file", "ctranslate2"):
-        yield lambda tools: [translate_file(tools, ct2)]
+        yield lambda tools: translate_file(tools, ct2)
     if ct2 and wanted(options, "open_file", "ctranslate2"):
         yield lambda tools: [open_file(tools, ct2)]
     for shape in chosen(options, ATTENTION, (2, 2, 20, 8)):
@@ -113,23 +114,30 @@ def lines_of(text):
 
 
 def translate_file(tools, ct2):
+    """Translates in the precision in which the folder is stored, and in floats if it is another one."""
+    stored = ct2.Translator(tools[0].model, device="cpu").compute_type
+    for kind in sorted({"float32", stored}):
+        for beams, batch in SEARCHES:
+            yield translate_file_row(tools, ct2, kind, beams, batch)
+
+
+def translate_file_row(tools, ct2, kind, beams, batch):
     options, timer, ours, threads = tools
-    beams, batch = 4, 16
-    work = ours.c.ours_translator_create(options.model.encode(), beams, batch, threads)
+    work = ours.c.ours_translator_create(options.model.encode(), beams, batch, threads, kind == "float32")
     sources = lines_of(ours.c.ours_translator_sources(work))
-    theirs = ct2.Translator(options.model, device="cpu", compute_type="float32", inter_threads=1,
-                            intra_threads=threads)
+    theirs = ct2.Translator(options.model, device="cpu", compute_type=kind, inter_threads=1, intra_threads=threads)
+    length = ours.c.ours_translator_length()
 
     def run_theirs():
         return theirs.translate_batch(sources, beam_size=beams, max_batch_size=batch, length_penalty=1,
-                                      min_decoding_length=ours.c.ours_translator_min(),
-                                      max_decoding_length=ours.c.ours_translator_limit(work))
+                                      min_decoding_length=length, max_decoding_length=length)
     timing = timer.compare(times(lambda: ours.c.ours_translator_run(work)), times(run_theirs))
     mine = lines_of(ours.c.ours_translator_run(work))
     differ = sum(a != b.hypotheses[0] for a, b in zip(mine, run_theirs(), strict=True))
-    row = row_of("translate_file", f"{options.model.rstrip('/').split('/')[-1]} beam {beams}, batch {batch}", threads,
+    name = options.model.rstrip("/").split("/")[-1]
+    row = row_of("translate_file", f"{name}, {kind}, beam {beams}, batch {batch}", threads,
                  f"CTranslate2 {ct2.__version__}", ("tokens/s", ours.c.ours_translator_tokens(work), True),
-                 timing, differ / len(mine), OTHERS)
+                 timing, differ / len(mine), OTHERS if kind == "float32" else math.inf)
     ours.c.ours_translator_free(work)
     return row
 
@@ -139,7 +147,7 @@ def open_file(tools, ct2):
     options, timer, ours, threads = tools
 
     def run_ours():
-        ours.c.ours_translator_free(ours.c.ours_translator_create(options.model.encode(), 1, 1, threads))
+        ours.c.ours_translator_free(ours.c.ours_translator_create(options.model.encode(), 1, 1, threads, False))
 
     def run_theirs():
         ct2.Translator(options.model, device="cpu", inter_threads=1, intra_threads=threads)
