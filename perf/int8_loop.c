@@ -5,7 +5,8 @@
 
 static float run(long rounds)
 {
-    static const int8_t bytes[VS_PANELS * 64 + VS_ROWS * INT8_GROUP] = {1, 2, 3, 4};
+    enum { GROUP = INT8_GROUP * VQ_SIZE };
+    static const int8_t bytes[VS_PANELS * 64 + VS_ROWS * GROUP] = {1, 2, 3, 4};
     vs sum[VS_ROWS * VS_PANELS];
     float total = 0, lanes[LANES];
     UNROLL
@@ -21,7 +22,7 @@ static float run(long rounds)
         for (int p = 0; p < VS_PANELS; p++) w[p] = vw_load(from + p * 64);
         UNROLL
         for (int r = 0; r < VS_ROWS; r++) {
-            vq q = vq_load(from + VS_PANELS * 64 + r * INT8_GROUP);
+            vq q = vq_load(from + VS_PANELS * 64 + r * GROUP);
             UNROLL
             for (int p = 0; p < VS_PANELS; p++) vs_add(&sum[r * VS_PANELS + p], w[p], q);
         }
@@ -31,7 +32,7 @@ static float run(long rounds)
         UNROLL
         for (int p = 0; p < VS_PANELS; p++) {
             vf_store(lanes, vs_float(sum[r * VS_PANELS + p]));
-            total += lanes[0];
+            for (int n = 0; n < LANES; n++) total += lanes[n]; /* all sums are needed */
         }
     }
     return total;

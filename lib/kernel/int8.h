@@ -54,20 +54,21 @@ static inline size_t rapt__int8_panel(int depth)
     return LANES * rapt__round_up_size((size_t)depth, INT8_GROUP);
 }
 
-/* Returns the distance in bytes from one quantized row to the next. It is an odd number of cache
-   lines, so that the rows of a tile map to different sets of the L1 cache. */
-static inline ptrdiff_t rapt__int8_row(int depth)
+/* Returns the distance in bytes from one row of `bytes` bytes to the next. It is an odd number of
+   cache lines, so that the rows of a tile map to different sets of the L1 cache. */
+static inline ptrdiff_t rapt__int8_row(size_t bytes)
 {
-    return (ptrdiff_t)(rapt__ceil_div_size((size_t)depth, INT8_LINE) | 1) * INT8_LINE;
+    return (ptrdiff_t)(rapt__ceil_div_size(bytes, INT8_LINE) | 1) * INT8_LINE;
 }
 
 /* A product: sets y[r][n] as defined above, or adds the second term to it. */
 struct int8_block {
     int rows, columns, depth;
-    const int8_t *q; /* q[r][k] at q[r*q_row + k], followed by zeros up to a multiple of 4 */
+    const int8_t *q; /* q[r][k] at q[r*q_row + k], followed by zeros up to a multiple of 4, or rows
+                        that arrange_row has rearranged, q_row bytes apart */
     ptrdiff_t q_row;
     const float *q_scale; /* [rows] */
-    const int32_t *q_sum; /* [rows] sum over k of q[r][k] */
+    const int32_t *q_sum; /* [rows] sum over k of q[r][k], or as set by arrange_row */
     const int8_t *w;      /* panels */
     const float *w_scale; /* [columns] */
     const float *bias;    /* [columns]; if NULL, nothing is added */
@@ -81,7 +82,7 @@ enum int8_form {
     INT8_SCALAR,
     INT8_NEON,    /* smull, sadalp */
     INT8_NEONDOT, /* sdot */
-    INT8_AVX2,    /* vpsignb, vpmaddubsw, vpmaddwd */
+    INT8_AVX2,    /* vpmaddubsw, vpmaddwd */
     INT8_AVXVNNI, /* vpdpbusd of 256 bits */
     INT8_AVX512,  /* vpdpbusd of 512 bits */
     INT8_AMX,     /* tdpbssd, and INT8_AVX512 for few rows */
@@ -92,7 +93,12 @@ struct int8_kernels {
     const char *name;
     enum int8_form form;
     int height; /* where rows are divided, products of a multiple of this number are fastest */
+    int q_size; /* bytes that gemm reads per element of q: 1, or 2 if rows have to be rearranged */
     void (*gemm)(const struct int8_block *b);
+    /* NULL if q_size is 1. Otherwise rearranges a quantized row of n elements for gemm. With
+       N = n rounded up to a multiple of 16, the row is at q + N, followed by zeros up to N
+       elements, and becomes the 2 N bytes at q. Replaces its sum as well. */
+    void (*arrange_row)(int8_t *q, int n, int32_t *sum);
     /* Quantizes x[n] into q, which it fills with zeros up to a multiple of 16. Sets the scale and
        the sum of q. */
     void (*quantize_row)(const float *x, int n, int8_t *q, float *scale, int32_t *sum);

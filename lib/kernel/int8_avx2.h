@@ -20,6 +20,8 @@ static inline __m256i vw_load_32(const int8_t *p)
 }
 
 #if defined(__AVXVNNI__) || defined(__AVX512VNNI__)
+#define VQ_ARRANGE NULL
+enum { VQ_SIZE = 1 };
 enum { VS_FORM = INT8_AVXVNNI };
 enum { VS_ROWS = 6, VS_PANELS = 1 }; /* register tile: 12 of 16 registers hold sums */
 
@@ -52,17 +54,34 @@ static inline void vs_add(vs *s, vw w, vq q)
     __asm__(VS_VPDPBUSD : "+x"(s->b) : "x"(w.b), "x"(q));
 }
 #else
+#define VQ_ARRANGE vq_arrange
+enum { VQ_SIZE = 2 }; /* each four magnitudes |q| are followed by four masks, -1 where q < 0 */
 enum { VS_FORM = INT8_AVX2 };
 enum { VS_ROWS = 4, VS_PANELS = 1 }; /* register tile: 8 of 16 registers hold sums */
 
 typedef struct {
-    __m256i q, magnitude;
+    __m256i magnitude, mask;
 } vq;
 
+static inline void vq_arrange(int8_t *q, int n, int32_t *sum)
+{
+    const int size = rapt__round_up(n, LANES);
+    __m128i negative = _mm_setzero_si128();
+    for (int k = 0; k < size; k += LANES) {
+        __m128i row = _mm_loadu_si128((const __m128i *)(const void *)(q + size + k));
+        __m128i mask = _mm_cmpgt_epi8(_mm_setzero_si128(), row), magnitude = _mm_abs_epi8(row);
+        __m128i counted = _mm_and_si128(magnitude, mask);
+        negative = _mm_add_epi32(negative, _mm_sad_epu8(counted, _mm_setzero_si128()));
+        _mm_storeu_si128((__m128i *)(void *)(q + 2 * k), _mm_unpacklo_epi32(magnitude, mask));
+        _mm_storeu_si128((__m128i *)(void *)(q + 2 * k + 16), _mm_unpackhi_epi32(magnitude, mask));
+    }
+    *sum = _mm_cvtsi128_si32(negative) + _mm_extract_epi32(negative, 2);
+}
+/* `sum` is that of |q[k]| over the negative q[k]: see vs_products. */
 static inline vs vs_start(int32_t sum)
 {
-    (void)sum;
-    return (vs){_mm256_setzero_si256(), _mm256_setzero_si256()};
+    __m256i start = _mm256_set1_epi32(sum);
+    return (vs){start, start};
 }
 static inline vw vw_load(const int8_t *p)
 {
@@ -70,20 +89,28 @@ static inline vw vw_load(const int8_t *p)
 }
 static inline vq vq_load(const int8_t *p)
 {
-    __m256i q = _mm256_set1_epi32(vq_four(p));
-    return (vq){q, _mm256_abs_epi8(q)};
+    return (vq){_mm256_set1_epi32(vq_four(p)), _mm256_set1_epi32(vq_four(p + INT8_GROUP))};
 }
 /* vpmaddubsw multiplies unsigned bytes by signed ones and adds pairs in 16 bits with saturation.
-   |q| times w with the sign of q stays within 2 * 127^2 = 32,258, below the limit of 32,767. */
+   Inverting the bits of w gives -w - 1, so where q is negative, |q| times that is q w - |q|, and
+   vs_start adds the missing |q|. Pairs stay within 2 * 127 * 128 = 32,512, below the limit of
+   32,767. vpsignb would negate exactly, but competes with the multiplications for execution
+   units. */
 static inline __m256i vs_products(__m256i w, vq q)
 {
-    __m256i pairs = _mm256_maddubs_epi16(q.magnitude, _mm256_sign_epi8(w, q.q));
+    __m256i pairs = _mm256_maddubs_epi16(q.magnitude, _mm256_xor_si256(w, q.mask));
     return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+}
+/* Uses asm instead of _mm256_add_epi32, for which gcc 12 keeps two copies of the sums and spills
+   them. */
+static inline void vs_add_8(__m256i *sum, __m256i products)
+{
+    __asm__("vpaddd %1, %0, %0" : "+x"(*sum) : "x"(products));
 }
 static inline void vs_add(vs *s, vw w, vq q)
 {
-    s->a = _mm256_add_epi32(s->a, vs_products(w.a, q));
-    s->b = _mm256_add_epi32(s->b, vs_products(w.b, q));
+    vs_add_8(&s->a, vs_products(w.a, q));
+    vs_add_8(&s->b, vs_products(w.b, q));
 }
 #endif
 

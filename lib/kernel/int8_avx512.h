@@ -3,7 +3,10 @@
 #error "compile with -mavx512vnni"
 #endif
 
+#define VQ_ARRANGE NULL
+
 enum { VS_FORM = INT8_AVX512 };
+enum { VQ_SIZE = 1 };
 enum { VS_ROWS = 13, VS_PANELS = 2 }; /* register tile: 26 sums, 2 of w, 1 of q, 1 constant */
 
 typedef __m512i vs, vw, vq, vi;

@@ -67,7 +67,7 @@ static inline __attribute__((always_inline)) void int8_tile(int rows, int panels
         }
         w += INT8_GROUP * LANES;
         UNROLL
-        for (int r = 0; r < rows; r += VS_JOINT) q[r / VS_JOINT] += INT8_GROUP;
+        for (int r = 0; r < rows; r += VS_JOINT) q[r / VS_JOINT] += INT8_GROUP * VQ_SIZE;
     }
     vf scale[VS_MAX_PANELS];
     UNROLL
@@ -94,7 +94,7 @@ static void int8_rest(const struct int8_block *b, const struct int8_start *start
     int column = panel * LANES, n = b->columns - column;
     vs sum = vs_start(b->q_sum[row]);
     for (int k = 0; k < b->depth; k += INT8_GROUP)
-        vs_add(&sum, vw_load(w + k * LANES), vq_load(q + k));
+        vs_add(&sum, vw_load(w + k * LANES), vq_load(q + k * VQ_SIZE));
     vf own = vf_splat(b->q_scale[row]), scale = vf_load_n(b->w_scale + column, n, 0);
     vf to = vf_load_n(start->start + row * start->row + column * start->column, n, 0);
     vf_store_n(b->y + row * b->y_row + column, int8_result(vs_float(sum), own, scale, to), n);

@@ -23,6 +23,9 @@ static inline vq vq_load(const int8_t *p)
     return vreinterpretq_s8_s32(vdupq_n_s32(four));
 }
 
+#define VQ_ARRANGE NULL
+enum { VQ_SIZE = 1 };
+
 #ifdef __ARM_FEATURE_DOTPROD
 enum { VS_FORM = INT8_NEONDOT };
 enum { VS_ROWS = 6, VS_PANELS = 1 }; /* register tile: 24 of 32 registers hold sums */

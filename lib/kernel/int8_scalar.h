@@ -1,6 +1,9 @@
 /* int8_scalar.h - products of bytes in plain C, for any machine. */
 
+#define VQ_ARRANGE NULL
+
 enum { VS_FORM = INT8_SCALAR };
+enum { VQ_SIZE = 1 };
 enum { VS_ROWS = 4, VS_PANELS = 1 }; /* register tile */
 
 typedef struct {

@@ -2,12 +2,14 @@
    those of kernel/simd.h. Each form implements them in the file that RAPT_INT8_HEADER names.
 
      vs                sums of one row and the sixteen columns of a panel
-     vs_start(sum)     their initial value, for a row of q whose elements add up to sum
+     vs_start(sum)     their initial value, for a row of q with this q_sum
      vw_load(p)        64 bytes of a panel: four inputs of each column
      vq_load(p)        the same four inputs of a row of q, for every column
      vs_add(&s,w,q)    adds their products
      vs_float(s)       the sums as floats, rounded in the host's mode
      VS_FORM           the form; VS_ROWS, VS_PANELS: the register tile
+     VQ_SIZE           bytes per element of a row of q
+     VQ_ARRANGE        the function arrange_row of int8.h, or NULL
 
      vi                sixteen integers of 32 bits
      vi_zero() vi_add(x,y) vi_sum(x) vi_float(x)

@@ -13,28 +13,36 @@ enum { TERMS = 2 };
 
 struct quantized { /* quantized rows, in the buffer `pack` */
     int terms;     /* 1 or TERMS */
+    int size;      /* bytes per element: 1, or q_size if the rows are arranged for a product */
     float *scale[TERMS];
-    int32_t *sum[TERMS]; /* sum of the elements of each row of q */
-    int8_t *q[TERMS];    /* rapt__int8_row(depth) bytes apart */
+    int32_t *sum[TERMS]; /* q_sum of each row */
+    int8_t *q[TERMS];    /* `row` bytes apart */
+    ptrdiff_t row;
 };
 
-/* Returns how many quantized rows fit into the buffer, at least 1. */
-static int rows_at_once(int depth, int terms)
+/* Returns the distance in bytes between quantized rows. */
+static ptrdiff_t row_size(int depth, int size)
 {
-    size_t row = (size_t)rapt__int8_row(depth) + sizeof(float) + sizeof(int32_t);
+    return rapt__int8_row(rapt__round_up_size((size_t)depth, LANES) * (size_t)size);
+}
+
+/* Returns how many quantized rows fit into the buffer, at least 1. */
+static int rows_at_once(int depth, int size, int terms)
+{
+    size_t row = (size_t)row_size(depth, size) + sizeof(float) + sizeof(int32_t);
     int rows = (int)(PACK_FLOATS * sizeof(float) / (row * (size_t)terms));
     return rows < LANES ? rows : rows / LANES * LANES; /* rows of q begin at a cache line */
 }
 
-_Static_assert(PACK_FLOATS * sizeof(float) > TERMS * (INT8_MAX_DEPTH + 3 * INT8_LINE),
+_Static_assert(PACK_FLOATS * sizeof(float) > TERMS * (2 * INT8_MAX_DEPTH + 4 * INT8_LINE),
                "pack holds a row of any depth");
 
 /* Lays out `rows` quantized rows in the buffer. The rows of each term begin at a cache line if
    `rows` is a multiple of 16. */
-static struct quantized lay_out(float *pack, int rows, int depth, int terms)
+static struct quantized lay_out(float *pack, int rows, int depth, int size, int terms)
 {
-    struct quantized to = {.terms = terms};
-    const size_t bytes = (size_t)rows * (size_t)rapt__int8_row(depth);
+    struct quantized to = {.terms = terms, .size = size, .row = row_size(depth, size)};
+    const size_t bytes = (size_t)(rows * to.row);
     int8_t *q = (int8_t *)(pack + 2 * (ptrdiff_t)terms * rows);
     for (int i = 0; i < terms; i++) {
         to.scale[i] = pack + (ptrdiff_t)i * rows;
@@ -47,16 +55,20 @@ static struct quantized lay_out(float *pack, int rows, int depth, int terms)
 static void quantize_row(const struct int8_kernels *k, const float *x, int depth, ptrdiff_t r,
                          const struct quantized *to)
 {
-    const ptrdiff_t at = r * rapt__int8_row(depth);
-    if (to->terms == 1) {
-        k->quantize_row(x, depth, to->q[0] + at, to->scale[0] + r, to->sum[0] + r);
-        return;
-    }
-    int8_t *const q[TERMS] = {to->q[0] + at, to->q[1] + at};
+    /* Rows that will be rearranged are quantized into the second half of their memory. */
+    const ptrdiff_t at = r * to->row, plain = (to->size - 1) * rapt__round_up(depth, LANES);
+    int8_t *q[TERMS];
     float scale[TERMS];
     int32_t sum[TERMS];
-    k->quantize_twice(x, depth, q, scale, sum);
-    for (int i = 0; i < TERMS; i++) to->scale[i][r] = scale[i], to->sum[i][r] = sum[i];
+    for (int i = 0; i < to->terms; i++) q[i] = to->q[i] + at + plain;
+    if (to->terms == 1)
+        k->quantize_row(x, depth, q[0], scale, sum);
+    else
+        k->quantize_twice(x, depth, q, scale, sum);
+    for (int i = 0; i < to->terms; i++) {
+        if (to->size > 1) k->arrange_row(to->q[i] + at, depth, &sum[i]);
+        to->scale[i][r] = scale[i], to->sum[i][r] = sum[i];
+    }
 }
 
 static void quantize(const struct exec_context *c, const float *x, ptrdiff_t x_row, int rows,
@@ -121,7 +133,7 @@ static void multiply(const struct exec_context *c, const struct linear *l,
     const struct int8_block whole = {.rows = rows,
                                      .columns = l->out,
                                      .depth = l->in,
-                                     .q_row = rapt__int8_row(l->in),
+                                     .q_row = x->row,
                                      .w = l->bytes,
                                      .w_scale = l->scale,
                                      .bias = l->bias,
@@ -138,7 +150,7 @@ static void multiply(const struct exec_context *c, const struct linear *l,
 /* Converts quantized row r to a row of floats. */
 static void widen_row(const struct quantized *x, int depth, ptrdiff_t r, float *row)
 {
-    const ptrdiff_t at = r * rapt__int8_row(depth);
+    const ptrdiff_t at = r * x->row;
     const int8_t *q = x->q[0] + at, *rest = x->terms > 1 ? x->q[1] + at : NULL;
     const float s = x->scale[0][r], u = rest ? x->scale[1][r] : 0;
     for (int k = 0; k < depth; k++) row[k] = (float)q[k] * s;
@@ -148,8 +160,8 @@ static void widen_row(const struct quantized *x, int depth, ptrdiff_t r, float *
 void rapt__int8_round(const struct exec_context *c, const struct linear *l, const float *x,
                       ptrdiff_t x_row, int rows, float *rounded)
 {
-    int depth = l->in, terms = l->fine ? TERMS : 1, at_once = rows_at_once(depth, terms);
-    const struct quantized q = lay_out(c->pack, at_once, depth, terms);
+    int depth = l->in, terms = l->fine ? TERMS : 1, at_once = rows_at_once(depth, 1, terms);
+    const struct quantized q = lay_out(c->pack, at_once, depth, 1, terms);
     for (int first = 0; first < rows; first += at_once) {
         int now = rapt__min(rows - first, at_once);
         size_t begin, end;
@@ -165,8 +177,10 @@ void rapt__int8_forward(const struct exec_context *c, const struct linear *layer
                         const float *x, ptrdiff_t x_row, int rows, float *const *y, ptrdiff_t y_row,
                         enum activation activation, float *activated)
 {
-    int depth = layers->in, terms = layers->fine ? TERMS : 1, at_once = rows_at_once(depth, terms);
-    const struct quantized q = lay_out(c->pack, at_once, depth, terms);
+    int depth = layers->in, terms = layers->fine ? TERMS : 1;
+    int size = rapt__int8_kernels(c->kernels->isa)->q_size;
+    int at_once = rows_at_once(depth, size, terms);
+    const struct quantized q = lay_out(c->pack, at_once, depth, size, terms);
     for (int first = 0; first == 0 || first < rows; first += at_once) {
         int now = rapt__min(rows - first, at_once);
         ptrdiff_t at = first * y_row;

@@ -12,7 +12,7 @@ static void check_product(const struct int8_kernels *k, const struct matrices *m
     struct int8_block b = set_up(m, s);
     size_t size = (size_t)s->rows * (size_t)s->columns;
     fill(b.y, size, -2, 2, 6);
-    k->gemm(&b);
+    multiply_by(k, &b);
     if (memcmp(b.y, want, size * sizeof *want) != 0)
         fail_msg("%s: %d x %d x %d differs", k->name, s->rows, s->columns, s->depth);
     fenced_check(&m->y, size, true);
@@ -80,7 +80,7 @@ static void deepest_product(void **state)
                                .w_scale = scale,
                                .y = y};
         for (int i = 0; (k = form_at(&i)) != NULL;) {
-            k->gemm(&b);
+            multiply_by(k, &b);
             for (int n = 0; n < LANES; n++)
                 if (y[n] != (float)sign * 2147479576.0f) fail_msg("%s: %a", k->name, (double)y[n]);
         }
@@ -126,18 +126,18 @@ static void multiply_example(const struct int8_kernels *k, const struct example 
         memcpy(w + 4 * n, row, 4);
     }
     for (int i = 0; i < 4; i++) assert_int_equal(q[i], e->q[i]);
-    k->gemm(&(struct int8_block){.rows = 1,
-                                 .columns = 2,
-                                 .depth = 4,
-                                 .q = q,
-                                 .q_row = LANES,
-                                 .q_scale = &q_scale,
-                                 .q_sum = &q_sum,
-                                 .w = w,
-                                 .w_scale = w_scale,
-                                 .bias = e->bias,
-                                 .y = y,
-                                 .y_row = 2});
+    multiply_by(k, &(struct int8_block){.rows = 1,
+                                        .columns = 2,
+                                        .depth = 4,
+                                        .q = q,
+                                        .q_row = LANES,
+                                        .q_scale = &q_scale,
+                                        .q_sum = &q_sum,
+                                        .w = w,
+                                        .w_scale = w_scale,
+                                        .bias = e->bias,
+                                        .y = y,
+                                        .y_row = 2});
     assert_memory_equal(y, e->y, sizeof y);
 }
 

@@ -35,4 +35,27 @@ static inline const struct int8_kernels *form_at(int *form)
     return NULL;
 }
 
+/* Multiplies by a form, for which the rows of q are rearranged if it reads them in another way. */
+static inline void multiply_by(const struct int8_kernels *k, const struct int8_block *b)
+{
+    const size_t padded = rapt__round_up_size((size_t)b->depth, LANES), row = 2 * padded;
+    struct int8_block arranged = *b;
+    if (k->q_size == 1) {
+        k->gemm(b);
+        return;
+    }
+    assert_int_equal(k->q_size, 2);
+    int8_t *q = calloc((size_t)b->rows, row + 1);
+    int32_t *sums = malloc((size_t)b->rows * sizeof *sums);
+    for (int r = 0; r < b->rows; r++) {
+        sums[r] = b->q_sum[r];
+        if (b->depth) memcpy(q + (size_t)r * row + padded, b->q + r * b->q_row, (size_t)b->depth);
+        k->arrange_row(q + (size_t)r * row, b->depth, &sums[r]);
+    }
+    arranged.q = q, arranged.q_row = (ptrdiff_t)row, arranged.q_sum = sums;
+    k->gemm(&arranged);
+    free(q);
+    free(sums);
+}
+
 #endif

@@ -44,10 +44,10 @@ static void check_product(const struct int8_kernels *k, const struct matrices *m
     struct int8_block b = set_up(m, s);
     const size_t size = (size_t)s->rows * (size_t)s->columns;
     fill(b.y, size, -2, 2, 6);
-    rapt__int8_kernels_of(INT8_SCALAR)->gemm(&b);
+    multiply_by(rapt__int8_kernels_of(INT8_SCALAR), &b);
     memcpy(want, b.y, size * sizeof *want);
     fill(b.y, size, -2, 2, 6);
-    k->gemm(&b);
+    multiply_by(k, &b);
     if (memcmp(b.y, want, size * sizeof *want) != 0)
         fail_msg("%s: %d x %d x %d differs", k->name, s->rows, s->columns, s->depth);
     fenced_check(&m->y, size, true);
@@ -113,7 +113,7 @@ static void check_deepest(const struct int8_kernels *k)
                                  .w_scale = w_scale,
                                  .y = y,
                                  .y_row = LANES};
-    k->gemm(&b);
+    multiply_by(k, &b);
     for (int i = 0; i < ROWS * LANES; i++)
         if (y[i] != (i / LANES % 2 ? -2147479576.0f : 2147479576.0f))
             fail_msg("%s: %a", k->name, (double)y[i]);
