@@ -1,4 +1,4 @@
-/* archive.c - accesses the files in a zip file as if they were in folders. */
+/* archive.c - lists and reads the members of a zip file as if they were files in folders. */
 #include "format.h"
 #include "inflate.h"
 #include "zip.h"
@@ -13,8 +13,7 @@ struct archive {
     struct string_pool names;
 };
 
-/* Returns whether a name is a path within the archive: relative, with '/' between its parts, and
-   without "..". */
+/* Returns whether a name is a relative path without "..", a colon or a backslash. */
 static bool stays_inside(const char *name)
 {
     if (name[0] == '/' || strchr(name, '\\') || strchr(name, ':')) return false;
@@ -77,7 +76,7 @@ void rapt__archive_list(const struct archive *archive, const char *folder, disk_
                         void *user)
 {
     const size_t above = strlen(folder);
-    const char *last = NULL; /* the name visited last; a folder's files follow each other */
+    const char *last = NULL; /* the last name visited; duplicates are adjacent */
     size_t last_size = 0;
     for (size_t n = 0; n < archive->zip.count; n++) {
         const char *name = archive->zip.members[n].name;

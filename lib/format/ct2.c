@@ -1,11 +1,13 @@
 /* ct2.c - reads a CTranslate2 model.bin into entries and attaches the scales of quantized weights.
 
-       u32 version; from version 2 on: string spec, u32 revision; u32 variables
-       each: string name, u8 rank, u32 dimensions[rank],
-             up to version 3: u8 size of an element, u32 elements; from 4 on: u8 type, u32 bytes;
-             data
-       from version 3 on: u32 aliases, each: string alias, string variable
-       string = u16 number of bytes including the 0, bytes, 0
+       u32 version; from version 2 on: string spec, u32 revision
+       u32 number of variables; for each:
+           string name, u8 rank, u32 dimensions[rank]
+           up to version 3: u8 bytes per element, u32 number of elements
+           from version 4 on: u8 type, u32 number of bytes
+           data
+       from version 3 on: u32 number of aliases; for each: string alias, string variable
+       string = u16 number of bytes, including the 0; bytes; 0
 
    A quantized weight has the value q x (1 / scale). The scales are in the variable "<name>_scale":
    F32, either a single number or one per row. An int16 weight without that variable has the scale

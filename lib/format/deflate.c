@@ -13,9 +13,9 @@ bool rapt__gzip_writes(void)
     return true;
 }
 
-enum { AT_ONCE = 1 << 20, GZIP_BITS = 15 + 16 /* the largest window, and gzip's header */ };
+enum { AT_ONCE = 1 << 20, GZIP_BITS = 15 + 16 /* a window of 2^15 bytes, and a gzip header */ };
 
-/* Compresses a source that is open for reading into out [capacity], and sets *size. */
+/* Compresses a source into out[capacity] and sets *size to the number of bytes written. */
 static rapt_status compress_source(const struct disk_source *source, z_stream *z,
                                    unsigned char *chunk, unsigned char *out, size_t capacity,
                                    size_t *size, rapt_message *why)

@@ -1,5 +1,5 @@
-/* disk.c - reads at an offset, from files and from memory, and composes messages that name a file.
-   The system-dependent parts are in posix/ and windows/. */
+/* disk.c - reads bytes at an offset from files, memory and readers, and composes messages that name
+   a file. The system-dependent parts are in posix/ and windows/. */
 #include "disk.h"
 
 #include <string.h>

@@ -6,16 +6,17 @@
 #include "base/base.h"
 #include <rapt/file.h>
 
-/* A name or path as messages show it: without control characters and, if it is long, only its
-   end. */
+/* A name or path as messages show it. Control characters and invalid bytes are replaced with '?'.
+   Of a text longer than 119 bytes, only the end is shown, after "...". */
 struct shown {
     char text[120];
 };
 struct shown rapt__shown(const char *text);
 
-/* Fail with RAPT_NO_FILE. The message of rapt__disk_fail is `label`, `what` (which begins with a
-   verb) and a description of the errno value `number`. The message of rapt__disk_not_a_file is
-   "label is kind, not a regular file", where `kind` is "a folder", for example. */
+/* Fail with RAPT_NO_FILE. The message of rapt__disk_fail is "label what: reason", where `what`
+   begins with a verb and the reason describes the errno value `number`. The message of
+   rapt__disk_not_a_file is "label is kind, not a regular file", where `kind` is "a folder", for
+   example. */
 rapt_status rapt__disk_fail(rapt_message *why, const struct shown *label, const char *what,
                             int number);
 rapt_status rapt__disk_not_a_file(rapt_message *why, const struct shown *label, const char *kind);
@@ -37,13 +38,14 @@ struct disk_source {
 rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_message *why);
 /* Opens a file like rapt__disk_open and adds its size to the allocator's budget. A file that is
    compressed with gzip or zstd is inflated into memory. Returns RAPT_BAD_FILE if a compressed file
-   is damaged or inflates to more than four times its size plus 4 MB. Defined in inflate.c. */
+   is damaged or inflates to more than four times its size plus 4 MB, or if the library was built
+   without the decompressor. Defined in inflate.c. */
 rapt_status rapt__disk_open_inflated(struct disk_source *source, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
 void rapt__disk_close(struct disk_source *source);
-/* Writes a file compressed with gzip. The result does not depend on the time, but depends on the
-   version of zlib. Returns RAPT_BAD_ARGUMENT if the library was built without zlib, in which case
-   rapt__gzip_writes returns false. Defined in deflate.c. */
+/* Compresses the file `from` with gzip and writes the result to `to`, atomically. The bytes do not
+   depend on the time, but may depend on the version of zlib. Returns RAPT_BAD_ARGUMENT if the
+   library was built without zlib; rapt__gzip_writes then returns false. Defined in deflate.c. */
 rapt_status rapt__gzip_write(const char *from, const char *to, const rapt_allocator *allocator,
                              rapt_message *why);
 bool rapt__gzip_writes(void);
@@ -52,11 +54,13 @@ struct disk_view {
     const unsigned char *bytes; /* [size]; NULL if nothing is mapped */
     size_t size;
 };
-/* Maps an open file, which stays open. Returns RAPT_NO_FILE if it cannot be mapped or is empty. */
+/* Maps the file of a source, which stays open. Returns RAPT_NO_FILE if the source is not a file, is
+   empty or cannot be mapped. */
 rapt_status rapt__disk_view(const struct disk_source *source, struct disk_view *view,
                             rapt_message *why);
 void rapt__disk_unmap(struct disk_view *view); /* an empty view is allowed */
-/* Returns RAPT_BAD_FILE if bytes [at, at + count) are not, or no longer, in the file. */
+/* Copies bytes [at, at + count) to `data`. Returns RAPT_BAD_FILE if the source does not have these
+   bytes or no longer has them, and RAPT_NO_FILE if they cannot be read. */
 rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
                             rapt_message *why);
 
@@ -64,13 +68,13 @@ rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void 
 
 enum { DISK_NAME = 4096 }; /* maximum size of a path, including its 0 */
 
-/* A file that is being written. Call begin, write any number of times, then commit, or cancel to
-   leave the old file in place. After a failed begin or commit there is nothing to cancel. Begin
+/* A file that is being written. Call begin, then write any number of times, then commit; or, to
+   keep the old file, cancel. After a failed begin or commit there is nothing to cancel. Begin
    removes temporary files that killed writers left in the folder. */
 struct disk_target {
     int file, folder; /* descriptors, or -1 if closed. On Windows `folder` is unused, and names are
                          full paths */
-    int mode;         /* permissions of the old file, or -1 */
+    int mode;         /* permissions of the old file, or -1 if there is none; unused on Windows */
     uint64_t written; /* number of bytes passed to write; unused on Windows */
     char name[DISK_NAME], temporary[DISK_NAME];
     struct shown label;
@@ -84,9 +88,9 @@ void rapt__disk_cancel(struct disk_target *target);
    can no longer be committed. */
 void rapt__disk_unname(struct disk_target *target);
 
-/* ---- folders: posix/list.c or windows/list.c ---- */
+/* ---- folders: posix/folder.c or windows/folder.c ---- */
 
-/* Receives one name in a folder (UTF-8 on Windows). Returns false to stop. */
+/* Receives one name in a folder (in UTF-8 on Windows). Returns false to stop the listing. */
 typedef bool disk_visit_fn(void *user, const char *name);
 /* Visits every name in a folder, except . and .., in unspecified order. "" is the current folder.
    Returns false if the folder cannot be listed; errno holds the reason. */
@@ -95,11 +99,13 @@ bool rapt__disk_list(const char *folder, disk_visit_fn *visit, void *user);
 /* ---- helpers for disk.c, file.c and the folders posix/ and windows/ ---- */
 void rapt__disk_free(struct disk_source *source);           /* frees source->memory */
 void rapt__error_text(int number, char *text, size_t size); /* describes an errno value */
-/* Reads bytes [at, at + count) of a source whose file is open. They must be within the file. */
+/* Reads bytes [at, at + count) of an open file. The range must lie within source->size; returns
+   RAPT_BAD_FILE if the file has become shorter since it was opened. */
 rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
                             rapt_message *why);
-/* Predicts whether a file of max_size bytes, and files of total_size bytes in total, can be
-   written. Returns 0 or the errno value with which writing would fail. */
+/* Checks whether a file of max_size bytes, and files of total_size bytes in total, could be written
+   to the folder of the target. Returns 0 or the errno value with which writing would fail. On POSIX
+   systems the target's temporary file takes up the space until it is closed. */
 int rapt__file_reserve(const struct disk_target *target, uint64_t max_size, uint64_t total_size);
 
 #endif

@@ -34,8 +34,8 @@ static void from_bf16(const unsigned char *bytes, size_t count, float *data)
     for (size_t i = 0; i < count; i++) data[i] = float_of(little(bytes + 2 * i, 2) << 16);
 }
 
-/* Converts an F16 exactly. A subnormal F16 is an integer multiple of 2^-24, which is a normal
-   float. Has no branches, so that compilers vectorize the loop of from_f16. */
+/* Converts an F16 exactly. A subnormal F16 is an integer times 2^-24; as a float, the product is
+   normal or 0. There are no branches, so compilers can vectorize the loop in from_f16. */
 static float half(uint32_t bits)
 {
     uint32_t rest = (bits & 0x7FFFu) << 13, add = rest < 31u << 23 ? 112u << 23 : 224u << 23;
@@ -51,7 +51,7 @@ static void from_f16(const unsigned char *bytes, size_t count, float *data)
         data[i] = half(bytes[2 * i] | (uint32_t)bytes[2 * i + 1] << 8);
 }
 
-/* Rounds to nearest. Values too large for a float become infinite. */
+/* Rounds to the nearest float. Values that are too large become infinite. */
 static void from_f64(const unsigned char *bytes, size_t count, float *data)
 {
     for (size_t i = 0; i < count; i++) {

@@ -11,7 +11,7 @@
 enum {
     CHUNK = 16384,       /* bytes converted at a time; a multiple of every element size */
     SPREAD = 1024,       /* elements converted at a time if they are not adjacent in the output */
-    BLOCK = 4096,        /* elements of whole columns converted at a time */
+    BLOCK = 4096,        /* elements converted at a time if whole columns are read */
     SCALES_AT_ONCE = 64, /* scales read at a time */
 };
 
@@ -53,7 +53,7 @@ rapt_status rapt__tensors_scales(const struct tensor_file *file, const struct te
     return status;
 }
 
-/* A few consecutive scales, cached by a call that reads an entry in order. */
+/* A cache of consecutive scales, for a call that reads an entry in order. */
 struct scale_window {
     float scales[SCALES_AT_ONCE];
     size_t first, count;
@@ -154,7 +154,7 @@ static rapt_status convert(struct element_reading *r, size_t first, size_t count
 }
 
 /* Reads all floats of a rows x columns matrix that is stored as columns x rows. Several columns are
-   read at a time, so that each row of the output is written in runs. Requires rows <= BLOCK. */
+   read at a time, so each row of the output is written in runs. Requires 0 < rows <= BLOCK. */
 static rapt_status convert_columns(const struct element_reading *r)
 {
     float block[BLOCK];

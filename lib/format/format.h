@@ -1,9 +1,9 @@
 /* format.h - interface of the file layer. The same functions read files of named tensors in every
    supported format (safetensors, CTranslate2, Marian, npz, PyTorch). Safetensors, Marian and
-   CTranslate2 files are also written; Protocol Buffers, JSON, YAML and plain files are read.
-   Nothing in a file is trusted. Files are replaced atomically.
+   CTranslate2 files can also be written. Other functions read zip files, Protocol Buffers, JSON,
+   YAML and plain files. Nothing in a file is trusted. Files are replaced atomically.
 
-   This layer knows files, names and numbers. It does not know what a model is. */
+   This layer handles files, names and numbers; the layers above interpret them as models. */
 #ifndef RAPT_LIB_FORMAT_H
 #define RAPT_LIB_FORMAT_H
 
@@ -41,10 +41,9 @@ struct tensor_entry {
     size_t scales;      /* number of scales, a divisor of count; 0 if not quantized */
     size_t scale_begin; /* if scales > 1: offset of the F32 scales in the data */
     float scale;        /* the scale, if scales == 1 */
-    float alpha;        /* quantization scale of the rows that are multiplied by this matrix; 0 if
-                           unknown */
-    unsigned part;      /* number of the part of the file that contains its bytes; 0 is the main
-                           part */
+    float alpha;   /* scale for quantizing the rows that this matrix multiplies; 0 if unknown */
+    unsigned part; /* number of the part of the file that contains its bytes; 0 is the main
+                      part */
     enum tensor_use use;
     bool transposed; /* matrix stored column by column; it is transposed when it is read */
     bool big_endian; /* elements are big-endian; they are converted when they are read */
@@ -55,8 +54,8 @@ struct tensor_metadata {
 
 /* An open file. Names, shapes and metadata are in memory; elements are read on demand. It is
    immutable once open, so threads may share it. Names and metadata keys are unique, shapes match
-   offsets, and all offsets are within the file. It takes memory in proportion to the size of the
-   file. */
+   offsets, and all offsets are within the file. Its size in memory is at most proportional to the
+   size of the file. */
 struct tensor_file;
 
 enum tensor_container {
@@ -76,8 +75,9 @@ enum tensor_container {
    The entries cover the data from the first to the last byte without holes or overlaps. The header
    has at most 100 MB. Source: the format section of the safetensors README (Hugging Face, 0.5).
 
-   `path` must name a regular file. Returns RAPT_NO_FILE if the file cannot be opened or read, and
-   RAPT_BAD_FILE if it violates a rule of the format; *why says which. */
+   `path` must name a regular file, which may be compressed with gzip or zstd. Returns RAPT_NO_FILE
+   if the file cannot be opened or read, and RAPT_BAD_FILE if it violates a rule of the format; *why
+   says which. */
 rapt_status rapt__tensors_open(struct tensor_file **file, const char *path,
                                const rapt_allocator *allocator, rapt_message *why);
 /* Opens a file in memory. The bytes belong to the caller and must outlive the file. */
@@ -109,19 +109,21 @@ const void *rapt__tensors_map_data(const struct tensor_file *file, struct disk_v
 /* Returns the name of a format, for messages. */
 const char *rapt__container_name(enum tensor_container container);
 
-/* ---- archive.c: accesses the files in a zip file as if they were in folders ---- */
+/* ---- archive.c: the members of a zip file as files in folders ---- */
 struct archive;
-/* Returns RAPT_BAD_FILE if the directory is damaged (see rapt__zip_read in zip.h), or a name is not
-   a relative path within the archive. The size of the file is added to the allocator's budget. */
+/* Returns RAPT_BAD_FILE if the directory is damaged (see rapt__zip_read in zip.h), or if a name is
+   an absolute path or contains "..", a colon or a backslash. The size of the file is added to the
+   allocator's budget. */
 rapt_status rapt__archive_open(struct archive **archive, const char *path,
                                const rapt_allocator *allocator, rapt_message *why);
 void rapt__archive_close(struct archive *archive); /* NULL is allowed */
 bool rapt__archive_has(const struct archive *archive, const char *name);
-/* Visits every name in a folder, which is "" or ends in '/', as rapt__disk_list does. */
+/* Visits every name in a folder, as rapt__disk_list does. `folder` is "" or ends in '/'. */
 void rapt__archive_list(const struct archive *archive, const char *folder, disk_visit_fn *visit,
                         void *user);
-/* Reads a file into a source in memory that does not depend on the archive. Returns RAPT_BAD_FILE
-   if it is damaged or has more than four times the bytes of the archive plus 4 MB. */
+/* Reads a member into memory and makes it a source, which remains valid after the archive is
+   closed. Returns RAPT_NO_FILE if there is no such member, and RAPT_BAD_FILE if it is damaged or
+   larger than four times the archive plus 4 MB. */
 rapt_status rapt__archive_read(const struct archive *archive, const char *name,
                                struct disk_source *source, const rapt_allocator *allocator,
                                rapt_message *why);
@@ -130,13 +132,13 @@ rapt_status rapt__archive_read(const struct archive *archive, const char *name,
 void rapt__tensors_close(struct tensor_file *file); /* NULL is allowed */
 
 int rapt__tensors_count(const struct tensor_file *file);
-/* Entries are sorted by name (strcmp order). Both functions return NULL if the index is out of
+/* Entries are sorted by name (strcmp order). These two functions return NULL if the index is out of
    range or the name is unknown. */
 const struct tensor_entry *rapt__tensors_entry(const struct tensor_file *file, int index);
 const struct tensor_entry *rapt__tensors_find(const struct tensor_file *file, const char *name);
 
-/* Metadata strings, sorted by key and owned by the file. Both functions return NULL if the index is
-   out of range or the key is missing. */
+/* Metadata strings are sorted by key and owned by the file. The last two functions return NULL if
+   the index is out of range or the key is missing. */
 int rapt__tensors_metadata_count(const struct tensor_file *file);
 const struct tensor_metadata *rapt__tensors_metadata_at(const struct tensor_file *file, int index);
 const char *rapt__tensors_metadata(const struct tensor_file *file, const char *key);
@@ -144,16 +146,17 @@ const char *rapt__tensors_metadata(const struct tensor_file *file, const char *k
 /* ---- elements.c ---- */
 
 /* These functions read elements [first, first + count) of an entry of this file without allocating
-   memory. They return RAPT_BAD_ARGUMENT if the entry has fewer elements. Reading part of a
-   transposed entry costs as much as reading all of it, so it is best read in one call. */
+   memory. They return RAPT_BAD_ARGUMENT if the entry has fewer elements, and the errors of
+   rapt__disk_read. Reading part of a transposed entry takes one disk access per column, so such an
+   entry is best read in one call. */
 
-/* Reads F32, F16, BF16, F64 (including NaN and infinity) and quantized integers as float. Returns
-   RAPT_BAD_FILE for other types, including integers without scales, and for a scale that is not
-   positive and finite or whose inverse is not finite. */
+/* Reads F32, F16, BF16, F64 (including NaN and infinity), and I8 and I16 with scales, as float.
+   Returns RAPT_BAD_FILE for anything else, including integers without scales, and if a scale or its
+   inverse is not positive and finite. */
 rapt_status rapt__tensors_read(const struct tensor_file *file, const struct tensor_entry *entry,
                                size_t first, size_t count, float *data, rapt_message *why);
-/* Reads stored integers of up to 64 bits, signed or unsigned, and BOOL, without applying scales.
-   Returns RAPT_BAD_FILE for any other dtype. */
+/* Reads I8 to I64, U8 to U32 and BOOL without applying scales. Returns RAPT_BAD_FILE for any other
+   dtype. */
 rapt_status rapt__tensors_integers(const struct tensor_file *file, const struct tensor_entry *entry,
                                    size_t first, size_t count, int64_t *data, rapt_message *why);
 /* Reads scales [first, first + count) of an entry. */
@@ -172,8 +175,8 @@ struct tensor_source {
     size_t index;
     float scale; /* quantization scale: elements x scale are integers; 0 if unknown */
     /* The type, or NULL for F32. Only rapt__tensors_write and rapt__tensors_write_to support other
-       types. The size of such a tensor must be a multiple of 4 bytes: `first` and `count` are then
-       in words of 4 bytes, and `data` receives elements in the machine's byte order. */
+       types. The size of a tensor of another type must be a multiple of 4 bytes. Its `first` and
+       `count` are in words of 4 bytes, and `data` receives elements in the machine's byte order. */
     const char *dtype;
 };
 
@@ -199,12 +202,12 @@ enum marian_precision {
     MARIAN_INTGEMM8_BERGAMOT /* as Bergamot and Firefox store it */
 };
 /* Writes a Marian model.bin atomically, like rapt__tensors_write. model_yml is the text of
-   special:model.yml, or NULL if there is none. The scale of a source is used if all elements are
-   multiples of 1 / scale within the range of the integers; otherwise it is computed from the
-   largest element. With intgemm8, matrices whose names end in _W or _Wx or contain Wemb are stored
-   as 8-bit integers; their alphas are tensors "<name>_QuantMultA" [1], which the caller adds. For
-   these matrices `fill` is called once, for all elements. Returns RAPT_BAD_ARGUMENT for anything
-   that a reader would reject. */
+   special:model.yml, or NULL if there is none. With intgemm8, matrices whose names contain Wemb, or
+   end in _W or in _W and one more character, are stored as 8-bit integers. `fill` is called once
+   for all elements of such a matrix. Its scale is that of the source if all elements are multiples
+   of 1 / scale by factors from -127 to 127; otherwise the scale is 127 divided by the largest
+   absolute value. Its alpha is the tensor "<name>_QuantMultA" [1], which the caller adds. Returns
+   RAPT_BAD_ARGUMENT for anything that a reader would reject. */
 rapt_status rapt__marian_write(const char *path, const struct tensor_source *sources, int count,
                                const char *model_yml, enum marian_precision precision,
                                const rapt_allocator *allocator, rapt_message *why);

@@ -1,5 +1,5 @@
-/* header.c - parses the JSON header of a safetensors file in one pass into entries and metadata and
-   checks every field.
+/* header.c - parses the JSON header of a safetensors file into entries and metadata, in one pass,
+   and checks every field.
 
        entry = {"dtype": text, "shape": [d0, d1, ..], "data_offsets": [begin, end]}
 
@@ -76,7 +76,8 @@ static rapt_status read_offsets(struct header_reading *r, struct tensor_entry *e
     return RAPT_OK;
 }
 
-/* Reads a string, such as "F32", which check_entry replaces with the name in the table. */
+/* Reads a dtype, such as "F32". check_entry later replaces it with the equal string in the table of
+   dtypes. */
 static rapt_status read_dtype(struct header_reading *r, struct tensor_entry *entry)
 {
     entry->dtype = rapt__json_string(&r->json);

@@ -1,5 +1,5 @@
-/* inflate.c - inflates deflated members of zip files, and gzip files, with zlib and the caller's
-   allocator. Opens files that may be compressed. */
+/* inflate.c - inflates gzip files and deflated zip members with zlib and the caller's allocator,
+   and opens files that may be compressed. */
 #include "inflate.h"
 #include "zip.h"
 
@@ -7,9 +7,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A compressed file may inflate to RATIO times its size plus MORE bytes. Compression shrinks models
-   to about three quarters of their size, and vocabularies and shortlists to a half or a third. */
-enum { RATIO = 4, MORE = 1 << 22, GZIP_MIN = 18 /* size of header and trailer */ };
+/* A compressed file may inflate to at most RATIO times its size plus MORE bytes. Compression
+   shrinks models to about three quarters of their size, and vocabularies and shortlists to a half
+   or a third. */
+enum { RATIO = 4, MORE = 1 << 22, GZIP_MIN = 18 /* size of header and trailer in bytes */ };
 
 void *rapt__sized_alloc(const rapt_allocator *allocator, size_t bytes)
 {
@@ -48,7 +49,7 @@ rapt_status rapt__inflated_check(const struct disk_source *source, uint64_t size
 #include <limits.h>
 #include <zlib.h>
 
-/* Maximum number of bytes of input and of output per call of zlib. */
+/* Maximum number of bytes of input and of output per call to zlib. */
 enum { AT_ONCE = 16384, INFLATED_MAX = 1 << 30 };
 
 void *rapt__zlib_allocate(void *user, unsigned items, unsigned size)
@@ -63,8 +64,8 @@ void rapt__zlib_release(void *user, void *memory)
 }
 
 /* Deflated bytes [begin, begin + stored) of a source, which declares that they inflate to `size`
-   bytes. The memory for the result is at first large enough for most streams and grows with the
-   output, so that a damaged stream that declares a large size costs little. */
+   bytes. The buffer for the result is at first large enough for most streams and grows with the
+   output, so a damaged stream that declares a large size costs little memory. */
 struct deflated {
     const struct disk_source *source;
     uint64_t begin, stored, size;
@@ -172,7 +173,8 @@ rapt_status rapt__zip_inflate(const struct disk_source *source, const struct zip
                       rapt__shown(member->name).text, wrong);
 }
 
-/* Inflates a gzip file to *data. zlib checks its checksum and size. */
+/* Inflates a gzip file, which must have a single member, to *data. zlib checks the checksum and
+   size. */
 static rapt_status gunzip(const struct disk_source *source, uint64_t size, unsigned char **data,
                           const rapt_allocator *allocator, rapt_message *why)
 {
@@ -207,7 +209,7 @@ static rapt_status gunzip(const struct disk_source *source, uint64_t size, unsig
 
 #endif
 
-/* Reads the inflated size of a gzip file from its last four bytes. */
+/* Reads the inflated size of a gzip file, modulo 2^32, from its last four bytes. */
 static rapt_status gzip_size(const struct disk_source *source, uint64_t *size, rapt_message *why)
 {
     unsigned char last[4];

@@ -1,5 +1,5 @@
-/* json.c - splits strict JSON into tokens: punctuation, numbers, and strings, which are decoded in
-   place. Source: RFC 8259, sections 6 and 7. */
+/* json.c - splits strict JSON into tokens: punctuation, words, numbers and strings. Strings are
+   decoded in place. Source: RFC 8259, sections 6 and 7. */
 #include "json.h"
 
 #include "base/base.h"
@@ -92,7 +92,7 @@ bool rapt__json_number(struct json *json, uint64_t *value)
     return true;
 }
 
-/* Copies digits to the front of the text. Returns their number. */
+/* Copies the digits that come next to the front of the text. Returns their number. */
 static size_t copy_digits(struct json *json)
 {
     size_t start = json->at;
@@ -101,7 +101,7 @@ static size_t copy_digits(struct json *json)
     return json->at - start;
 }
 
-/* If the next byte is a or b, copies it to the front of the text. */
+/* If the next byte is a or b, copies it to the front of the text and returns true. */
 static bool copy_one(struct json *json, char a, char b)
 {
     int c = peek(json);

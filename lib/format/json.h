@@ -1,4 +1,4 @@
-/* json.h - reads JSON token by token. It needs no tree or recursion and allocates no memory. */
+/* json.h - reads JSON token by token, without a tree, recursion or memory allocation. */
 #ifndef RAPT_LIB_FORMAT_JSON_H
 #define RAPT_LIB_FORMAT_JSON_H
 
@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Decoded strings are written to the front of the text itself, one after another. A decoded string
-   is never longer than its source, so used <= at always holds. */
+/* Decoded strings and the text of numbers are written to the front of the text itself, one after
+   another. They are never longer than their source, so used <= at always holds. */
 struct json {
     unsigned char *text; /* [size] */
     size_t size, at;     /* `at` is the offset of the next byte to read */

@@ -1,8 +1,9 @@
 /* marian.c - the type codes and special names of Marian's files.
 
-   A code is the sum of a class and a size. Bergamot's fork, which Firefox uses, has other classes.
-   Source: src/common/types.h and src/tensors/cpu/expression_graph_packable.h of
-   marian-nmt/marian-dev 1.12 and of browsermt/marian-dev. */
+   A code is the sum of a class and a size. Bergamot's fork, which Firefox uses, has different
+   classes for quantized types. Source: src/common/types.h and
+   src/tensors/cpu/expression_graph_packable.h of marian-nmt/marian-dev 1.12 and of
+   browsermt/marian-dev. */
 #include "marian.h"
 
 #include <float.h>

@@ -10,7 +10,7 @@
 enum {
     MARIAN_VERSION = 1,
     MARIAN_ALIGNMENT = 256, /* alignment of the data, and of every tensor that the writer stores */
-    MARIAN_HEADER = 32      /* size of an item's header, four numbers */
+    MARIAN_HEADER = 32      /* size of an item's header in bytes: four u64 */
 };
 
 struct marian_type {
@@ -26,11 +26,12 @@ const struct marian_type *rapt__marian_type(uint64_t code); /* returns NULL for 
 bool rapt__marian_narrow(const char *name);
 bool rapt__marian_transposed(const char *name);
 
-/* Attaches the alphas to the matrices of a sorted file. */
+/* Attaches the alphas to the matrices of a sorted file. Returns RAPT_BAD_FILE if an alpha is not a
+   single positive and finite number. */
 rapt_status rapt__marian_alphas(struct tensor_file *file, rapt_message *why);
 
-/* The name of a matrix, followed by this suffix, is the name of its alpha: the scale by which the
-   rows that are multiplied by the matrix are quantized. */
+/* The name of a matrix, followed by this suffix, is the name of its alpha, the scale for quantizing
+   the rows that the matrix multiplies. */
 #define MARIAN_ALPHA "_QuantMultA"
 /* Prefix of the names of items that are strings, not tensors. */
 #define MARIAN_SPECIAL "special:"

@@ -1,14 +1,14 @@
 /* marian_read.c - reads a Marian model.bin into entries and its strings into metadata.
 
-       u64 version = 1; u64 items
-       each: u64 bytes of its name including the 0, u64 type, u64 rank, u64 bytes
-       names; dimensions as i32; u64 size of the padding, padding
-       the bytes of each item in order
+       u64 version = 1; u64 number of items
+       for each item: u64 length of its name, including the 0; u64 type; u64 rank; u64 size in bytes
+       all names; all dimensions as i32; u64 size of the padding; padding
+       the bytes of all items, in the same order
 
    An item may have more bytes than its elements need (Marian pads to 256). intgemm8 and intgemm16
    items are integers followed by their scale. They are stored column by column, except for
-   embeddings; their value is q x (1 / scale). A prefix "F0::" of a name is dropped. Source:
-   src/common/binary.cpp of marian-nmt/marian-dev 1.12 and of browsermt/marian-dev. */
+   embeddings. The value of an integer q is q x (1 / scale). A prefix "F0::" of a name is dropped.
+   Source: src/common/binary.cpp of marian-nmt/marian-dev 1.12 and of browsermt/marian-dev. */
 #include "cursor.h"
 #include "dtype.h"
 #include "marian.h"
@@ -123,7 +123,7 @@ static rapt_status locate_item(struct marian_reading *r, struct marian_item *ite
     return rapt__tensors_add(r->file, entry, r->why);
 }
 
-/* Sets the cursors to the beginning of the names, shapes and data. */
+/* Sets r->items, and the cursors to the beginning of the headers, names, shapes and data. */
 static rapt_status measure_items(struct marian_reading *r)
 {
     struct cursor *c = &r->data;

@@ -1,7 +1,8 @@
 /* marian_write.c - writes F32 tensors and the text of model.yml as a Marian model.bin, in which
    matrices are either floats or quantized to 8 bits.
 
-       scale = 127 / max|W|,  stored: W x scale, rounded to nearest, ties to even
+       scale = 127 / max|W| or the scale of the source (see format.h)
+       stored: W x scale, rounded to nearest, ties to even; then the scale
 
    Every item is padded to a multiple of 256 bytes. Sources: see marian_read.c. */
 #include "marian.h"
@@ -135,7 +136,8 @@ static signed char round_narrow(float x)
     return (signed char)whole;
 }
 
-/* Returns whether all x[count] are multiples of 1 / scale, with factors in -127 .. 127. */
+/* Returns whether all x[count] are multiples of 1 / scale, with factors in -127 .. 127 that may be
+   off by up to 0.001. */
 static bool are_multiples(const float *x, size_t count, float scale)
 {
     if (!(scale > 0 && scale < INFINITY)) return false;
@@ -181,7 +183,8 @@ static rapt_status put_all(struct marian_writing *w)
     return status == RAPT_OK ? put_zeros(w, padded(w->at) - w->at) : status;
 }
 
-/* Checks that the file can hold the tensors, and determines the number of floats needed at once. */
+/* Checks that the file can hold the tensors, and sets w->capacity to the maximum number of floats
+   that `fill` writes at once. */
 static rapt_status check_tensors(struct marian_writing *w)
 {
     rapt_status status = rapt__sources_check(w->sources, w->count, w->why);

@@ -1,12 +1,13 @@
 /* npz.c - reads an npz file, a zip file whose members are arrays called NAME.npy, into entries.
    Marian's strings become metadata.
 
-       "\x93NUMPY", u8 major, u8 minor, u16 (major 1) or u32 (2, 3) length, header of that length:
+       "\x93NUMPY", u8 major, u8 minor, u16 (major 1) or u32 (major 2, 3) length, header:
        {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, spaces, newline
        the elements: in either byte order, row by row or (Fortran) column by column
 
    descr consists of the byte order (<, > or, if it does not matter, |), a letter for the kind, and
-   the size of an element. Strings are arrays of bytes, or one element of kind S or V.
+   the size of an element in bytes. Marian's strings are arrays of bytes, or a single element of
+   kind S or V.
 
    Source: numpy.lib.format, "Format Version 1.0" to "3.0"; the array interface, "typestr". */
 #include "cursor.h"
@@ -17,7 +18,7 @@
 #include <limits.h>
 #include <string.h>
 
-enum { HEADER_MAX = 1024 }; /* maximum size of a header; enough for 8 dimensions */
+enum { HEADER_MAX = 1024 }; /* maximum size of a header in bytes; enough for 8 dimensions */
 
 static const char suffix[] = ".npy";
 
@@ -173,7 +174,7 @@ static rapt_status spread_text(struct npy_reading *r)
     return RAPT_OK;
 }
 
-/* Marks a matrix in Fortran order as transposed. With at most one dimension larger than 1, both
+/* Marks a matrix in Fortran order as transposed. If at most one dimension differs from 1, both
    orders are the same. */
 static rapt_status check_order(struct npy_reading *r)
 {

@@ -30,7 +30,7 @@ const char *rapt__container_name(enum tensor_container container)
     return names[container];
 }
 
-/* Reads a zip file as PyTorch's if it contains a pickle, otherwise as an npz file. */
+/* Reads a zip file as a PyTorch file if it contains a pickle, otherwise as an npz file. */
 static rapt_status read_zip(struct tensor_file *file, rapt_message *why)
 {
     struct zip zip;

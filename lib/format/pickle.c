@@ -1,7 +1,7 @@
 /* pickle.c - executes the opcodes of a pickle on a stack of values. The result is the object that
-   they build, a state dict. Nothing is imported or called: a global is only an index into a table
-   of known names, and only globals that rebuild tensors, parameters and ordered dictionaries may be
-   applied.
+   they build, such as a state dict. Nothing is imported or called: a global is only an index into a
+   table of known names, and only globals that rebuild tensors, parameters and ordered dictionaries
+   may be applied.
 
    Source: pickletools.py of CPython 3.11 (opcodes), torch/serialization.py and torch/_utils.py of
    PyTorch 1.13 and 2.1 (the contents of a state dict). */
@@ -13,12 +13,12 @@ enum {
     TENSOR_ARGUMENTS = 6,    /* may be followed by metadata, which later versions add */
     PARAMETER_ARGUMENTS = 3, /* _rebuild_parameter_with_state adds a state */
     STORAGE_ARGUMENTS = 5,   /* PyTorch before 1.6 adds a view */
-    KEY_MAX = 128 /* maximum size of a storage's key; keys are short numbers, and the limit bounds
-                     the cost of comparing them */
+    KEY_MAX = 128 /* maximum length of a storage's key, which bounds the cost of comparing keys;
+                     real keys are short numbers */
 };
 
 /* The globals that a pickle may use. dtype is the element type if the global is the type of a
-   storage. */
+   storage, and otherwise NULL. */
 static const struct {
     const char *module, *name, *dtype;
 } globals[] = {
@@ -73,7 +73,7 @@ static rapt_status push_number(struct pickle_reading *r, size_t bytes, bool has_
     return rapt__pickle_push(r, number);
 }
 
-/* Pushes a value of type `kind`, stored as its size in `prefix` bytes, then its bytes. */
+/* Pushes a value that is stored as its size, an integer of `prefix` bytes, and its bytes. */
 static rapt_status push_text(struct pickle_reading *r, size_t prefix, enum pickle_kind kind)
 {
     uint64_t size = 0;
@@ -88,7 +88,7 @@ static rapt_status push_text(struct pickle_reading *r, size_t prefix, enum pickl
     return rapt__pickle_push(r, text);
 }
 
-/* Pushes an integer stored as its number of bytes, then its bytes. */
+/* Pushes an integer that is stored as its size, in one byte, and its bytes. */
 static rapt_status push_long(struct pickle_reading *r)
 {
     uint64_t bytes = 0;
@@ -128,7 +128,8 @@ static rapt_status take_line(struct pickle_reading *r, struct pickle_value *line
     return RAPT_OK;
 }
 
-/* Copies a string for a message, replacing everything except visible ASCII characters with '?'. */
+/* Copies the first 63 bytes of a string for a message, replacing all but visible ASCII characters
+   with '?'. */
 static void show_text(char shown[64], const char *text, size_t size)
 {
     size_t used = rapt__min_size(size, 63);
@@ -211,8 +212,8 @@ static rapt_status rebuild_tensor(struct pickle_reading *r, const struct pickle_
         r, (struct pickle_value){.kind = PICKLE_TENSOR, .first = arguments->first});
 }
 
-/* Pushes the tensor of a parameter. The arguments are (tensor, requires_grad, hooks), optionally
-   followed by a state. */
+/* Pushes the tensor of a parameter. The `count` arguments are (tensor, requires_grad, hooks) and,
+   if there are four, a state. */
 static rapt_status rebuild_parameter(struct pickle_reading *r, const struct pickle_value *arguments,
                                      size_t count)
 {
@@ -246,7 +247,7 @@ static rapt_status apply(struct pickle_reading *r)
 }
 
 /* Replaces a persistent id by the storage that it describes. The id is ('storage', type, key,
-   device, elements), optionally followed by a view, which must be None. */
+   device, number of elements), optionally followed by a view, which must be None. */
 static rapt_status push_storage(struct pickle_reading *r)
 {
     static const enum pickle_kind kinds[] = {PICKLE_TEXT, PICKLE_GLOBAL, PICKLE_TEXT,

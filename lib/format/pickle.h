@@ -1,4 +1,4 @@
-/* pickle.h - interprets the subset of Python's pickle, up to protocol 5, that PyTorch's state dicts
+/* pickle.h - interprets the subset of Python's pickle, protocols 2 to 5, that PyTorch's state dicts
    use. All other opcodes and names are errors. */
 #ifndef RAPT_LIB_FORMAT_PICKLE_H
 #define RAPT_LIB_FORMAT_PICKLE_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PICKLE_MAX = 1 << 22 }; /* maximum size of a pickle; 16,000 tensors take less */
+enum { PICKLE_MAX = 1 << 22 }; /* maximum size of a pickle; 4,000 tensors take about 1 MB */
 
 enum pickle_kind {
     PICKLE_NONE,

@@ -1,5 +1,5 @@
 /* pickle_stack.h - declarations shared by the files of the pickle interpreter. Functions fail with
-   RAPT_BAD_FILE and the offset of the opcode, or with RAPT_NO_MEMORY. */
+   RAPT_BAD_FILE and a message that contains the offset of the opcode, or with RAPT_NO_MEMORY. */
 #ifndef RAPT_LIB_FORMAT_PICKLE_STACK_H
 #define RAPT_LIB_FORMAT_PICKLE_STACK_H
 
@@ -25,10 +25,10 @@ rapt_status rapt__pickle_push(struct pickle_reading *r, struct pickle_value valu
 /* Pops a value, which must be of this kind. PICKLE_MARK accepts every kind except a mark. */
 rapt_status rapt__pickle_pop(struct pickle_reading *r, enum pickle_kind kind,
                              struct pickle_value *value);
-/* Stores the top of the stack in the memo at index `index`. */
+/* Stores the top of the stack in the memo at `index`, which must not skip an index. */
 rapt_status rapt__pickle_store(struct pickle_reading *r, uint64_t index);
 
-/* ---- tuples, lists and dictionaries; _mark takes all values after the last mark ---- */
+/* ---- tuples, lists and dictionaries; _mark: uses all values after the last mark ---- */
 rapt_status rapt__pickle_tuple(struct pickle_reading *r, size_t count);
 rapt_status rapt__pickle_tuple_mark(struct pickle_reading *r);
 rapt_status rapt__pickle_empty(struct pickle_reading *r, enum pickle_kind kind);

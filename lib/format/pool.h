@@ -9,7 +9,7 @@
 struct string_block;
 struct string_pool { /* initialize with {0} */
     struct string_block *last;
-    size_t total; /* size of all blocks */
+    size_t total; /* size of all blocks in bytes */
 };
 
 void *rapt__pool_take(struct string_pool *pool, size_t size,

@@ -1,5 +1,5 @@
-/* protobuf.h - reads a Protocol Buffers message field by field. It needs no schema, tree or
-   recursion and allocates no memory. */
+/* protobuf.h - reads a Protocol Buffers message field by field, without a schema, tree, recursion
+   or memory allocation. */
 #ifndef RAPT_LIB_FORMAT_PROTOBUF_H
 #define RAPT_LIB_FORMAT_PROTOBUF_H
 

@@ -1,12 +1,9 @@
-/* safetensors_read.c - opens a safetensors file: finds and parses its header.
+/* safetensors_read.c - opens safetensors files: reads and parses the header.
 
-       file = n as u64 little-endian, n bytes of JSON, data;   2 <= n <= 10^8, n <= size - 8
-
-   Files are read, not mapped, so that a file that shrinks while it is open causes an error
-   instead of a signal. */
+       file = n as u64 little-endian, n bytes of JSON, data;   2 <= n <= 10^8, n <= size - 8 */
 #include "tensors.h"
 
-/* Determines the sizes in bytes of the header, *size, and of the data after it, *data. */
+/* Sets *size to the size of the header in bytes, and *data to the size of the data after it. */
 static rapt_status measure_header(const struct disk_source *source, size_t *size, size_t *data,
                                   rapt_message *why)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    CHUNK = 65536, /* number of floats that fill writes per call */
+    CHUNK = 65536, /* number of floats that `fill` writes per call */
     ALIGNMENT = 64 /* alignment of the data in bytes */
 };
 

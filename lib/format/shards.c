@@ -3,15 +3,15 @@
 
        {"metadata": any value, "weight_map": {tensor: file, ..}}
 
-   A file is named without a folder and is in the same folder as the index. It must contain exactly
-   the tensors that the index lists for it. Source: save_pretrained in Hugging Face Transformers
-   4. */
+   Files are named without a folder and are in the same folder as the index. Each must contain
+   exactly the tensors that the index lists for it. Source: save_pretrained in Hugging Face
+   Transformers 4. */
 #include "json.h"
 #include "tensors.h"
 
 #include <string.h>
 
-enum { PATH = 4096 }; /* maximum size of a path, including its 0 */
+enum { PATH = 4096 }; /* maximum size of a path in bytes, including its 0 */
 
 struct shard_entry {
     const char *tensor, *file;
@@ -20,7 +20,7 @@ struct shard_entry {
 struct shards_reading {
     struct tensor_file *file;
     struct json json;
-    struct shard_entry *entries; /* [count] sorted by file, then tensor */
+    struct shard_entry *entries; /* [count] sorted by file, then by tensor */
     size_t count, capacity;
     rapt_message *why;
 };

@@ -1,4 +1,5 @@
-/* sources.c - checks tensors before they are written. */
+/* sources.c - checks tensors before they are written, and converts their elements to
+   little-endian. */
 #include "tensors.h"
 
 #include "dtype.h"
@@ -42,7 +43,7 @@ rapt_status rapt__source_check(const struct tensor_source *source, size_t *total
     return RAPT_OK;
 }
 
-/* Compares every pair of names, since there are few. */
+/* Compares every pair of names, because there are few. */
 rapt_status rapt__sources_check(const struct tensor_source *sources, int count, rapt_message *why)
 {
     size_t total = 0;
@@ -62,7 +63,7 @@ rapt_status rapt__sources_check(const struct tensor_source *sources, int count, 
     return RAPT_OK;
 }
 
-/* Converts words of two elements to the byte order of files. */
+/* Converts words of two 16-bit elements to little-endian. */
 static void pairs_to_little(float *data, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

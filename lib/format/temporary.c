@@ -12,7 +12,7 @@ void rapt__temporary_name(char name[TEMPORARY_NAME], uint64_t random, uint64_t k
              (unsigned long long)rapt__mix(key, random));
 }
 
-/* Reads the 16 hexadecimal digits of R and compares the name with the one generated from them. */
+/* Reads the 16 hexadecimal digits of R and compares the name with the one composed from R. */
 bool rapt__temporary_is_ours(const char *name, uint64_t key)
 {
     static const char digits[] = "0123456789abcdef";

@@ -13,9 +13,9 @@ enum {
     TEMPORARY_ATTEMPTS = 100 /* number of random names tried before giving up */
 };
 
-/* `key` is a hash of folder and host, and on POSIX systems of the user. */
+/* Composes a name. `key` is a hash of the folder, the host and, on POSIX systems, the user. */
 void rapt__temporary_name(char name[TEMPORARY_NAME], uint64_t random, uint64_t key);
-/* Returns whether rapt__temporary_name generated this name with this key. */
+/* Returns whether rapt__temporary_name composed this name with this key. */
 bool rapt__temporary_is_ours(const char *name, uint64_t key);
 
 #endif

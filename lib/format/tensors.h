@@ -11,7 +11,7 @@
    file. */
 enum { HEADER_LIMIT = 100000000, PREFIX = 8 };
 
-/* A source of bytes that entries refer to. */
+/* A source that contains the bytes of entries. */
 struct tensor_part {
     struct disk_source source;
     uint64_t data_at; /* offset of the data, to which the offsets of entries are relative */
@@ -28,10 +28,10 @@ struct tensor_file {
     char *header; /* [header_size] JSON; its front is overwritten with decoded strings */
     size_t header_size;
     struct string_pool pool; /* all other strings */
-    size_t count, capacity;  /* number of entries, sorted by name */
-    struct tensor_entry *entries;
-    size_t metadata_count, metadata_capacity; /* number of metadata items, sorted by key */
-    struct tensor_metadata *metadata;
+    size_t count, capacity;
+    struct tensor_entry *entries; /* [count] sorted by name */
+    size_t metadata_count, metadata_capacity;
+    struct tensor_metadata *metadata; /* [metadata_count] sorted by key */
 };
 
 /* Reads the entries of a file that is empty except for its open main source. If it fails, the
@@ -65,7 +65,8 @@ const struct tensor_part *rapt__tensors_part(const struct tensor_file *file,
 /* Copies text[size] to the pool and appends a 0. If out of memory, returns NULL and sets *why. */
 char *rapt__tensors_text(struct tensor_file *file, const char *text, size_t size,
                          rapt_message *why);
-/* Sorts entries and metadata. Returns RAPT_BAD_FILE if a name is empty or occurs twice. */
+/* Sorts entries and metadata. Returns RAPT_BAD_FILE if a name is empty, or if a name or key occurs
+   twice. */
 rapt_status rapt__tensors_sort(struct tensor_file *file, rapt_message *why);
 /* Finds the entry named name[size] in a sorted file. Returns NULL if there is none. */
 struct tensor_entry *rapt__tensors_named(const struct tensor_file *file, const char *name,
@@ -92,8 +93,8 @@ rapt_status rapt__source_check(const struct tensor_source *source, size_t *total
                                rapt_message *why);
 /* Checks all sources, and that their names are in UTF-8 and unique. */
 rapt_status rapt__sources_check(const struct tensor_source *sources, int count, rapt_message *why);
-void rapt__to_little(float *data, size_t count); /* converts to the byte order of files, in place */
-/* Does the same for words of 4 bytes that consist of elements of 1, 2 or 4 bytes. */
+void rapt__to_little(float *data, size_t count); /* converts to little-endian, in place */
+/* Does the same for `count` words of 4 bytes that consist of elements of 1, 2 or 4 bytes. */
 void rapt__elements_to_little(float *words, size_t count, size_t element);
 
 /* ---- ct2.c ---- */

@@ -91,9 +91,9 @@ static rapt_status add_tensor(struct torch_reading *r, const struct pickle_pair 
 
 /* ---- the state dict ---- */
 
-/* Returns whether the keys of a dict together are longer than the pickle. Distinct keys occupy
-   distinct bytes, so a key must then occur twice. This is checked first, because each key is
-   copied. */
+/* Returns whether the keys of a dict have more than `size` bytes in total, the size of the pickle.
+   If so, a key occurs twice, because distinct keys occupy distinct bytes of the pickle. Checking
+   this before the keys are copied bounds the memory for the copies. */
 static bool keys_exceed(const struct torch_reading *r, const struct pickle_value *dict, size_t size)
 {
     size_t left = size;
@@ -106,8 +106,8 @@ static bool keys_exceed(const struct torch_reading *r, const struct pickle_value
     return false;
 }
 
-/* Finds the state dict, which is either the result itself or an item of a training checkpoint,
-   whose other items are ignored. */
+/* Finds the state dict: the result itself or an item of it, if it is a training checkpoint. The
+   other items of a checkpoint are ignored. */
 static rapt_status find_dict(const struct torch_reading *r, struct pickle_value *dict)
 {
     static const char *const names[] = {"model", "state_dict", "model_state_dict"};

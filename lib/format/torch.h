@@ -17,7 +17,7 @@ struct torch_reading {
     struct tensor_file *file;
     struct pickle pickle;
     torch_find_fn *find;
-    void *form; /* argument of the find function */
+    void *form; /* data of the reader, for `find` */
     rapt_message *why;
 };
 

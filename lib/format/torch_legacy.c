@@ -21,7 +21,7 @@ static const unsigned char magic[] = {0x6C, 0xFC, 0x9C, 0x46, 0xF9, 0x20, 0x6A, 
 enum { VERSION = 1001 };
 
 struct torch_storage {
-    struct pickle_value is; /* the storage as referenced by the state dict */
+    struct pickle_value is; /* the storage as the state dict refers to it */
     bool listed;
     uint64_t begin;
 };
@@ -89,7 +89,7 @@ static rapt_status find_storage(struct torch_reading *r, const struct pickle_val
                                 const struct dtype *dtype, struct tensor_entry *entry,
                                 uint64_t *begin)
 {
-    const struct torch_storage *found = find_key(r->form, storage); /* all have been collected */
+    const struct torch_storage *found = find_key(r->form, storage); /* all were collected */
     (void)dtype;
     if (!found->listed)
         return rapt__torch_bad(r, entry->name, "has a storage that is not in the file");
@@ -99,7 +99,8 @@ static rapt_status find_storage(struct torch_reading *r, const struct pickle_val
 
 /* ---- the bytes of the storages ---- */
 
-/* Reads the header of the storage with this key at the cursor and records where its bytes begin. */
+/* Reads the storage with this key at the cursor: checks its number of elements, records where its
+   bytes begin, and skips them. */
 static rapt_status locate(struct torch_reading *r, const struct pickle_value *key, struct cursor *c)
 {
     struct torch_storage *s = key->kind == PICKLE_TEXT ? find_key(r->form, key) : NULL;

@@ -1,5 +1,5 @@
-/* torch_zip.c - reads a file written by torch.save since PyTorch 1.6, a zip file that contains a
-   state dict.
+/* torch_zip.c - reads a file written by torch.save of PyTorch 1.6 or later, a zip file that
+   contains a state dict.
 
        NAME/data.pkl         a pickle: keys, and each tensor's storage, offset, shape and strides
        NAME/data/KEY         the bytes of a storage
@@ -12,13 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PATH = 512 }; /* maximum size of a member's name */
+enum { PATH = 512 }; /* maximum size of a member's name in bytes, including its 0 */
 
 static const char pickle_name[] = "data.pkl";
 
 struct torch_zip {
     const struct zip *zip;
-    const char *folder; /* [folder_size] its name, including the slash */
+    const char *folder; /* [folder_size] "NAME/", without a terminating 0 */
     size_t folder_size;
     unsigned *parts; /* [zip->count] part of each inflated member; 0 if not inflated yet */
 };

@@ -191,7 +191,7 @@ static char *skip_space(struct vocabulary_reading *r, char *at, const char *end)
 }
 
 /* Returns the colon that ends a plain token: the first that is followed by white space, ',' or '}'.
-   Returns NULL if there is none. */
+   Returns NULL if there is none before a comma, bracket, brace or line feed. */
 static char *flow_colon(char *at, const char *end)
 {
     for (; at < end && !strchr(",{}[]\n", *at); at++)
@@ -258,9 +258,10 @@ static rapt_status bad_token(const struct vocabulary_reading *r, const struct vo
                       rapt__shown(word->token).text, (unsigned long long)word->id, what);
 }
 
-/* Resolves a token that occurs twice, in *word and in the word before it: it remains only under the
-   lower number. Returns RAPT_BAD_FILE unless the token is an extra id of T5. CTranslate2's
-   converter uses the names of extra ids again for rows of T5's table that have no token. */
+/* Handles a token that occurs twice, in *word and in the word before it. An extra id of T5 keeps
+   the lower number, and the other number gets the token "": CTranslate2's converter reuses the
+   names of extra ids for rows of T5's table that have no token. Returns RAPT_BAD_FILE for any other
+   token. */
 static rapt_status drop_repeated(const struct vocabulary_reading *r, struct vocabulary_word *word)
 {
     static const char extra[] = "<extra_id_";

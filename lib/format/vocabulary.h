@@ -9,25 +9,25 @@
 
 enum vocabulary_form {
     VOCABULARY_LINES, /* the token with number i is in line i + 1 */
-    VOCABULARY_YAML,  /* one "token: number" per line, or {token: number, ..} */
+    VOCABULARY_YAML,  /* one "token: number" per line, or {token: number, ..}; read as JSON if it
+                         begins with '[', or with '{' and '"' or '}' */
     VOCABULARY_JSON   /* {token: number, ..}, or [token, ..] */
 };
 struct vocabulary;
 
 /* Reads a vocabulary file. The end of its name, without .gz or .zst, determines its format: .json,
    .yml or .yaml, otherwise lines. A compressed file is inflated. Returns RAPT_BAD_FILE if the file
-   is damaged; if a token occurs twice, is empty, is not UTF-8 or contains a 0; or if the numbers
-   are not 0 .. count - 1, each once. A token "<extra_id_N>" may occur more than once: it gets the
-   lowest of its numbers, and the other numbers get the token "". Takes memory in proportion to the
-   size of the file. */
+   is damaged or has no tokens; if a token occurs twice, is empty, is not UTF-8 or contains a 0; or
+   if the numbers are not 0 .. count - 1, each once. A token "<extra_id_N>" may occur more than
+   once: it keeps the lowest of its numbers, and the other numbers get the token "". Memory is at
+   most proportional to the size of the file. */
 rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *path,
                                   const rapt_allocator *allocator, rapt_message *why);
 /* Does the same for a source, which stays open. The end of `name` determines the format. */
 rapt_status rapt__vocabulary_open_source(struct vocabulary **vocabulary,
                                          const struct disk_source *source, const char *name,
                                          const rapt_allocator *allocator, rapt_message *why);
-/* Does the same for a file in memory. YAML that begins with '[', or with '{' and a double quote, is
-   read as JSON. */
+/* Does the same for bytes in memory, which are copied. */
 rapt_status rapt__vocabulary_open_memory(struct vocabulary **vocabulary, const void *bytes,
                                          size_t size, enum vocabulary_form form,
                                          const rapt_allocator *allocator, rapt_message *why);

@@ -1,11 +1,12 @@
-/* yaml.c - reads the keys, scalars and lists of a YAML document and sorts them.
+/* yaml.c - reads the keys, scalars and lists of a YAML document into items, sorted by key.
 
        key: scalar            key:                key: [scalar, scalar]
                                 - scalar
                                 - scalar
 
-   A line is blank, a comment, ---, a key, or an element of the last key's list; "..." ends the
-   document. Source: the files that yaml-cpp's emitter writes for Marian; YAML 1.2.2. */
+   A line is blank, a comment, ---, a key, an element of the last key's list, or that list in
+   brackets; "..." ends the document. Source: the files that yaml-cpp's emitter writes for Marian;
+   YAML 1.2.2. */
 #include "format/yaml.h"
 
 #include "base/base.h"
@@ -25,8 +26,8 @@ struct yaml_reading {
     struct yaml *yaml;
     struct shown label;
     size_t indent;     /* indentation of the elements of the last list without brackets */
-    size_t line, head; /* `line` counts from 1; `head` is the index of the last key's item, plus
-                          1 */
+    size_t line, head; /* `line` counts from 1; `head` is the index of the last key's item, plus 1,
+                          or 0 before the first key */
     bool closed;       /* the last key's list was in brackets */
     bool ended;        /* after "...", where only blank lines and comments may follow */
     rapt_message *why;
@@ -82,8 +83,8 @@ static char *end_of_plain(char *at, char *end)
     return end;
 }
 
-/* Returns the first colon that is at the end or followed by a space, which makes a plain scalar a
-   key. Returns NULL if there is none. */
+/* Returns the colon that ends a plain key: the first one that is at the end or is followed by a
+   space or tab. Returns NULL if there is none. */
 static char *find_colon(char *at, char *end)
 {
     for (char *c = at; c < end; c++)
@@ -91,7 +92,7 @@ static char *find_colon(char *at, char *end)
     return NULL;
 }
 
-/* Reads a scalar that fills the rest of a line. */
+/* Reads a scalar that is followed only by blanks or a comment on its line. */
 static rapt_status take_scalar(struct yaml_reading *r, char *at, char *end, char **value,
                                bool *quoted)
 {

@@ -18,15 +18,15 @@ struct yaml_item {
 struct yaml;
 
 /* Parses a YAML text, whose bytes are copied. label identifies the text in messages, such as
-   "label: line 3: a tab". Returns RAPT_BAD_FILE if the text is damaged, is not UTF-8, has a key
-   twice, or contains something that Marian does not write: anchors, aliases, tags, nested mappings
-   or lists, or multi-line strings. Takes memory in proportion to `size`. */
+   "label: line 3: a key has no ':'". Returns RAPT_BAD_FILE if the text is damaged, is not UTF-8,
+   has a key twice, or contains something that Marian does not write: anchors, aliases, tags, nested
+   mappings or lists, or multi-line strings. Memory is at most proportional to `size`. */
 rapt_status rapt__yaml_open(struct yaml **yaml, const void *bytes, size_t size, const char *label,
                             const rapt_allocator *allocator, rapt_message *why);
 void rapt__yaml_close(struct yaml *yaml); /* NULL is allowed */
 
-/* Items are sorted by key (strcmp order), then by index. Returns NULL if the index is out of
-   range. */
+/* Items are sorted by key (strcmp order), then by index. rapt__yaml_at returns NULL if `index` is
+   out of range. */
 int rapt__yaml_count(const struct yaml *yaml);
 const struct yaml_item *rapt__yaml_at(const struct yaml *yaml, int index);
 /* Returns the item of a key: its scalar, or the head of its list, which the elements follow.
@@ -36,11 +36,12 @@ const struct yaml_item *rapt__yaml_find(const struct yaml *yaml, const char *key
 /* ---- scalar.c: scalars, for parsers that read line by line ---- */
 
 /* Reads the quoted scalar at *at, decodes it in place, appends a 0, and moves *at past it. Returns
-   NULL and sets *error if it does not end before `end`, has an unknown escape or contains a 0. */
+   NULL and sets *error if it does not end before `end`, contains a 0, an unknown escape, or more
+   than one \L or \P. */
 char *rapt__yaml_quoted(char **at, char *end, const char **error);
 /* Trims the plain scalar from at to end and writes a 0 after it, so *end must be writable. Returns
-   NULL and sets *error if it begins with a character that is not allowed, or spans several
-   lines. */
+   NULL and sets *error if it is an anchor, an alias, a tag, or the indicator (| or >) of a block
+   scalar. */
 char *rapt__yaml_plain(char *at, char *end, const char **error);
 
 #endif

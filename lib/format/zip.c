@@ -1,11 +1,11 @@
 /* zip.c - reads the directory of a zip file. Every offset and length is checked against the file,
    and no two members may share a byte.
 
-   The file ends with a record of 22 bytes and a comment. If a number exceeds 32 bits, and always in
-   files of PyTorch, a zip64 record and its locator precede that record. The directory has 46 bytes
-   plus name, extra fields and comment for each member. The bytes of a member are preceded by a
-   header of 30 bytes, its name and extra fields. Source: APPNOTE.TXT 6.3.10 (PKWARE), sections 4.3
-   and 4.5.3. */
+   The file ends with a record of 22 bytes and a comment. If a size, offset or count is too large
+   for it, and always in files of PyTorch, a zip64 record and its locator precede that record. The
+   directory has 46 bytes plus name, extra fields and comment for each member. The bytes of a member
+   are preceded by a header of 30 bytes, its name and extra fields. Source: APPNOTE.TXT 6.3.10
+   (PKWARE), sections 4.3 and 4.5.3. */
 #include "zip.h"
 
 #include "cursor.h"
@@ -124,8 +124,8 @@ static rapt_status read_end(struct zip_reading *r)
 
 /* ---- members ---- */
 
-/* Reads the numbers that did not fit into 32 bits from extra field 1, where they are in this
-   order. */
+/* Reads the numbers that do not fit into 32 bits. They are in extra field 1, in the order of
+   numbers[]. */
 static rapt_status read_extra(struct zip_reading *r, struct zip_member *member, unsigned size)
 {
     struct cursor *c = &r->cursor;

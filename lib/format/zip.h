@@ -21,9 +21,9 @@ struct zip {
     size_t count;
 };
 
-/* Reads the directory. Returns RAPT_BAD_FILE if a member is encrypted, is neither stored nor
-   deflated, has a declared size that deflate cannot reach, or overlaps another member, or if a name
-   occurs twice. */
+/* Reads the directory. Returns RAPT_BAD_FILE if it is damaged; if a member is encrypted, is neither
+   stored nor deflated, has a declared size that deflate cannot reach, or overlaps another member;
+   or if a name occurs twice or is not UTF-8. */
 rapt_status rapt__zip_read(struct zip *zip, const struct disk_source *source,
                            struct string_pool *pool, const rapt_allocator *allocator,
                            rapt_message *why);

@@ -41,7 +41,7 @@ static rapt_status no_memory(const struct disk_source *source, rapt_message *why
     return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory to decompress", source->label.text);
 }
 
-/* Moves the result to memory of `capacity` bytes. */
+/* Moves the result to a buffer of `capacity` bytes. */
 static rapt_status resize(struct decompression *d, size_t capacity, rapt_message *why)
 {
     unsigned char *data = rapt__alloc(d->allocator, capacity);
@@ -78,7 +78,7 @@ static rapt_status explain(const struct disk_source *source, size_t code, rapt_m
     }
 }
 
-/* Decompresses a part of the file. */
+/* Decompresses the next `size` bytes of the file. */
 static rapt_status feed(ZSTD_DCtx *context, struct decompression *d, const unsigned char *packed,
                         size_t size, rapt_message *why)
 {

@@ -1,4 +1,5 @@
-/* folder.c - folders on POSIX systems: how they are opened and listed. */
+/* folder.c - creates temporary files in a folder, removes abandoned ones, and lists folders, on
+   POSIX systems. */
 #define _DEFAULT_SOURCE
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
@@ -18,16 +19,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- folder ---- */
+/* ---- temporary files ---- */
 
-/* Creates temporary files in an open folder and removes abandoned temporary files.
-
-   A writer holds a shared lock (flock) on the folder while the folder is open, and the kernel
+/* A writer holds a shared lock (flock) on the folder while the folder is open, and the kernel
    releases the lock when a process dies. A process that gets the exclusive lock therefore knows
    that nobody is writing there, and that all temporary files in the folder were left by killed
    writers. */
 
-/* Number of waits of 2 ms each, while another process may be removing abandoned files. */
+/* Maximum number of waits, of 2 ms each, for another process that is removing abandoned files. */
 enum { WAITS = 50 };
 
 /* Returns the key from which the names of temporary files in this folder are derived, or 0 if the
@@ -97,7 +96,7 @@ int rapt__folder_create(int folder, mode_t permissions, char name[TEMPORARY_NAME
     return file;
 }
 
-/* ---- list: lists the names in a folder. ---- */
+/* ---- listing ---- */
 
 bool rapt__disk_list(const char *folder, disk_visit_fn *visit, void *user)
 {

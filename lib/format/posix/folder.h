@@ -5,9 +5,9 @@
 #include "format/temporary.h"
 #include <sys/types.h>
 
-/* Prepares an open folder for writing, until it is closed: removes temporary files that killed
-   writers left, unless another process is writing there, and prevents other processes from removing
-   ours. Errors are ignored. */
+/* Prepares an open folder for writing: removes temporary files that killed writers left, unless
+   another process is writing there, and keeps other processes from removing ours until the folder
+   is closed. Errors are ignored. */
 void rapt__folder_enter(int folder);
 
 /* Creates an empty file with a unique name in the folder. Returns its descriptor, or -1; errno
@@ -18,7 +18,8 @@ int rapt__folder_create(int folder, mode_t permissions, char name[TEMPORARY_NAME
    (RLIMIT_FSIZE), in which case writing raises SIGXFSZ. Defined in reserve.c. */
 bool rapt__file_exceeds_limit(uint64_t size, uint64_t more);
 
-/* Describes, for messages, a file that is not a regular one: "a folder", "a pipe", ... */
+/* Describes a file that is not regular, for messages: "a folder", "a pipe", ... Defined in
+   read.c. */
 const char *rapt__file_kind(mode_t mode);
 
 #endif

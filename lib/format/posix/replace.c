@@ -65,8 +65,8 @@ static rapt_status follow(struct disk_target *target, const char *given, rapt_me
     return rapt__disk_fail(why, &target->label, "cannot be written", ELOOP);
 }
 
-/* Checks that the target does not exist or is a regular file, and sets target->mode to its
-   permissions, which the new file gets. */
+/* Checks that the target is a regular file or does not exist. Sets target->mode to its permissions,
+   which the new file inherits, or to -1 if it does not exist. */
 static rapt_status examine(struct disk_target *target, rapt_message *why)
 {
     struct stat about = {0};

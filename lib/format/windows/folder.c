@@ -1,4 +1,5 @@
-/* folder.c - folders on Windows: how they are opened and listed. */
+/* folder.c - creates temporary files in a folder, removes abandoned ones, and lists folders, on
+   Windows. */
 #include "format/temporary.h"
 #include "format/windows/system.h"
 
@@ -9,8 +10,7 @@
 #include <string.h>
 #include <wchar.h>
 
-/* ---- folder: creates temporary files in the folder of a file and removes abandoned temporary
-   files. ---- */
+/* ---- temporary files ---- */
 
 /* Copies the folder of a path, including the \ at its end. */
 static bool folder_of(const char *path, wchar_t folder[DISK_NAME])
@@ -66,8 +66,8 @@ void rapt__folder_enter(const char *path)
 }
 
 /* Creates a file that other processes may read but not remove. They must be able to read it,
-   because it gets its final name while it is open. DELETE access allows us to rename it or to mark
-   it for removal. */
+   because it is renamed to its final name while it is open. DELETE access allows us to rename it or
+   to mark it for removal. */
 static int create_temporary(const wchar_t *path)
 {
     HANDLE handle = CreateFileW(path, GENERIC_WRITE | DELETE, FILE_SHARE_READ, NULL, CREATE_NEW,
@@ -108,7 +108,7 @@ int rapt__folder_create(const char *path, char temporary[DISK_NAME])
     return file;
 }
 
-/* ---- list: lists the names in a folder. ---- */
+/* ---- listing ---- */
 
 bool rapt__disk_list(const char *folder, disk_visit_fn *visit, void *user)
 {

@@ -1,7 +1,7 @@
 /* replace.c - replaces a file atomically. A temporary file in the same folder is written, flushed
    and renamed over the old file. It stays open until then, so that no other writer mistakes it for
    an abandoned file. At any time the path names either the old file or the complete new one. The
-   new file gets the folder's default permissions. */
+   new file has the folder's default permissions. */
 #include "format/windows/system.h"
 
 #include <errno.h>
