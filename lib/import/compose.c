@@ -1,4 +1,4 @@
-/* compose.c - builds the small files of an export: growing strings and JSON strings. */
+/* compose.c - composes and writes the small text files of an export. */
 #include "import/export.h"
 
 #include <assert.h>

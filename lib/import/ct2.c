@@ -1,14 +1,14 @@
-/* ct2.c - imports a CTranslate2 model folder: the configuration and parameters in model.bin. T5's
-   attention is read by ct2_attention.c, special tokens and vocabularies by ct2_tokens.c, and what
-   encoders have instead of those by ct2_encoder.c. Source: CTranslate2 4.8:
-   src/models/transformer.cc, src/layers/transformer.cc. */
+/* ct2.c - imports a CTranslate2 model folder: the configuration and the parameters in model.bin.
+   ct2_attention.c reads the settings of T5's attention, ct2_tokens.c reads special tokens and
+   vocabularies, and ct2_encoder.c reads the settings and the tokenizer of encoders. Source:
+   CTranslate2 4.8: src/models/transformer.cc, src/layers/transformer.cc. */
 #include "import/ct2.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { POSITIONS = 1024 }; /* size of our table of sinusoids; CTranslate2 has no limit */
+enum { POSITIONS = 1024 }; /* rows of our table of sinusoids; CTranslate2 has no limit */
 
 /* ---- version 1 ---- */
 
@@ -90,7 +90,8 @@ static bool there(const struct import *i, const char *name)
     return rapt__import_find(i, name, 0) != NULL;
 }
 
-/* Reads an attribute of the encoder, the decoder or the whole model. */
+/* Reads an attribute of the encoder, the decoder or the whole model. If its use is CT2_ONLY, it
+   must have its default value. */
 static rapt_status one_sided(struct import *i, const struct ct2_attribute *a, int *value)
 {
     char full[80];
@@ -132,7 +133,8 @@ static int layers_of(const struct import *i, const char *pattern)
     return count;
 }
 
-/* Returns the number of rows of a table; 0 if it is missing or not a matrix. */
+/* Returns the number of rows of a table, or 0 if it is missing, is not a matrix or has more than
+   2^24 rows. */
 static int rows_of(const struct import *i, const char *name)
 {
     const struct tensor_entry *e = rapt__import_find(i, name, 0);
@@ -196,7 +198,8 @@ static rapt_status refuse_activation(struct import *i, int activation)
     return rapt__import_bad(i, "its activation is %s, which is not supported", name);
 }
 
-/* Sets which heads give alignments. A negative layer counts from the end; 0 heads means all. */
+/* Sets the layer and the heads from which alignments are computed. A negative layer counts from the
+   end; 0 heads means all. */
 static rapt_status use_alignment(struct import *i, int layer, int heads)
 {
     rapt_config *c = &i->config;
@@ -209,9 +212,9 @@ static rapt_status use_alignment(struct import *i, int layer, int heads)
     return RAPT_OK;
 }
 
-/* Reads the factor of the decoder's output, which exists only in T5 1.0. Later versions have an
-   output matrix that is not tied to the embeddings. The converter stores a factor for them, too,
-   because it trusts a setting that transformers 5 writes for every T5. That factor is ignored. */
+/* Reads the factor by which T5 1.0 multiplies the decoder's output. Later versions of T5 have no
+   such factor, and their output matrix is not tied to the embeddings. The converter stores a factor
+   for them, too, because transformers 5 writes the setting for every T5; that factor is ignored. */
 static rapt_status read_factor(struct import *i, float *factor)
 {
     static const char name[] = "decoder/scale_outputs";
@@ -274,7 +277,7 @@ rapt_status rapt__import_ct2(struct import *i)
     snprintf(i->origin, sizeof i->origin, "CTranslate2 model.bin, version %.8s, %.60s %.8s",
              version ? version : "?", oldest ? "Transformer" : spec, revision ? revision : "?");
     rapt__make_printable(i->origin);
-    float factor = 1; /* of the decoder's output */
+    float factor = 1; /* by which the decoder's output is multiplied */
     rapt_status status = read_config(i, &factor);
     if (!status)
         status = encoder ? rapt__ct2_encoder(i)

@@ -21,15 +21,15 @@ enum ct2_use {
     CT2_ANY, /* ignored, because it has no effect here */
     CT2_ONLY /* must have the value `otherwise` */
 };
-/* Values of activation that are supported. */
+/* Supported values of the attribute "activation". */
 enum { CT2_RELU = 0, CT2_GELU_TANH = 1, CT2_SWISH = 2, CT2_GELU = 3 };
 enum { CT2_ACTIVATIONS = RAPT_ACTIVATION_GELU_TANH + 1, CT2_ATTRIBUTES = 13 };
-extern const int rapt__ct2_activations[CT2_ACTIVATIONS]; /* by rapt_activation */
+extern const int rapt__ct2_activations[CT2_ACTIVATIONS]; /* indexed by rapt_activation */
 extern const struct ct2_attribute {
     const char *name, *dtype;    /* name without "encoder/" or "decoder/"; dtype is NULL if the
                                     attribute is not written */
-    bool of_encoder, of_decoder; /* written for this side */
-    int otherwise;               /* value if the file does not contain it */
+    bool of_encoder, of_decoder; /* true if it is written for this side */
+    int otherwise;               /* value if the file lacks the attribute */
     enum ct2_use use;
 } rapt__ct2_attributes[CT2_ATTRIBUTES];
 /* Returns the value of an attribute for a configuration. */
@@ -41,17 +41,18 @@ int rapt__ct2_value(const rapt_config *c, const struct ct2_attribute *a);
 rapt_status rapt__ct2_attention(struct import *i);
 
 /* ---- ct2_tokens.c ---- */
-/* Sets the fields of the configuration for special tokens, from config.json or, in files before
-   version 6, from attributes in model.bin. The other fields must already be set. */
+/* Sets the fields of the configuration for special tokens, either from config.json, if `settings`
+   is true, or from attributes in model.bin, for versions before 6. The other fields must already be
+   set. */
 rapt_status rapt__ct2_tokens(struct import *i, bool settings);
-/* Makes the tokenizers, after rapt__ct2_tokens. */
+/* Makes the tokenizers. rapt__ct2_tokens must have been called. */
 rapt_status rapt__ct2_vocabularies(struct import *i);
 
 /* ---- ct2_encoder.c ---- */
-/* Completes the configuration of an encoder such as BERT, whose other fields must already be set,
-   by the settings of CTranslate2 and of sentence-transformers, and ignores its pooler. */
+/* Completes the configuration of an encoder such as BERT with the settings of CTranslate2 and of
+   sentence-transformers, and ignores its pooler. The other fields must already be set. */
 rapt_status rapt__ct2_encoder(struct import *i);
-/* Makes the tokenizer of an encoder, after rapt__ct2_encoder. */
+/* Makes the tokenizer of an encoder. rapt__ct2_encoder must have been called. */
 rapt_status rapt__ct2_encoder_vocabulary(struct import *i);
 
 /* Name of the biases of T5's attention, [buckets][heads], after "encoder/layer_N" or

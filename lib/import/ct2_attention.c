@@ -1,8 +1,7 @@
-/* ct2_attention.c - reads how T5's attention in a file of CTranslate2 differs from the usual one:
+/* ct2_attention.c - reads how T5's attention differs from the usual one in a file of CTranslate2:
    scores may lack the factor 1 / sqrt(head width), biases may depend on the distance of a query
-   from a key, and all heads together may be narrower or wider than the model. Source:
-   CTranslate2 4.8, src/layers/attention.cc, attention_spec.py, T5Loader in
-   converters/transformers.py. */
+   from a key, and all heads together may be narrower or wider than the model. Source: CTranslate2
+   4.8, src/layers/attention.cc, attention_spec.py, T5Loader in converters/transformers.py. */
 #include "import/ct2.h"
 
 #include <math.h>
@@ -10,7 +9,7 @@
 
 /* ---- scores ---- */
 
-/* Reads the score function of one attention layer, which is given by the factor of its queries. */
+/* Reads the score function of one attention layer from the factor of its queries. */
 static rapt_status read_score(struct import *i, const char *pattern, int layer, int head_width,
                               rapt_score *score)
 {
@@ -31,7 +30,7 @@ static rapt_status read_score(struct import *i, const char *pattern, int layer, 
                             head_width);
 }
 
-/* Reads the score function of an attention, which must be the same in all layers. */
+/* Reads the score function of self- or cross-attention, which must be the same in all layers. */
 static rapt_status read_scores(struct import *i, const char *pattern, int layers, int head_width,
                                rapt_score *score)
 {
@@ -45,7 +44,8 @@ static rapt_status read_scores(struct import *i, const char *pattern, int layers
     return status;
 }
 
-/* Returns the width of a head, from the number of queries, keys and values of the first layer. */
+/* Returns the width of a head, computed from the number of rows of the encoder's first matrix of
+   queries, keys and values. If that matrix is unusable, returns the model's width / heads. */
 static int head_width_of(const struct import *i)
 {
     const rapt_config *c = &i->config;

@@ -1,8 +1,8 @@
-/* ct2_encoder.c - reads what CTranslate2's folders of encoders (BERT, DistilBERT, RoBERTa and
-   XLM-RoBERTa) have beside their parameters. Such a folder has the names of tokens, but not the
-   rules that split a text into them. The rules are read from the files of the original model, which
-   are in the folder itself or in the folder around it; so are the files of sentence-transformers.
-   Source: CTranslate2 4.8: src/layers/transformer.cc, specs/transformer_spec.py,
+/* ct2_encoder.c - reads the settings and the tokenizer of encoders (BERT, DistilBERT, RoBERTa and
+   XLM-RoBERTa) in folders of CTranslate2. Such a folder has the names of tokens, but not the rules
+   for splitting text into tokens. The rules, and the settings of sentence-transformers, are read
+   from the files of the original model, which are in the same folder or its parent. Source:
+   CTranslate2 4.8: src/layers/transformer.cc, specs/transformer_spec.py,
    converters/transformers.py. */
 #include "import/ct2.h"
 #include "import/hf.h"
@@ -12,7 +12,8 @@
 
 /* ---- the files of the original model ---- */
 
-/* Calls a function with the folder that has the files of the tokenizer. */
+/* Calls `read` while i->folder is the folder with the tokenizer's files: the model's folder or, if
+   only its parent has them, the parent. */
 static rapt_status with_tokenizer(struct import *i, rapt_status (*read)(struct import *i))
 {
     const size_t size = strlen(i->folder);
@@ -47,7 +48,7 @@ static rapt_status read_settings(struct import *i)
     return status;
 }
 
-/* Checks that the vectors of tokens and of their types are added. Other files join them. */
+/* Checks that the embeddings of tokens and of token types are added rather than concatenated. */
 static rapt_status check_merge(struct import *i)
 {
     enum { CONCATENATED, ADDED };
@@ -58,8 +59,9 @@ static rapt_status check_merge(struct import *i)
         i, "encoder/embeddings_merge is %d, not %d: its embeddings are not added", merge, ADDED);
 }
 
-/* Ignores the pooler, as the importer of Hugging Face's encoders does: vectors of texts are those
-   of tokens, averaged or as the files of sentence-transformers request. */
+/* Ignores the pooler, as the importer of Hugging Face's encoders does: the vector of a text is the
+   average of the vectors of its tokens, unless the files of sentence-transformers specify
+   otherwise. */
 static void ignore_pooler(struct import *i)
 {
     for (int n = 0; n < rapt__tensors_count(i->file); n++)
@@ -77,9 +79,9 @@ rapt_status rapt__ct2_encoder(struct import *i)
 
 /* ---- the vocabulary ---- */
 
-/* Checks that the rows of the table have the names that the tokenizer gives them, so that a
-   tokenizer of another model is not taken. Rows that the tokenizer does not name are never
-   produced. */
+/* Checks that the vocabulary names the rows of the table as the tokenizer does, because the files
+   of the tokenizer might belong to another model. Rows without a name in the tokenizer may have any
+   name, because they are never produced. */
 static rapt_status compare_names(struct import *i, const char *file, const struct vocabulary *v)
 {
     const int rows = i->config.source_vocab, count = rapt__vocabulary_count(v);

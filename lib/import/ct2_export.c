@@ -21,7 +21,7 @@ void rapt__export_check_ct2(const struct exporting *e)
     const rapt_config *c = e->config;
     if (c->position == RAPT_POSITION_NONE)
         rapt__export_refuse(e, "position", "sinusoids or learned");
-    /* the import takes such a model for one of Hugging Face, whose callers add the end */
+    /* the import would mistake it for a model of Hugging Face, whose callers add the end token */
     if (c->no_source_end &&
         (c->decoder_start == RAPT_DECODER_START_END || c->decoder_start == RAPT_DECODER_START_PAD))
         rapt__export_refuse(e, "no_source_end", "0 unless the decoder starts with <s> or zeros");
@@ -94,7 +94,8 @@ static rapt_status write_model(struct exporting *e)
 
 /* ---- the text files ---- */
 
-/* Rejects target tokens without a name: CTranslate2 excludes no token, so it could produce them. */
+/* Rejects a target vocabulary with unnamed rows, which CTranslate2 could produce, because it cannot
+   exclude tokens. */
 static void check_targets(const struct exporting *e)
 {
     char needed[80];
@@ -117,7 +118,7 @@ static bool begins(const struct exporting *e)
 }
 
 /* Returns the token with which targets begin. If the decoder starts from zeros, only our own import
-   reads it: "</s>" indicates a model whose caller appends the end token to sources. */
+   uses the token: "</s>" marks a model whose callers must append the end token to sources. */
 static const char *start_of(const struct exporting *e)
 {
     if (e->config->decoder_start == RAPT_DECODER_START_ZERO)

@@ -83,11 +83,11 @@ const struct ct2_attribute rapt__ct2_attributes[CT2_ATTRIBUTES] = {
     {"activation", "I8", true, true, CT2_RELU, CT2_ACTIVATION},
     {"scale_embeddings", "I8", true, true, 1, CT2_SCALED},
     {"start_from_zero_embedding", "I8", false, true, 0, CT2_ZERO_START},
-    {"embeddings_merge", "I8", true, false, 0, CT2_ANY}, /* only used with several vocabularies */
+    {"embeddings_merge", "I8", true, false, 0, CT2_ANY}, /* used only with several vocabularies */
     {"alignment_layer", "I16", false, true, -1, CT2_ALIGNMENT_LAYER},
     {"alignment_heads", "I16", false, true, 1, CT2_ALIGNMENT_HEADS},
     {"alibi", "I8", false, true, 0, CT2_ONLY},
-    {"alibi_use_positive_positions", "I8", false, true, 0, CT2_ANY}, /* only used with alibi */
+    {"alibi_use_positive_positions", "I8", false, true, 0, CT2_ANY}, /* used only with alibi */
     {"scale_alibi", "I8", false, true, 0, CT2_ANY},
     {"multi_query_attention", "I8", true, false, 0, CT2_ONLY},
     {"sliding_window", NULL, false, false, 0, CT2_ONLY},

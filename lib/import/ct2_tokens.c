@@ -1,6 +1,6 @@
-/* ct2_tokens.c - reads the special tokens and the vocabularies in a folder of CTranslate2. Its
-   vocabularies are lists of names. The files of a tokenizer are read as well if the folder has
-   them: source.spm and target.spm, or those of a model of Hugging Face, under their own names.
+/* ct2_tokens.c - reads the special tokens and the vocabularies in a folder of CTranslate2. The
+   vocabularies are lists of names. If the folder also contains the files of a tokenizer, they are
+   read as well: source.spm and target.spm, or the files of Hugging Face under their usual names.
    Source: CTranslate2 4.8: src/models/sequence_to_sequence.cc, vocabulary.cc,
    converters/transformers.py. */
 #include "import/ct2.h"
@@ -22,9 +22,10 @@ static bool is_mbart(const rapt_config *c)
     return c->embedding_norm && c->norm_order == RAPT_NORM_ORDER_PRE;
 }
 
-/* Returns true if a model was converted from Hugging Face's transformers, given its start token,
-   which may be NULL. Other converters store such start tokens only together with add_source_eos. If
-   the decoder starts from zeros, the start token is not fed to it. */
+/* Returns whether a model was converted from Hugging Face's transformers: its decoder starts with
+   the end or the pad token, or it is a T5. Other converters store such start tokens only together
+   with add_source_eos. `start` is decoder_start_token, or NULL. A decoder that starts from zeros
+   does not use this token; there, "</s>" marks a model of Hugging Face. */
 static bool is_from_hf(const rapt_config *c, const char *start)
 {
     if (c->decoder_start == RAPT_DECODER_START_ZERO) return start && strcmp(start, "</s>") == 0;
@@ -32,8 +33,8 @@ static bool is_from_hf(const rapt_config *c, const char *start)
            c->decoder_start == RAPT_DECODER_START_PAD || c->relative_bias;
 }
 
-/* Sets whether sources are framed by special tokens. Callers of models from Hugging Face must add
-   these themselves; our translators do so. */
+/* Sets whether sources begin and end with special tokens. Callers of models from Hugging Face must
+   add these tokens, as our translators do. */
 static void frame_sources(struct import *i, bool source_end, const char *start)
 {
     rapt_config *c = &i->config;
@@ -41,7 +42,7 @@ static void frame_sources(struct import *i, bool source_end, const char *start)
     i->source_begin = is_bart(c);
 }
 
-/* ---- special tokens and vocabularies ---- */
+/* ---- attributes and settings ---- */
 
 /* Reads whether sources begin and end with special tokens, and which token targets begin with.
    Files up to version 5 store this in model.bin. */
@@ -70,7 +71,7 @@ static rapt_status check_name(struct import *i, const struct import_settings *s,
     return rapt__import_bad(i, "config.json: %s is \"%.60s\", not \"%s\"", key, text, name);
 }
 
-/* Sets the first input of the decoder. mBART-25 has no start token, since its decoder starts with
+/* Sets the first input of the decoder. mBART-25 has no start token, because its decoder starts with
    the language of the target. */
 static rapt_status use_start(struct import *i, const char *start)
 {

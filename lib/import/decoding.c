@@ -41,7 +41,7 @@ static void keep(struct import *i, const char *key, const char *text)
     if (n == d->count) d->count++;
 }
 
-/* Returns false if the text is not a whole number up to max. */
+/* Reads an integer from 0 to max. Returns false if the text is anything else. */
 static bool read_count(const char *text, int max, int *value)
 {
     char *end;
@@ -63,7 +63,7 @@ static void follow(struct import *i, const struct followed *f, const char *text)
         return;
     }
     if (f->max) value = (float)rapt__max(count - f->less, 0);
-    if (f->max && value == 0) return; /* 0 means that the limit is not set, in both projects */
+    if (f->max && value == 0) return; /* 0 means no limit, in transformers as in rapt */
     rapt__float_write(value, number);
     keep(i, f->key, number);
 }
@@ -118,7 +118,7 @@ void rapt__import_first_token(struct import *i, const char *id)
 }
 
 /* Stores the tokens that must not be generated. bad_words_ids is a list of lists, which is
-   supported only if each inner list has one token. */
+   supported only if each inner list has one token. The pad token is left out. */
 static void suppress(struct import *i, const struct import_settings *s, int pad)
 {
     const char *name = "bad_words_ids";

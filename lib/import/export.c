@@ -82,7 +82,8 @@ static void fill_tensor(const struct tensor_source *source, size_t first, size_t
     memset(data + held, 0, (count - held) * sizeof *data);
 }
 
-/* Adds a tensor of zeros. If memory has not been allocated yet, only counts the tensor. */
+/* Adds a tensor of zeros. If memory has not been allocated yet, only counts the tensor and returns
+   NULL. */
 static struct export_tensor *add_tensor(struct exporting *e, const char *name, int rank,
                                         size_t rows, size_t columns)
 {

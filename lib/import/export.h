@@ -9,7 +9,7 @@ struct export_tensor {
     const struct parameter *p;    /* NULL for data or zeros */
     const struct import_row *row; /* describes which part of p the tensor holds */
     const float *block, *data;
-    size_t count; /* number of elements of p or data; zeros follow */
+    size_t count; /* number of elements from p or data; the others are 0 */
     float alpha;  /* for Marian: alpha of the matrix; 0 if unknown */
     char name[IMPORT_NAME];
 };
@@ -34,8 +34,8 @@ struct exporting {
     const char *folder;
     const struct export_settings *settings;
     struct export_reasons *reasons;
-    struct export_plan *plan;        /* if not NULL, the names of files are collected in it and
-                                        nothing is written */
+    struct export_plan *plan;        /* if not NULL, names of files are added to it, and nothing is
+                                        written */
     rapt_tokenizer *source, *target; /* tokenizers of the model; equal if it has only one, NULL if
                                         they are missing */
     struct export_tensor *tensors;   /* [count] tensors; sources has one entry for each */
@@ -52,10 +52,9 @@ struct exporting {
 void rapt__export_refuse(const struct exporting *e, const char *field, const char *needed);
 /* Returns RAPT_BAD_ARGUMENT, with all reasons as the message, if there are any. */
 rapt_status rapt__export_refused(const struct exporting *e);
-/* Refuses the model unless it is an encoder-decoder with feed-forward layers and the same number of
-   heads and key heads, and all fields of its configuration are 0, except for sizes and
-   free_fields[count]. The sizes of its vocabularies must already have been compared with the
-   tokenizers. */
+/* Refuses the model unless it is an encoder-decoder with feed-forward layers and as many key heads
+   as heads, and all other fields of its configuration except sizes and free_fields[count] are 0.
+   The sizes of its vocabularies must already have been compared with the tokenizers. */
 void rapt__export_check(const struct exporting *e, const enum config_field *free_fields, int count);
 
 /* ---- tensors ---- */
@@ -65,7 +64,7 @@ void rapt__export_check(const struct exporting *e, const enum config_field *free
 typedef bool export_takes(const struct exporting *e, const struct import_row *row,
                           const char *pattern);
 struct export_rows {
-    const struct import_table *tables; /* [count] rows; the first row that matches a part is used */
+    const struct import_table *tables; /* [count]; the first row that matches a part is used */
     int count;
     export_takes *takes; /* NULL if all rows are needed */
     int vector_rank;     /* if 2, vectors become matrices of one row */
@@ -73,11 +72,11 @@ struct export_rows {
 };
 /* Fills e->tensors and e->sources from all parameters of the model. */
 rapt_status rapt__export_tensors(struct exporting *e, const struct export_rows *rows);
-/* Adds a tensor [rows][columns] made by the writer. data belongs to the caller; NULL means
-   zeros. */
+/* Adds a tensor [rows][columns] made by the writer. `data` is not copied; NULL means zeros. */
 void rapt__export_add(struct exporting *e, const char *name, int rows, int columns,
                       const float *data);
-/* Appends a row of zeros to the tensor with this name, or an element 0 if it is a vector. */
+/* Appends a row of zeros to the tensor with this name, or an element 0 if it is a vector. Does
+   nothing if there is no such tensor. */
 void rapt__export_extend(struct exporting *e, const char *name);
 /* Returns the source of the tensor with this name, or NULL. */
 struct tensor_source *rapt__export_find(const struct exporting *e, const char *name);
@@ -94,10 +93,11 @@ struct composer { /* a growing string */
     size_t size, capacity;
     bool failed; /* out of memory */
 };
+/* Appends a formatted text, which must have at most 1000 bytes. */
 void rapt__compose(struct composer *c, const char *format, ...)
-    __attribute__((format(RAPT__PRINTF, 2, 3)));               /* appends at most 1000 bytes */
+    __attribute__((format(RAPT__PRINTF, 2, 3)));
 void rapt__compose_string(struct composer *c, rapt_text text); /* appends UTF-8 as a JSON string */
-/* Writes the string to a file of the folder, and frees it. */
+/* Writes the string to a file in the folder, and frees it even after a failure. */
 rapt_status rapt__compose_write(const struct exporting *e, struct composer *c, const char *name);
 rapt_status rapt__export_file(const struct exporting *e, const char *name, const void *data,
                               size_t size);

@@ -99,7 +99,7 @@ static rapt_status differs(struct import *i, const struct tensor_entry *e)
 }
 
 /* Checks that another tensor for the same part has the values with which the part was filled. If
-   the part is stored in 16 bits, both are rounded to 16 bits before they are compared. */
+   the part is stored in 16 bits, the tensor is rounded before it is compared. */
 static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
                                const struct target *t, size_t first, size_t all, const float *data)
 {
@@ -117,8 +117,8 @@ static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
 
 /* ---- rows of a matrix of bytes ---- */
 
-/* Reads the factors for quantizing rows [first, first + count): the scales of the tensor, or 0 if
-   it consists of floats. */
+/* Reads the factors for quantizing rows [first, first + count): the scales of the tensor if it has
+   a single one or one per row, and otherwise 0, which means that they are computed. */
 static rapt_status read_factors(struct import *i, const struct tensor_entry *e,
                                 const struct target *t, size_t first, size_t count)
 {
@@ -128,7 +128,8 @@ static rapt_status read_factors(struct import *i, const struct tensor_entry *e,
     return by_rows ? rapt__tensors_scales(i->file, e, first, count, factors, i->why) : RAPT_OK;
 }
 
-/* Checks that another tensor for the same rows gives the bytes with which they were filled. */
+/* Checks that another tensor for the same rows has, after quantization, the values with which they
+   were filled. */
 static rapt_status check_equal_rows(struct import *i, const struct tensor_entry *e,
                                     const struct target *t, int first, int count, const float *data)
 {
@@ -150,7 +151,8 @@ static rapt_status check_equal_rows(struct import *i, const struct tensor_entry 
     return RAPT_OK;
 }
 
-/* Quantizes and stores rows [first, first + count) of a part, or compares them if `again`. */
+/* Quantizes rows [first, first + count) of a part and stores them or, if `again` is true, compares
+   them. */
 static rapt_status take_part_rows(struct import *i, const struct tensor_entry *e,
                                   const struct target *t, size_t first, size_t count,
                                   const float *data, bool again)
@@ -183,8 +185,8 @@ static rapt_status match_part(struct import *i, const struct import_row *row,
                             p->name, t.rows, t.columns);
 }
 
-/* Stores elements first .. first + count - 1 of a part, which are in our layout, or compares them
-   if `again`. In a matrix of bytes, these elements must form whole rows. */
+/* Stores elements [first, first + count) of a part, given in our layout, or compares them if
+   `again` is true. In a matrix of bytes, these elements must form whole rows. */
 static rapt_status take(struct import *i, const struct tensor_entry *e, const struct target *t,
                         size_t first, size_t count, const float *data, bool again)
 {
@@ -195,7 +197,8 @@ static rapt_status take(struct import *i, const struct tensor_entry *e, const st
     return RAPT_OK;
 }
 
-/* Returns the number of elements that are read at a time: whole panels of rows. */
+/* Returns the number of elements to read at a time: whole panels of rows with `columns` elements
+   each. */
 static size_t piece_of(size_t columns)
 {
     enum { SOME = 32768 };
@@ -221,8 +224,9 @@ static rapt_status fill_piecewise(struct import *i, const struct tensor_entry *e
     return RAPT_OK;
 }
 
-/* Fills a part in one piece from a matrix that is stored column by column, whose rows cannot be
-   read one after the other. `turn` means that the file's matrix is the transpose of ours. */
+/* Fills a part in one piece. This is necessary if a matrix is stored column by column, because its
+   rows cannot be read one after another. `turn` means that the file's matrix is the transpose of
+   ours. */
 static rapt_status fill_whole(struct import *i, const struct tensor_entry *e,
                               const struct target *t, bool turn, bool again)
 {
@@ -354,7 +358,7 @@ rapt_status rapt__import_match(struct import *i, const struct import_table *tabl
     return status ? status : choose_precision(i);
 }
 
-/* Lays out the memory for filling panels, and more of it for matrices of bytes. */
+/* Lays out the memory for filling parameters. Matrices of bytes need more of it. */
 static void lay_out_converting(struct import *i, struct arena *arena)
 {
     struct import_converting *c = &i->converting;
@@ -385,6 +389,6 @@ rapt_status rapt__import_fill(struct import *i, const struct import_table *table
 void rapt__import_scale_output(struct import *i, float factor)
 {
     float *gain =
-        i->model->block + i->model->layout.decoder.last.gain; /* floats in any precision */
+        i->model->block + i->model->layout.decoder.last.gain; /* floats in every precision */
     for (int j = 0; j < i->config.width; j++) gain[j] *= factor;
 }

@@ -1,10 +1,10 @@
-/* firefox_export.c - exports a model to a folder as Mozilla publishes them for Firefox: the model
-   quantized to 8 bits, with the alphas of its products, SentencePiece models, a lexical shortlist
-   if there is one, config.yml for decoding and metadata.json.
+/* firefox_export.c - exports a model to a folder like those that Mozilla publishes for Firefox: the
+   model quantized to 8 bits, with the alphas of its products, SentencePiece models, a lexical
+   shortlist if there is one, config.yml for decoding and metadata.json.
 
-   The model must be one that both engines of Firefox compute: Marian as WebAssembly and
-   fxtranslate, which supports only the architecture of Mozilla's students. Names and settings are
-   those of mozilla/firefox-translations-models. */
+   Both engines of Firefox must be able to run the model: Marian as WebAssembly, and fxtranslate,
+   which supports only the architecture of Mozilla's students. Names and settings are those of
+   mozilla/firefox-translations-models. */
 #include "import/marian_export.h"
 
 #include <stdio.h>
@@ -124,7 +124,7 @@ static rapt_status write_decoding(const struct exporting *e, const struct firefo
     return rapt__compose_write(e, &c, "config.yml");
 }
 
-/* Appends a scalar of the settings as JSON. */
+/* Appends a scalar of the settings as a JSON value. */
 static void compose_value(struct composer *c, const struct yaml_item *item)
 {
     const char *value = item->value;
@@ -136,7 +136,7 @@ static void compose_value(struct composer *c, const struct yaml_item *item)
         rapt__compose_string(c, (rapt_text){value, strlen(value)});
 }
 
-/* Appends the settings of the model as an object. */
+/* Appends the settings of the model as a JSON object. */
 static rapt_status compose_settings(const struct exporting *e, struct composer *c)
 {
     char text[MARIAN_SETTINGS];
@@ -164,7 +164,8 @@ static rapt_status compose_settings(const struct exporting *e, struct composer *
     return RAPT_OK;
 }
 
-/* Determines the size in bytes and the SHA-256 of the model's file, which has been written. */
+/* Determines the size in bytes and the SHA-256 of the model's file, which must already be written,
+   unless e->plan is set. */
 static rapt_status measure_model(const struct exporting *e, const char *name, uint64_t *size,
                                  char hash[SHA256_TEXT])
 {

@@ -1,9 +1,9 @@
-/* folder.c - chooses the model of a folder and its decoding settings, and reports the purpose of
-   every file in the folder.
+/* folder.c - chooses the model in a folder and its decoding settings, and reports how every file in
+   the folder was used.
 
    The model is the first of these that exists:
 
-       - a usual name of Hugging Face, unless there is a model.bin
+       - a file with a usual name of Hugging Face, unless there is a model.bin
        - the only model in the folder
        - the only model that decoding settings name under `models:`
        - model.bin or model.npz
@@ -71,7 +71,8 @@ static bool begins(const char *name, const char *begin)
     return strncmp(name, begin, strlen(begin)) == 0;
 }
 
-/* Files that occur next to models but are not models, by the beginning and end of their names. */
+/* Files that occur next to models but are not models, recognized by the beginning and the end of
+   their names. */
 static const struct {
     const char *begin, *end;
     rapt_file_use use;
@@ -246,7 +247,7 @@ static rapt_status parse_settings(struct survey *s)
 }
 
 /* Rates how well a settings file matches a model, either by its own name or because it names the
-   model. Returns 0 if it does not match. */
+   model: 4 is best, 0 means that it does not match. */
 static int suits(const char *settings, const struct yaml *y, const char *model)
 {
     size_t size = plain_size(model);
@@ -340,7 +341,7 @@ static void drop_without_alphas(struct names *models)
         }
 }
 
-/* Returns the model whose name, without its suffix, all other names extend, or -1. */
+/* Returns the index of the model whose name, without its suffix, all other names extend, or -1. */
 static int plain_of(const struct names *models)
 {
     for (int n = 0; n < models->count; n++) {

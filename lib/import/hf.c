@@ -11,9 +11,9 @@
 
 /* ---- positions ---- */
 
-/* Compares a table of positions, whose shape has already been checked, with the sinusoids of the
-   configuration, and stores the result in *equal. Differences of up to 2^-23 are ignored, because
-   math libraries disagree in the last bits. */
+/* Stores in *equal whether a table of positions is equal to the sinusoids of the configuration. The
+   shape of the table must already have been checked. Differences of up to 2^-23 are ignored,
+   because math libraries disagree in the last bits. */
 static rapt_status compare_sinusoids(struct import *i, const struct tensor_entry *e, bool *equal)
 {
     size_t bytes = 2 * e->count * sizeof(float);
@@ -28,7 +28,8 @@ static rapt_status compare_sinusoids(struct import *i, const struct tensor_entry
 }
 
 /* Chooses the kind of positions. transformers uses the tables in the file and computes sinusoids
-   only if there are none. The tables of a 16-bit file are rounded and become learned positions. */
+   only if there are none. The tables of a 16-bit file are rounded, so they are imported as learned
+   positions. */
 static rapt_status choose_positions(struct import *i)
 {
     static const char *const names[] = {HF_ENCODER_POSITIONS, HF_DECODER_POSITIONS};

@@ -13,7 +13,7 @@ extern const struct import_row rapt__hf_rows[]; /* [rapt__hf_row_count] */
 extern const int rapt__hf_row_count;
 enum { HF_POSITION_ROWS = 2, HF_NORM_ROWS = 4 };
 extern const struct import_row rapt__hf_position_rows[HF_POSITION_ROWS]; /* rows of MarianMT */
-extern const struct import_row rapt__hf_norm_rows[HF_NORM_ROWS]; /* the last norm of each side */
+extern const struct import_row rapt__hf_norm_rows[HF_NORM_ROWS]; /* the final norm of each side */
 extern const struct import_row rapt__hf_tied_rows[1]; /* also used with RAPT_TIE_OUTPUT */
 
 /* Rows of a table of names: a whole parameter, or part `part` of `parts` of its rows. LINEAR stands
@@ -50,7 +50,8 @@ extern const struct hf_activation {
 } rapt__hf_activations[HF_ACTIVATIONS];
 
 /* ---- hf.c: i->config from the settings in config.json ---- */
-/* Reads integers. Two consecutive keys with the same field must have equal values. */
+/* Reads integers into fields of i->config. Two consecutive keys with the same field must have equal
+   values. */
 rapt_status rapt__hf_read_sizes(struct import *i, const struct import_settings *s,
                                 const struct hf_size *sizes, int count);
 rapt_status rapt__hf_check_flags(struct import *i, const struct import_settings *s,
@@ -58,7 +59,7 @@ rapt_status rapt__hf_check_flags(struct import *i, const struct import_settings 
 /* Sets the activation from its name, which is the value of a key or a part of it. */
 rapt_status rapt__hf_set_activation(struct import *i, const char *key, const char *value,
                                     const char *name);
-/* Reads the activation, "gelu" if the key is missing. */
+/* Reads the activation. If the key is missing, it is "gelu". */
 rapt_status rapt__hf_read_activation(struct import *i, const struct import_settings *s,
                                      const char *key);
 
@@ -71,7 +72,7 @@ struct hf_ids { /* ids in config.json */
    token. */
 rapt_status rapt__hf_read_ids(struct import *i, const struct import_settings *s,
                               struct hf_ids otherwise, struct hf_ids *ids);
-/* Checks that the decoder starts with the token that a key of config.json names. */
+/* Checks that the decoder starts with token `id`, which config.json stores under `key`. */
 rapt_status rapt__hf_check_start(struct import *i, const struct hf_ids *ids, const char *key,
                                  int id);
 /* Checks that a special token, named by its key in config.json, has the same id in the
@@ -108,7 +109,7 @@ bool rapt__import_is_encoder(const char *type);
 /* Returns whether the folder has a file from which rapt__hf_encoder_vocabulary makes a
    tokenizer. */
 bool rapt__hf_has_tokenizer(const struct import *i);
-/* Makes i->source from the files of the folder, of which it must have one, and sets
+/* Makes i->source from the files of the tokenizer, of which the folder must have one, and sets
    i->pair_twice. */
 rapt_status rapt__hf_encoder_vocabulary(struct import *i);
 
@@ -122,7 +123,7 @@ rapt_status rapt__import_m2m(struct import *i, const struct import_settings *s);
 rapt_status rapt__import_bart(struct import *i, const struct import_settings *s);
 
 /* ---- hf_t5_pieces.c: the pieces of T5's vocabulary ---- */
-enum { HF_BYTE_EXTRA = 125 }; /* extra ids of ByT5 */
+enum { HF_BYTE_EXTRA = 125 }; /* number of extra ids of ByT5 */
 /* Creates a SentencePiece tokenizer from spiece.model or, for ByT5, with the pieces <pad>, </s>,
    <unk> and the bytes. *extra receives the number of extra ids after the pieces, and *ascending
    whether they are in ascending order. */
@@ -148,9 +149,9 @@ void rapt__pieces_finish(struct pieces_writer *w, const struct pieces_options *o
 /* Returns true if the folder has tokenizer.json, but not the file `usual`, which would be read
    first. */
 bool rapt__hf_only_json(const struct import *i, const char *usual);
-/* Makes i->source from tokenizer.json, whose model must be of this type, if it is not NULL:
-   WordPiece, BPE (of bytes) or Unigram. Names beyond the table are ignored, and rows without a name
-   are never produced. */
+/* Makes i->source from tokenizer.json. `type` is the required type of its model, "WordPiece", "BPE"
+   or "Unigram", or NULL to accept any of them. Names beyond the table are ignored, and rows without
+   a name are never produced. */
 rapt_status rapt__hf_json(struct import *i, const char *type);
 
 /* ---- hf_merges.c ---- */
@@ -166,13 +167,13 @@ enum hf_languages {
     HF_LANGUAGES_MBART25,
     HF_LANGUAGES_MBART50
 };
-/* Makes i->source from sentencepiece.bpe.model and the tokens of languages, and checks the ids of
-   special tokens, unless ids is NULL. */
+/* Makes i->source from sentencepiece.bpe.model and the tokens of languages, or from tokenizer.json
+   if there is no such model. Checks the ids of special tokens, unless ids is NULL. */
 rapt_status rapt__hf_languages(struct import *i, enum hf_languages languages,
                                const struct hf_ids *ids);
 
 /* ---- sentence.c: the files that sentence-transformers adds to an encoder ---- */
-/* Sets i->config.pooling, i->normalize and i->max_tokens as the files of the folder request. */
+/* Sets i->config.pooling, i->normalize and i->max_tokens as the files in the folder specify. */
 rapt_status rapt__import_sentence(struct import *i);
 
 /* ---- hf_vocabulary.c ---- */

@@ -57,8 +57,9 @@ static rapt_status check_kind(struct import *i, const struct import_settings *s,
     return rapt__hf_check_flags(i, s, flags, sizeof flags / sizeof *flags);
 }
 
-/* Sets *older for mBART-25, which has the same model_type as mBART-50, by the name of the
-   tokenizer. If it has none, mBART-50's decoder starts with the end token. */
+/* Sets *older to true for mBART-25, which has the same model_type as mBART-50. The name of the
+   tokenizer distinguishes them. If it is missing, the model is mBART-50 if its decoder starts with
+   the end token. */
 static rapt_status find_age(struct import *i, const struct import_settings *s, bool *older)
 {
     static const char file[] = "tokenizer_config.json", key[] = "tokenizer_class";

@@ -29,8 +29,8 @@ void rapt__export_check_hf(const struct exporting *e)
     rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
 }
 
-/* Finds the ids of the special tokens. MarianMT has one id for the pad token of both sides, and
-   masks the padding of shorter sources. */
+/* Finds the ids of the special tokens. MarianMT uses one id for the pad token of both sides, so
+   both vocabularies must agree on it. */
 static void find_ids(const struct exporting *e, struct written_ids *ids)
 {
     const rapt_tokenizer *t = e->target;
@@ -156,7 +156,7 @@ static rapt_status write_vocabularies(const struct exporting *e, const struct wr
 
 /* ---- the tensors ---- */
 
-/* Writes the tensors. Biases that the model does not have are written as zeros. */
+/* Writes the tensors. If the model has no output bias, zeros are written. */
 static rapt_status write_model(struct exporting *e, const struct written_ids *ids)
 {
     static const char *const tables[] = {"model.shared.weight", "model.encoder.embed_tokens.weight",

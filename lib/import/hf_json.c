@@ -1,7 +1,7 @@
 /* hf_json.c - reads tokenizer.json, in which Hugging Face's library `tokenizers` stores a whole
    tokenizer. Nothing in the file is trusted. Post-processors, decoders, truncation and padding are
-   skipped, since the other files of a model determine the tokens around a text. Source: tokenizers
-   0.23, tokenizer/serialization.rs. */
+   skipped, because other files of the model specify the special tokens around a text. Source:
+   tokenizers 0.23, tokenizer/serialization.rs. */
 #include "import/hf_json.h"
 
 #include <stdio.h>

@@ -21,7 +21,7 @@ struct hf_steps {
     int count;
 };
 
-struct hf_added { /* a token that is found in a text before anything else */
+struct hf_added { /* a token that is found in a text before the text is split */
     const char *name;
     int id;
     enum hf_maybe left, right, single; /* true if the token includes the spaces to its left,

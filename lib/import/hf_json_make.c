@@ -1,7 +1,8 @@
-/* hf_json_make.c - makes tokenizers from the contents of tokenizer.json: WordPiece of BERT, byte
-   pairs of GPT-2, and Unigram and byte pairs of SentencePiece, for which a SentencePiece model is
-   written. A step that our tokenizers do not support is rejected with a message that names the
-   step. Source: tokenizers 0.23; convert_slow_tokenizer.py of transformers 4.57. */
+/* hf_json_make.c - makes tokenizers from the contents of tokenizer.json: WordPiece (BERT),
+   byte-level byte pairs (GPT-2), and SentencePiece's Unigram and byte pairs, for which a
+   SentencePiece model is composed in memory. A step that our tokenizers do not support is rejected
+   with a message that names the step. Source: tokenizers 0.23; convert_slow_tokenizer.py of
+   transformers 4.57. */
 #include "import/hf_json.h"
 #include "text/text.h"
 
@@ -32,7 +33,7 @@ static rapt_status bad_step(struct import *i, const char *where, const struct hf
                             s->type ? s->type : "without a type");
 }
 
-/* Checks that the only step, if any, has this type. */
+/* Checks that there is exactly one step, which has this type, or no step if `type` is NULL. */
 static rapt_status check_only(struct import *i, const char *where, const struct hf_steps *steps,
                               const char *type)
 {
@@ -44,8 +45,8 @@ static rapt_status check_only(struct import *i, const char *where, const struct 
     return RAPT_OK;
 }
 
-/* Checks that all added tokens are among these names, and that none includes the spaces around it,
-   except that "<mask>" includes the spaces before it. */
+/* Checks that all added tokens are among these names, that none matches only whole words, and that
+   none includes the spaces around it, except that "<mask>" includes the spaces before it. */
 static rapt_status check_added(struct import *i, const struct hf_json *json,
                                const char *const *names, int count)
 {
@@ -127,8 +128,8 @@ static rapt_status find_pairs(struct import *i, const struct hf_json *json,
     return RAPT_OK;
 }
 
-/* Joins the names of the rows, each terminated by a zero byte. Only returns the size if `to` is
-   NULL. */
+/* Joins the names of the rows, each terminated by a zero byte, and returns their size. If `to` is
+   NULL, only returns the size. */
 static size_t join_rows(const struct hf_json *json, char *to)
 {
     size_t at = 0;
@@ -174,7 +175,7 @@ static rapt_status make_byte_pairs(struct import *i, const struct hf_json *json)
 /* ---- SentencePiece ---- */
 
 /* Reads the steps before the model. In files of transformers, spaces are trimmed either by Strip
-   and Replace or by WhitespaceSplit. *charsmap receives the charsmap in base64. */
+   and Replace or by WhitespaceSplit. *charsmap receives the charsmap in base64, or "". */
 static rapt_status read_spaces(struct import *i, const struct hf_json *json,
                                struct pieces_options *o, const char **charsmap)
 {
@@ -251,7 +252,8 @@ static ptrdiff_t base64_bytes(const char *text)
     return (ptrdiff_t)(size / 4 * 3) - (text[size - 1] == '=') - (text[size - 2] == '=');
 }
 
-/* Makes a tokenizer of the kind o->kind from names, scores and unknown_id. */
+/* Makes a SentencePiece tokenizer of kind o.kind from the names, scores and unknown_id of
+   `json`. */
 static rapt_status make_sentencepiece(struct import *i, const struct hf_json *json,
                                       struct pieces_options o)
 {
@@ -282,9 +284,9 @@ static rapt_status make_unigram(struct import *i, const struct hf_json *json)
     return make_sentencepiece(i, json, (struct pieces_options){.kind = PIECES_UNIGRAM});
 }
 
-/* Scores each piece by the position of the merges that form it, so that earlier merges get higher
-   scores. SentencePiece always forms the piece with the highest score, so all merges that form the
-   same piece must be consecutive. */
+/* Scores each piece by the position of the merges that form it: earlier merges have higher scores.
+   SentencePiece always forms the piece with the highest score, so all merges that form the same
+   piece must be consecutive. */
 static rapt_status score_merges(struct import *i, struct hf_json *json, const rapt_tokenizer *known)
 {
     char name[256];
@@ -345,7 +347,7 @@ static rapt_status check_merges(struct import *i, const struct hf_json *json,
                             file, json->merge_count, splits);
 }
 
-/* Makes a tokenizer from byte pairs of SentencePiece, whose tokens are pairs of characters. */
+/* Makes a tokenizer from SentencePiece's byte pairs, which merge characters instead of bytes. */
 static rapt_status make_character_pairs(struct import *i, struct hf_json *json)
 {
     rapt_tokenizer *known = NULL;

@@ -1,8 +1,8 @@
 /* hf_languages.c - creates the vocabularies of multilingual translators, NLLB-200, mBART-25,
-   mBART-50 and M2M-100, and of XLM-RoBERTa, which has no tokens of languages. They have
-   sentencepiece.bpe.model and, for M2M-100, vocab.json. Tokens of languages have no names in these
-   files: their ids follow the pieces. Source: transformers 4.57, tokenization_m2m_100.py,
-   tokenization_nllb.py, tokenization_mbart.py, tokenization_mbart50.py. */
+   mBART-50 and M2M-100, and of XLM-RoBERTa, which has no tokens of languages. They are stored in
+   sentencepiece.bpe.model and, for M2M-100, vocab.json. These files do not contain the tokens of
+   languages, whose ids follow those of the pieces. Source: transformers 4.57,
+   tokenization_m2m_100.py, tokenization_nllb.py, tokenization_mbart.py, tokenization_mbart50.py. */
 #include "import/hf.h"
 #include "text/text.h"
 
@@ -72,7 +72,8 @@ static rapt_status name_m2m(struct import *i, const struct vocabulary *v, const 
                             known);
 }
 
-/* Chooses the list of languages according to tokenizer_config.json. */
+/* Chooses the list of languages according to tokenizer_config.json, which also specifies whether
+   the language follows a source. */
 static rapt_status read_languages(struct import *i, const char **languages)
 {
     static const char file[] = "tokenizer_config.json";

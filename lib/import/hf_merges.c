@@ -38,7 +38,8 @@ static char *next_line(char **text)
     return line;
 }
 
-/* Stores the ids of the merges of a file in pairs [2 * most], and their number in *count. */
+/* Stores the ids of the two tokens of each merge in pairs[2 * most] and sets *count to the number
+   of merges. */
 static rapt_status read_pairs(struct import *i, char *text, const struct vocabulary *v,
                               int32_t *pairs, int most, int *count)
 {
@@ -83,7 +84,7 @@ static rapt_status read_space_first(struct import *i, bool *first)
 }
 
 /* Joins the names of the table's rows, each terminated by a zero byte; rows without a token have
-   empty names. Only returns the size if `to` is NULL. */
+   empty names. Returns their size. If `to` is NULL, only returns the size. */
 static size_t join_names(const struct vocabulary *v, int rows, char *to)
 {
     size_t at = 0;

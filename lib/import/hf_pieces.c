@@ -1,5 +1,5 @@
-/* hf_pieces.c - writes SentencePiece models (sentencepiece_model.proto) for vocabularies of other
-   forms. */
+/* hf_pieces.c - composes SentencePiece models (sentencepiece_model.proto) for vocabularies that are
+   stored in other formats. */
 #include "import/hf.h"
 
 #include <string.h>

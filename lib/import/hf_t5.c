@@ -117,7 +117,7 @@ static rapt_status read_heads(struct import *i, const struct import_settings *s)
 struct t5_settings { /* settings of config.json that are not in i->config */
     struct hf_ids ids;
     bool scaled;      /* the decoder's output is multiplied by width^-0.5 */
-    bool only_output; /* the file names the tied table only as the output matrix */
+    bool only_output; /* the file has the tied table only under the name of the output matrix */
 };
 
 static rapt_status read_t5_config(struct import *i, const struct import_settings *s,
@@ -172,9 +172,9 @@ static const struct tensor_entry *find_table(const struct import *i)
 }
 
 /* Sets config.tie according to the tensors, because transformers 5 writes tie_word_embeddings: true
-   even for models with a separate output matrix. The tensors also determine the factor of the
-   output, unless a setting specifies it. An output matrix that is equal to the table is not read
-   again. */
+   even for models with a separate output matrix. Unless scale_decoder_outputs is given, the output
+   is scaled if it is tied both in the file and in the settings. An output matrix that is equal to
+   the table is not read again. */
 static rapt_status read_output(struct import *i, const struct import_settings *s,
                                struct t5_settings *own)
 {

@@ -10,7 +10,7 @@
 
 static void write_bytes(struct pieces_writer *w)
 {
-    /* no piece has type NORMAL, so that each character becomes its bytes */
+    /* no piece has type NORMAL, so every character is split into its bytes */
     static const struct pieces_options options = {.kind = PIECES_CHARACTER, .byte_fallback = true};
     w->size = 0;
     rapt__pieces_put(w, (rapt_text){"<pad>", 5}, 0, PIECE_CONTROL);

@@ -4,7 +4,7 @@
 
        {"<first>": 54776, "<second>": 54777}
 
-   Source: tokenization_utils.py of transformers 4.30, the same in 4.57 and 5.24. */
+   Source: tokenization_utils.py of transformers 4.30, unchanged in 4.57 and 5.24. */
 #include "import/hf.h"
 
 #include <stdio.h>

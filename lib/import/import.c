@@ -38,7 +38,8 @@ bool rapt__import_is_folder(const char *path)
     return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
 }
 
-/* Finds the folder: the path itself, or the one that contains the file. */
+/* Sets i->folder to the path if that is a folder, and otherwise to the folder that contains the
+   file. */
 static rapt_status find_folder(struct import *i, const char *path)
 {
     size_t size = strlen(path);

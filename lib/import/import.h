@@ -3,7 +3,7 @@
    as if it had been loaded from a model file of our own. A model that cannot be represented exactly
    is rejected with a message that states the reason.
 
-   This layer knows other projects' files. It does not know how models compute. */
+   This layer handles other projects' files; the layers below it compute with the models. */
 #ifndef RAPT_LIB_IMPORT_H
 #define RAPT_LIB_IMPORT_H
 
@@ -38,8 +38,9 @@ struct export_settings {
     bool check_only;                               /* nothing is written; the folder may be NULL */
 };
 /* Writes a model and its tokenizers to an existing folder. Returns RAPT_BAD_ARGUMENT if the other
-   project cannot represent the model; *why names the tokenizer, or the fields of the configuration
-   that prevent the export, up to the size of a message. */
+   project cannot represent the model, or if the folder contains files of another model. *why names
+   the tokenizer, the file, or the fields of the configuration that prevent the export, up to the
+   size of a message. */
 rapt_status rapt__export(const rapt_model *model, enum export_format format, const char *folder,
                          const struct export_settings *settings, rapt_message *why);
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { POSITIONS = 1024 }; /* size of our table of sinusoids; Marian has no limit */
+enum { POSITIONS = 1024 }; /* rows of our table of sinusoids; Marian has no limit */
 
 #define PART(ours, theirs, part, parts)                                                            \
     {                                                                                              \
@@ -243,8 +243,8 @@ static rapt_status read_tables(struct import *i, const struct yaml *y)
     return rapt__import_bad(i, "tensor Wemb is missing");
 }
 
-/* Reads which layer gives alignments. As in this library, they are the weights of the layer's first
-   head. */
+/* Reads the layer from which alignments are computed. As in this library, they are the weights of
+   the layer's first head. */
 static rapt_status read_alignment(struct import *i, const struct yaml *y)
 {
     static const char key[] = "transformer-guided-alignment-layer";
@@ -298,8 +298,8 @@ static rapt_status read_settings(struct import *i)
     return status;
 }
 
-/* Marks the alphas as used, since they have been attached to their tensors. The alpha "none", which
-   applies to the output layer when a shortlist is used, keeps this name. */
+/* Marks the alphas as used, because they are already attached to their tensors. The alpha "none" is
+   that of the output layer when a shortlist is used; it is stored under this name. */
 static rapt_status take_alphas(struct import *i)
 {
     static const char suffix[] = "_QuantMultA", none[] = "none_QuantMultA";

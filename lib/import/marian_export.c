@@ -26,9 +26,9 @@ void rapt__export_check_marian(const struct exporting *e)
     rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
 }
 
-/* Checks the sizes for products in 8-bit arithmetic. Marian's engine computes in blocks of 8
-   outputs and 16 inputs, and terminates the process for other sizes. A separate source vocabulary
-   is only a table, so its size is not restricted. */
+/* Checks that the sizes are suitable for products in 8-bit arithmetic. Marian's engine computes in
+   blocks of 8 outputs and 16 inputs, and terminates the process for other sizes. A separate source
+   vocabulary is only a table, so its size is not restricted. */
 void rapt__export_check_bergamot(const struct exporting *e)
 {
     rapt__export_check_marian(e);
@@ -122,7 +122,7 @@ static rapt_status write_model(struct exporting *e, enum marian_precision precis
 /* ---- the vocabularies ---- */
 
 /* Writes a list of names, as in the models of OPUS-MT, and the SentencePiece model that tokenizes
-   text. */
+   text, if there is one. */
 static rapt_status write_list(const struct exporting *e, const rapt_tokenizer *t, const char *name,
                               const char *pieces)
 {

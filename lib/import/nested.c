@@ -58,7 +58,7 @@ static rapt_status choose_revision(struct import *i, char name[IMPORT_FILE])
     return status;
 }
 
-/* Changes i->folder to the snapshot of a folder of Hugging Face's cache. */
+/* If i->folder belongs to Hugging Face's cache, changes it to the folder of the chosen snapshot. */
 static rapt_status enter_snapshot(struct import *i)
 {
     char name[IMPORT_FILE], path[2 * IMPORT_PATH];

@@ -37,8 +37,8 @@ static int format_of(const struct tensor_file *file)
     return rapt__tensors_metadata(file, "rapt.config") ? -1 : EXPORT_HF;
 }
 
-/* Checks that a file that will be replaced is not a model of another format. Ignores a file that is
-   missing or cannot be read. */
+/* Sets found->name if the file `name`, which will be replaced, is a model of another format. A file
+   that is missing or cannot be read is ignored. */
 static rapt_status check_replaced(const struct exporting *e, const char *name,
                                   struct found_other *found)
 {

@@ -28,11 +28,11 @@ struct import_decoding {
     char ignored[400]; /* settings that are not supported, for human readers */
 };
 
-/* Memory for filling parameters; all but the first is for matrices of bytes. */
+/* Memory for filling parameters; all of it except `rows` is for matrices of bytes. */
 struct import_converting {
     float *rows;              /* a piece of a tensor: whole panels of rows */
     float *factors, *scratch; /* see rapt__parameter_set_rows */
-    int8_t *again;            /* another version of a row, to be compared */
+    int8_t *again;            /* a row that is quantized again, for comparison */
     float *again_scale;
 };
 
@@ -99,11 +99,11 @@ const struct tensor_entry *rapt__import_find(const struct import *i, const char 
 void rapt__import_use(struct import *i, const struct tensor_entry *entry); /* NULL is allowed */
 /* Creates a model for i->config, without memory for its parameters, and checks that the tables name
    a tensor of the right shape for each parameter. Returns RAPT_BAD_FILE if a tensor is missing, has
-   the wrong shape, or was not used by any row. */
+   the wrong shape, or is used by no row. */
 rapt_status rapt__import_match(struct import *i, const struct import_table *tables, int count);
 /* Fills the parameters of a matched model. If several rows for the same part name existing tensors,
-   the first is used and the others must be equal to it. The parameters are outside the budget, so
-   everything else about the model, such as its vocabularies, must be read first. */
+   the first is used and the others must be equal to it. The parameters are outside the budget for
+   reading, so everything else, such as vocabularies, must have been read and checked before. */
 rapt_status rapt__import_fill(struct import *i, const struct import_table *tables, int count);
 /* Multiplies the output of the decoder by a factor, which becomes part of the gain of its last
    norm, an RMSNorm. */
@@ -118,8 +118,8 @@ void rapt__import_name(char to[IMPORT_NAME], const char *pattern, int layer);
 rapt_status rapt__import_number(struct import *i, const char *name, int otherwise, int *value);
 
 /* ---- scales.c: metadata SCALES_KEY ---- */
-/* Stores the scales and the alpha of rows [first, first + count) of a parameter, which come from an
-   entry. An entry without scales is ignored. */
+/* Stores the scales and the alpha of an entry, which holds rows [first, first + count) of a
+   parameter. The entry is ignored unless it has a single scale or one per row. */
 rapt_status rapt__import_keep_scales(struct import *i, const char *name, size_t first, size_t count,
                                      const struct tensor_entry *entry);
 /* Stores an alpha for a name that is not a parameter's. */
@@ -148,18 +148,20 @@ rapt_status rapt__import_settings(struct import *i, const char *name, struct imp
 void rapt__import_settings_free(struct import *i, struct import_settings *s);
 /* Returns a setting as a string, or NULL if it is missing, null, a list or an object. */
 const char *rapt__import_setting(const struct import_settings *s, const char *key);
-/* Reads an integer that is not negative. If the key is missing, the value is `otherwise`. Returns
-   RAPT_BAD_FILE if the value is anything else. */
+/* Reads an integer from 0 to INT_MAX. If the key is missing or null, the value is `otherwise`.
+   Returns RAPT_BAD_FILE if the value is anything else. */
 rapt_status rapt__import_whole(struct import *i, const struct import_settings *s, const char *key,
                                int otherwise, int *value);
 /* Reads the id of a token, which may be in a list of one element. If the key is missing, the value
    is `otherwise`. */
 rapt_status rapt__import_id(struct import *i, const struct import_settings *s, const char *key,
                             int otherwise, int *value);
-/* Reads true or false. If the key is missing, the value is `otherwise`. */
+/* Reads true or false. If the setting is missing, null, a list or an object, the value is
+   `otherwise`. */
 rapt_status rapt__import_flag(struct import *i, const struct import_settings *s, const char *key,
                               bool otherwise, bool *value);
-/* Reads a finite number. If the key is missing, the value is `otherwise`. */
+/* Reads a finite number. If the setting is missing, null, a list or an object, the value is
+   `otherwise`. */
 rapt_status rapt__import_float(struct import *i, const struct import_settings *s, const char *key,
                                float otherwise, float *value);
 /* Returns the string of a setting that is a list of one string, or NULL if the setting is anything
@@ -190,14 +192,14 @@ rapt_status rapt__import_hf_decoding(struct import *i, const struct import_setti
 /* ---- vocabulary.c ---- */
 /* Opens a file of the folder, and decompresses it if necessary. The caller must close it. */
 rapt_status rapt__import_source(struct import *i, const char *name, struct disk_source *source);
-/* Opens a file of names, and records its use. The caller must close *v. */
+/* Opens a list of names, and records its use. The caller must close *v. */
 rapt_status rapt__import_open_names(struct import *i, const char *name, struct vocabulary **v);
 /* Reads a file of the folder into memory that the caller frees, [*size + 1] bytes with a 0 at the
    end. */
 rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, size_t *size);
 /* Makes a tokenizer from the names in a file. There must be one name for each row of the table; if
-   there is one name fewer, the last row becomes <unk>. pieces is a SentencePiece tokenizer, or
-   NULL. Returns RAPT_NO_FILE if the file does not exist. */
+   only the last is missing and no other is <unk>, the last row becomes <unk>. pieces is a
+   SentencePiece tokenizer, or NULL. Returns RAPT_NO_FILE if the file does not exist. */
 rapt_status rapt__import_names(struct import *i, const char *name, int vocab,
                                const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer);
 /* Makes a WordPiece tokenizer from the names in a file. Names beyond the table are ignored, and

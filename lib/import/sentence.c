@@ -49,7 +49,7 @@ static bool is_module(const struct module *m, const char *name)
     return strcmp(dot ? dot + 1 : m->type, name) == 0;
 }
 
-/* Takes one object of modules.json. Returns false if it is not a JSON object with a type and a
+/* Reads one element of modules.json. Returns false if it is not a JSON object with a type and a
    path. */
 static bool take_module(struct json *j, struct module *m)
 {

@@ -1,5 +1,5 @@
-/* settings.c - reads a JSON object of settings and finds its values by key. Nested objects and
-   arrays are skipped. Nothing in the file is trusted. */
+/* settings.c - reads a JSON object of settings and finds its values by key. Of a list, only a
+   single value or tokens are stored; nested objects are skipped. Nothing in the file is trusted. */
 #include "import/parts.h"
 
 #include <limits.h>
@@ -20,8 +20,8 @@ static void add_id(struct import_setting *s, const char *text)
         s->ids[s->id_count++] = (int)strtol(text, NULL, 10);
 }
 
-/* Takes an element. If it is a number, or a list of one number, sets *text to the number's text;
-   otherwise skips it and sets *text to NULL. */
+/* Reads an element of a list. If it is a number, or a list of one number, sets *text to the
+   number's text; otherwise skips it and sets *text to NULL. */
 static bool take_element(struct json *j, const char **text)
 {
     *text = NULL;
@@ -42,7 +42,7 @@ static bool take_element(struct json *j, const char **text)
     return rapt__json_want(j, ']');
 }
 
-/* Takes a list. Stores the text of a list of one number or string, and all tokens of a list of
+/* Reads a list. Stores the text of a list of one number or string, and all tokens of a list of
    tokens. */
 static bool take_list(struct json *j, struct import_setting *s)
 {

@@ -177,8 +177,8 @@ bool rapt__import_is_vocabulary(const char *name)
     return false;
 }
 
-/* Returns whether a file can be a vocabulary on its own, which is not the case for settings and for
-   SentencePiece models that belong to lists of names. */
+/* Returns false for settings, and for SentencePiece models that belong to lists of names; other
+   files can be a vocabulary by themselves. */
 static bool is_alone(const char *name)
 {
     return strcmp(name, "source.spm") != 0 && strcmp(name, "target.spm") != 0 &&
@@ -223,10 +223,10 @@ static int target_of(const struct found_files *files)
     return found;
 }
 
-/* Chooses the vocabularies that the settings name, if any, the vocabulary of the source first. The
-   files that a decoder.yml names must exist, because it comes with the model. Settings written by a
-   training run may name files on another machine; in that case the vocabularies are chosen by their
-   names in the folder. */
+/* Chooses the vocabularies that the settings name, if any, that of the source first. The files that
+   decoder.yml names must exist, because it comes with the model. Settings written by a training run
+   may name files on another machine; in that case the vocabularies are chosen by their names in the
+   folder. */
 static rapt_status take_names(struct import *i, struct found_files *files)
 {
     files->count = 0;
