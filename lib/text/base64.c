@@ -1,5 +1,5 @@
-/* base64.c - encodes bytes as printable text: four characters for three bytes, padded with '='.
-   Source: RFC 4648, section 4. The decoder accepts only what the encoder produces. */
+/* base64.c - encodes bytes as printable text, four characters for three bytes, padded with '=', and
+   decodes them. Source: RFC 4648, section 4. The decoder accepts only what the encoder produces. */
 #include "text/text.h"
 
 #include <string.h>

@@ -1,16 +1,17 @@
 /* bleu_tokens.c - separates the words of a text for BLEU, as the tokenizers of sacreBLEU 2.6 do. A
    tokenizer is a list of substitutions, which are applied one after the other:
 
-       13a   as in mteval-v13a.pl by NIST, applied to the text between two spaces:
+       13a   as in mteval-v13a.pl by NIST, applied to the text with a space added at each end:
              each of  { | } ~ [ \ ] ^ _ ` ! " # $ % & ( ) * + : ; < = > ? @ /    ->  " x "
              [^0-9][.,]  ->  "1 2 "       [.,][^0-9]  ->  " 1 2"       [0-9]-  ->  "1 2 "
-       zh    each Chinese character  ->  " x ", then as 13a, but without the two spaces
+       zh    each Chinese character  ->  " x ", then as 13a, but without added spaces
        intl  as in mteval-v14.pl:
              \P{N}\p{P}  ->  "1 2 "       \p{P}\P{N}  ->  " 1 2"       \p{S}  ->  " x "
        char  each character  ->  " x "
 
-   A substitution matches one character or two adjacent ones, left to right, and continues after the
-   match. Each is a stage of a pipeline that delays one character. */
+   A substitution matches one character or two adjacent ones, from left to right, and continues
+   after the match. Each substitution is a stage of a pipeline and holds back at most one
+   character. */
 #include "text/text.h"
 #include <string.h>
 
@@ -112,10 +113,10 @@ static bool not_number(uint32_t c)
 
 enum { STAGES = 5 };
 static const struct tokenizer {
-    bool padded; /* the text is put between two spaces */
+    bool padded; /* a space is added at each end of the text */
     int stages;
     struct stage {
-        bool (*first)(uint32_t c), (*second)(uint32_t c); /* second: NULL for one character */
+        bool (*first)(uint32_t c), (*second)(uint32_t c); /* `second` is NULL for one character */
         const char *shape;                                /* 1 and 2 stand for the characters */
     } stage[STAGES];
 } tokenizers[] = {
@@ -160,7 +161,7 @@ struct pipeline {
     size_t size;
 };
 
-/* Writes a character. A run of spaces becomes one. */
+/* Writes a character, unless it is a space that follows another space or begins the text. */
 static void put(struct pipeline *pipeline, uint32_t c)
 {
     char *to = pipeline->out + pipeline->size;
@@ -200,7 +201,8 @@ static void feed(struct pipeline *pipeline, int at, uint32_t c)
 
 /* ---- the whole text ---- */
 
-/* Replaces every `from` with the shorter `to`, left to right, in place. */
+/* Replaces every `from` with `to`, which is not longer, from left to right and in place. Returns
+   the new size. */
 static size_t replace(char *text, size_t size, const char *from, const char *to)
 {
     size_t length = strlen(from), put_at = 0;
@@ -215,7 +217,8 @@ static size_t replace(char *text, size_t size, const char *from, const char *to)
     return put_at;
 }
 
-/* Makes the replacements that mteval-v13a.pl makes before it separates words. */
+/* Makes the replacements that mteval-v13a.pl makes before it separates words. Returns the new
+   size. */
 static size_t without_markup(char *text, size_t size)
 {
     static const char *const replaced[][2] = {{"<skipped>", ""}, {"-\n", ""},    {"\n", " "},

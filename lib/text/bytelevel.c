@@ -1,6 +1,6 @@
-/* bytelevel.c - the characters that represent bytes in names of GPT-2, and the words into which
-   GPT-2 splits text. Words are the matches of this regular expression, with character classes of
-   the Unicode version of utf8proc:
+/* bytelevel.c - converts between bytes and the characters that represent them in the names of
+   GPT-2, and splits text into words as GPT-2 does. Words are the matches of this regular
+   expression, with the character classes of utf8proc's version of Unicode:
 
        's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 

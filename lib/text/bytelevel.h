@@ -1,6 +1,6 @@
-/* bytelevel.h - byte pairs over bytes as in GPT-2 (Radford et al. 2019), RoBERTa and BART. Names of
-   a list (list.h) spell each byte as a printable character, and text is split into words by GPT-2's
-   regular expression. */
+/* bytelevel.h - byte-level byte-pair encoding as in GPT-2 (Radford et al. 2019), RoBERTa and BART.
+   Names of a list (list.h) spell each byte as a printable character, and text is split into words
+   by GPT-2's regular expression. */
 #ifndef RAPT_LIB_TEXT_BYTELEVEL_H
 #define RAPT_LIB_TEXT_BYTELEVEL_H
 
@@ -16,7 +16,7 @@ struct bytelevel {
     struct ranked *sorted; /* [merges] key: left id << 32 | right id; position: the merge */
 };
 
-/* Returns true if the library was built with utf8proc, which knows the classes of characters. */
+/* Returns true if the library was built with utf8proc, which provides the classes of characters. */
 bool rapt__bytelevel_available(void);
 /* Writes the character that represents a byte in names, and returns its size in bytes. */
 size_t rapt__bytelevel_spell(unsigned char byte, char to[2]);

@@ -1,10 +1,9 @@
-/* characters.c - characters: decoding, classes and lower case. */
+/* characters.c - decodes and classifies characters, and converts them to lower case. */
 #include "text/text.h"
 
 #include <string.h>
 
-/* ---- character: decodes the next character of arbitrary bytes, recognizes white space, and finds
-   where text stops being valid UTF-8. ---- */
+/* ---- decoding and white space ---- */
 
 uint32_t rapt__utf8_next(const char *bytes, size_t size, size_t *at)
 {
@@ -37,8 +36,7 @@ size_t rapt_utf8_valid(rapt_text text)
     return at;
 }
 
-/* ---- letter: classes of characters that tell where words begin and end. The tables are subsets of
-   Unicode's properties. ---- */
+/* ---- letters and words; the tables approximate Unicode's properties ---- */
 
 #define HOLDS(table, c) rapt__in_ranges(table, sizeof(table) / sizeof *(table), c)
 
@@ -102,12 +100,13 @@ bool rapt__is_boundary(rapt_text text, size_t at)
            !rapt__in_word(rapt__utf8_next(text.bytes, text.size, &next));
 }
 
-/* ---- lower: converts text to lower case like Python's str.lower(): the simple mapping of each
-   character, except that U+0130 becomes two characters and a capital sigma at the end of a word
-   becomes a final sigma. Source: the Unicode Standard, sections 3.13 and 5.18, SpecialCasing.txt.
-   The mappings come from utf8proc. Without it (RAPT_HAVE_UTF8PROC undefined), only the Latin,
-   Greek, Cyrillic and Armenian scripts are converted. Bytes that are not valid UTF-8 are left
-   unchanged. ---- */
+/* ---- lower case ----
+
+   Text is converted as by Python's str.lower(), with the simple mapping of each character, except
+   that U+0130 becomes two characters and a capital sigma at the end of a word becomes a final
+   sigma. Source: the Unicode Standard, sections 3.13 and 5.18, SpecialCasing.txt. The mappings come
+   from utf8proc. Without it (RAPT_HAVE_UTF8PROC undefined), only the Latin, Greek, Cyrillic and
+   Armenian scripts are converted. Bytes that are not valid UTF-8 are left unchanged. */
 
 #ifdef RAPT_HAVE_UTF8PROC
 #include <utf8proc.h>

@@ -1,9 +1,9 @@
 /* encode.c - byte-pair encoding and decoding (Sennrich, Haddow and Birch 2016, section 3.2).
 
-   A word starts as its bytes. While two adjacent tokens have a merge, the earliest learned merge is
-   applied, leftmost first. A heap of (merge, position) holds the candidates. Each merge adds at
-   most two of them, so a word of n bytes takes O(n log n) steps, and its state fits on the
-   stack. */
+   At first, the tokens of a word are its bytes. While two adjacent tokens have a merge, the merge
+   that was learned first is applied, at its leftmost position first. A heap of (merge, position)
+   holds the candidates. Each merge adds at most two of them, so a word of n bytes takes O(n log n)
+   steps, and its state fits on the stack. */
 #include "text/text.h"
 #include <string.h>
 

@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-enum { KEY_CHARACTER = 8 }; /* bytes of a character in lower case */
+enum { KEY_CHARACTER = 8 }; /* maximum size of a character in lower case, in bytes */
 
 /* Writes a character in lower case, and returns the number of bytes. A final sigma becomes an
-   ordinary sigma, since both have the same capital. */
+   ordinary sigma, because both have the same capital. */
 static size_t lower(uint32_t c, rapt_text bytes, char out[KEY_CHARACTER])
 {
     enum { SIGMA = 0x3C3, FINAL_SIGMA = 0x3C2 };
@@ -44,13 +44,13 @@ int rapt__glossary_order(const void *context, const void *x, const void *y)
     return (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-/* Sources first .. last - 1, whose keys begin with the same bytes. */
+/* Sources [first, last), all of whose keys begin with the same bytes. */
 struct source_range {
     size_t first, last;
 };
 
-/* Returns the first source of a range whose key has a byte of at least `byte` at index `depth`.
-   Keys that end before that index come first. */
+/* Returns the index of the first source in a range that has a byte of at least `byte` at index
+   `depth` of its key, or r.last if there is none. Keys that end before that index come first. */
 static size_t bound(const rapt_glossary *g, struct source_range r, size_t depth, int byte)
 {
     while (r.first < r.last) {
@@ -90,7 +90,8 @@ static bool is_same(rapt_text a, rapt_text b)
     return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
 }
 
-/* Returns true if the rule of a source's entry allows its form to match this text. */
+/* Returns true if the rule of a source's entry allows its form to match this text. Sets *capital
+   and *capitals as in struct glossary_match. */
 static bool is_allowed(const rapt_glossary *g, const struct glossary_source *s, rapt_text text,
                        bool *capital, bool *capitals)
 {
@@ -110,7 +111,7 @@ static bool is_first_word(rapt_text sentence, size_t at)
     return true;
 }
 
-/* Finds the longest match that begins at match->begin. */
+/* Finds the longest match that begins at match->begin. Returns false if there is none. */
 static bool match_at(const rapt_glossary *g, rapt_text sentence, struct glossary_match *match)
 {
     struct source_range r = {0, g->source_count};

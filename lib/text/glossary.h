@@ -7,12 +7,12 @@
 #include <rapt/glossary.h>
 
 enum glossary_rule { GLOSSARY_USUAL, GLOSSARY_EXACT, GLOSSARY_NOCASE };
-enum { GLOSSARY_FORM = 255 }; /* bytes of a form */
+enum { GLOSSARY_FORM = 255 }; /* maximum size of a form in bytes */
 
 struct glossary_entry {
     enum glossary_rule rule;
     size_t line;        /* from 1 */
-    size_t first, last; /* its targets: forms targets[first] to targets[last - 1] */
+    size_t first, last; /* its targets are targets[first .. last) */
 };
 struct glossary_source {
     rapt_text key; /* the form in lower case */
@@ -32,7 +32,7 @@ struct rapt_glossary {
 };
 
 /* ---- glossary.c ---- */
-/* Writes the key of a form, which has at most twice its size, and returns the size of the key. */
+/* Writes the key of a form. Returns the size of the key, at most twice the size of the form. */
 size_t rapt__glossary_key(rapt_text form, char *key);
 /* Orders sources by key, then by entry. */
 rapt__order rapt__glossary_order;
@@ -40,9 +40,9 @@ rapt__order rapt__glossary_order;
 struct glossary_match {
     const struct glossary_entry *entry;
     rapt_text form;    /* the form of its source */
-    size_t begin, end; /* bytes of the match in the sentence */
-    bool capital;      /* it begins with a capital and the form does not, or it is the first word */
-    bool capitals;     /* it is in capitals and the form is not */
+    size_t begin, end; /* offsets of the match in the sentence */
+    bool capital;      /* it is the form with a capital first letter, or the first word */
+    bool capitals;     /* it is the form in capitals */
 };
 /* Finds the first match that begins at or after `at`. Returns false if there is none. */
 bool rapt__glossary_next(const rapt_glossary *glossary, rapt_text sentence, size_t at,

@@ -1,4 +1,4 @@
-/* glossary_text.c - reads a glossary from lines: source, tab, target, tab, rule. */
+/* glossary_text.c - reads a glossary. A line has the form: source, tab, target, tab, rule. */
 #include "text/glossary.h"
 
 #include <string.h>
@@ -23,8 +23,8 @@ static rapt_text trimmed(rapt_text text)
     return text;
 }
 
-/* Removes the text up to a separator, or all of the text, from *rest and returns it. A \ prevents
-   the next character from being a separator. */
+/* Removes the text up to a separator, or all of the text, from *rest and returns it. The separator
+   is removed as well. If it is '|', the character after a \ is never a separator. */
 static rapt_text take_until(rapt_text *rest, char separator)
 {
     size_t end = 0;
@@ -37,7 +37,7 @@ static rapt_text take_until(rapt_text *rest, char separator)
     return taken;
 }
 
-/* Copies a form without its escapes. */
+/* Copies a form, replacing \| with | and \\ with \. */
 static rapt_text unescape(rapt_glossary *g, rapt_text form)
 {
     char *to = g->bytes + g->bytes_used;
@@ -182,7 +182,7 @@ static rapt_status read_all(rapt_glossary *g, rapt_text text, rapt_message *why)
 {
     struct glossary_reader r = {.g = g, .why = why};
     rapt_status status = RAPT_OK;
-    static const char mark[] = "\xEF\xBB\xBF"; /* of UTF-8 */
+    static const char mark[] = "\xEF\xBB\xBF"; /* byte order mark */
     if (text.size >= 3 && memcmp(text.bytes, mark, 3) == 0) text.bytes += 3, text.size -= 3;
     while (!status && text.size > 0) {
         const rapt_text line = take_until(&text, '\n');

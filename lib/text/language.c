@@ -358,8 +358,8 @@ static int distance(const char *a, const char *b)
     return row[m];
 }
 
-/* Returns the smallest distance between a word and the names of a language. A name that begins with
-   the word counts as at most one wrong letter. */
+/* Returns the smallest distance between a word and the names of a language. The distance from a
+   brief code counts one more. If the English name begins with the word, the result is at most 1. */
 static int difference(const char *word, const struct language_names *l)
 {
     char x[WORD], y[WORD];

@@ -86,9 +86,10 @@ static bool continues(const struct list *l, int32_t id)
     return l->wordpiece.used && name.size > 2 && memcmp(name.bytes, "##", 2) == 0;
 }
 
-/* Writes a token as it appears in text and sets byte[id]. Special tokens have no text, except the
-   unknown token in WordPiece and in lists that are split at spaces. With a SentencePiece model,
-   U+2581 becomes a space, a byte piece becomes its byte, and a language has no text. */
+/* Writes a token as it appears in text, returns its size, and sets byte[id]. Special tokens have no
+   text, except the unknown token in WordPiece and in lists that are split at spaces. With a
+   SentencePiece model, U+2581 becomes a space, a byte piece becomes its byte, and a language has no
+   text. */
 static size_t put_surface(struct list *l, int32_t id, char *to)
 {
     const rapt_text name = name_of(l, id);
@@ -130,8 +131,8 @@ static rapt_status enter_names(struct list *l, rapt_message *why)
     return RAPT_OK;
 }
 
-/* MPNet's vocabulary for WordPiece also has the special tokens of BERT; of these it uses only
-   [UNK]. */
+/* Finds the ids of the special tokens. MPNet's vocabulary for WordPiece also contains the special
+   tokens of BERT, but of these uses only [UNK]. */
 static void find_specials(struct list *l)
 {
     const rapt_text begin = {"<s>", 3}, end = {"</s>", 4};
@@ -286,7 +287,8 @@ static size_t language_at(const struct list *l, rapt_text text, int32_t *id)
 
 /* Maps the pieces of a normalized text to names. `skip` is the offset in the original text at which
    the normalized part begins. A piece that the SentencePiece model does not know may still be in
-   the list. memory holds [bound] ends in the text, ends in the normalized text, and ids. */
+   the list. `memory` holds three arrays [bound]: ends in the text, ends in the normalized text, and
+   ids. */
 static rapt_status put_pieces(const struct list *l, const struct spm_normalized *text, size_t skip,
                               size_t *memory, size_t bound, struct list_output *out,
                               rapt_message *why)
@@ -314,7 +316,7 @@ static rapt_status put_pieces(const struct list *l, const struct spm_normalized 
 /* Bytes of memory that put_pieces needs per piece. */
 enum { PIECE_BYTES = 2 * sizeof(size_t) + sizeof(int32_t) };
 
-/* Encodes bytes [from, to) of a text by the SentencePiece model. */
+/* Encodes bytes [from, to) of a text with the SentencePiece model. */
 static rapt_status encode_part(const struct list *l, rapt_text text, size_t from, size_t to,
                                struct list_output *out, rapt_message *why)
 {

@@ -25,15 +25,17 @@ struct list {
     uint32_t *surface; /* [count + 1] text of name i: surfaces[surface[i]..surface[i + 1]) */
     char *surfaces;
     bool *byte;        /* [count] true for a byte piece, whose surface is that byte */
-    int32_t *of_piece; /* [spm->count] index of the name of each piece, or -1 */
+    int32_t *of_piece; /* [spm->count] id of the name of each piece, or -1 */
     int32_t *table;    /* [slots] hash table of ids by name; -1 if free. slots is a power of two */
     size_t slots;
     int32_t special[LIST_SPECIALS]; /* ids of special tokens, starting with RAPT_TOKEN_UNKNOWN, or
                                        -1 */
 };
 
-/* Creates a list. Returns RAPT_BAD_ARGUMENT if two names are equal or a WordPiece vocabulary lacks
-   [UNK], or RAPT_BAD_FILE if the SentencePiece model is invalid or WordPiece is not available. */
+/* Creates a list. Returns RAPT_BAD_ARGUMENT if two names are equal, a WordPiece vocabulary lacks
+   [UNK], a merge is wrong, or byte pairs lack a byte. Returns RAPT_BAD_FILE if the SentencePiece
+   model is invalid, or if WordPiece or byte pairs are requested and the library was built without
+   utf8proc. */
 rapt_status rapt__list_create(struct list **list, const struct list_source *source,
                               const rapt_allocator *allocator, rapt_message *why);
 void rapt__list_free(struct list *list);                          /* accepts NULL */
@@ -49,7 +51,7 @@ rapt_status rapt__list_encode(const struct list *list, rapt_text text, int32_t *
 rapt_status rapt__list_decode(const struct list *list, const int32_t *ids, size_t count,
                               char *bytes, size_t capacity, size_t *size, rapt_message *why);
 
-/* The caller's arrays for the tokens of a text. */
+/* The caller's arrays for the tokens of a text. Tokens beyond the capacity are only counted. */
 struct list_output {
     int32_t *ids;
     size_t *ends; /* or NULL */

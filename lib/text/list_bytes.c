@@ -1,8 +1,8 @@
-/* list_bytes.c - encodes text as names of a list with byte pairs over bytes (bytelevel.h). A word
-   starts as its bytes. While two adjacent names have a merge, the earliest merge is applied,
-   leftmost first. A heap holds the candidates: each merge adds at most two of them, so a word of n
-   bytes takes O(n log n) steps. Special tokens that the text spells out, such as "<mask>", are
-   found first. */
+/* list_bytes.c - encodes text as names of a list with byte-level byte pairs (bytelevel.h). At
+   first, a word consists of the names of its bytes. While two adjacent names have a merge, the
+   earliest merge in the list is applied, at its leftmost position first. A heap holds the
+   candidates: each merge adds at most two of them, so a word of n bytes takes O(n log n) steps.
+   Special tokens that the text spells out, such as "<mask>", are found first. */
 #include "text/list.h"
 
 #include <stdio.h>

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+/* Maximum size of a file in bytes, and the unit to which the number of tokens is rounded up. */
 enum { FILE_MAX = 1 << 30, MULTIPLE = 8 };
 
 static void lay_out_shortlist(rapt_shortlist *s, struct arena *arena)

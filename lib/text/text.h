@@ -58,7 +58,8 @@ size_t rapt__language_token(rapt_text text, bool mbart);
 int32_t rapt__language_find(const rapt_tokenizer *t, const char *word);
 /* Returns whether the tokenizer has language tokens. */
 bool rapt__language_any(const rapt_tokenizer *t);
-/* Writes a list of the languages of the tokenizer whose names are similar to a word, or "". */
+/* Writes up to four languages of the tokenizer with names that are similar to `word`, separated by
+   commas, or "". `size` is the capacity of `to`. */
 void rapt__language_near(const rapt_tokenizer *t, const char *word, char *to, size_t size);
 
 /* ---- characters.c ---- */
@@ -97,15 +98,17 @@ void rapt__ngrams_free(struct ngrams *grams, const rapt_allocator *allocator);
 /* Sets matches[k] = sum over the distinct (k+1)-grams of min(count in hypothesis, count in
    reference). */
 void rapt__ngrams_match(struct ngrams *grams, int orders, long long *matches);
-long long rapt__ngrams_total(size_t length, int order); /* number of n-grams */
+long long rapt__ngrams_total(size_t length, int order); /* number of n-grams in a sequence */
 
 enum { RAPT__SCORED_MAX = 1 << 28 };
-/* Returns RAPT_BAD_ARGUMENT if a text is NULL or exceeds RAPT__SCORED_MAX bytes. */
+/* Returns RAPT_BAD_ARGUMENT if a non-empty text is NULL or a text exceeds RAPT__SCORED_MAX
+   bytes. */
 rapt_status rapt__scored_check(rapt_text hypothesis, rapt_text reference, rapt_message *why);
 
 /* ---- bleu_tokens.c ---- */
 
-/* Returns RAPT_BAD_ARGUMENT if the library was built without this tokenizer. */
+/* Returns RAPT_BAD_ARGUMENT if there is no such tokenizer, or if the library was built without
+   it. */
 rapt_status rapt__bleu_tokens_check(rapt_bleu_tokens tokens, rapt_message *why);
 /* Puts spaces between the words of a text and returns the size of the result. `text` (size bytes)
    is overwritten; `out` needs 2 * size + 2 bytes. */
@@ -147,9 +150,9 @@ struct rapt_tokenizer {
     char *pool;
 };
 
-/* Returns an upper bound on the number of tokens in a text. It is much faster to compute than the
-   tokens. For SentencePiece models in which a few characters become many, it is much lower than
-   rapt_tokenizer_bound. */
+/* Returns an upper bound on the number of tokens in a text. Computing it is much faster than
+   encoding the text. For SentencePiece models in which a few characters become many, it is much
+   lower than rapt_tokenizer_bound. */
 size_t rapt__tokenizer_most(const rapt_tokenizer *tokenizer, rapt_text text);
 /* Builds a byte-pair tokenizer from untrusted merges. Returns RAPT_BAD_FILE, with the wrong merge
    in *why, if they are inconsistent. */

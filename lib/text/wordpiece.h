@@ -1,5 +1,5 @@
-/* wordpiece.h - how BERT (Devlin et al. 2019) prepares text and splits it into words, which are
-   then split into names of a list (list.h). */
+/* wordpiece.h - prepares text and splits it into words as BERT does (Devlin et al. 2019).
+   list_words.c splits the words into names of a list. */
 #ifndef RAPT_LIB_TEXT_WORDPIECE_H
 #define RAPT_LIB_TEXT_WORDPIECE_H
 
@@ -17,9 +17,9 @@ enum { WORDPIECE_GROWTH = 4 };
 bool rapt__wordpiece_available(void);
 /* Returns true if a character separates words. */
 bool rapt__wordpiece_space(uint32_t c);
-/* Prepares a character of the original text: removes it if it is a control character, and removes
-   accents and converts to lower case unless the options in w preserve these. Returns the number of
-   resulting characters. */
+/* Prepares a character of the original text: removes it if it is a control, format or private
+   character or not valid; removes accents and converts to lower case, unless the options in w
+   preserve these. Returns the number of resulting characters. */
 size_t rapt__wordpiece_prepare(const struct wordpiece *w, uint32_t c,
                                struct wordpiece_character to[WORDPIECE_GROWTH]);
 

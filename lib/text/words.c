@@ -1,16 +1,14 @@
-/* words.c - where words end, and the distinct words of a text. */
+/* words.c - finds where words end, and counts the distinct words of texts. */
 #include "text/text.h"
 
 #include <string.h>
 
-/* ---- word ---- */
+/* ---- ends of words, for learning and encoding ----
 
-/* Pre-tokenization: finds where words end, both for learning and for encoding.
-
-   A word is a run of letters, of digits or of other bytes, including one preceding space. Bytes of
-   0x80 or more count as letters, except those of U+2000..U+207F (dashes, quotes), which count as
-   other bytes. A word longer than RAPT__WORD_MAX bytes is split there, or up to three bytes earlier
-   so that no character is cut. */
+   A word is a run of letters, of digits or of other bytes, with the space before it if there is
+   one. Any other space is a word by itself. Bytes of 0x80 or more count as letters, except those of
+   U+2000..U+207F (dashes, quotes), which count as other bytes. A word longer than RAPT__WORD_MAX
+   bytes is split there, or up to three bytes earlier so that no character is cut. */
 
 enum kind { SPACE, LETTER, DIGIT, MARK };
 
@@ -50,8 +48,8 @@ size_t rapt__word_end(const char *bytes, size_t size, size_t at)
     return end;
 }
 
-/* ---- types: word types: the distinct words of texts with their counts, in a hash table with
-   linear probing. ---- */
+/* ---- word types: the distinct words of texts and their counts, in a hash table with linear
+   probing ---- */
 
 static size_t slot_of_word(const struct word_types *types, uint32_t hash, const char *bytes,
                            size_t size)

@@ -1,8 +1,9 @@
 /* bpe.c - segments text by merging (Sennrich, Haddow and Birch 2016, as implemented by
    SentencePiece). At first, each character is a segment. Among all adjacent pairs that form a
-   piece, the one with the highest score is joined first, and of equal scores the leftmost.
-   USER_DEFINED pieces are never joined. At the end, UNUSED pieces are split again into the parts
-   from which they were made. A heap holds the candidates, so n characters take O(n log n) steps. */
+   piece, the one with the highest score is joined first; among pairs with equal scores, the
+   leftmost. USER_DEFINED pieces are never joined. At the end, UNUSED pieces are split again into
+   the parts from which they were made. A heap holds the candidates, so n characters take O(n log n)
+   steps. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>
@@ -40,8 +41,8 @@ static int by_rank(const void *context, const void *x, const void *y)
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* Returns an integer that orders candidates by score, then from left to right. Inverting the bits
-   of a negative score makes integers compare like floats. */
+/* Returns an integer that orders candidates by score, then from left to right. Inverting all bits
+   of a negative score, and the sign bit of any other score, makes integers compare like floats. */
 static uint64_t rank_of(float score, uint32_t left)
 {
     float positive_zero = score + 0.0f;

@@ -1,5 +1,5 @@
 /* encode.c - converts text to ids: normalizes it and segments it according to the model's kind.
-   Then adjacent unknown pieces are joined into one, or replaced by byte pieces. */
+   Adjacent unknown pieces are joined into one or, with byte_fallback, replaced by byte pieces. */
 #include "text/sentencepiece/sentencepiece.h"
 
 /* Records where the last token ends, in the text and in the normalized text. */

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* Returns true if an ASCII byte is left unchanged whenever the next byte is ASCII, too. */
+/* Returns true if a byte is ASCII and is left unchanged before every other ASCII byte and at the
+   end. */
 static bool is_plain(const struct spm_normalizer *n, unsigned char byte)
 {
     size_t consumed;
@@ -94,8 +95,9 @@ static rapt_text space_of(const struct spm_normalizer *n)
 
 /* ---- the input ---- */
 
-/* Normalizes the beginning of a non-empty text and sets *consumed to the number of bytes that were
-   used. */
+/* Returns what the beginning of a non-empty text becomes: a USER_DEFINED string, which is
+   unchanged, the replacement by the longest rule that matches, or a character. Sets *consumed to
+   the number of bytes that it stands for. */
 static rapt_text prefix(const struct spm_normalizer *n, rapt_text text, size_t *consumed)
 {
     uint32_t code;
@@ -128,7 +130,7 @@ static size_t plain_run(const struct spm_normalizer *n, rapt_text text)
 size_t rapt__spm_normalizer_most(const struct spm_normalizer *n, rapt_text text, bool bytes)
 {
     const size_t space = bytes ? SPM_SPACE_SIZE : 1;
-    size_t most = space; /* of dummy_prefix */
+    size_t most = space; /* the space of dummy_prefix */
     for (size_t at = 0, consumed; at < text.size; at += consumed) {
         const rapt_text rest = behind(text, at);
         consumed = plain_run(n, rest);

@@ -1,5 +1,5 @@
-/* processor.c - creates and frees a processor. It stores the bytes of the model, because the pieces
-   point into them and a model file contains them. */
+/* processor.c - creates and frees a processor. The processor keeps the bytes of the model, because
+   pieces point into them and because they are written to model files. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>

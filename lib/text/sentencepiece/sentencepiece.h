@@ -67,8 +67,8 @@ struct charsmap {
     const char *strings; /* [size] replacements, each 0-terminated */
     size_t size;
 };
-/* Creates a map over `bytes`, which must outlive it. Checks that no search leaves the arrays or
-   runs in a cycle. */
+/* Creates a map over `bytes`, which must outlive it. Returns RAPT_BAD_FILE if a search could leave
+   the arrays or run in a cycle. */
 rapt_status rapt__charsmap_create(struct charsmap *map, const char *bytes, size_t size,
                                   const rapt_allocator *allocator, rapt_message *why);
 void rapt__charsmap_free(struct charsmap *map, const rapt_allocator *allocator);
@@ -95,8 +95,8 @@ struct spm_normalizer {
 rapt_status rapt__spm_normalizer_create(struct spm_normalizer *normalizer,
                                         const rapt_allocator *allocator, rapt_message *why);
 
-/* Returns the maximum number of bytes that one byte of text can become, or of characters if `bytes`
-   is false. */
+/* Returns the maximum number of bytes, or of characters if `bytes` is false, that one byte of text
+   can become. */
 size_t rapt__spm_normalizer_spread(const struct spm_normalizer *normalizer, bool bytes);
 
 /* Returns an upper bound on the size of the normalized form of a text, in bytes, or in characters
@@ -156,7 +156,7 @@ struct spm {
     double *scores;           /* [count] scores of a unigram model; -infinity means never chosen */
     uint32_t *surface; /* [count + 1] the text of piece i is surfaces[surface[i]..surface[i + 1]) */
     char *surfaces;
-    int32_t unknown, bytes[256]; /* ids; `bytes` is set if the model has byte_fallback */
+    int32_t unknown, bytes[256]; /* ids; those of bytes are -1 without byte_fallback */
     float unknown_score;
     size_t spread;                      /* maximum number of tokens per byte of text */
     struct trie chosen, reserved, user; /* tries of NORMAL, USER_DEFINED and UNUSED pieces, of all
@@ -201,7 +201,7 @@ void rapt__spm_put(struct spm_output *out, size_t start, size_t end, int32_t id)
 size_t rapt__spm_bound(const struct spm *spm, size_t bytes);
 /* Encodes a normalized text, which must have origins if ends are requested. The caller sets all
    fields of *out except count and unknown. Tokens beyond the capacity are only counted. Returns
-   RAPT_BAD_ARGUMENT if the text is too long, and RAPT_NO_MEMORY if an allocation fails. */
+   RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__spm_encode_normalized(struct spm_output *out);
 /* Implements rapt_tokenizer_encode for arguments that have been checked. */
 rapt_status rapt__spm_encode(const struct spm *spm, rapt_text text, int32_t *ids, size_t *ends,

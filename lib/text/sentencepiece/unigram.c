@@ -1,8 +1,8 @@
 /* unigram.c - finds the most probable segmentation of text under a unigram language model (Kudo
-   2018). Viterbi's algorithm runs over its bytes, in one pass along the trie of pieces. Sums are
-   rounded as in the reference implementation, and the first of several equal sums is used, so that
-   ties are broken in the same way. The number of steps is at most the number of bytes of the text
-   times the number of bytes of the longest piece. */
+   2018). Viterbi's algorithm visits every character and follows the trie of pieces from there. Sums
+   are rounded as in the reference implementation, and the first of several equal sums is used, so
+   that ties are broken in the same way. The number of steps is at most the number of bytes of the
+   text times the number of bytes of the longest piece. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* word.c - segments text for models that need no search: before each space, or into characters. */
+/* word.c - segments text for the two kinds of models that need no search: words, each of which
+   begins with a space, and characters. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>
