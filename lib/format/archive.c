@@ -76,7 +76,7 @@ void rapt__archive_list(const struct archive *archive, const char *folder, disk_
                         void *user)
 {
     const size_t above = strlen(folder);
-    const char *last = NULL; /* the last name visited; duplicates are adjacent */
+    const char *last = NULL; /* the last name visited; its duplicates are adjacent */
     size_t last_size = 0;
     for (size_t n = 0; n < archive->zip.count; n++) {
         const char *name = archive->zip.members[n].name;

@@ -1,5 +1,5 @@
-/* disk.h - reads files at an offset; replaces files atomically (temporary file, fsync, rename).
-   Calls that succeed do not change errno. */
+/* disk.h - reads files at an offset, replaces files atomically (temporary file, fsync, rename) and
+   lists folders. Calls that succeed do not change errno. */
 #ifndef RAPT_LIB_FORMAT_DISK_H
 #define RAPT_LIB_FORMAT_DISK_H
 
@@ -54,8 +54,8 @@ struct disk_view {
     const unsigned char *bytes; /* [size]; NULL if nothing is mapped */
     size_t size;
 };
-/* Maps the file of a source, which stays open. Returns RAPT_NO_FILE if the source is not a file, is
-   empty or cannot be mapped. */
+/* Maps the file of an open source; the source remains open. Returns RAPT_NO_FILE if the source is
+   not a file, is empty or cannot be mapped. */
 rapt_status rapt__disk_view(const struct disk_source *source, struct disk_view *view,
                             rapt_message *why);
 void rapt__disk_unmap(struct disk_view *view); /* an empty view is allowed */

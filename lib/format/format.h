@@ -73,7 +73,7 @@ enum tensor_container {
 /* JSON = {name: {"dtype": text, "shape": [..], "data_offsets": [begin, end]}, ..,
            "__metadata__": {text: text, ..}}
    The entries cover the data from the first to the last byte without holes or overlaps. The header
-   has at most 100 MB. Source: the format section of the safetensors README (Hugging Face, 0.5).
+   is at most 100 MB long. Source: the format section of the safetensors README (Hugging Face, 0.5).
 
    `path` must name a regular file, which may be compressed with gzip or zstd. Returns RAPT_NO_FILE
    if the file cannot be opened or read, and RAPT_BAD_FILE if it violates a rule of the format; *why

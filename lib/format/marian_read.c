@@ -5,10 +5,11 @@
        all names; all dimensions as i32; u64 size of the padding; padding
        the bytes of all items, in the same order
 
-   An item may have more bytes than its elements need (Marian pads to 256). intgemm8 and intgemm16
-   items are integers followed by their scale. They are stored column by column, except for
-   embeddings. The value of an integer q is q x (1 / scale). A prefix "F0::" of a name is dropped.
-   Source: src/common/binary.cpp of marian-nmt/marian-dev 1.12 and of browsermt/marian-dev. */
+   An item may have more bytes than its elements need (Marian pads to a multiple of 256). intgemm8
+   and intgemm16 items are integers followed by their scale. They are stored column by column,
+   except for embeddings. The value of an integer q is q x (1 / scale). A prefix "F0::" of a name is
+   dropped. Source: src/common/binary.cpp of marian-nmt/marian-dev 1.12 and of
+   browsermt/marian-dev. */
 #include "cursor.h"
 #include "dtype.h"
 #include "marian.h"

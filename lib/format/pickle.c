@@ -128,8 +128,8 @@ static rapt_status take_line(struct pickle_reading *r, struct pickle_value *line
     return RAPT_OK;
 }
 
-/* Copies the first 63 bytes of a string for a message, replacing all but visible ASCII characters
-   with '?'. */
+/* Copies up to 63 bytes of a string for a message, replacing all but visible ASCII characters with
+   '?'. */
 static void show_text(char shown[64], const char *text, size_t size)
 {
     size_t used = rapt__min_size(size, 63);
@@ -246,7 +246,7 @@ static rapt_status apply(struct pickle_reading *r)
     return rapt__pickle_fail(r, "the type of a storage is called with arguments");
 }
 
-/* Replaces a persistent id by the storage that it describes. The id is ('storage', type, key,
+/* Replaces a persistent id with the storage that it describes. The id is ('storage', type, key,
    device, number of elements), optionally followed by a view, which must be None. */
 static rapt_status push_storage(struct pickle_reading *r)
 {

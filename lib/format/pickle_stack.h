@@ -22,13 +22,14 @@ bool rapt__pickle_same(const char *text, size_t size, const char *name);
 rapt_status rapt__pickle_append(struct pickle *p, struct pickle_values *to,
                                 struct pickle_value value);
 rapt_status rapt__pickle_push(struct pickle_reading *r, struct pickle_value value);
-/* Pops a value, which must be of this kind. PICKLE_MARK accepts every kind except a mark. */
+/* Pops a value, which must be of this kind. If `kind` is PICKLE_MARK, every value except a mark is
+   accepted. */
 rapt_status rapt__pickle_pop(struct pickle_reading *r, enum pickle_kind kind,
                              struct pickle_value *value);
 /* Stores the top of the stack in the memo at `index`, which must not skip an index. */
 rapt_status rapt__pickle_store(struct pickle_reading *r, uint64_t index);
 
-/* ---- tuples, lists and dictionaries; _mark: uses all values after the last mark ---- */
+/* ---- tuples, lists and dictionaries; _mark functions use the values after the last mark ---- */
 rapt_status rapt__pickle_tuple(struct pickle_reading *r, size_t count);
 rapt_status rapt__pickle_tuple_mark(struct pickle_reading *r);
 rapt_status rapt__pickle_empty(struct pickle_reading *r, enum pickle_kind kind);

@@ -89,7 +89,8 @@ static rapt_status find_storage(struct torch_reading *r, const struct pickle_val
                                 const struct dtype *dtype, struct tensor_entry *entry,
                                 uint64_t *begin)
 {
-    const struct torch_storage *found = find_key(r->form, storage); /* all were collected */
+    /* not NULL: the storages of all tensors were collected */
+    const struct torch_storage *found = find_key(r->form, storage);
     (void)dtype;
     if (!found->listed)
         return rapt__torch_bad(r, entry->name, "has a storage that is not in the file");
