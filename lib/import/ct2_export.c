@@ -94,8 +94,8 @@ static rapt_status write_model(struct exporting *e)
 
 /* ---- the text files ---- */
 
-/* Rejects a target vocabulary with unnamed rows, which CTranslate2 could produce, because it cannot
-   exclude tokens. */
+/* Rejects a target vocabulary with unnamed rows: CTranslate2 cannot exclude them from
+   translations. */
 static void check_targets(const struct exporting *e)
 {
     char needed[80];

@@ -23,9 +23,9 @@ static bool is_mbart(const rapt_config *c)
 }
 
 /* Returns whether a model was converted from Hugging Face's transformers: its decoder starts with
-   the end or the pad token, or it is a T5. Other converters store such start tokens only together
-   with add_source_eos. `start` is decoder_start_token, or NULL. A decoder that starts from zeros
-   does not use this token; there, "</s>" marks a model of Hugging Face. */
+   the end or the pad token, or it is a T5. Other converters store such a start token only together
+   with add_source_eos. `start` is decoder_start_token, or NULL; if the decoder starts from zeros,
+   "</s>" marks a model of Hugging Face. */
 static bool is_from_hf(const rapt_config *c, const char *start)
 {
     if (c->decoder_start == RAPT_DECODER_START_ZERO) return start && strcmp(start, "</s>") == 0;

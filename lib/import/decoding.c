@@ -118,7 +118,7 @@ void rapt__import_first_token(struct import *i, const char *id)
 }
 
 /* Stores the tokens that must not be generated. bad_words_ids is a list of lists, which is
-   supported only if each inner list has one token. The pad token is left out. */
+   supported only if each inner list has one token. The pad token is omitted. */
 static void suppress(struct import *i, const struct import_settings *s, int pad)
 {
     const char *name = "bad_words_ids";

@@ -58,8 +58,8 @@ static rapt_status check_kind(struct import *i, const struct import_settings *s,
 }
 
 /* Sets *older to true for mBART-25, which has the same model_type as mBART-50. The name of the
-   tokenizer distinguishes them. If it is missing, the model is mBART-50 if its decoder starts with
-   the end token. */
+   tokenizer distinguishes them; without a name, a decoder that starts with the end token belongs to
+   mBART-50. */
 static rapt_status find_age(struct import *i, const struct import_settings *s, bool *older)
 {
     static const char file[] = "tokenizer_config.json", key[] = "tokenizer_class";

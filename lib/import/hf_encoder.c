@@ -80,7 +80,7 @@ bool rapt__hf_has_tokenizer(const struct import *i)
            rapt__import_has(i, "tokenizer.json");
 }
 
-/* If special tokens are named <s> and </s>, two </s> separate the texts of a pair. */
+/* If the begin token is named <s>, two end tokens separate the texts of a pair. */
 rapt_status rapt__hf_encoder_vocabulary(struct import *i)
 {
     rapt_status status;

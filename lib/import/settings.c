@@ -1,5 +1,5 @@
-/* settings.c - reads a JSON object of settings and finds its values by key. Of a list, only a
-   single value or tokens are stored; nested objects are skipped. Nothing in the file is trusted. */
+/* settings.c - reads a JSON object of settings and finds its values by key. Of lists, only tokens
+   and single values are stored; nested objects are skipped. Nothing in the file is trusted. */
 #include "import/parts.h"
 
 #include <limits.h>

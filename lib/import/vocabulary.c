@@ -177,8 +177,8 @@ bool rapt__import_is_vocabulary(const char *name)
     return false;
 }
 
-/* Returns false for settings, and for SentencePiece models that belong to lists of names; other
-   files can be a vocabulary by themselves. */
+/* Returns true unless a file contains settings or is a SentencePiece model that belongs to a list
+   of names. */
 static bool is_alone(const char *name)
 {
     return strcmp(name, "source.spm") != 0 && strcmp(name, "target.spm") != 0 &&
