@@ -195,7 +195,7 @@ static rapt_status read_all(rapt_glossary *g, rapt_text text, rapt_message *why)
 rapt_status rapt_glossary_create(rapt_glossary **glossary, rapt_text text,
                                  const rapt_allocator *allocator, rapt_message *why)
 {
-    enum { TIMES = 3 }; /* a form, and its key, which has at most twice its size */
+    enum { TIMES = 3 }; /* a form and its key, which is at most twice as long */
     if (!glossary) return rapt__fail(why, RAPT_BAD_ARGUMENT, "glossary is NULL");
     rapt_status status = rapt__text_check("text", 0, text.bytes, text.size, why);
     if (!status && text.size > INT32_MAX)

@@ -10,7 +10,7 @@
 struct learner {
     struct word_types types;
     struct pair_table pairs;
-    size_t bytes;          /* total size of all word types */
+    size_t bytes;          /* total size of all word types in bytes */
     int32_t *tokens;       /* [bytes] the tokens of word w begin at index begin[w] */
     size_t *begin;         /* [types] */
     uint32_t *length;      /* [types] current number of tokens of word w */

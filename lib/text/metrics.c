@@ -1,9 +1,9 @@
-/* metrics.c - BLEU and chrF, and the n-grams that both count. */
+/* metrics.c - computes BLEU and chrF, and counts the n-grams for both. */
 #include "text/text.h"
 
 #include <string.h>
 
-/* ---- ngram ---- */
+/* ---- n-grams ---- */
 
 /* Counts the n-grams that two sequences of ids have in common (clipped counts), for BLEU and chrF:
 
@@ -102,7 +102,7 @@ void rapt__ngrams_match(struct ngrams *grams, int orders, long long *matches)
     }
 }
 
-/* ---- bleu ---- */
+/* ---- BLEU ---- */
 
 /* Corpus BLEU (Papineni, Roukos, Ward and Zhu 2002) as computed by sacreBLEU (Post 2018).
 
@@ -243,7 +243,7 @@ double rapt_bleu_score(const rapt_bleu *bleu)
     return brevity * rapt__exp(logs / BLEU_ORDERS);
 }
 
-/* ---- chrf ---- */
+/* ---- chrF ---- */
 
 /* Corpus chrF2 (Popovic 2015) as computed by sacreBLEU 2.x by default.
 

@@ -1,5 +1,5 @@
-/* pairs.c - pairs of adjacent tokens: a hash table of their counts, for each pair a list of the
-   words that contain it, and a heap with the most frequent pair at its root.
+/* pairs.c - stores the pairs of adjacent tokens: their counts in a hash table, the words that
+   contain them in lists, and the most frequent pair at the root of a heap.
 
    The count of a pair grows only during the merge that makes the later of its two tokens. After
    that, merges can only reduce it. Each pair therefore enters the heap only once, and an outdated
@@ -79,7 +79,7 @@ bool rapt__pairs_use(struct pair_table *pairs, size_t pair, uint32_t word)
     return true;
 }
 
-/* Orders candidates by increasing count; of equal counts, the pair with the lower ids comes
+/* Orders candidates by increasing count; among equal counts, the pair with the lower ids comes
    last. */
 static int by_count(const void *context, const void *x, const void *y)
 {

@@ -1,5 +1,5 @@
 /* text.h - declarations shared by the files of this layer: characters, words, tokenizers, and the
-   n-grams of the metrics. import, translate and document use its characters and languages; other
+   n-grams of the metrics. import, translate and document use the characters and languages; other
    layers include only <rapt/text.h> and <rapt/metrics.h>. */
 #ifndef RAPT_LIB_TEXT_H
 #define RAPT_LIB_TEXT_H

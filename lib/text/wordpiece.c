@@ -125,8 +125,7 @@ size_t rapt__wordpiece_prepare(const struct wordpiece *w, uint32_t c,
     int ignored = 0;
     size_t size = 0;
     if (dropped(c)) return 0;
-    /* Canonical order is not restored, since nearly all characters that it concerns are marks,
-       which are removed. */
+    /* Canonical order is not restored, because it concerns almost only marks, which are removed. */
     if (!w->keep_accents)
         count = utf8proc_decompose_char((utf8proc_int32_t)c, parts, WORDPIECE_GROWTH,
                                         UTF8PROC_DECOMPOSE, &ignored);

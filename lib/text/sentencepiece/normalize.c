@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* Returns true if a byte is ASCII and is left unchanged before every other ASCII byte and at the
-   end. */
+/* Returns true if a byte is ASCII, is not a space, and is left unchanged before every other ASCII
+   byte and at the end. */
 static bool is_plain(const struct spm_normalizer *n, unsigned char byte)
 {
     size_t consumed;
