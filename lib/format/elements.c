@@ -173,7 +173,7 @@ static rapt_status convert_columns(const struct element_reading *r)
 }
 
 /* Reads elements [first, first + count) of a rows x columns matrix that is stored as columns x
-   rows. From each column it takes the rows whose elements are in that range. */
+   rows. From each column, only the rows with elements in that range are read. */
 static rapt_status convert_transposed(struct element_reading *r, size_t first, size_t count)
 {
     size_t rows = r->entry->shape[0], columns = r->entry->shape[1];

@@ -13,8 +13,8 @@ enum {
     TENSOR_ARGUMENTS = 6,    /* may be followed by metadata, which later versions add */
     PARAMETER_ARGUMENTS = 3, /* _rebuild_parameter_with_state adds a state */
     STORAGE_ARGUMENTS = 5,   /* PyTorch before 1.6 adds a view */
-    KEY_MAX = 128 /* maximum length of a storage's key, which bounds the cost of comparing keys;
-                     real keys are short numbers */
+    KEY_MAX = 128 /* maximum length of a storage's key, to bound the cost of comparing keys;
+                     torch.save uses short numbers */
 };
 
 /* The globals that a pickle may use. dtype is the element type if the global is the type of a

@@ -182,7 +182,7 @@ static rapt_status read_vocabulary_lines(struct vocabulary_reading *r, bool yaml
     return status;
 }
 
-/* ---- {token: number, ..} in YAML, whose tokens need no quotes ---- */
+/* ---- {token: number, ..} in YAML; tokens need no quotes ---- */
 
 static char *skip_space(struct vocabulary_reading *r, char *at, const char *end)
 {

@@ -29,7 +29,7 @@ void rapt__yaml_close(struct yaml *yaml); /* NULL is allowed */
    out of range. */
 int rapt__yaml_count(const struct yaml *yaml);
 const struct yaml_item *rapt__yaml_at(const struct yaml *yaml, int index);
-/* Returns the item of a key: its scalar, or the head of its list, which the elements follow.
+/* Returns the item of a key: its scalar, or the head of its list. The elements follow the head.
    Returns NULL if the key is missing. */
 const struct yaml_item *rapt__yaml_find(const struct yaml *yaml, const char *key);
 

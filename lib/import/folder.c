@@ -221,7 +221,7 @@ static bool is_path_of(const char *path, const char *name)
     return size == plain_size(name) && strncmp(base, name, size) == 0;
 }
 
-/* Opens settings. If they cannot be parsed, *yaml becomes NULL, since they may belong to another
+/* Opens settings. If they cannot be parsed, *yaml becomes NULL, because they may belong to another
    program. Errors in Marian's decoder.yml, however, are reported. */
 static rapt_status open_settings(struct import *i, const char *name, struct yaml **yaml)
 {

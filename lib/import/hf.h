@@ -56,7 +56,8 @@ rapt_status rapt__hf_read_sizes(struct import *i, const struct import_settings *
                                 const struct hf_size *sizes, int count);
 rapt_status rapt__hf_check_flags(struct import *i, const struct import_settings *s,
                                  const struct hf_flag *flags, int count);
-/* Sets the activation from its name, which is the value of a key or a part of it. */
+/* Sets the activation from its name. `key` and `value` are the setting that contains the name, for
+   messages. */
 rapt_status rapt__hf_set_activation(struct import *i, const char *key, const char *value,
                                     const char *name);
 /* Reads the activation. If the key is missing, it is "gelu". */

@@ -13,7 +13,7 @@ struct marian_names { /* names of the files that an export writes */
     const char *lists[MARIAN_SIDES];  /* lists of names; NULL if lists are not allowed */
 };
 enum { MARIAN_SETTINGS = 4096 };
-/* Composes special:model.yml, the configuration that Marian's files contain. */
+/* Composes special:model.yml, the configuration in Marian's files. */
 void rapt__marian_settings(const rapt_config *config, char text[MARIAN_SETTINGS]);
 /* Checks the vocabularies, then writes them and the model. */
 rapt_status rapt__marian_export(struct exporting *e, enum marian_precision precision,
