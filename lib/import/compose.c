@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void append_text(struct composer *c, const char *bytes, size_t size)
+/* Makes room for `size` more bytes. Returns whether there was memory for them. */
+static bool make_room(struct composer *c, size_t size)
 {
     while (!c->failed && c->capacity - c->size < size) {
         void *grown = rapt__grown(&c->allocator, c->text, &c->capacity, 1);
@@ -16,19 +17,28 @@ static void append_text(struct composer *c, const char *bytes, size_t size)
         else
             c->failed = true;
     }
-    if (c->failed || size == 0) return;
+    return !c->failed;
+}
+
+static void append_text(struct composer *c, const char *bytes, size_t size)
+{
+    if (!make_room(c, size) || size == 0) return;
     memcpy(c->text + c->size, bytes, size);
     c->size += size;
 }
 
 void rapt__compose(struct composer *c, const char *format, ...)
 {
-    char text[1001];
-    va_list arguments;
+    va_list arguments, again;
     va_start(arguments, format);
-    int size = vsnprintf(text, sizeof text, format, arguments);
+    va_copy(again, arguments);
+    size_t size = (size_t)vsnprintf(NULL, 0, format, arguments);
+    if (make_room(c, size + 1)) {
+        vsnprintf(c->text + c->size, size + 1, format, again);
+        c->size += size;
+    }
+    va_end(again);
     va_end(arguments);
-    append_text(c, text, (size_t)size);
 }
 
 void rapt__compose_string(struct composer *c, rapt_text text)

@@ -93,7 +93,7 @@ struct composer { /* a growing string */
     size_t size, capacity;
     bool failed; /* out of memory */
 };
-/* Appends a formatted text, which must have at most 1000 bytes. */
+/* Appends a formatted text. */
 void rapt__compose(struct composer *c, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 2, 3)));
 void rapt__compose_string(struct composer *c, rapt_text text); /* appends UTF-8 as a JSON string */

@@ -156,12 +156,10 @@ rapt_status rapt__import_whole(struct import *i, const struct import_settings *s
    is `otherwise`. */
 rapt_status rapt__import_id(struct import *i, const struct import_settings *s, const char *key,
                             int otherwise, int *value);
-/* Reads true or false. If the setting is missing, null, a list or an object, the value is
-   `otherwise`. */
+/* Reads true or false, as rapt__import_whole reads an integer. */
 rapt_status rapt__import_flag(struct import *i, const struct import_settings *s, const char *key,
                               bool otherwise, bool *value);
-/* Reads a finite number. If the setting is missing, null, a list or an object, the value is
-   `otherwise`. */
+/* Reads a finite number in the same way. */
 rapt_status rapt__import_float(struct import *i, const struct import_settings *s, const char *key,
                                float otherwise, float *value);
 /* Returns the string of a setting that is a list of one string, or NULL if the setting is anything

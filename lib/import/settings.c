@@ -172,15 +172,19 @@ static rapt_status read_whole(struct import *i, const char *key, const char *tex
     return RAPT_OK;
 }
 
+static rapt_status not_scalar(struct import *i, const struct import_setting *one, const char *key,
+                              const char *wanted)
+{
+    return rapt__import_bad(i, "%s is %s, not %s", key, one->list ? "a list" : "an object", wanted);
+}
+
 rapt_status rapt__import_whole(struct import *i, const struct import_settings *s, const char *key,
                                int otherwise, int *value)
 {
     const struct import_setting *one = find(s, key);
     *value = otherwise;
     if (!one) return RAPT_OK;
-    if (one->list || !one->text)
-        return rapt__import_bad(i, "%s is %s, not an integer", key,
-                                one->list ? "a list" : "an object");
+    if (one->list || !one->text) return not_scalar(i, one, key, "an integer");
     return read_whole(i, key, one->text, value);
 }
 
@@ -201,19 +205,24 @@ rapt_status rapt__import_id(struct import *i, const struct import_settings *s, c
 rapt_status rapt__import_flag(struct import *i, const struct import_settings *s, const char *key,
                               bool otherwise, bool *value)
 {
-    const char *text = rapt__import_setting(s, key);
-    *value = text ? strcmp(text, "true") == 0 : otherwise;
-    if (!text || *value || strcmp(text, "false") == 0) return RAPT_OK;
-    return rapt__import_bad(i, "%s is %.60s, not true or false", key, text);
+    const struct import_setting *one = find(s, key);
+    *value = otherwise;
+    if (!one) return RAPT_OK;
+    if (one->list || !one->text) return not_scalar(i, one, key, "true or false");
+    *value = strcmp(one->text, "true") == 0;
+    if (*value || strcmp(one->text, "false") == 0) return RAPT_OK;
+    return rapt__import_bad(i, "%s is %.60s, not true or false", key, one->text);
 }
 
 rapt_status rapt__import_float(struct import *i, const struct import_settings *s, const char *key,
                                float otherwise, float *value)
 {
-    const char *text = rapt__import_setting(s, key);
+    const struct import_setting *one = find(s, key);
     *value = otherwise;
-    if (!text || rapt__float_read(text, value)) return RAPT_OK;
-    return rapt__import_bad(i, "%s is %.60s, not a number", key, text);
+    if (!one) return RAPT_OK;
+    if (one->list || !one->text) return not_scalar(i, one, key, "a number");
+    if (rapt__float_read(one->text, value)) return RAPT_OK;
+    return rapt__import_bad(i, "%s is %.60s, not a number", key, one->text);
 }
 
 const char *rapt__import_only(const struct import_settings *s, const char *key)

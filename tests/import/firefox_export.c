@@ -192,6 +192,37 @@ static void test_files(void **state)
     }
 }
 
+/* Metadata is written whole, however long it is. */
+static void test_long_factor(void **state)
+{
+    (void)state;
+    enum { ZEROS = 5000 };
+    static char factor[2 + ZEROS + 1], line[ZEROS + 64], saved[1 << 18];
+    static struct bytes b;
+    const rapt_metadata metadata = {"rapt.max_length_factor", factor};
+    size_t size;
+    char folder[256];
+    rapt_message why = {""};
+    const rapt_config c = student(false);
+    rapt_model *plain = calibrated(&c, 1), *model = NULL;
+    const rapt_export_options options = options_of(NULL);
+    memcpy(factor, "3.", 2);
+    memset(factor + 2, '0', ZEROS);
+    if (rapt_model_save_memory(plain, saved, sizeof saved, &size, &metadata, 1, &why) ||
+        rapt_model_load_memory(&model, saved, size, NULL, NULL, &why))
+        fail_msg("%s", why.text);
+    folder_make(folder, "firefox-long");
+    if (rapt_model_export_with(model, RAPT_EXPORT_FIREFOX, folder, &options, &why))
+        fail_msg("%s", why.text);
+    read_file(folder, "config.yml", &b);
+    snprintf(line, sizeof line, "max-length-factor: %s\ngemm-precision: int8shiftAlphaAll\n",
+             factor);
+    assert_non_null(strstr((const char *)b.data, line));
+    folder_remove(folder, files, COUNT(files));
+    rapt_model_free(model);
+    rapt_model_free(plain);
+}
+
 /* ---- refusals ---- */
 
 static void refused(const rapt_model *model, const rapt_export_options *options, const char *phrase)
@@ -336,8 +367,9 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),  cmocka_unit_test(test_refused), cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_others), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_files),   cmocka_unit_test(test_long_factor),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_others),  cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -443,6 +443,8 @@ static void test_refusals(void **state)
         {"\"eos_token_id\": [\"0\"]", "the element of the list eos_token_id is not a token"},
         {"\"eos_token_id\": [0", "config.json is not a JSON object"},
         {"\"eos_token_id\": [0.5]", "eos_token_id is 0.5, not an integer"},
+        {"\"normalize_before\": [true]", "normalize_before is a list, not true or false"},
+        {"\"scale_embedding\": {}", "scale_embedding is an object, not true or false"},
         {"\"normalize_before\": maybe", "config.json is not a JSON object"},
         {"\"normalize_before\": never", "config.json is not a JSON object"},
         {"\"vocab_size\": 10", "shape"},
