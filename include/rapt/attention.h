@@ -11,17 +11,17 @@
    output 0, weights 0 and a log-sum-exp of -infinity, and no gradient flows through it. A key can
    be hidden by a causal mask, a window, the locality, key counts, a boolean mask or a bias of
    -infinity. A hidden key never affects a result, so it and its value may be NaN. There are two
-   exceptions: forget gates of hidden keys count like all others, and with talking heads, a key is
-   ignored only if all heads hide it.
+   exceptions: the forget gates of hidden keys are included in sums, and with talking heads, a key
+   is ignored only if all heads hide it.
 
-   Scores are computed in float. A scaled dot product beyond 3.4e38 is infinite. Unless a cap is
-   set, a score of +infinity makes all results of its query NaN, and -infinity hides the key. To
-   rule this out, keep |scale| |q| |k| below 3.4e38; the dot product itself may exceed that.
+   Scores are computed in float, so a scaled dot product beyond 3.4e38 becomes infinite. Unless a
+   cap is set, a score of +infinity makes all results of its query NaN, and -infinity hides the key.
+   To rule this out, keep |scale| |q| |k| below 3.4e38; the unscaled dot product may exceed that.
 
-   All functions are thread-safe: they write only to the workspace and the output arrays, and have
-   no global state. Concurrent calls need separate workspaces and outputs. No memory is allocated.
-   If a required array or struct is NULL, a function that returns a status returns
-   RAPT_BAD_ARGUMENT, and *why, if the function has one, names it. why may be NULL. */
+   All functions are thread-safe: they write only to the workspace and the output arrays. Concurrent
+   calls need separate workspaces and outputs. No function allocates memory. If a required array or
+   struct is NULL, a function that returns a status returns RAPT_BAD_ARGUMENT, and *why, if the
+   function has one, names it. why may be NULL. */
 #ifndef RAPT_ATTENTION_H
 #define RAPT_ATTENTION_H
 
@@ -32,8 +32,8 @@
 extern "C" {
 #endif
 
-/* Score functions of a query q and a key k, which has K floats. The parameters W, U, b, v, beta, P,
-   F, L and w are learned; see rapt_attention_parameter. */
+/* Score functions of a query q and a key k of K floats. W, U, b, v, beta, P, F, L and w are
+   learned; see rapt_attention_parameter. */
 typedef enum rapt_score {
     RAPT_SCORE_SCALED_DOT, /* q.k / sqrt(K)                  Vaswani et al. 2017, section 3.2.1 */
     RAPT_SCORE_DOT,        /* q.k                            Luong et al. 2015, section 3.1 */
@@ -53,7 +53,7 @@ typedef enum rapt_score {
    static. */
 RAPT_API const char *rapt_score_name(rapt_score score);
 
-/* The keys that a query can see. Masks can hide further keys. Positions and keys are numbered from
+/* Which keys a query can see. Masks can hide some of these. Positions and keys are numbered from
    0. */
 typedef enum rapt_locality {
     RAPT_LOCALITY_GLOBAL,  /* all keys */
@@ -65,7 +65,7 @@ typedef enum rapt_locality {
                               weights are multiplied by exp(-(s - c)^2 / (2 (radius/2)^2)) and not
                               renormalized. Luong et al. 2015, section 3.2, equations 9 and
                               10 */
-    RAPT_LOCALITY_SPARSE,  /* keys within `radius` of the query's own position, unless radius is 0,
+    RAPT_LOCALITY_SPARSE,  /* keys within `radius` of the query's own position if radius is above 0,
                               and those that rapt_sparse adds: global positions and blocks
                               (Longformer: Beltagy, Peters and Cohan 2020; BigBird: Zaheer et al.
                               2020) */
@@ -113,28 +113,29 @@ RAPT_API const char *rapt_normalizer_name(rapt_normalizer normalizer);
 
 /* The layout of an array: row r of sequence b and head h starts at data + b*batch + h*head + r*row,
    and the elements of a row are contiguous. Strides are in floats, or in bytes for a boolean mask.
-   A stride of 0 repeats the same rows. This is not allowed for out, nor for q, k or v if their
-   gradients are requested, since gradients have the same layout. Output rows must not overlap. */
+   A stride of 0 repeats the same rows. It is not allowed for out, nor for q, k or v if their
+   gradients are requested, because gradients have the same layout. Output rows must not overlap. */
 typedef struct rapt_stride {
     ptrdiff_t batch; /* from one sequence to the next */
     ptrdiff_t head;  /* from one head to the next */
     ptrdiff_t row;   /* from one row to the next */
 } rapt_stride;
 
-/* The positions of queries among the keys. Causal masks, windows, local-m, sparse with a radius or
-   global positions, slopes, tables, rotary embeddings, forget gates and distance vectors require
-   them. There is no default, because the two alignments differ whenever the numbers of queries and
-   keys differ, as they do when decoding with a cache. */
+/* The positions of queries among the keys. They are required by causal masks, windows, local-m,
+   sparse attention with a radius or global positions, slopes, tables, rotary embeddings, forget
+   gates and distance vectors. There is no default, because the two alignments differ whenever the
+   numbers of queries and keys differ, as they do when decoding with a cache. */
 typedef enum rapt_causal_alignment {
     RAPT_CAUSAL_ALIGNMENT_NONE,       /* queries have no positions */
     RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, /* query t has position t */
-    RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT /* the last query of a sequence has the position of the
-                                         sequence's last existing key (key_counts, key_starts), as
-                                         when decoding with a cache: with m queries and n keys,
-                                         query t has position t + n - m */
+    RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT /* the last query of a sequence has the position of its last
+                                         existing key (key_counts, key_starts), as when decoding
+                                         with a cache: with m queries and n keys, query t has
+                                         position t + n - m */
 } rapt_causal_alignment;
 
-/* Masks and biases. If everything is 0, all keys are visible and nothing is added to the scores. */
+/* Masks and biases. If all fields are 0, all keys are visible and nothing is added to the
+   scores. */
 typedef struct rapt_mask {
     rapt_causal_alignment causal_alignment; /* defines the positions of the queries */
     int causal; /* if nonzero, keys after the query's position are hidden */
@@ -153,17 +154,18 @@ typedef struct rapt_mask {
     uint64_t reserved[4];
 } rapt_mask;
 
-/* The learned arrays of scores, localities and normalizers. Each is a matrix of floats
-   [rows][columns] in row-major order without gaps, starting with the rows of head 0. Each comment
-   begins with the array's letter in the formulas. In the shapes, H is the number of query heads, G
-   the number of key heads, Q the floats per row of q and K the floats per row of k. M is K for
-   general scores and `hidden` for those with a tanh: additive, location-aware and coverage. The
-   other names are fields of rapt_attention_parameters. */
+/* The learned arrays of scores, localities and normalizers. Each is a contiguous row-major matrix
+   of floats [rows][columns], starting with the rows of head 0. Each comment begins with the array's
+   letter in the formulas. In the shapes, H is the number of query heads, G the number of key heads,
+   Q the floats per row of q and K the floats per row of k. M is K for general scores and `hidden`
+   for scores with a tanh (additive, location-aware and coverage). The other names are fields of
+   rapt_attention_parameters. */
 typedef enum rapt_attention_parameter {
-    RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT,        /* W [H][M][Q]: general, and with a tanh */
-    RAPT_ATTENTION_PARAMETER_KEY_WEIGHT,          /* U [G][hidden][K]: with a tanh */
-    RAPT_ATTENTION_PARAMETER_HIDDEN_BIAS,         /* b [H][hidden]: with a tanh; NULL means 0 */
-    RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR,       /* v [H][hidden]: with a tanh */
+    RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT,        /* W [H][M][Q]: general, and scores with a tanh */
+    RAPT_ATTENTION_PARAMETER_KEY_WEIGHT,          /* U [G][hidden][K]: scores with a tanh */
+    RAPT_ATTENTION_PARAMETER_HIDDEN_BIAS,         /* b [H][hidden]: scores with a tanh; NULL means
+                                                     0 */
+    RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR,       /* v [H][hidden]: scores with a tanh */
     RAPT_ATTENTION_PARAMETER_INVERSE_TEMPERATURE, /* beta [1][H]: cosine; NULL means 1 */
     RAPT_ATTENTION_PARAMETER_POSITION,            /* P [G][positions][Q]: location */
     RAPT_ATTENTION_PARAMETER_FILTERS,        /* F [H][channels][filter_width]: location-aware */
@@ -177,15 +179,15 @@ typedef enum rapt_attention_parameter {
     RAPT_ATTENTION_PARAMETER_COVERAGE_WEIGHT, /* w [H][hidden]: coverage */
     RAPT_ATTENTION_PARAMETER_COUNT
 } rapt_attention_parameter;
-/* Length of arrays indexed by rapt_attention_parameter. Entries whose index is
-   RAPT_ATTENTION_PARAMETER_COUNT or more must be NULL; later versions may use them. */
+/* Length of arrays indexed by rapt_attention_parameter. Elements from
+   RAPT_ATTENTION_PARAMETER_COUNT on must be NULL; later versions may use them. */
 enum { RAPT_ATTENTION_PARAMETER_CAPACITY = 32 };
 /* Returns the name of an array, such as "query_weight", or NULL for an unknown value. The string is
    static. */
 RAPT_API const char *rapt_attention_parameter_name(rapt_attention_parameter array);
 
 /* The learned parameters of the score, the locality and the normalizer. Arrays and sizes that none
-   of the three uses are ignored. All other sizes except positions must be from 1 to 65536. */
+   of the three uses are ignored. The sizes that they use must be 1 to 65536, except positions. */
 typedef struct rapt_attention_parameters {
     int hidden;        /* scores with a tanh: number of hidden units */
     int positions;     /* location: rows of P per key head, at least `keys` */
@@ -199,11 +201,11 @@ typedef struct rapt_attention_parameters {
     uint64_t reserved[4];
 } rapt_attention_parameters;
 
-/* The keys that queries see with RAPT_LOCALITY_SPARSE, in addition to those near them. If all
-   fields are 0, queries see no others. Other localities ignore this struct. With SOFTMAX,
-   SINK_SOFTMAX or SIGMOID, a score without a tanh, no distances.values and no talking heads,
-   attention is computed in tiles of 128 keys by at most 56 queries, and time is proportional to the
-   number of tiles that contain a visible key. */
+/* The keys that queries see with RAPT_LOCALITY_SPARSE in addition to those within the radius. If
+   all fields are 0, there are none. Other localities ignore this struct. With SOFTMAX, SINK_SOFTMAX
+   or SIGMOID, a score without a tanh, no distances.values and no talking heads, attention is
+   computed in tiles of 128 keys by at most 56 queries, and time is proportional to the number of
+   tiles in which a query sees a key. */
 typedef struct rapt_sparse {
     const int *globals; /* [global_count] global positions, nonnegative and strictly increasing: a
                            query at a global position sees all keys, and all queries see a key
@@ -219,18 +221,20 @@ typedef struct rapt_sparse {
 } rapt_sparse;
 
 /* An attention problem. rapt_attention_init and its variants fill it in; all other functions only
-   read it. Unless stated otherwise, 0 is the default of a field. */
+   read it. Fields that init does not set default to 0. There may be at most 2147483519 keys in all
+   sequences, and as many queries in all sequences and heads. */
 typedef struct rapt_attention { /* size-first, see base.h */
     size_t size;
-    int batch;       /* number of sequences */
-    int heads;       /* number of query heads */
+    int batch;       /* number of sequences, 0 or more */
+    int heads;       /* number of query heads, 1 or more */
     int key_heads;   /* number of heads of k and v; must divide heads. Query head h reads key head h
-                        / (heads / key_heads). 0 means one per query head */
+/ (heads / key_heads). 0 means one per query head */
     int queries;     /* rows of q in the longest sequence */
     int keys;        /* rows of k and v in the longest sequence */
     int key_width;   /* floats per row of k, 1 to 65536 */
     int value_width; /* floats per row of v and out, 1 to 65536 */
-    int query_width; /* floats per row of q; 0 means key_width */
+    int query_width; /* floats per row of q, at most 65536; 0 means key_width. Only general scores,
+                        location scores and scores with a tanh allow it to differ from key_width */
     rapt_stride q;   /* layout of q; batch strides are ignored if starts are given */
     rapt_stride k;   /* layout of k */
     rapt_stride v;   /* layout of v */
@@ -243,13 +247,13 @@ typedef struct rapt_attention { /* size-first, see base.h */
     float scale;  /* factor applied to dot-product scores other than cosine; its magnitude is at
                      most 2.35e38. 0 means 1 / sqrt(K) for scaled dot products and 1 for others */
     float cap;    /* if above 0, the scaled score x becomes cap tanh(x / cap) before any bias is
-                     added */
+                     added; 0 means no cap */
     float radius; /* radius of local-m and local-p, above 0, and of sparse, 0 or more */
     rapt_locality locality;     /* default: global */
     rapt_normalizer normalizer; /* default: softmax */
-    float temperature; /* temperature of GUMBEL_SOFTMAX; 0 means 1. If scores divided by the
-                          temperature become infinite, the largest takes all the weight */
-    int noiseless;     /* for inference: if nonzero, GUMBEL_SOFTMAX adds no noise and SAMPLE takes
+    float temperature; /* temperature of GUMBEL_SOFTMAX, 0 or more; 0 means 1. If scores divided by
+                          the temperature become infinite, the largest gets all the weight */
+    int noiseless;     /* for inference: if nonzero, GUMBEL_SOFTMAX adds no noise and SAMPLE chooses
                           the largest x */
     float dropout;  /* fraction of weights set to 0, at least 0 and below 1; the rest are divided by
                        1 - dropout. Not supported by hard normalizers */
@@ -260,21 +264,20 @@ typedef struct rapt_attention { /* size-first, see base.h */
     rapt_relative relative;               /* effects of the distance between query and key */
     rapt_attention_parameters parameters; /* learned parameters of score, locality and
                                              normalizer */
-    const float *previous_weights; /* [batch][heads][keys]. location-aware: they stand in for the
-                                      previous query's weights at the first query. coverage: the
-                                      coverage of the first query. Only elements of existing
-                                      keys are read. NULL means 0. Their gradient is not
-                                      computed */
-    /* [batch], for SAMPLE. If an element is nonzero, no keys are drawn for its sequence. Instead
-       the weights are p, the expected value of a draw, the gradient is that of SOFTMAX (Xu et al.
-       2015, section 4.1), and chosen is set to -1. NULL means all 0. */
+    const float *previous_weights; /* [batch][heads][keys]. location-aware: weights of a query
+                                      before the first one. coverage: the coverage of the first
+                                      query. Only elements of existing keys are read. NULL means 0.
+                                      Their gradient is not computed */
+    /* [batch], for SAMPLE. If an element is nonzero, no keys are drawn for its sequence: the
+       weights are p, the expected value of a draw; the gradient is that of SOFTMAX (Xu et al. 2015,
+       section 4.1); and chosen is set to -1. NULL means all 0. */
     const uint8_t *expected;
     /* Forgetting attention (Lin et al. 2025): the sum of log_forget over the keys after s, up to
-       the query's position, is added to the score of key s. There is one element for each sequence,
-       query head and key, including hidden keys; elements of padding are ignored. Each is the
-       logarithm of a gate between 0 and 1 and must be finite. Requires mask.causal. The error of a
-       sum is about 2^-24 of its magnitude, plus 2^-48 of the magnitude of the sum over all keys up
-       to the query. NULL means no gates */
+       the query's position, is added to the score of key s. It has one element for each sequence,
+       query head and key, including hidden keys; elements of keys that do not exist are ignored.
+       Each is the logarithm of a gate between 0 and 1 and must be finite. Requires mask.causal. The
+       error of a sum is about 2^-24 of its magnitude, plus 2^-48 of the magnitude of the sum over
+       all keys up to the query. NULL means no gates */
     const float *log_forget;
     rapt_stride log_forget_stride; /* strides of log_forget and of its gradient, whose rows have one
                                       element; rows are those of k, and heads are query heads */
@@ -292,13 +295,14 @@ typedef struct rapt_attention { /* size-first, see base.h */
 
 /* Fills in *a for scaled dot products, softmax and no mask, with arrays
    [batch][heads][rows][width]. The next three functions do the same for other layouts. size is
-   sizeof *a. Any field may be changed afterwards, together with the strides that depend on it. A
-   change of value_width affects the strides of v and out. A change of key_heads affects those of k
-   and v: in init, the batch stride becomes key_heads * rows * width; in init_rows, the row stride
-   becomes key_heads * width and the batch stride rows * key_heads * width.
+   sizeof *a. Any field may be changed afterwards, together with the strides that depend on it.
+   value_width affects the strides of v and out. key_heads affects those of k and v: after init, set
+   the batch stride to key_heads * rows * width; after init_rows, set the row stride to key_heads *
+   width and the batch stride to rows * key_heads * width.
 
    All four functions return RAPT_BAD_ARGUMENT only if a or query_starts is NULL, or if size is less
-   than sizeof(size_t) or more than 65536. The numbers are checked later, by rapt_attention_check.
+   than sizeof(size_t) or more than 65536. They do not check the numbers; rapt_attention_check and
+   the functions that compute do.
 
    The table shows the offsets of the rows, in units of `width` floats, for 2 sequences of 2 heads
    (h) and 3 rows (r):
@@ -327,20 +331,20 @@ RAPT_API rapt_status rapt_attention_init(rapt_attention *a, size_t size, int bat
    of all heads is contiguous. Errors are the same as for rapt_attention_init. */
 RAPT_API rapt_status rapt_attention_init_rows(rapt_attention *a, size_t size, int batch, int heads,
                                               int queries, int keys, int width);
-/* Fills in *a for self-attention on the output x of a single projection: q is x, k is x + heads *
-   width, and v is x + (heads + key_heads) * width. Gradients have the same layout. A key_heads of 0
-   counts as heads. Errors are the same as for rapt_attention_init. */
+/* Fills in *a for self-attention on the output x of a single projection: pass x as q, x + heads *
+   width as k, and x + (heads + key_heads) * width as v. Gradients have the same layout. If
+   key_heads is 0, it is the same as heads. Errors are the same as for rapt_attention_init. */
 RAPT_API rapt_status rapt_attention_init_packed(rapt_attention *a, size_t size, int batch,
                                                 int heads, int key_heads, int rows, int width);
-/* Fills in *a for a ragged batch. Both arrays of starts have [batch + 1] elements and are not
-   copied. For self-attention, key_starts may be NULL, which means query_starts. Errors are the same
+/* Fills in *a for a ragged batch. query_starts and key_starts have batch + 1 elements and are not
+   copied. If key_starts is NULL, as for self-attention, query_starts is used. Errors are the same
    as for rapt_attention_init. */
 RAPT_API rapt_status rapt_attention_init_ragged(rapt_attention *a, size_t size, int batch,
                                                 int heads, const int *query_starts,
                                                 const int *key_starts, int width);
 
-/* The shapes of the learned arrays of a problem, and their offsets within one block of floats. The
-   block may hold parameters, gradients or moments:
+/* The shapes of the learned arrays of a problem, and their offsets within one block of floats,
+   which may hold parameters, gradients or moments:
 
        rapt_attention_parameters_layout l = {.size = sizeof l};
        rapt_attention_parameters_lay_out(&a, &l, &why);
@@ -362,8 +366,9 @@ typedef struct rapt_attention_parameters_layout { /* size-first, see base.h */
                                                        ignores it */
 } rapt_attention_parameters_layout;
 /* Fills in *layout, whose size must be set. The arrays in a->parameters may still be NULL. Returns
-   RAPT_BAD_ARGUMENT if rapt_attention_check would reject the problem's shapes, its score, its
-   locality, its normalizer or the sizes in a->parameters; *why names the field. */
+   RAPT_BAD_ARGUMENT if the block would be too large, or if rapt_attention_check would reject the
+   problem's shapes, score, locality, normalizer or the sizes in a->parameters; *why names the
+   field. */
 RAPT_API rapt_status rapt_attention_parameters_lay_out(const rapt_attention *a,
                                                        rapt_attention_parameters_layout *layout,
                                                        rapt_message *why);
@@ -375,24 +380,25 @@ RAPT_API rapt_status rapt_attention_check(const rapt_attention *a, rapt_message 
 /* Returns the number of bytes of workspace that the functions below need for this problem and its
    number of threads, or 0 if the problem is invalid. The workspace must be aligned to 64 bytes. Its
    size is linear in queries + keys, except that location-aware and coverage scores need queries x
-   keys floats for each thread. If threads is 0, the size depends on the number of threads that
-   OpenMP reports, which must not grow between this call and those that use the workspace. */
+   keys floats for each thread. If threads is 0, the size depends on OpenMP's number of threads,
+   which must not grow before the workspace is used. */
 RAPT_API size_t rapt_attention_workspace(const rapt_attention *a);
 
 /* Results of rapt_attention_forward, in addition to out, that rapt_attention_backward and
    rapt_attention_weights need. lse and chosen are [heads][query rows of all sequences, back to
-   back]; statistics has two floats in place of each element. Both functions need lse or statistics,
-   and give the same bits with either. With only lse, they compute all scores once more. */
+   back]; statistics has two floats for each of these elements. The two functions need lse or
+   statistics, and return the same bits with either. With only lse, they compute all scores once
+   more. */
 typedef struct rapt_attention_saved { /* size-first, see base.h */
     size_t size;
     float *lse;        /* log of the softmax denominator, including the sink if there is one; 0 for
                           sigmoid, sparsemax and entmax. -infinity if the query is fully masked. May
                           be NULL */
     int *chosen;       /* hard normalizers: the key of each query, or -1 if the query is fully
-                          masked or its sequence is `expected`. Ignored with soft normalizers, and
-                          may then be NULL */
+                          masked or `expected` is set for its sequence. Soft normalizers ignore it;
+                          it may then be NULL */
     float *statistics; /* two floats per query: the maximum of its scores and the sink, and the sum
-                          of exp(score - maximum). lse, a single float, cannot represent both
+                          of exp(score - maximum). A single float, lse, cannot represent both
                           exactly. May be NULL */
 } rapt_attention_saved;
 
@@ -408,9 +414,8 @@ RAPT_API rapt_status rapt_attention_forward(const rapt_attention *a, const float
                                             const rapt_attention_saved *saved, void *workspace,
                                             rapt_message *why);
 
-/* Rewards of sampled keys, in arrays [heads][query rows of all sequences], as in
-   rapt_attention_saved. rapt_attention_backward adds the REINFORCE estimate of the gradient of the
-   expected -reward. */
+/* Rewards of sampled keys, [heads][query rows of all sequences] as in rapt_attention_saved.
+   rapt_attention_backward adds the REINFORCE estimate of the gradient of the expected -reward. */
 typedef struct rapt_reinforce { /* size-first, see base.h */
     size_t size;
     const float *reward;   /* required for SAMPLE */
@@ -431,8 +436,8 @@ typedef struct rapt_gradients { /* size-first, see base.h */
     float *slopes; /* gradient of relative.slopes */
     float *table;  /* gradient of relative.table */
     float *parameters[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* indexed by rapt_attention_parameter;
-                                                             nothing is added for arrays that the
-                                                             problem ignores */
+                                                             arrays that the problem ignores get no
+                                                             gradient */
     float *log_forget;                                    /* gradient of log_forget */
     float *talking_scores;                                /* gradient of talking_scores */
     float *talking_weights;                               /* gradient of talking_weights */
@@ -440,11 +445,13 @@ typedef struct rapt_gradients { /* size-first, see base.h */
 } rapt_gradients;
 
 /* Adds gradients to the arrays in d. q, k and v are the inputs of rapt_attention_forward; out and
-   saved are its results. dout [batch][heads][rows][width] is the gradient of out and has the same
-   layout. reinforce may be NULL unless the normalizer is SAMPLE.
+   saved are its results. dout is the gradient of out and has its layout. reinforce may be NULL
+   unless the normalizer is SAMPLE.
 
    Errors are the same as for rapt_attention_forward. Also returns RAPT_BAD_ARGUMENT if saved has
-   neither lse nor statistics, or if the normalizer is hard and saved lacks chosen. */
+   neither lse nor statistics, if the normalizer is hard and saved lacks chosen, or if a gradient is
+   requested for an array that the problem does not have or whose rows share memory because a stride
+   is 0. */
 RAPT_API rapt_status rapt_attention_backward(const rapt_attention *a, const float *q,
                                              const float *k, const float *v, const float *out,
                                              const rapt_attention_saved *saved, const float *dout,

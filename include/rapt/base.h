@@ -1,5 +1,5 @@
 /* base.h - definitions that every other header needs: status codes, messages, memory, threads,
-   instruction sets and the version. It also describes the conventions that all functions share. */
+   instruction sets and the version, and the conventions common to all functions. */
 #ifndef RAPT_BASE_H
 #define RAPT_BASE_H
 
@@ -18,21 +18,21 @@ extern "C" {
 #endif
 
 /* CMakeLists.txt reads these three lines. */
-#define RAPT_VERSION_MAJOR 0 /* version of these headers */
-#define RAPT_VERSION_MINOR 3 /* a change may break programs while MAJOR is 0 */
-#define RAPT_VERSION_PATCH 0 /* a change never affects the interface */
+#define RAPT_VERSION_MAJOR 0 /* version of these headers: MAJOR.MINOR.PATCH */
+#define RAPT_VERSION_MINOR 3 /* while MAJOR is 0, a new MINOR may break programs */
+#define RAPT_VERSION_PATCH 0 /* a new PATCH never breaks programs */
 
 /* Returns the version of the library that the program is linked with, such as "0.3.0". The string
    is static. */
 RAPT_API const char *rapt_version(void);
 
 /* The result of every function that can fail. A failed call changes nothing unless its comment says
-   otherwise. A NULL pointer where an object, array or result is required gives
-   RAPT_BAD_ARGUMENT. */
+   otherwise. A call returns RAPT_BAD_ARGUMENT if a pointer to a required object, array or result is
+   NULL. */
 typedef enum rapt_status {
     RAPT_OK = 0,            /* success */
     RAPT_BAD_ARGUMENT = -1, /* a size, index or option is out of range */
-    RAPT_NO_MEMORY = -2,    /* the allocator returned NULL */
+    RAPT_NO_MEMORY = -2,    /* an allocation failed, or its size overflows size_t */
     RAPT_NO_FILE = -3,      /* a file cannot be opened, read or written */
     RAPT_BAD_FILE = -4,     /* a file is damaged or in another format */
     RAPT_NOT_FINITE = -5    /* a loss, gradient or parameter is infinite or NaN */
@@ -42,8 +42,8 @@ typedef enum rapt_status {
 RAPT_API const char *rapt_status_text(rapt_status status);
 
 /* Explains why a call failed, in one sentence that names the field, file or tensor. The caller owns
-   the message, and concurrent calls need one each. Functions accept NULL if no message is needed,
-   and leave the message unchanged when they succeed. This struct will not grow. */
+   the message; concurrent calls need separate ones. NULL means that no message is needed. A call
+   that succeeds leaves the message unchanged. This struct will not grow. */
 typedef struct rapt_message {
     char text[512]; /* UTF-8, terminated by 0 */
 } rapt_message;
@@ -53,9 +53,9 @@ typedef struct rapt_message {
    rapt_encode, rapt_decode and the steps of training never allocate. If several threads call the
    library at the same time, alloc and free must be safe to call concurrently.
 
-   A NULL allocator, or one whose members are all 0, means aligned_alloc and free. If only one of
-   the two functions is set, every allocation fails. The library asks the system for large pages
-   (madvise on Linux) only for memory from aligned_alloc. The struct is copied and will not grow. */
+   A NULL allocator, or one whose functions are both NULL, means aligned_alloc and free. If only one
+   of the two is set, every allocation fails. The library asks Linux for large pages (madvise) only
+   for memory from aligned_alloc. The struct is copied and will not grow. */
 typedef struct rapt_allocator {
     void *(*alloc)(void *user, size_t bytes); /* returns memory aligned to 64 bytes, or NULL; bytes
                                                  is never 0 */
@@ -64,7 +64,7 @@ typedef struct rapt_allocator {
     void *user;                                           /* passed to both functions */
 } rapt_allocator;
 
-/* A struct whose first field is `size_t size` is called size-first: later versions may append
+/* A struct whose first field is `size_t size` is called size-first. Later versions may append
    fields. Set size to the sizeof of the struct and zero-initialize the rest; 0 is the default of
    every field:
 
@@ -83,40 +83,39 @@ RAPT_API size_t rapt_struct_size(const char *name);
    for any number of threads.
 
    A call uses a single thread if it is made inside a parallel region, or while other programs keep
-   the processors busy. A call uses fewer threads than requested if OpenMP provides fewer. If both
-   `threads` and OMP_NUM_THREADS exceed the number of processors, a call uses more threads than
-   there are processors, which is slow. The calling thread needs 64 KB of stack. If OMP_STACKSIZE
-   gives OpenMP's threads less than 64 KB, calls use one thread.
+   the processors busy. A call uses fewer threads than requested if OpenMP provides fewer. It uses
+   more threads than there are processors, which is slow, only if both `threads` and OMP_NUM_THREADS
+   exceed the number of processors. A thread needs 64 KB of stack; if OMP_STACKSIZE leaves OpenMP's
+   threads too little, calls use one thread.
 
-   Any thread may call any function. An object that is passed as const, such as a model or a
-   tokenizer, may be shared by any number of threads. Any other object may be used by only one
-   thread at a time. Concurrent calls compete for the processors, so give each of them one thread.
+   Any thread may call any function. Any number of threads may share an object that is passed as
+   const, such as a model or a tokenizer. Only one thread at a time may use any other object.
+   Concurrent calls compete for the processors, so set `threads` to 1 in each of them.
 
-   Within a call, the library's threads go to sleep after waiting for a few microseconds. Between
+   Within a call, a thread that has waited for a fraction of a millisecond goes to sleep. Between
    calls, however, GNU OpenMP lets its threads spin for milliseconds. On a machine shared with other
    programs, this makes short calls many times slower. To avoid this, set OMP_WAIT_POLICY=passive,
    or use one thread. */
 
 /* Callbacks. A function that the program passes to the library runs on the thread that called the
-   library. The function must return. Only the callbacks of rapt_generate, rapt_translate_many,
-   rapt_translate_many_with and rapt_translator_score may be left by longjmp() or a C++ exception:
-   the session or translator can then be used again, as after a failed call. Memory that the
-   abandoned call had allocated is freed with the translator or session; a session frees it earlier
-   if rapt_generate is called again. An exception can pass through the library only where compilers
-   write unwind tables for C, as they do on x86-64 and arm64; elsewhere it ends the program. Leaving
-   a callback that reads or writes a file in this way leaks memory. Leaving an allocator or a
-   rapt_ready_fn in this way is undefined behavior. */
+   library, and must return. Only the callbacks of rapt_generate, rapt_translate_many,
+   rapt_translate_many_with and rapt_translator_score may be left by longjmp() or a C++ exception.
+   The session or translator can then be used again, as after a failed call. Memory that the
+   abandoned call had allocated is freed with the translator or session, or by the session's next
+   call to rapt_generate. An exception can pass through the library only where compilers write
+   unwind tables for C, as they do on x86-64 and arm64; elsewhere it ends the program. Leaving the
+   callback of a rapt_reader or rapt_writer in this way leaks memory; leaving an allocator or a
+   rapt_ready_fn is undefined behavior. */
 
-/* fork(). With GNU OpenMP, if a thread has made calls that used several threads and then forks, the
-   child process hangs as soon as it makes another such call on the same thread, because fork() does
-   not copy OpenMP's threads. The child must set `threads` to 1 in every call, call the library from
-   a new thread, or start another program with exec(). Objects may be used in the child; mapped
-   models stay shared. */
+/* fork(). With GNU OpenMP, if a thread makes a call that uses several threads and then forks, the
+   child process hangs in its next such call on that thread, because fork() does not copy OpenMP's
+   threads. The child must set `threads` to 1 in every call, call the library from a new thread, or
+   start another program with exec(). It may use the parent's objects; mapped models stay shared. */
 
-/* The instruction sets for which the library has kernels. The active instruction set applies to the
-   whole process. By default, it is the best one that both the processor and the operating system
-   support. All instruction sets give the same bits, except RAPT_ISA_SCALAR (plain C) if it was
-   compiled without fused multiply-add. */
+/* The instruction sets for which the library has kernels. One of them is active in the whole
+   process: by default, the best one that both the processor and the operating system support. All
+   instruction sets give the same bits, except RAPT_ISA_SCALAR (plain C) if it was compiled without
+   fused multiply-add. */
 typedef enum rapt_isa { RAPT_ISA_SCALAR, RAPT_ISA_NEON, RAPT_ISA_AVX2, RAPT_ISA_AVX512 } rapt_isa;
 /* Returns the active instruction set. */
 RAPT_API rapt_isa rapt_isa_used(void);
@@ -126,15 +125,15 @@ RAPT_API rapt_status rapt_isa_use(rapt_isa isa);
 /* Returns the name of an instruction set, such as "avx512", or NULL for an unknown value. The
    string is static. */
 RAPT_API const char *rapt_isa_name(rapt_isa isa);
-/* Returns the name of the instructions that multiply 8-bit integers (precision.h): "amx", or those
-   that the active instruction set has, such as "avx512vnni". The string is static. */
+/* Returns the name of the instructions that multiply 8-bit integers (precision.h): "amx", or the
+   best ones for the active instruction set, such as "avx512vnni". The string is static. */
 RAPT_API const char *rapt_isa_int8(void);
 
-/* AMX. Products of 8-bit integers with more than four rows can use the tiles of newer Intel
-   processors (with RAPT_ISA_AVX512). Linux saves these registers only for processes that have asked
-   for them, since they enlarge the frames of signal handlers by 8 KB; alternative signal stacks
-   must have room for that. The library never asks. It checks once, in the first call that uses
-   8-bit integers, whether the program has asked:
+/* AMX. Products of 8-bit integers can use the tile registers of newer Intel processors (with
+   RAPT_ISA_AVX512). Linux lets a process use these registers only if it has asked for permission,
+   because they add 8 KB to the stack frames of signal handlers; alternative signal stacks must have
+   room for that. The library never asks. It checks once, in the first call that uses 8-bit
+   integers, whether the program has asked:
 
        #define _GNU_SOURCE
        #include <sys/syscall.h>
@@ -142,9 +141,9 @@ RAPT_API const char *rapt_isa_int8(void);
 
        syscall(SYS_arch_prctl, 0x1023, 18);    // ARCH_REQ_XCOMP_PERM, tile data
 
-   This needs Linux 5.16 on x86-64. Where it fails, nothing changes. The permission applies to all
-   threads, present and future, and lasts until exec(). The system allocates a buffer of 11 KB
-   for each thread that uses tiles, and sends the thread a signal if it cannot. Calls release the
+   This needs Linux 5.16 on x86-64. If it fails, nothing changes. The permission applies to all
+   threads, present and future, and lasts until exec(). Linux allocates a buffer of 11 KB for each
+   thread that uses tiles, and sends the thread a signal if the allocation fails. Calls release the
    tiles before they return. Results have the same bits as without AMX. */
 
 #ifdef __cplusplus

@@ -1,10 +1,9 @@
-/* block.h - single layers of a Transformer, and the attention and feed-forward functions that they
-   consist of, on plain arrays, forward and backward. Programs can build models of their own from
-   them.
+/* block.h - single layers of a Transformer, and the attention and feed-forward functions they
+   consist of, forward and backward on plain arrays, for programs that build their own models.
 
    The caller owns the parameters, a single array that any number of blocks may share and any
    optimizer may update. A block owns the working memory of one call, in which forward stores the
-   intermediate results that backward needs. Only one thread at a time may compute with it. */
+   intermediate results that backward needs. */
 #ifndef RAPT_BLOCK_H
 #define RAPT_BLOCK_H
 
@@ -15,17 +14,18 @@ extern "C" {
 #endif
 
 /* The kinds of blocks. Each computes y [rows][width] from x [rows][width]. A layer applies its
-   functions one after another. It adds the result of each function to the function's input, and
-   normalizes before or after according to config.norm_order. With RAPT_NORM_ORDER_PRE the last sum
-   is not normalized. The remaining kinds are single functions, with neither a residual sum nor a
-   norm. W' is the transpose of a matrix W. */
+   functions one after another. It adds the input of each function to the result, and normalizes
+   before or after the function according to config.norm_order. With RAPT_NORM_ORDER_PRE the last
+   sum is not normalized. The other kinds are single functions without a residual sum or a norm. W'
+   is the transpose of a matrix W. */
 typedef enum rapt_block_kind {
     RAPT_BLOCK_KIND_ENCODER,      /* layer: self-attention, feed-forward */
     RAPT_BLOCK_KIND_DECODER,      /* layer: causal self-attention, cross-attention, feed-forward */
     RAPT_BLOCK_KIND_DECODER_ONLY, /* layer: causal self-attention, feed-forward */
-    RAPT_BLOCK_KIND_SELF_ATTENTION,   /* heads(x Wq', x Wk', x Wv') Wo', with biases */
-    RAPT_BLOCK_KIND_CAUSAL_ATTENTION, /* the same, but a row sees only itself and earlier rows; or
-                                         linear attention, if decoder_recurrence selects it */
+    RAPT_BLOCK_KIND_SELF_ATTENTION,   /* heads(x Wq', x Wk', x Wv') Wo', with a bias for each
+                                         matrix */
+    RAPT_BLOCK_KIND_CAUSAL_ATTENTION, /* the same with a causal mask, or linear attention if
+                                         decoder_recurrence selects it */
     RAPT_BLOCK_KIND_CROSS_ATTENTION,  /* heads(x Wq', z Wk', z Wv') Wo', where z is the source */
     RAPT_BLOCK_KIND_FEEDFORWARD       /* activation(x W1' + b1) W2' + b2, or its gated form */
 } rapt_block_kind;
@@ -35,8 +35,8 @@ typedef struct rapt_block_limits { /* size-first, see base.h */
     size_t size;
     int batch;       /* sequences per call, 1 or more */
     int rows;        /* total rows of all sequences of x, 1 or more. With location-aware and
-                        coverage scores, a block allocates rows x rows floats for each thread, or
-                        rows x source_rows floats in cross-attention */
+                        coverage scores, self-attention allocates rows x rows floats for each
+                        thread, and cross-attention rows x source_rows */
     int source_rows; /* total rows of all sources: 1 or more with cross-attention, else 0 */
     int threads;     /* maximum number of threads; 0 means as many as OpenMP would use */
 } rapt_block_limits;
@@ -44,17 +44,17 @@ typedef struct rapt_block_limits { /* size-first, see base.h */
 /* The rows of one call and the settings for them. */
 typedef struct rapt_block_rows { /* size-first, see base.h */
     size_t size;
-    const int *starts; /* [batch + 1]: sequence b of x consists of rows starts[b] .. starts[b + 1] -
-                          1 */
+    const int *starts;        /* [batch + 1] offsets: sequence b of x consists of rows starts[b] ..
+                                 starts[b + 1] - 1 */
     const int *source_starts; /* [batch + 1], the same for the source; NULL without
                                  cross-attention */
     const float *source;      /* [source_starts[batch]][width]; NULL without cross-attention */
-    int batch;                /* number of sequences */
-    int learning;             /* 1 if backward will follow: normalizers that sample draw their keys
-                                 or noise, and dropout is active. 0 for inference */
-    uint64_t seed;            /* seed for sampling and dropout while learning */
-    float dropout;            /* in a layer, fraction of each function's output that is dropped
-                                 while learning, at least 0 and below 1 */
+    int batch;                /* number of sequences, 0 to limits.batch */
+    int learning;             /* 1 for training: dropout is active, normalizers that sample draw
+                                 their keys or noise, and backward may follow. 0 for inference */
+    uint64_t seed;            /* seed of sampling and dropout while learning */
+    float dropout;            /* in layers, fraction of each function's output that is dropped while
+                                 learning, at least 0 and below 1 */
     float attention_dropout;  /* fraction of attention weights dropped while learning, same range */
     float ffn_dropout;        /* fraction of hidden units of feed-forward layers dropped while
                                  learning, same range */
@@ -64,8 +64,8 @@ typedef struct rapt_block_rows { /* size-first, see base.h */
     const float *baseline; /* [heads][rows], subtracted from the rewards; NULL means 0 */
 } rapt_block_rows;
 
-/* A layer or function, with the memory for one call, created by rapt_block_create. Only one thread
-   at a time may compute with it. */
+/* A layer or function with the memory for one call. Only one thread at a time may compute with
+   it. */
 typedef struct rapt_block rapt_block;
 
 /* Creates a block, which the caller must free. In config, set size, width, heads, ffn_width and any
@@ -75,10 +75,10 @@ typedef struct rapt_block rapt_block;
    embedding_norm, token_types, pooler and, except in a decoder layer and for linear attention in
    causal attention, decoder_recurrence. Relative biases are parameters of the block.
 
-   Sequences may be as long as the limits allow. config.positions is ignored except in two cases.
-   With location scores, which learn one row per position, it is the maximum length of a sequence of
-   keys. With RAPT_ROTARY_SCALING_YARN it is the default of rotary_positions, so one of the two must
-   be set.
+   Sequences may be as long as the limits allow. config.positions is ignored, with two exceptions.
+   With location scores, which learn one row per position, it is the maximum number of keys per
+   sequence. With RAPT_ROTARY_SCALING_YARN it is the default of rotary_positions, so one of the two
+   must be set.
 
    Returns RAPT_BAD_ARGUMENT if a field or limit is out of range (*why names it), and RAPT_NO_MEMORY
    if an allocation fails. */
@@ -92,10 +92,11 @@ RAPT_API void rapt_block_free(rapt_block *block);
 
    The parameters of a block are an array of rapt_block_floats floats, owned by the caller and
    aligned to 64 bytes. Its layout is private to the library: read and write its matrices by index,
-   like the tensors of a model. Gradients have the same layout; they need not be aligned. The
-   functions in this section do not change the block, so any thread may call them. */
+   as with rapt_model_read and rapt_model_write. Gradients have the same layout, but need not be
+   aligned. The functions in this section do not change the block, so any thread may call them at
+   any time. */
 
-/* Returns the number of floats; 0 if block is NULL. */
+/* Returns the number of floats of the parameters; 0 if block is NULL. */
 RAPT_API size_t rapt_block_floats(const rapt_block *block);
 /* Initializes parameters [rapt_block_floats(block)] as in a new model: random matrices (Xavier),
    gains 1, biases 0. Equal seeds give equal bits. Returns RAPT_BAD_ARGUMENT if an argument is NULL
@@ -120,20 +121,19 @@ RAPT_API rapt_status rapt_block_write(const rapt_block *block, float *parameters
 
 /* ---- computing ---- */
 
-/* Computes y [rows->starts[batch]][width] from x of the same shape. Both may have any alignment,
-   and y may be x. At inference, the bits are the same for any number of threads and in any batch.
+/* Computes y [rows->starts[batch]][width] from x of the same shape. Neither needs to be aligned,
+   and y may be x. The bits are the same for any number of threads and, at inference, in any batch.
    While learning, dropout and samples depend on the position of a row in the batch.
 
-   Returns RAPT_BAD_ARGUMENT if there are more rows than the limits allow, if with location scores a
-   sequence of keys is longer than config.positions, if an array is NULL, or if parameters is not
-   aligned. */
+   Returns RAPT_BAD_ARGUMENT if there are more sequences or rows than the limits allow, if a rate is
+   out of range, if starts do not ascend from 0, if a sequence has too many keys for location
+   scores, if an array is NULL, or if parameters is not aligned. */
 RAPT_API rapt_status rapt_block_forward(rapt_block *block, const float *parameters,
                                         const rapt_block_rows *rows, const float *x, float *y,
                                         rapt_message *why);
 /* Adds gradients to dx [rows][width], dsource [source rows][width] and dparameters, given dy, the
-   gradient of y. It uses the results of the last rapt_block_forward of this block, whose
-   rows->learning must have been 1. Pass the same parameters and rows, unchanged. dx and dsource may
-   be NULL.
+   gradient of y. The last rapt_block_forward of this block must have been called with
+   rows->learning 1. Pass the same parameters and rows, unchanged. dx and dsource may be NULL.
 
    Returns RAPT_BAD_ARGUMENT if the last forward pass had a different number of sequences or rows, a
    different dropout or seed, or learning 0, if dy or dparameters is NULL, or if parameters is not

@@ -1,5 +1,5 @@
-/* config.h - the configuration of a Transformer: which halves, layers and kinds of attention it
-   has, and how wide they are. transformer.h creates models from it, and block.h single layers. */
+/* config.h - the configuration of a Transformer: its halves, layers, widths and kinds of attention.
+   transformer.h creates models from it, and block.h single layers. */
 #ifndef RAPT_CONFIG_H
 #define RAPT_CONFIG_H
 
@@ -9,16 +9,16 @@
 extern "C" {
 #endif
 
-/* The halves of a model, and the functions that run it. */
+/* Which halves a model has, and the functions that run it. */
 typedef enum rapt_kind {
     RAPT_KIND_ENCODER_DECODER, /* source to target: rapt_encode, rapt_decode, rapt_generate */
     RAPT_KIND_ENCODER_ONLY,    /* source to classes or vectors: rapt_classify, rapt_embed */
     RAPT_KIND_DECODER_ONLY     /* language model: rapt_decode, rapt_generate */
 } rapt_kind;
-/* The position of the norm of a sublayer f. */
+/* Where the norm of a sublayer f is applied. */
 typedef enum rapt_norm_order {
     RAPT_NORM_ORDER_POST, /* x = norm(x + f(x))   Vaswani et al. 2017 */
-    RAPT_NORM_ORDER_PRE   /* x = x + f(norm(x)), with a norm after the last layer */
+    RAPT_NORM_ORDER_PRE   /* x = x + f(norm(x)), with one more norm after the last layer */
 } rapt_norm_order;
 /* The activation of feed-forward layers. */
 typedef enum rapt_activation {
@@ -27,18 +27,19 @@ typedef enum rapt_activation {
     RAPT_ACTIVATION_SILU,     /* x / (1 + exp(-x)) */
     RAPT_ACTIVATION_GELU_TANH /* x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2, close to GELU */
 } rapt_activation;
-/* Positional embeddings, which are added to the embedding of the token at position p, counted from
-   first_position. */
+/* Positional embeddings, which are added to token embeddings. p is the position of a token, counted
+   from first_position. */
 typedef enum rapt_position {
     /* Sinusoids with angle(p, i) = p / 10000^(2i / width) for i = 0 .. width/2 - 1: */
     RAPT_POSITION_INTERLEAVED,     /* columns sin cos sin cos ...      Vaswani et al. 2017, 3.5 */
     RAPT_POSITION_CONCATENATED,    /* all sines, then all cosines */
-    RAPT_POSITION_CONCATENATED_N1, /* as above, but with i / (width/2 - 1): tensor2tensor, Marian */
+    RAPT_POSITION_CONCATENATED_N1, /* the same with i / (width/2 - 1) as exponent: tensor2tensor,
+                                      Marian */
     RAPT_POSITION_LEARNED,         /* a row of a learned table */
     RAPT_POSITION_NONE             /* nothing */
 } rapt_position;
-/* Tied parameters: which of the source embeddings, the target embeddings and the output matrix are
-   the same. */
+/* Which of the source embeddings, the target embeddings and the output matrix are the same
+   matrix. */
 typedef enum rapt_tie {
     RAPT_TIE_NONE,   /* all three differ */
     RAPT_TIE_OUTPUT, /* the target embeddings are the output matrix */
@@ -49,20 +50,19 @@ typedef enum rapt_norm_type {
     RAPT_NORM_TYPE_LAYER, /* layer norm           Ba, Kiros and Hinton 2016 */
     RAPT_NORM_TYPE_RMS /* x / sqrt(mean of x^2 + epsilon), times a gain   Zhang and Sennrich 2019 */
 } rapt_norm_type;
-/* Effects of the distance between key and query in self-attention. The first four values select
-   terms that are added to the scores and that all layers of an encoder or decoder share. The others
-   select vectors, one for each distance up to relative_distance; larger distances share the last
-   vector (rapt/distances.h). The decoder sees no later tokens, so it has vectors only for the
-   token itself and earlier keys. Vectors require scores that are scaled dot products or dot
-   products, without rotary positions. */
+/* Effects of the distance between key and query in self-attention. The values up to T5 select
+   biases of the scores, which all layers of an encoder or decoder share. The others select vectors,
+   one for each distance up to relative_distance; larger distances share the last vector
+   (rapt/distances.h). Decoders are causal, so they have no vectors for later keys. Vectors require
+   scores that are scaled dot products or dot products, without rotary positions. */
 typedef enum rapt_relative_bias {
     RAPT_RELATIVE_BIAS_NONE,  /* nothing */
-    RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance| with slopes 2^(-8 h / heads) for h = 1, 2, ... If
-                                 heads is not a power of two, the slopes are those for the next
-                                 smaller power, followed by every other slope for the next larger
-                                 power. Press, Smith and Lewis 2022 */
+    RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance| with slopes 2^(-8 h / heads) for head h = 1, 2,
+                                 ... If heads is not a power of two, the slopes are those for the
+                                 next smaller power of two, followed by every other slope for the
+                                 next larger one. Press, Smith and Lewis 2022 */
     RAPT_RELATIVE_BIAS_ALIBI_LEARNED, /* the same, but the slopes are learned, starting from these
-                                         values: "encoder.slopes", "decoder.slopes" */
+                                         values: "encoder.slopes" or "decoder.slopes" */
     RAPT_RELATIVE_BIAS_T5,            /* a learned table, "encoder.relative_bias.weight" or
                                          "decoder.relative_bias.weight". In the encoder, half of the
                                          buckets are for keys after the query. Raffel et al. 2020 */
@@ -71,15 +71,15 @@ typedef enum rapt_relative_bias {
                                          of a head]. Shaw, Uszkoreit and Vaswani 2018 */
     RAPT_RELATIVE_BIAS_SHAW, /* also adds vectors to the values: "self_attn.distances.values" */
     RAPT_RELATIVE_BIAS_TRANSFORMER_XL, /* (q + u) . k + (q + v) . r, where r is a projection of
-                                          sinusoids, "self_attn.distances.key.weight", and u and v
+                                          sinusoids by "self_attn.distances.key.weight", and u and v
                                           are "self_attn.distances.content_bias" and
                                           "...position_bias". Dai et al. 2019 */
     /* q . k + q . r + k . r', where r and r' are projections, by "self_attn.distances.key.weight"
        and "...query.weight", of learned rows for the distance from query to key and from key to
        query: "encoder.distances.weight" or "decoder.distances.weight" [2 relative_distance +
        1][width]. With relative_buckets, distances share logarithmic buckets
-       (rapt_distance_buckets), and these are [2 relative_buckets - 1][width]; relative_distance is
-       then at least relative_buckets - 1. Scores are also divided by sqrt(3). He et al. 2021 */
+       (rapt_distance_buckets), the rows are [2 relative_buckets - 1][width], and relative_distance
+       must be at least relative_buckets - 1. Scores are also divided by sqrt(3). He et al. 2021 */
     RAPT_RELATIVE_BIAS_DEBERTA
 } rapt_relative_bias;
 /* Methods of reducing the rows of a sequence to one row. */
@@ -97,16 +97,16 @@ typedef enum rapt_decoder_start {
                                   embedding is still added: Marian, CTranslate2 */
     RAPT_DECODER_START_UNKNOWN /* RAPT_TOKEN_UNKNOWN of the tokenizer: MADLAD-400 */
 } rapt_decoder_start;
-/* The recurrent unit that replaces self-attention in a decoder. At inference, its memory does not
-   grow with the length of the target.
+/* The recurrent unit that replaces self-attention in a decoder. At inference, the memory it needs
+   does not grow with the length of the target.
 
-   In the kinds of linear attention (linear_attention.h), each head has a matrix S, which starts at
-   0 and changes with every token. Its queries, keys and values (q; k; v) = W x + b are rows of
-   "decoder.layers.0.linear_attn.qkv.weight" and "...qkv.bias", and a sublayer ends with
-   "...out.weight", as in self-attention. heads, key_heads, head_width and output_gate apply to
-   linear attention; attention dropout does not. The output gates are "...gate.weight". Except for
-   LINEAR, q, k and v pass through SiLU, each head of q and k is then divided by its length,
-   sqrt(sum of squares + norm_epsilon), and out is S' q divided by its root mean square and
+   All kinds except SSRU are linear attention (linear_attention.h): each head has a matrix S, which
+   starts at 0 and changes with every token. As in self-attention, the queries, keys and values are
+   (q; k; v) = W x + b, where W is "decoder.layers.0.linear_attn.qkv.weight" and b is "...qkv.bias",
+   and the sublayer ends with "...out.weight". heads, key_heads, head_width and output_gate
+   ("...gate.weight") apply to linear attention; attention dropout does not. In GATED, DELTA and
+   GATED_DELTA, q, k and v pass through SiLU; each head of q and k is then divided by its length,
+   sqrt(sum of squares + norm_epsilon); and out is S' q divided by its root mean square and
    multiplied by gains "...output_norm.weight" [width of a head], which all heads share (Yang et al.
    2024, arXiv 2412.06464, without its short convolutions). */
 typedef enum rapt_recurrence {
@@ -115,8 +115,8 @@ typedef enum rapt_recurrence {
                                0), c_t = f c_(t-1) + (1 - f) W x, f = 1 / (1 + exp(-V x - b)), c_0 =
                                0. W and V are "decoder.layers.0.recurrent.input.weight" and
                                "...forget.weight" */
-    RAPT_RECURRENCE_LINEAR, /* linear attention: S = S + f(k) v', out = S' f(q) / (the same with all
-                               v = 1), f(x) = elu(x) + 1 (Katharopoulos et al. 2020) */
+    RAPT_RECURRENCE_LINEAR, /* linear attention: S = S + f(k) v', out = S' f(q) / (S' f(q) computed
+                               with all v = 1), f(x) = elu(x) + 1 (Katharopoulos et al. 2020) */
     RAPT_RECURRENCE_GATED,  /* S = a S + k v' with a decay for each token and key head, a =
                                sigmoid(W x + b). W is "...linear_attn.forget.weight" [key
                                heads][width], and b is "...forget.bias" */
@@ -126,9 +126,9 @@ typedef enum rapt_recurrence {
     RAPT_RECURRENCE_GATED_DELTA /* S = a S, then the delta rule (arXiv 2412.06464) */
 } rapt_recurrence;
 
-/* Gates that multiply the outputs c of attention's heads before their last projection: c sigmoid(W
-   x), where x is the input of the sublayer, and W is "self_attn.gate.weight" or
-   "cross_attn.gate.weight" (Qiu et al. 2025). */
+/* Gates of the outputs c of attention heads: the last projection reads c sigmoid(W x), where x is
+   the input of the sublayer, and W is "self_attn.gate.weight" or "cross_attn.gate.weight" (Qiu et
+   al. 2025). */
 typedef enum rapt_output_gate {
     RAPT_OUTPUT_GATE_NONE,   /* no gates */
     RAPT_OUTPUT_GATE_HEAD,   /* one per head: W [heads][width] */
@@ -139,16 +139,16 @@ typedef enum rapt_output_gate {
    left to right and never goes back (monotonic_attention.h).
 
    The energy of query t at key s is q . k / sqrt(width of a head) + offset, with a learned offset
-   for each head, "cross_attn.monotonic.offset" [heads], which starts at -2 (a factor of the product
-   would add nothing to the projections of q and k). The last source token always stops, since
-   models read whole sources. In CHUNK and LOOKBACK, the softmax has queries and keys of its own:
-   the second half of the rows of "cross_attn.q", and the last third of those of "cross_attn.kv",
-   after keys and values.
+   for each head, "cross_attn.monotonic.offset" [heads], which starts at -2. (A learned factor is
+   not needed: the projections of q and k can represent it.) Models read whole sources, so the last
+   source token always stops a head. In CHUNK and LOOKBACK, the softmax has its own queries and
+   keys: the second half of the rows of "cross_attn.q", and the last third of the rows of
+   "cross_attn.kv", after keys and values.
 
-   Training computes expected outputs, with noise (rapt_train_options.monotonic_noise); so do blocks
-   and rapt_train_evaluate, without noise. Sessions make hard stops, so rapt_decode, rapt_generate,
-   rapt_score_targets and translators give the probabilities of a decoder whose heads have read no
-   row of the source after their stops. Attention dropout does not apply. */
+   Training computes expected outputs, with noise (rapt_train_options.monotonic_noise); blocks and
+   rapt_train_evaluate do so without noise. Sessions make hard stops: in rapt_decode, rapt_generate,
+   rapt_score_targets and translators, a head reads no source row after its stop. Attention dropout
+   does not apply. */
 typedef enum rapt_cross_monotonic {
     RAPT_CROSS_MONOTONIC_NONE,    /* cross_normalizer applies */
     RAPT_CROSS_MONOTONIC_HARD,    /* the value of the key at which the head stops */
@@ -159,15 +159,15 @@ typedef enum rapt_cross_monotonic {
 /* The number of fields that rapt_config_field_at describes. */
 enum { RAPT_CONFIG_FIELDS = 66 };
 
-/* The configuration of a model. Set size and every field whose value differs from 0, or start from
-   a preset. Fields named self_* apply to self-attention in both halves. Inference is deterministic:
-   SAMPLE takes the most likely key and GUMBEL_SOFTMAX adds no noise. rapt_config_field_at returns
-   the name, range and default of every field. */
+/* The configuration of a model. Set size and every field that is not 0, or start from a preset.
+   Fields named self_* apply to self-attention in both halves. Inference is deterministic: SAMPLE
+   chooses the most likely key and GUMBEL_SOFTMAX adds no noise. rapt_config_field_at returns the
+   name, range and default of every field. */
 typedef struct rapt_config { /* size-first, see base.h */
     size_t size;             /* sizeof(rapt_config) */
-    rapt_kind kind;          /* the halves of the model */
-    int source_vocab;   /* size of the source vocabulary, 0 to 2^24; 0 without an encoder, or if
-                           the encoder reads vectors (source_width) */
+    rapt_kind kind;          /* which halves the model has */
+    int source_vocab;   /* size of the source vocabulary, 0 to 2^24; 0 if there is no encoder, or if
+                           it reads vectors (source_width) */
     int target_vocab;   /* size of the target vocabulary, or number of classes of an encoder-only
                            model, 0 to 2^24; 0 for an encoder that only embeds */
     int positions;      /* maximum length of a sequence in tokens, 1 to 2^24 */
@@ -176,7 +176,7 @@ typedef struct rapt_config { /* size-first, see base.h */
     int key_heads;      /* heads of keys and values, 0 to 2^16; must divide heads (Ainslie et al.
                            2023). 0 means one per query head */
     int ffn_width;      /* hidden units of the feed-forward layers, 0 to 2^20; 0 means no
-                           feed-forward layers. 4 width in Vaswani et al. */
+                           feed-forward layers. Vaswani et al. use 4 width */
     int encoder_layers; /* layers of the encoder, 0 to 2^10; 0 means no encoder */
     int decoder_layers; /* layers of the decoder, 0 to 2^10; 0 means no decoder */
 
@@ -209,25 +209,27 @@ typedef struct rapt_config { /* size-first, see base.h */
     int center_hidden; /* hidden units of the network that predicts the center of local-p, 0
                           to 2^16; 0 means the width of a head */
     int location_channels;     /* filters of location-aware scores, 0 to 2^10; 0 means 4 */
-    int location_filter_width; /* width of these filters, odd, 0 to 2^10; 0 means 7 */
+    int location_filter_width; /* width of these filters, 0 or an odd number below 2^10; 0 means
+                                  7 */
 
-    rapt_pooling pooling; /* whether an encoder-only model gives one result per token (none) or one
-                             per sequence */
+    rapt_pooling pooling; /* RAPT_POOLING_NONE if an encoder-only model computes one result per
+                             token, another value if one per sequence */
 
     rapt_rotary rotary; /* rotary positions in self-attention (Su et al. 2021) */
     int rotary_width;   /* number of leading elements of a head that are rotated, even, 0 to 2^16; 0
-                           means all. With latent_width, these are added to the width of a head, and
-                           0 means that width */
+                           means all. With latent_width, a head has this number of additional
+                           elements, and 0 means the width of a head */
     float rotary_base;  /* base of the rotary angles, 0 or more; 0 means 10000 */
 
     rapt_relative_bias relative_bias; /* effects of the distance between key and query in
                                          self-attention */
-    int relative_buckets;  /* buckets of T5 biases, even and at least 4, 0 to 2^10; 0 means 32. With
-                              RAPT_RELATIVE_BIAS_DEBERTA, the position_buckets of DeBERTa v2, or 0 */
-    int relative_distance; /* keys at least this many tokens away share the last T5 bucket or the
-                              last vector, 0 to 2^24; at most 32767 for vectors; 0 means 128 */
+    int relative_buckets;             /* buckets of T5 biases, even, 4 to 2^10; 0 means 32. With
+                                         RAPT_RELATIVE_BIAS_DEBERTA, the position_buckets of DeBERTa v2; 0
+                                         means no buckets */
+    int relative_distance; /* distance in tokens, 0 to 2^24, from which on keys share the last T5
+                              bucket or the last vector; at most 32767 for vectors; 0 means 128 */
 
-    float score_cap; /* soft cap of all scores: x becomes cap tanh(x / cap); 0 or more, 0 means no
+    float score_cap; /* soft cap of all scores, 0 or more: x becomes cap tanh(x / cap); 0 means no
                         cap (Gemma Team 2024) */
     rapt_norm_type norm_type; /* layer norm or RMSNorm */
     int ffn_gated;    /* 1: feed-forward layers compute activation(x W) times x V, with two matrices
@@ -239,27 +241,30 @@ typedef struct rapt_config { /* size-first, see base.h */
     rapt_decoder_start decoder_start;   /* first input of the decoder */
     rapt_recurrence decoder_recurrence; /* recurrent unit that replaces self-attention in the
                                            decoder. Fields named self_*, rotary, relative_bias,
-                                           query_key_norm and differential then only apply to the
-                                           encoder. With linear attention, a model without encoder
-                                           must not set them, nor score_cap */
+                                           query_key_norm and differential then apply only to the
+                                           encoder; in a decoder-only model with linear attention,
+                                           they (except self_radius and self_temperature) and
+                                           score_cap must be 0. With linear attention, latent_width
+                                           must be 0 */
     int no_source_end;                  /* 1: translators append no end token to the source */
-    int alignment_layer; /* decoder layer, counted from 1, whose first alignment_heads heads of
-                            cross-attention give the alignment of translations, 0 to 2^10; 0 means
-                            the mean of all layers and heads */
-    int embedding_norm;  /* 1: a norm follows the embedding and its position (Devlin et al. 2019) */
+    int alignment_layer; /* decoder layer, counted from 1, of which the first alignment_heads heads
+                            of cross-attention align translations, 0 to 2^10; 0 means the mean of
+                            all layers and heads */
+    int embedding_norm;  /* 1: the sum of the embeddings of token and position is normalized (Devlin
+                            et al. 2019) */
     int token_types;     /* types of source tokens, each with a learned vector, 0 to 2^4. The id of
                             token t of type k is t + k source_vocab (Devlin et al. 2019). 0 means
                             no types */
     int pooler; /* 1: pooled rows pass through a dense layer with tanh before the output matrix
                    (Devlin et al. 2019); rapt_embed ignores it */
-    int alignment_heads; /* number of heads of alignment_layer, starting with the first, whose mean
-                            gives the alignment, 0 to 2^16; 0 means 1 */
+    int alignment_heads; /* number of heads of alignment_layer, starting with the first, that are
+                            averaged for the alignment, 0 to 2^16; 0 means 1 */
     int head_width;      /* elements of a head, 0 to 2^16; 0 means width / heads */
     rapt_rotary_scaling rotary_scaling; /* how rotary angles are reduced for long sequences */
     float rotary_factor;  /* ratio of the new to the original length, 0 or more, and at least 1 with
                              rotary_scaling; 0 means 1 */
     int rotary_positions; /* with YaRN, the original length in tokens, 0 to 2^24; 0 means
-                             positions */
+                             `positions` */
     float rotary_magnitude; /* with YaRN, the factor applied to sines and cosines, 0 or more; 0
                                means 0.1 ln(rotary_factor) + 1 */
     int query_key_norm; /* 1: queries and keys of each head are divided by their root mean square
@@ -276,22 +281,21 @@ typedef struct rapt_config { /* size-first, see base.h */
                          "self_attn.differential.weight" [4][half a head]; the same in "cross_attn".
                          a is 0.8 - 0.6 exp(-0.3 i) in layer i of encoder or decoder, counted from
                          0. If r heads share keys, the rows of their queries are r first halves,
-                         then r second halves, and learned arrays per head are in the same order.
-                         The width of a head must be even, and normalizers that choose a single key
-                         are not supported */
+                         then r second halves; learned arrays per head are in the same order. The
+                         width of a head must be even, and hard normalizers are not supported */
     int forget_gate;  /* 1: self-attention of the decoder has a forget gate for each token and head,
                          sigmoid(W x + b), where x is the input of the sublayer. The logarithms of
                          the gates of all tokens after a key, up to the query, are added to the
                          score of the key (Lin et al. 2025). W is "self_attn.forget.weight"
                          [heads][width], with twice as many rows if attention is differential, and b
                          is "self_attn.forget.bias", which starts at 0 */
-    int global_tokens; /* with sparse attention, the number of first tokens of a sequence that see
-                          all tokens and that all tokens see, 0 to 2^24; 0 means 1. In
-                          cross-attention, queries with these positions see all of the source, and
-                          all queries see its first tokens */
+    int global_tokens; /* with sparse attention, the number of leading tokens of a sequence that see
+                          all tokens and are seen by all tokens, 0 to 2^24; 0 means 1. In
+                          cross-attention, queries at these positions see the whole source, and all
+                          queries see these positions of the source */
     int latent_width;  /* elements of the latent row c of a token, from which the keys and values of
-                          all heads are computed, a multiple of 16, 0 to 2^16; 0 means that keys and
-                          values are computed from the input (DeepSeek-AI 2024). c is the last
+                          all heads are computed; a multiple of 16, at most 2^16; 0 means that keys
+                          and values are computed from the input (DeepSeek-AI 2024). c is the last
                           latent_width elements of "self_attn.qkv", after RMSNorm with the gain
                           "self_attn.latent_norm.weight". Head h has the values B_h c and the keys
                           (p, A_h' c), where A_h is rows h latent_width to (h + 1) latent_width of
@@ -299,18 +303,17 @@ typedef struct rapt_config { /* size-first, see base.h */
                           those of "self_attn.value_up.weight" [heads * width of a head]
                           [latent_width]. With rotary, p is the rotary_width elements before c; all
                           heads share them, and only they are rotated. The queries of a head in
-                          "qkv" begin with the same number of elements. "cross_attn" is the same
-                          without p, and c is "cross_attn.kv". Caches store only p and c. The width
-                          of a head must be a multiple of 16, key_heads 0 and scores dot or
-                          scaled-dot; local-p, query_key_norm and differential are not
-                          supported */
-    int talking_heads; /* 1: the scores of all heads of an attention are mixed by a matrix before
-                          the normalizer, and their weights by another after it (Shazeer et al.
-                          2020), as by talking_scores and talking_weights of rapt_attention. They
-                          are "self_attn.talking.scores" and "self_attn.talking.weights"
-                          [heads][heads], and the same in "cross_attn". Both start as the identity.
-                          heads is at most 1024. Location-aware and coverage scores, distance
-                          vectors, latent_width and differential are not supported */
+                          "qkv" begin with as many elements for p. "cross_attn" is the same without
+                          p, and c is "cross_attn.kv". Caches store only p and c. The width of a
+                          head must be a multiple of 16, key_heads 0 and scores dot or scaled-dot;
+                          local-p, query_key_norm and differential are not supported */
+    int talking_heads; /* 1: one matrix mixes the scores of all heads of an attention before the
+                          normalizer, and another mixes their weights after it (Shazeer et al.
+                          2020), like talking_scores and talking_weights of rapt_attention. They are
+                          "self_attn.talking.scores" and "self_attn.talking.weights" [heads][heads],
+                          and the same in "cross_attn". Both start as the identity. heads must be at
+                          most 1024. Location-aware and coverage scores, distance vectors,
+                          latent_width and differential are not supported */
     int latent_query_width; /* with latent_width, elements of a latent row from which the queries of
                                all heads are computed, 0 to 2^16; 0 means that queries are computed
                                from the input (DeepSeek-AI 2024, the q_lora_rank of DeepseekV2). The
@@ -325,8 +328,9 @@ typedef struct rapt_config { /* size-first, see base.h */
                                        must be scaled-dot, cross_locality global, cross_normalizer
                                        softmax, and score_cap, query_key_norm, differential,
                                        latent_width and talking_heads 0 */
-    int monotonic_chunk; /* keys of a chunk, 0 to 2^24; 0 means 4. Only with monotonic chunk */
-    int reserved[2];     /* must be 0 */
+    int monotonic_chunk;            /* keys in a chunk, 0 to 2^24; 0 means 4. Only used with
+                                       RAPT_CROSS_MONOTONIC_CHUNK */
+    int reserved[2];                /* must be 0 */
 } rapt_config;
 
 /* The type of a field of rapt_config. */
@@ -342,11 +346,11 @@ typedef struct rapt_config_field {
     const char *name;     /* as in rapt_config and in model files, such as "ffn_width" */
     rapt_field_type type; /* type of the member */
     size_t offset;        /* offset of the member in rapt_config; every member is 4 bytes long */
-    double min, max;      /* smallest value; largest value, for all types */
-    double zero;          /* the default that 0 selects if that is a constant, else 0 */
+    double min, max;      /* smallest and largest value, for all types */
+    double zero;          /* the value that 0 stands for if that is a constant, else 0 */
     const char *(*word)(
-        int value); /* returns the name of an enumeration's value, such as "pre", or NULL if the
-                       value is unknown. For other types, the pointer itself is NULL */
+        int value); /* returns the name of an enumerator, such as "pre", or NULL if the value is
+                       unknown. For other types, `word` itself is NULL */
     const char *meaning; /* a one-line description in English */
 } rapt_config_field;
 /* Returns the static description of field `index` of rapt_config, or NULL if index is out of
@@ -354,9 +358,9 @@ typedef struct rapt_config_field {
 RAPT_API const rapt_config_field *rapt_config_field_at(int index);
 
 /* Fills in *config, whose size must be set, with a preset: "tiny" (4+4 layers, width 128), "small"
-   (6+6, width 256) or "base" (6+6, width 512; Vaswani et al. 2017, table 3). All have one
-   vocabulary of `vocab` tokens and tied embeddings. Returns RAPT_BAD_ARGUMENT if the name is
-   unknown. */
+   (6+6, width 256) or "base" (6+6, width 512; Vaswani et al. 2017, table 3). All are
+   encoder-decoders with a single vocabulary of `vocab` tokens and tied embeddings. Returns
+   RAPT_BAD_ARGUMENT if the name is unknown. */
 RAPT_API rapt_status rapt_config_preset(rapt_config *config, const char *name, int vocab,
                                         rapt_message *why);
 /* Checks whether a configuration is valid. Returns RAPT_BAD_ARGUMENT if it is not; *why names the

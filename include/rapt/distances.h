@@ -1,6 +1,6 @@
-/* distances.h - what the distance between a query and a key changes in attention: slopes, tables of
-   biases, rotary positions, and vectors that are scored like keys and summed like values.
-   attention.h includes it. */
+/* distances.h - effects of the distance between a query and a key: slopes, tables of biases, rotary
+   positions, and distance vectors, which are scored like keys and summed like values. attention.h
+   includes it. */
 #ifndef RAPT_DISTANCES_H
 #define RAPT_DISTANCES_H
 
@@ -16,22 +16,22 @@ typedef enum rapt_rotary {
     RAPT_ROTARY_PAIRS, /* elements 2i and 2i + 1 */
     RAPT_ROTARY_HALVES /* elements i and i + rotary_width/2 */
 } rapt_rotary;
-/* How rotary angles are reduced, so that a model can read longer sequences than those it was
-   trained on. f[i] is the angle of pair i per position, n is rotary_width, s is rotary_factor, and
-   L is rotary_positions. */
+/* How rotary angles are reduced, which lets a model read longer sequences than those it was trained
+   on. f[i] is the angle of pair i per position without scaling, n is rotary_width, s is
+   rotary_factor, and L is rotary_positions. */
 typedef enum rapt_rotary_scaling {
     RAPT_ROTARY_SCALING_NONE,   /* f[i] = base^(-2i / n) */
     RAPT_ROTARY_SCALING_LINEAR, /* position interpolation: f[i] / s (Chen et al. 2023) */
     RAPT_ROTARY_SCALING_NTK, /* the base is multiplied by s^(n / (n - 2)). The first pair keeps its
                                 angle, and the angle of the last pair is divided by s. Peng et al.
                                 2023 */
-    RAPT_ROTARY_SCALING_YARN /* g f[i] + (1 - g) f[i] / s, where g grows linearly from 0 for pairs
-                                that turn at most once in L positions to 1 for pairs that turn at
-                                least 32 times. Sines and cosines are multiplied by rotary_magnitude
-                                (Peng et al. 2023) */
+    RAPT_ROTARY_SCALING_YARN /* g f[i] + (1 - g) f[i] / s, where g grows linearly with the number of
+                                turns in L positions, from 0 for at most one turn to 1 for 32 or
+                                more. Sines and cosines are multiplied by rotary_magnitude (Peng et
+                                al. 2023) */
 } rapt_rotary_scaling;
 /* Effects of the distance between a query's position and a key s. All of them require
-   mask.causal_alignment. If every field is 0, the distance has no effect. */
+   mask.causal_alignment. If every field is 0, there are none. */
 typedef struct rapt_relative {
     const float *slopes; /* [heads]: adds -slope |position - s| to scores (ALiBi: Press, Smith and
                             Lewis 2022); may be NULL */
@@ -39,54 +39,56 @@ typedef struct rapt_relative {
                             et al. 2020); may be NULL */
     int buckets;         /* buckets per head of the table, 2 to 65536; even and at least 4 if
                             bidirectional. T5 uses 32 */
-    int distance;      /* all keys at this distance or beyond share one bucket per side; must exceed
-                          buckets / 2, or buckets / 4 if bidirectional. T5 uses 128 */
-    int bidirectional; /* if nonzero, half of the buckets are for keys after the position */
+    int distance;      /* keys at this distance or beyond share the last bucket of their side; must
+                          exceed buckets / 2, or buckets / 4 if bidirectional. T5 uses 128 */
+    int bidirectional; /* if nonzero, half of the buckets are for keys after the position; if 0, all
+                          of these keys share the bucket of distance 0 */
     rapt_rotary rotary; /* rotates both vectors of the dot product, after any projection that the
                            score applies. Pair i turns by the angle position * rotary_base^(-2i /
                            rotary_width) (Su et al. 2021). Not allowed for additive scores */
-    int rotary_width;   /* number of leading elements that are rotated, even; 0 means all */
-    float rotary_base;  /* base of the angles; 0 means 10000 */
+    int rotary_width;   /* number of leading elements that are rotated, even, at least 2 (with NTK,
+                           4) and at most the width of the vectors; 0 means all */
+    float rotary_base;  /* base of the angles, 0 or more; 0 means 10000 */
     rapt_rotary_scaling rotary_scaling; /* how the angles are reduced for long sequences */
     float rotary_factor; /* with scaling, the ratio of the new to the original length, at least 1; 0
                             means 1 */
     int rotary_positions;   /* with YARN, the original length, at least 1 */
-    float rotary_magnitude; /* with YARN, the factor applied to sines and cosines; 0 means 0.1
-                               ln(rotary_factor) + 1 */
+    float rotary_magnitude; /* with YARN, the factor applied to sines and cosines, 0 or more; 0
+                               means 0.1 ln(rotary_factor) + 1 */
     uint64_t reserved[2];
 } rapt_relative;
 
 /* Distance vectors: vectors for the distances between queries and keys. Let d be s - position, the
-   distance of key s from the query's position, or the nearest number from -before to after. The
-   arrays u, v, r, r' and a change the definition of attention.h:
+   distance of key s from the query's position, clamped to -before .. after. The arrays u, v, r, r'
+   and a change the definition in attention.h:
 
        score(q[t], k[s]) += scale (u . k[s] + (q[t] + v) . r[d] + k[s] . r'[d])
        out[t] += sum over s of w[t][s] a[d]
 
    Shaw, Uszkoreit and Vaswani 2018 use r and a, with before = after. Transformer-XL (Dai et al.
    2019) uses r, u and v. DeBERTa (He et al. 2021) uses r and r' and a scale of 1 / sqrt(3 K).
-   Scores must be scaled dot products or dot products, without rotary positions; all terms but u .
-   k[s] are added after the cap, like a bias. The weights that multiply a are those after dropout.
-   All fields may be 0. Workspaces grow by about n floats for each head and row. With `buckets`,
+   Scores must be scaled dot products or dot products, without rotary positions. All terms except u
+   . k[s] are added after the cap, like a bias. The weights that multiply a are those after dropout.
+   All fields may be 0. A workspace grows by about n floats for each head and row. With `buckets`,
    distances share vectors: r[d], r'[d] and a[d] are then row buckets[before + d] of the arrays. */
 typedef struct rapt_distances {
     int before; /* largest distance of a key before the position, 0 or more */
     int after;  /* largest distance of a key after it, 0 or more. There are n = before + 1 + after
-                   distances, at most 65536; row 0 of an array is for -before */
+                   distances, at most 65536. Row 0 of an array is for distance -before */
     int shared; /* if nonzero, all heads share the vectors: r and r' are [n][K], and a is [n][V] */
     const float *keys;          /* r [n][heads][K]; NULL means 0 */
-    const float *queries;       /* r' [n][heads][K]; NULL means 0. heads are query heads */
+    const float *queries;       /* r' [n][heads][K], with query heads; NULL means 0 */
     const float *values;        /* a [n][heads][V]; NULL means 0 */
     const float *content_bias;  /* u [heads][K]; NULL means 0 */
     const float *position_bias; /* v [heads][K]; NULL means 0; requires keys */
-    const int *buckets; /* [n] row for each distance from -before to after, 0 to bucket_count - 1;
-                           NULL means that r, r' and a have a row for each distance */
-    int bucket_count;   /* with buckets, the number of rows of r, r' and a, 1 to n */
+    const int *buckets; /* [n] the row, 0 to bucket_count - 1, for each distance from -before to
+                           after; NULL means that r, r' and a have a row for each distance */
+    int bucket_count;   /* with buckets, the number of rows of r, r' and a, 1 to n; else 0 */
     uint64_t reserved[2];
 } rapt_distances;
 
-/* The arrays to which gradients of a rapt_distances are added, with the layouts of the arrays that
-   they belong to, or NULL if they are not needed. */
+/* The arrays to which gradients of a rapt_distances are added. Each has the layout of the array it
+   belongs to, or is NULL if that gradient is not needed. */
 typedef struct rapt_distance_gradients {
     float *keys;          /* gradient of keys */
     float *queries;       /* gradient of queries */
@@ -96,15 +98,15 @@ typedef struct rapt_distance_gradients {
 } rapt_distance_gradients;
 
 /* Fills to[before + 1 + after] with logarithmic buckets (DeBERTa v2 and v3) and returns their
-   number, bucket(before) + 1 + bucket(after). Let m be buckets / 2. Distances of at most m have a
-   bucket each, and larger ones share
+   number, bucket(before) + 1 + bucket(after). Let m be buckets / 2. Each distance up to m has its
+   own bucket; larger ones share buckets:
 
        bucket(d) = m + ceil((m - 1) log(d / m) / log(distance / m))
 
-   so that bucket(distance) is buckets - 1. Row 0 is for -before. The position_buckets and
-   max_relative_positions of DeBERTa v2 are `buckets` and distance + 1. before and after are as
-   in rapt_distances, buckets is even and at least 4, and distance exceeds m. Returns 0 and leaves
-   `to` as it is if an argument is out of range. */
+   so bucket(distance) is buckets - 1. Row 0 is for distance -before. The position_buckets and
+   max_relative_positions of DeBERTa v2 are `buckets` and distance + 1. before and after are as in
+   rapt_distances, buckets is even and at least 4, and distance exceeds m. Returns 0 and leaves `to`
+   unchanged if an argument is out of range. */
 RAPT_API int rapt_distance_buckets(int before, int after, int buckets, int distance, int *to);
 
 #ifdef __cplusplus

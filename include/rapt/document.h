@@ -1,5 +1,5 @@
 /* document.h - translates documents: finds the sentences of a text, translates them in batches, and
-   keeps everything around them byte for byte. */
+   keeps everything around them unchanged. */
 #ifndef RAPT_DOCUMENT_H
 #define RAPT_DOCUMENT_H
 
@@ -9,54 +9,54 @@
 extern "C" {
 #endif
 
-/* The formats of documents. Everything outside of sentences is kept byte for byte, except that
-   spaces and line breaks between sentences, or within a sentence that spans lines, may be added or
-   removed as described below. Inline markup, such as the tags in a sentence, is placed around the
-   translations of the words that it enclosed. The alignment of the translation determines which
-   words these are; without an alignment, markup keeps its relative position in the sentence. Inline
-   markup is neither lost nor changed, and remains properly nested.
+/* The formats of documents. Everything outside sentences is kept byte for byte, except that spaces
+   and line breaks between sentences, or within a sentence that spans lines, may be added or removed
+   as described below. Inline markup, such as the tags in a sentence, is placed around the
+   translations of the words that it enclosed, which the alignment of the translation determines.
+   Without an alignment, markup keeps its relative position in the sentence. Inline markup is
+   neither lost nor changed, and remains properly nested.
 
-   RAPT_DOCUMENT_FORMAT_TEXT is plain text. Sentences do not cross tabs, nor line breaks unless
-   unwrap is set. Indentation, spaces between sentences, and quote and list markers at the beginning
-   of a line, such as ">", "#", "-", "*", "1." and "a)", are kept. Lines and sentences without
-   letters are kept, too.
+   RAPT_DOCUMENT_FORMAT_TEXT is plain text. A sentence ends at a tab and, unless unwrap is set, at a
+   line break. Indentation, spaces between sentences, and quote and list markers at the beginning of
+   a line, such as ">", "#", "-", "*", "1." and "a)", are kept. So are lines and sentences without
+   letters.
 
    RAPT_DOCUMENT_FORMAT_HTML is HTML in UTF-8, parsed according to the HTML Standard; any sequence
-   of bytes is accepted. Sentences do not cross the tags of paragraphs and other blocks, nor <br>.
+   of bytes is accepted. A sentence ends at <br> and at the tags of paragraphs and other blocks.
    Scripts, styles, comments, attributes, <pre>, <svg>, <textarea> and elements with translate="no"
    or the class notranslate are kept. <code>, <kbd>, <math>, <samp>, <tt> and <var> are kept within
-   their sentences: if the contents of such an element have at most 124 bytes, the model reads them
+   their sentences: the model reads the contents of such an element, if they have at most 124 bytes,
    as part of the sentence, and the original element replaces their translation. If the document
-   ends within a tag or comment, its < and everything after it are kept.
+   ends within a tag or comment, everything from its < on is kept.
 
-   RAPT_DOCUMENT_FORMAT_PO is a GNU gettext message file (.po) in UTF-8. The translation of a
-   message that has none, or one that is marked as fuzzy, is written to its msgstr. No other byte of
-   the file changes, so a fuzzy message remains marked as fuzzy. If a message has several plural
-   forms, the first is translated from msgid and the rest from msgid_plural. If it has only one
-   plural form, that form is translated from msgid_plural. The escapes \n, \t and \r end a sentence.
-   Placeholders such as %s, %1$d, %(name)s and {name} are kept as <code> is in HTML; placeholders
-   without a number or name also keep their order. HTML tags and character references such as &amp;
-   are treated as inline markup. If a message has a single access key, as in _Open, E_xit or Save
-   &As, the _ or & is placed before the translation of the word that contained it. Entries that
-   cannot be parsed are kept.
+   RAPT_DOCUMENT_FORMAT_PO is a GNU gettext message file (.po) in UTF-8. Messages that are not
+   translated, or are marked as fuzzy, are translated, and the result is written to msgstr. No other
+   byte of the file changes, so a fuzzy message remains marked as fuzzy. If a message has several
+   plural forms, the first is translated from msgid and the rest from msgid_plural. If it has only
+   one plural form, that form is translated from msgid_plural. The escapes \n, \t and \r end a
+   sentence. Placeholders such as %s, %1$d, %(name)s and {name} are kept like <code> in HTML;
+   placeholders without a number or name also keep their order. HTML tags and character references
+   such as &amp; are treated as inline markup. If a message has a single access key, as in _Open,
+   E_xit or Save &As, the _ or & is placed before the translation of the word that contained it.
+   Entries that cannot be parsed are kept.
 
    RAPT_DOCUMENT_FORMAT_SRT is a subtitle file in UTF-8, in SubRip or WebVTT format. Time codes and
-   cue numbers are kept. Sentences do not cross cues, nor line breaks before a line that begins with
-   a marker such as "- ". Any other line break replaces the space that is nearest to its
-   relative position in the source; in a translation without spaces it is dropped.
+   cue numbers are kept. A sentence ends with its cue, and before a line that begins with a marker
+   such as "- ". Any other line break replaces the space in the translation nearest to its relative
+   position in the source, and is dropped if there are no spaces.
 
    RAPT_DOCUMENT_FORMAT_XLIFF is XLIFF 1.2 or 2.0 in UTF-8, with elements that have no namespace
    prefix. The translation of a <source> is written to its <target> if the <target> is missing or
    contains only white space, or if its state is new, needs-translation or initial. A missing
    <target> is added. <alt-trans>, <matches> and elements with translate="no" are kept, and so are
    <ph>, <it> and CDATA sections within a <source>. <bpt>, <bx> and <sc> are paired with <ept>, <ex>
-   and <ec>. Calls return RAPT_BAD_FILE, before the first piece, if elements are not properly nested
-   or the first element is not <xliff>.
+   and <ec>. If elements are not properly nested, or the first element is not <xliff>, calls return
+   RAPT_BAD_FILE before the first piece.
 
    RAPT_DOCUMENT_FORMAT_MARKDOWN is CommonMark with the tables, footnotes and strikethrough of
    GitHub; any sequence of bytes is accepted. Lines of a paragraph are joined within a sentence.
    Code blocks, the front matter, link definitions, link destinations and templates such as {{ name
-   }} are kept; code in backticks and link labels are kept as <code> is in HTML. HTML in Markdown is
+   }} are kept; code in backticks and link labels are kept like <code> in HTML. HTML in Markdown is
    parsed as HTML. */
 typedef enum rapt_document_format {
     RAPT_DOCUMENT_FORMAT_TEXT,
@@ -72,27 +72,27 @@ typedef enum rapt_document_format {
    is unknown. The name belongs to the library. Formats are numbered from 0 without gaps. */
 RAPT_API const char *rapt_document_format_name(int format);
 
-/* Selects which sentences are converted to sentence case before the model reads them. Models have
-   seen few sentences in capitals or in title case in training. In sentence case, all letters but
-   the first are lower case, except in the English word I and in glossary terms, which are spelled
-   as in the glossary. The case of the sentence is then restored in the translation. Protected text
-   and elements that are kept do not change. Sentences that would become too long are not converted.
+/* Which sentences are converted to sentence case before the model reads them, because models have
+   seen few sentences in capitals or title case in training. In sentence case, all letters but the
+   first are lower case, except in the English word I and in glossary terms, which are spelled as in
+   the glossary. The original case is then restored in the translation. Protected text and elements
+   that are kept do not change. Sentences that would have too many tokens are not converted.
 
    A sentence, or a part of a sentence that was cut, is in capitals if at least 9 of 10 letters are
-   capitals and it has at least two words separated by white space, one of them with 4 letters or
-   more (shorter words may be abbreviations). Words that contain digits are ignored. The translation
-   is written in capitals.
+   capitals and it has at least two words, one of them with 4 letters or more (shorter words may be
+   abbreviations). Words are separated by white space; words that contain digits are ignored. The
+   translation is written in capitals.
 
    A sentence is in title case if it has at least 4 words, each word has a capital or follows a
-   hyphen, and more than half of the words are a capital followed by lower-case letters. Words of up
-   to 3 letters need no capital if the options name a language in which, unlike in German, nouns are
-   not capitalized. Words with two or more capitals, such as NASA, are not changed. In the
-   translation, a word gets a capital if it is the translation of a capitalized word according to
-   the alignment or, without an alignment, to its relative position. */
+   hyphen, and more than half of the words consist of a capital followed by lower-case letters.
+   Words of up to 3 letters need no capital if the language in the options is known not to
+   capitalize nouns, as German does. Words with two or more capitals, such as NASA, are not changed.
+   A word of the translation is capitalized if it translates a capitalized word, according to the
+   alignment or, without one, its relative position. */
 typedef enum rapt_document_recase {
     RAPT_DOCUMENT_RECASE_CAPITALS, /* sentences in capitals */
-    RAPT_DOCUMENT_RECASE_TITLES,   /* also sentences in title case; not the default, since a list of
-                                      names looks like a title */
+    RAPT_DOCUMENT_RECASE_TITLES,   /* also sentences in title case; not the default, because a list
+                                      of names looks like a title */
     RAPT_DOCUMENT_RECASE_NONE,     /* none */
     RAPT_DOCUMENT_RECASE_LAST = RAPT_DOCUMENT_RECASE_NONE
 } rapt_document_recase;
@@ -101,45 +101,45 @@ typedef enum rapt_document_recase {
 typedef struct rapt_document_options { /* size-first, see base.h */
     size_t size;
     rapt_document_format format; /* format of the document */
-    /* If nonzero, the lines of a paragraph are joined. A paragraph of plain text ends at an empty
+    /* If nonzero, the lines of a paragraph of plain text are joined. A paragraph ends at an empty
        line, at a line without letters, and before a list marker. */
     int unwrap;
-    /* Maximum length of a sentence, in source tokens. A longer sentence is cut at the end of a
-       clause if possible, and otherwise between words or characters. 0 means 128. The maximum
-       length that the model supports (config.positions) applies as well. */
+    /* Maximum length of a sentence in source tokens, up to 2^30 and reduced to what
+       config.positions allows. A longer sentence is cut at the end of a clause if possible, and
+       otherwise between words or characters. 0 means 128. */
     int max_length;
-    /* If nonzero, translations have alignments, as in rapt_translate_many. */
+    /* If nonzero, all translations have alignments, as in rapt_translate_many. If 0, some have. */
     int alignments;
     /* Language of the document as an ISO 639 code such as "en". The rest of a language tag such as
        "en-GB" is ignored. The language selects the list of abbreviations after which a sentence
        does not end. NULL, "" or an unknown language selects the lists of all languages. */
     const char *language;
-    /* Sequence number of the document's first sentence for sampling, so that a document can
-       continue another; see rapt_translate_call.first. */
+    /* Sequence number of the document's first sentence for sampling, to continue another document;
+       see rapt_translate_call.first. */
     uint64_t first;
     /* By default, certain parts of a sentence are protected: in the translation, they replace, byte
        for byte, what the model wrote for them. Protected parts are URLs, e-mail addresses, file and
        host names, names with underscores, placeholders (%s, %1$d, {name}, {{ name }}, ${name}), XML
        tags, code in backticks, numbers with units, amounts of money, emoji and other symbols. The
-       model sees at most the first 124 bytes of a protected part, or a name such as X1 if its
-       vocabulary cannot spell the part. A sentence whose translation lacks a protected part is
-       translated again with the part as a term, see rapt_translate_call.copy. If this field is
-       nonzero, only matches of protected_patterns are protected. */
+       model reads at most the first 124 bytes of a protected part, or a name such as X1 if its
+       vocabulary cannot spell the part. If the translation of a sentence lacks a protected part,
+       the sentence is translated again with the part as a term; see rapt_translate_call.copy. If
+       this field is nonzero, only matches of protected_patterns are protected. */
     int unprotected;
     size_t protected_pattern_count; /* length of protected_patterns */
     /* Patterns of additional words and phrases to protect. They match only whole words. * matches
-       any number of characters other than white space, ? matches one such character, and \ before a
-       character removes its special meaning. Matching is case-sensitive. A pattern has 1 to 255
+       any number of characters other than white space, ? matches one such character, and \ removes
+       the special meaning of the next character. Matching is case-sensitive. A pattern has 1 to 255
        bytes of UTF-8 and at most 2 asterisks. Patterns without * and ? form a do-not-translate
        list. The strings must remain valid during the call. May be NULL if the count is 0. */
     const rapt_text *protected_patterns;
-    /* By default, sentences whose translation has a fault are translated again, as with
-       rapt_translate_call.mend and copy, and rapt_translation.faults is set. If nonzero, neither
-       happens. rapt_document_translate_with ignores this field. */
+    /* If 0, a sentence whose translation has a fault is translated again, as with mend and copy of
+       rapt_translate_call, and rapt_translation.faults is set. rapt_document_translate_with ignores
+       this field. */
     int unmended;
-    /* Glossary of the document, as in rapt_translate_call.glossary. Protected text and elements
-       that are kept are not searched for terms. rapt_document_translate_with uses the glossary only
-       for `recase`. */
+    /* Glossary of the document, as in rapt_translate_call.glossary. Terms are not searched for in
+       protected text and elements that are kept. rapt_document_translate_with uses the glossary
+       only for `recase`. */
     const rapt_glossary *glossary;
     /* If nonzero, translations have log-probabilities, as with rapt_translate_call.
        rapt_document_translate_with ignores this field. */
@@ -157,39 +157,38 @@ typedef enum rapt_piece_kind {
    in the document and in the translated document. The translated document is the concatenation of
    their texts. Pointers are valid during the callback. Later versions may append fields. */
 typedef struct rapt_document_piece {
-    rapt_piece_kind kind; /* whether the piece is a sentence */
-    /* RAPT_BAD_FILE if a sentence is not valid UTF-8, RAPT_BAD_ARGUMENT if it has too many tokens.
-       Its text is then the text of the document. */
+    rapt_piece_kind kind; /* the kind of the piece */
+    /* RAPT_BAD_FILE if a sentence is not valid UTF-8, RAPT_BAD_ARGUMENT if it has too many tokens,
+       or the status that an engine passed. After an error, `text` is the text of the document. */
     rapt_status status;
     rapt_span source; /* bytes of the piece in the document */
     rapt_span target; /* bytes of the piece in the translated document */
     /* [target.end - target.begin] bytes without a terminator. The text of a kept piece is that of
        `original`, with two exceptions. First, the tags around a new <target> in XLIFF are not in
-       the document. Second, source and target language may differ in whether they write spaces
-       between two sentences on one line or between the parts of a sentence that was cut. A space is
-       then inserted where the translation needs one and the document has none; a space between
-       parts is removed where the translation needs none. */
+       the document. Second, if the source and target languages differ in whether they separate
+       sentences by spaces, a space is inserted between two sentences on one line, or between the
+       parts of a sentence that was cut, where the translation needs one and the document has none;
+       a space between parts is removed where the translation needs none. */
     const char *text;
-    /* The translation of a sentence; its `text` may differ from that of the piece in white space
-       and case. Its field `sentence` counts the sentences of the document that are valid UTF-8,
-       from 0. NULL for kept pieces, for sentences that are not valid UTF-8, and if the engine
-       passes NULL. */
+    /* The translation of a sentence. Its `text` may differ from that of the piece in white space
+       and case. Its `sentence` counts, from 0, the sentences of the document that are valid UTF-8.
+       NULL for kept pieces, for sentences that are not valid UTF-8, and if the engine passes
+       NULL. */
     const rapt_translation *translation;
     int continued; /* 1 if the sentence was cut and this is not its first part */
-    /* The bytes of the document that were translated or copied; the same as `source`, unless the
-       format has a separate place for translations. */
+    /* The bytes of the document that were translated or copied. They differ from `source` only if
+       the format has a separate place for translations. */
     rapt_span original;
-    /* In a sentence, the number of parts that must not change: protected text, and elements such as
+    /* In a sentence, the number of parts that must not change: protected text and elements such as
        <code>. */
     int guards;
     /* The number of these parts that were still missing in the translation and were inserted next
-       to the words that are aligned to them. A part replaces such a word only if the word spells
-       most of the part or is within the part's brackets, as {nome} is for {name}. All other words
-       remain. */
+       to the words aligned to them. A part replaces such a word only if the word spells most of the
+       part, or is in the same kind of brackets, like {nome} for {name}. All other words remain. */
     int restored;
-    /* The sentence as the model read it: without markup, on one line, with protected parts as the
-       model sees them, and possibly converted to sentence case. The spans in `translation` refer to
-       this string and to the text of the translation. Not terminated; empty for kept pieces and
+    /* The sentence as the model read it: without markup, on one line, with protected parts
+       shortened or named, and possibly converted to sentence case. The spans in `translation` refer
+       to this string and to the text of the translation. Not terminated; empty for kept pieces and
        sentences that are not valid UTF-8. */
     rapt_text read;
     int recased; /* 1 if the sentence was converted to sentence case (see recase) */
@@ -209,40 +208,42 @@ typedef size_t rapt_fit_fn(void *user, rapt_text text, size_t max);
 /* Returns nonzero if the model can read a text and write it unchanged. */
 typedef int rapt_spells_fn(void *user, rapt_text text);
 
-/* Translates the sentences of a document. */
+/* Functions that translate the sentences of a document for rapt_document_translate_with. */
 typedef struct rapt_document_engine { /* size-first, see base.h */
     size_t size;
     rapt_sentences_fn *translate; /* translates sentences; must not be NULL */
-    rapt_fit_fn *fit;             /* NULL: every character counts as a token */
+    rapt_fit_fn *fit;             /* NULL means that every character counts as a token */
     void *user;                   /* passed to all functions */
-    /* Protected text that the model cannot write is replaced by a name such as X1 before the
-       sentence is translated. NULL: the model can write every text. */
+    /* Protected text for which this function returns 0 is replaced by a name such as X1 before the
+       sentence is translated. NULL means that the model can write every text. */
     rapt_spells_fn *spells;
 } rapt_document_engine;
 
 /* Translates a document with a translator. The document is split into sentences, without the white
-   space around them; they are translated in batches, and callback receives the pieces in order,
-   each as soon as it is known. options may be NULL. Allocates memory for the duration of the call,
-   in an amount that depends on the longest sentences and not on the size of the document.
+   space around them. They are translated in batches, and callback receives the pieces in order,
+   each as soon as it is known. options may be NULL for the defaults. Allocates memory for the
+   duration of the call, in an amount that depends on the longest sentences and not on the size of
+   the document.
 
    Sentences are found by ICU (UAX #29) if the library was built with it, and otherwise by simple
    rules. For several languages, lists of abbreviations determine where a full stop does not end a
    sentence. Any sequence of bytes is accepted as a document, except in XLIFF. Sentences that are
-   not UTF-8 are kept and reported in the status of their pieces. ICU itself may crash or hang if
-   one of its allocations fails while it is used for the first time in the process.
+   not valid UTF-8 are kept and reported in the status of their pieces. ICU itself may crash or hang
+   if one of its allocations fails on its first use in the process.
 
    Returns RAPT_BAD_ARGUMENT if an option is out of range, RAPT_NO_MEMORY if an allocation fails,
    and RAPT_BAD_FILE if ICU cannot read its data or an XLIFF document is malformed. Pieces that
-   callback has received are then still correct. The callbacks must return. */
+   callback has received are then still correct. callback must return. */
 RAPT_API rapt_status rapt_document_translate(rapt_translator *translator, rapt_text document,
                                              const rapt_document_options *options,
                                              rapt_document_fn *callback, void *user,
                                              rapt_message *why);
 
-/* Works like rapt_document_translate, but calls engine->translate for the sentences. max_length is
-   in tokens as counted by engine->fit; 0 means that sentences are never cut. options.alignments is
-   ignored. If engine->translate fails, the call ends with its status and message. If it returns
-   RAPT_OK before it has translated all sentences, the call stops and returns RAPT_OK.
+/* Works like rapt_document_translate, but calls engine->translate to translate sentences.
+   max_length is in tokens as counted by engine->fit; 0 means that sentences are never cut.
+   options.alignments is ignored. If engine->translate fails, the call ends with its status and
+   message. If it returns RAPT_OK before it has translated all sentences, the call stops and returns
+   RAPT_OK.
 
    Returns RAPT_BAD_ARGUMENT if an option is out of range or engine->translate is NULL,
    RAPT_NO_MEMORY if an allocation fails, and RAPT_BAD_FILE if ICU cannot read its data or an XLIFF

@@ -14,17 +14,15 @@ extern "C" {
 /* A model with an encoder, its tokenizer and a session. Only one thread at a time may use an
    encoder. Any number of encoders and threads may share the model and the tokenizer.
 
-   A text is encoded as the sequence of its tokens. RAPT_TOKEN_END follows them unless
-   config.no_source_end is set, and RAPT_TOKEN_BEGIN precedes them if the metadata key
-   "rapt.source_begin" is "1". A text is truncated to the max_tokens of the options, or by default
-   to the number of tokens in the metadata key "rapt.max_tokens", and in any case to the maximum
-   length that the model supports (config.positions). */
+   A text is encoded as the sequence of its tokens, followed by RAPT_TOKEN_END unless
+   config.no_source_end is set. RAPT_TOKEN_BEGIN precedes them if the metadata key
+   "rapt.source_begin" is "1". Texts longer than max_tokens (see rapt_encoder_options) are
+   truncated. */
 typedef struct rapt_encoder rapt_encoder;
 
 /* Determines whether an embedding is divided by its L2 norm. */
 typedef enum rapt_normalize {
-    RAPT_NORMALIZE_MODEL, /* yes if the model's metadata key "rapt.normalize" is "1", otherwise
-                             no */
+    RAPT_NORMALIZE_MODEL, /* yes if the model's metadata key "rapt.normalize" is "1", else no */
     RAPT_NORMALIZE_YES,
     RAPT_NORMALIZE_NO
 } rapt_normalize;
@@ -32,14 +30,16 @@ typedef enum rapt_normalize {
 /* Options of an encoder. */
 typedef struct rapt_encoder_options { /* size-first, see base.h */
     size_t size;
-    rapt_pooling pooling;     /* how embeddings are pooled; 0 means the pooling of the
-                                 configuration, or MEAN if it has none */
+    rapt_pooling pooling;     /* how embeddings are pooled; 0 means config.pooling or, if that is
+                                 NONE, MEAN */
     rapt_normalize normalize; /* whether embeddings are normalized */
-    int max_tokens;   /* maximum number of tokens per text, including special tokens; 0 means the
-                         metadata key "rapt.max_tokens", if it is set, else config.positions. Never
-                         more than config.positions */
+    int max_tokens;   /* maximum number of tokens per text, including special tokens, at most 2^24;
+                         0 means the metadata key "rapt.max_tokens", if it is set, else
+                         config.positions. If it exceeds config.positions, config.positions
+                         applies */
     int batch;        /* texts per batch, at most 65536; 0 means 32 */
-    int batch_tokens; /* tokens per batch; 0 means 2048 */
+    int batch_tokens; /* tokens per batch, at most 2^28, raised to max_tokens if less; 0 means
+                         2048 */
     int threads;      /* maximum number of threads, see base.h */
     rapt_precision precision; /* precision of the model that rapt_encoder_load opens */
 } rapt_encoder_options;
@@ -47,21 +47,22 @@ typedef struct rapt_encoder_options { /* size-first, see base.h */
 /* Loads an encoder from a model file, or from any file or folder that rapt_model_import accepts.
    options may be NULL for the defaults. The caller must free *encoder.
 
-   Returns RAPT_NO_FILE if the model cannot be read. Returns RAPT_BAD_FILE if it is damaged or has
-   no tokenizer or encoder, or if max_tokens leaves no room between the special tokens. Returns
-   RAPT_BAD_ARGUMENT if an option is out of range, and RAPT_NO_MEMORY if an allocation fails. */
+   Returns RAPT_NO_FILE if the model cannot be read. Returns RAPT_BAD_FILE if it is damaged, has no
+   encoder that reads tokens or no tokenizer that matches, or if max_tokens leaves no room between
+   the special tokens. Returns RAPT_BAD_ARGUMENT if an option is out of range, and RAPT_NO_MEMORY if
+   an allocation fails. */
 RAPT_API rapt_status rapt_encoder_load(rapt_encoder **encoder, const char *path,
                                        const rapt_encoder_options *options,
                                        const rapt_allocator *allocator, rapt_message *why);
 /* Creates an encoder for a model and a tokenizer that belong to the caller, are not copied and must
    outlive the encoder. If tokenizer is NULL, the encoder creates and owns a tokenizer from the
-   model's metadata. options->precision must be 0, since the model belongs to the caller, who can
-   call rapt_model_set_precision first. The caller must free *encoder.
+   model's metadata. options->precision must be 0: convert the model with rapt_model_set_precision
+   first. options may be NULL for the defaults. The caller must free *encoder.
 
-   Returns RAPT_BAD_ARGUMENT if an option is out of range, options->precision is not 0, the model
-   has no encoder that reads tokens, or the tokenizer does not match the model's vocabulary. Returns
-   RAPT_BAD_FILE if the tokenizer in the metadata is missing or damaged, and RAPT_NO_MEMORY if an
-   allocation fails. */
+   Returns RAPT_BAD_ARGUMENT if an option is out of range, options->precision is not 0, max_tokens
+   leaves no room between the special tokens, the model has no encoder that reads tokens, or the
+   tokenizer does not match its vocabulary. Returns RAPT_BAD_FILE if the tokenizer in the metadata
+   is missing or damaged, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_encoder_create(rapt_encoder **encoder, const rapt_model *model,
                                          const rapt_tokenizer *tokenizer,
                                          const rapt_encoder_options *options,
@@ -76,7 +77,7 @@ RAPT_API const rapt_model *rapt_encoder_model(const rapt_encoder *encoder);
 RAPT_API const rapt_tokenizer *rapt_encoder_tokenizer(const rapt_encoder *encoder);
 
 /* Embeds texts [count] into vectors [count][config.width]. The vector of a text does not depend on
-   the other texts. A text with no tokens at all, not even special ones, gets a vector of zeros.
+   the other texts. If a text has no tokens at all, not even special ones, its vector is 0.
 
    Returns RAPT_BAD_ARGUMENT if a text is NULL or cannot be tokenized, and RAPT_NO_MEMORY if an
    allocation fails. After an error, vectors may hold the vectors of some earlier texts. */
@@ -84,8 +85,8 @@ RAPT_API rapt_status rapt_encoder_embed(rapt_encoder *encoder, const rapt_text *
                                         float *vectors, rapt_message *why);
 
 /* Computes logits [count][config.target_vocab] of texts [count]. If seconds is not NULL, computes
-   the logits of pairs: text i and seconds[i]. A pair is encoded as one sequence. The second text is
-   followed by another RAPT_TOKEN_END. If the model has token types, the second text and this end
+   the logits of the pairs texts[i], seconds[i]. A pair is encoded as one sequence. The second text
+   is followed by another RAPT_TOKEN_END. If the model has token types, the second text and this end
    token have type 1. In models with the vocabulary of RoBERTa or MPNet, two end tokens separate the
    texts, and all tokens have type 0 (metadata key "rapt.pair_ends"). If a pair is too long, tokens
    are removed from the longer text until the lengths are equal, then from both alternately.

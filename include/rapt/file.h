@@ -1,5 +1,5 @@
-/* file.h - writes files atomically, as the library does for models and checkpoints, and checks
-   before a long computation whether a file can be written. Also declares callbacks with which the
+/* file.h - replaces a file atomically, as the library does with models and checkpoints; checks
+   before a long computation whether a file can be written; and declares the callbacks by which a
    program reads or writes files for the library. */
 #ifndef RAPT_FILE_H
 #define RAPT_FILE_H
@@ -14,50 +14,51 @@ extern "C" {
    loss of power, path names either the old file or the complete new one. Once the call has returned
    RAPT_OK, path names the new one. Symbolic links are followed, and the permissions of an existing
    file are kept. A call that fails leaves the old file unchanged and removes its temporary file.
-   There is one exception: the message "is written, but its folder cannot be synced" means that the
-   new file is in place and only the last system call failed.
+   There is one exception: after the message "is written, but its folder cannot be synced" the new
+   file is in place, but may be lost in a crash.
 
    The new file is first written next to the old one as .rapt-*.tmp. Before it writes to a folder,
    the library removes temporary files that killed processes left there. It removes only files that
-   the library created in this folder, on this host and for this user, and only while no process is
-   writing to the folder, which it detects by flock. Any thread or process may write to any path at
-   any time; if two write the same path, the last one wins.
+   it created itself, in this folder, on this host and for this user, and only while no process is
+   writing to the folder (tested by flock). Any thread or process may write to any path at any time;
+   if two write to the same path, the last one wins.
 
-   A file that would exceed the limit of the process (RLIMIT_FSIZE) is refused before the write that
-   would raise SIGXFSZ.
+   If a file would exceed the limit of the process (RLIMIT_FSIZE), the call fails before the write
+   that would raise SIGXFSZ.
 
    On Windows, paths are UTF-8, a new file gets the default permissions of its folder, and a file
    that a process has open cannot be replaced (RAPT_NO_FILE).
 
    RAPT_NO_FILE means that the folder does not exist, that path names something other than a regular
-   file, or that a system call failed. *why names the system call and the reason. */
+   file, that the file would be too large, or that a system call failed. *why names the file, the
+   step that failed and the reason. */
 
 /* Creates or replaces the file at path with data[size]. Returns RAPT_NO_FILE as described above. */
 RAPT_API rapt_status rapt_file_write(const char *path, const void *data, size_t size,
                                      rapt_message *why);
 
 /* Checks whether a file could be written at path, without changing an existing one. It follows
-   links, creates and removes a file in the folder, and compares the sizes with the limits of the
-   process and the free space. max_size is the size of the largest file in bytes. total_size, which
-   is at least max_size, is the total size of the files that will exist at the same time. If the
-   free space cannot be determined, it is not checked. Returns RAPT_NO_FILE if the file cannot be
-   written. */
+   links, creates and removes a file in the folder, and compares max_size with the limit of the
+   process and total_size with the free space. max_size is the size in bytes of the largest file
+   that the program will write, and total_size, at least max_size, that of all files that will exist
+   at the same time. If the free space cannot be determined, it is not checked. Returns RAPT_NO_FILE
+   if the file cannot be written. */
 RAPT_API rapt_status rapt_file_check(const char *path, uint64_t max_size, uint64_t total_size,
                                      rapt_message *why);
 
 /* A file that the program reads for the library, for example from an archive, a database or
-   embedded resources. The library calls read on the thread that called the library. If read returns
-   anything but 0, the library's call fails with RAPT_NO_FILE. read must not be left by longjmp() or
+   embedded resources. The library calls read on the thread that called the library. If read does
+   not return 0, the library's call fails with RAPT_NO_FILE. read must not be left by longjmp() or
    an exception; see base.h. This struct will not grow. */
 typedef struct rapt_reader {
-    /* Copies bytes [at, at + count) to data. The range always lies within the file; ranges come in
-       any order and may repeat. */
+    /* Copies bytes [at, at + count) to data. The range always lies within the file. Ranges may be
+       requested in any order and more than once. */
     int (*read)(void *user, uint64_t at, void *data, size_t count);
     void *user;     /* passed to read */
     uint64_t bytes; /* size of the file */
 } rapt_reader;
-/* A file that the program writes for the library. The rules for read in rapt_reader also apply to
-   write. This struct will not grow. */
+/* A file that the program writes for the library. The rules for the read function of rapt_reader
+   also apply to write. This struct will not grow. */
 typedef struct rapt_writer {
     int (*write)(void *user, const void *data, size_t count); /* appends data[count] */
     void *user;                                               /* passed to write */
@@ -72,7 +73,7 @@ typedef enum rapt_file_use {
     RAPT_FILE_USE_SHORTLIST   /* not read, but can be passed to rapt_translator_load_shortlist */
 } rapt_file_use;
 /* Receives the name of a file in the folder and how it was used. reason explains why the file was
-   chosen or not read, and may be "". Both strings are valid during the call. */
+   chosen or not read, and may be "". name and reason are valid during the call. */
 typedef void rapt_file_fn(void *user, const char *name, rapt_file_use use, const char *reason);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* generate.h - generation of target sequences: greedy search, sampling, batched beam search with
-   n-best lists, and the scores of given targets. */
+/* generate.h - generates target sequences by greedy search, sampling or batched beam search with
+   n-best lists, and scores given targets. */
 #ifndef RAPT_GENERATE_H
 #define RAPT_GENERATE_H
 
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* rapt_generate calls the functions below on the thread that called it, outside of any parallel
+/* rapt_generate calls the functions below on the thread that called it, outside any parallel
    region. They must not use the session. They may be left by longjmp() or an exception; see
    base.h. */
 
@@ -18,8 +18,8 @@ extern "C" {
    log-probability in nats. The end is included; the prefix is not. Greedy search and sampling
    report a token when it is chosen. Beam search reports a token as soon as all live and finished
    hypotheses of the source agree up to and including that token, and the remaining tokens when the
-   search ends. A nonzero result stops the call as a nonzero result of rapt_stop_fn does, except
-   that no more tokens are reported. */
+   search ends. A nonzero result stops the call like that of rapt_stop_fn, except that no more
+   tokens are reported. */
 typedef int rapt_token_fn(void *user, int source, int32_t id, float log_probability);
 
 /* May change logits [vocab], from which the next token of a hypothesis is chosen. source is the
@@ -35,10 +35,10 @@ typedef void rapt_logits_fn(void *user, int source, const int32_t *ids, int coun
    stop a call from another thread, return an atomic flag that the other thread sets. */
 typedef int rapt_stop_fn(void *user);
 
-/* The search rules of several projects, which define when a hypothesis ends, which hypotheses
-   survive, and when a search stops. Each step ranks the continuations of all live hypotheses by
-   their sums of log-probabilities; ranks count from 0. B is `beams`, and n is the number of tokens
-   of a hypothesis, including its end:
+/* The search rules of several projects: when a hypothesis ends, which hypotheses survive, and when
+   a search stops. Each step ranks the continuations of all live hypotheses by their sums of
+   log-probabilities; the best has rank 0. B is `beams`, and n is the number of tokens of a
+   hypothesis, including its end:
 
                an end finishes its   survivors       a source is finished
                hypothesis
@@ -53,24 +53,24 @@ typedef int rapt_stop_fn(void *user);
                                                      length_penalty, when nbest or more are finished
                                                      and an end has had rank 0
 
-   A sequence that reaches its limit is finished without an end. HF is an exception: the last token
-   of such a sequence is the end, with log-probability 0 (forced_eos_token_id). CT2 has three
-   further rules. In the step that reaches the limit, only the best B continuations are considered.
-   The tokens of a prefix count in length_penalty. Directly after a prefix, an end counts only at
-   rank 0.
+   A sequence that reaches its length limit is finished without an end, except with HF, where its
+   last token becomes the end, with log-probability 0 (forced_eos_token_id). CT2 has three further
+   rules. In the step that reaches the limit, only the best B continuations are considered.
+   length_penalty counts the tokens of a prefix. Directly after a prefix, an end counts only at rank
+   0.
 
    MARIAN and HF normalize probabilities over all tokens, before any are suppressed or forbidden.
    The other rules normalize over the remaining tokens. rapt_generate_outputs describes how ties are
    broken.
 
-   repetition_penalty changes logits before they are normalized, as in CTranslate2. HF, following
-   transformers, differs in two ways: in beam search the penalty changes log-probabilities, so that
+   repetition_penalty changes logits before they are normalized, as in CTranslate2. HF follows
+   transformers, which differs in two ways: in beam search the penalty changes log-probabilities, so
    the probabilities no longer sum to 1, and `begin` counts as a token of the sequence.
 
-   coverage_penalty follows CTranslate2. The other projects have no such penalty. With their rules,
-   it affects only the scores of finished hypotheses, so HF compares these with live ones as if the
-   latter covered the whole source. With CT2, a search with this penalty stops only once B
-   hypotheses have finished, even without length_penalty.
+   coverage_penalty follows CTranslate2; the other projects have no such penalty. It affects only
+   the scores of finished hypotheses, so HF compares them with live ones as if the latter covered
+   the whole source. With CT2, a search with this penalty stops only once B hypotheses have
+   finished, even without length_penalty.
 
    Sources: marian-dev 1.12 (beam_search.cpp, history.h), transformers 4.50 to 5.24
    (generation/utils.py, early_stopping False; earlier versions compare with the best candidate of
@@ -84,7 +84,7 @@ typedef enum rapt_search_rules {
     RAPT_SEARCH_RULES_CT2     /* the rules of CTranslate2 */
 } rapt_search_rules;
 
-/* The position of a token's text within a word, as bits. */
+/* Where the text of a token is in a word, as bits. */
 enum {
     RAPT_WORD_INSIDE = 1, /* the token begins with a letter that continues the word of the token
                              before it */
@@ -95,10 +95,10 @@ enum { RAPT_TERMS_MAX = 64 }; /* maximum number of terms of a source */
 
 /* Terms that targets must contain. A term is met by any one of its phrases, which are sequences of
    tokens. A phrase occurs wherever its tokens do, unless a word continues across its beginning or
-   end, from a token with RAPT_WORD_OPEN to one with RAPT_WORD_INSIDE. Occurrences are counted from
-   left to right. At each place, the longest phrase of a term that is not yet met counts; if several
-   terms have it, it counts for the first of them. The next place is after the phrase, so
-   occurrences do not overlap. To require a phrase several times, list its term several times. */
+   end, from a token with RAPT_WORD_OPEN to one with RAPT_WORD_INSIDE. Occurrences are found from
+   left to right. Of the phrases that begin at a token and belong to terms not yet met, the longest
+   counts, for the first term that has it; the search continues after the phrase. To require a
+   phrase several times, list its term several times. */
 typedef struct rapt_terms { /* size-first, see base.h */
     size_t size;
     const int *sources; /* [N + 1] for N sources: source b has terms sources[b] to sources[b + 1] -
@@ -106,7 +106,8 @@ typedef struct rapt_terms { /* size-first, see base.h */
     const int *terms; /* [sources[N] + 1]: term i has phrases terms[i] to terms[i + 1] - 1, at least
                          one */
     const rapt_tokens *phrases; /* sequences of at least one token, without the end */
-    const unsigned char *words; /* [target_vocab] RAPT_WORD_... of each token; NULL means 0 */
+    const unsigned char *words; /* [target_vocab] RAPT_WORD_... bits of each token; NULL means 0 for
+                                   all */
 } rapt_terms;
 
 /* Options of rapt_generate. rapt_generate_options_default sets them for greedy search. */
@@ -116,78 +117,79 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     int32_t end;    /* token that ends a sequence */
     int max_length; /* maximum number of tokens in a sequence, including its end; 0 means the
                        session's target_length */
-    /* Limits a sequence further, to max_ratio * source length + max_extra tokens, rounded down (up
-       with RAPT_SEARCH_RULES_MARIAN). 0 means no limit. */
+    /* If above 0, also limits a sequence to max_ratio * source length + max_extra tokens, with the
+       product rounded down (up with RAPT_SEARCH_RULES_MARIAN), but not below 1. Decoder-only models
+       ignore it. */
     float max_ratio;
     int max_extra;        /* tokens, 0 or more */
-    int beams;            /* width of the beam; 0 or 1 means greedy search, or sampling if
-                             temperature is above 0 */
+    int beams;            /* width of the beam, at most limits.beams; 0 or 1 means greedy search, or
+                             sampling if temperature is above 0 */
     int nbest;            /* sequences returned per source, at most beams; 0 means 1 */
     float length_penalty; /* score = sum of log-probabilities / length^penalty, where the length
                              includes the end */
-    float temperature;    /* temperature of sampling, finite; 0 means no sampling */
+    float temperature;    /* temperature of sampling, 0 or more; 0 means no sampling */
     int top_k;            /* sample only from the k most likely tokens; 0 means all */
-    float top_p; /* sample only from the most likely tokens whose probabilities together reach this;
-                    0 means all */
+    float top_p; /* sample only from the most likely tokens whose probabilities together reach this,
+                    0 to 1; 0 means all */
     int suppressed_count;      /* length of suppressed */
     const int32_t *suppressed; /* [suppressed_count] tokens that are never generated; may be NULL */
-    uint64_t seed;             /* draws of sequence b depend on (seed, b + sequence), not on the
-                                  batch */
-    uint64_t sequence;         /* number of the first sequence in the batch; ignored if `sequences`
-                                  is set */
+    uint64_t seed;             /* draws of sequence b depend on seed and b + sequence, not on the
+                                  other sequences */
+    uint64_t sequence;         /* sequence number of the first source, for sampling; ignored if
+                                  `sequences` is set */
     /* If not NULL, the target of source b starts with `begin` and the tokens of sequence b of the
        prefix: the prompt of a decoder-only model, or the first words of a translation. These tokens
-       count toward the length limits and are included in the ids. Their probabilities do not affect
-       scores. The length in length_penalty includes the first scored_prefix of them, or all of them
-       with CT2. */
+       count toward the length limits and are included in the output ids. Their probabilities do not
+       affect scores. */
     const rapt_tokens *prefix;
-    int min_length;                 /* minimum number of tokens before the end */
-    int no_repeat_ngram;            /* size n of n-grams that must not occur twice in a sequence; 0
-                                       means no restriction */
+    int min_length;                 /* minimum number of tokens before the end, including the
+                                       prefix */
+    int no_repeat_ngram;            /* size n of the n-grams that must not occur twice in a
+                                       sequence; 0 means no restriction */
     rapt_token_fn *token;           /* reports tokens; may be NULL, like the next two */
     rapt_logits_fn *logits;         /* changes logits before a token is chosen */
     rapt_stop_fn *stop;             /* ends the call early */
     void *user;                     /* passed to these three functions */
     rapt_search_rules search_rules; /* rules of the search */
-    int scored_prefix;              /* number of tokens at the beginning of the prefix that the
-                                       length in length_penalty includes; CT2 includes the whole
-                                       prefix anyway */
-    /* If not NULL, limits each target to the end and the tokens that the shortlist has for its
-       source. Probabilities are normalized over these tokens. The call then allocates a copy of the
-       rows of the output matrix that its sources need, and computes no other logits unless `logits`
-       is set. Cannot be combined with temperature. */
+    int scored_prefix;              /* number of leading tokens of the prefix that the length in
+                                       length_penalty includes; CT2 always includes the whole
+                                       prefix */
+    /* If not NULL, limits each target to the end token and the tokens that the shortlist lists for
+       its source. Probabilities are normalized over these tokens. The call then allocates a copy of
+       the rows of the output matrix that its sources need, and computes no other logits unless
+       `logits` is set. Cannot be combined with temperature. */
     const rapt_shortlist *shortlist;
-    const uint64_t *sequences; /* [batch] number of each sequence; NULL means b + sequence */
+    const uint64_t *sequences; /* [batch] sequence number of each source; NULL means b + sequence */
     /* If not NULL, the terms of each source. The beam is partitioned by the number of term tokens
        that hypotheses contain so far, so `beams` should exceed the number of tokens of all terms.
-       The terms must fit within the length limit; if max_ratio is set, its limit is raised by their
-       number of tokens, but never above max_length. In both cases, the shortest phrase of each term
-       counts. Logits are normalized as if there were no terms. Hypotheses that lack terms come
-       after all others, and they end only at a limit. For a source with terms, hypotheses survive
-       as with RAPT_SEARCH_RULES_RAPT, regardless of search_rules. The search for this source stops
-       when nbest hypotheses with all terms score at least as high as the best live one. Live
-       hypotheses in which the end was once the most likely token, although terms were missing, are
-       left out of this comparison. no_repeat_ngram does not forbid tokens of terms that are still
-       missing. A source without terms is not affected. Cannot be combined with temperature. */
+       The terms must fit within the length limit; if max_ratio is set, its limit is raised by the
+       number of their tokens, but never above max_length. Both use the shortest phrase of each
+       term. Logits are normalized as if there were no terms. Hypotheses that lack terms come after
+       all others, and they end only at a limit. For a source with terms, hypotheses survive as with
+       RAPT_SEARCH_RULES_RAPT, regardless of search_rules. The search for this source stops when
+       nbest hypotheses with all terms score at least as high as the best live one, ignoring live
+       hypotheses in which the end was the most likely token at some step while terms were missing.
+       no_repeat_ngram does not forbid tokens of terms that are still missing. A source without
+       terms is not affected. Cannot be combined with temperature. */
     const rapt_terms *terms;
     /* Penalty r for tokens that a sequence, including its prefix, already contains: their logits x
-       become x / r if x > 0, and otherwise x * r. A value above 1 discourages repetitions. 0 and 1
-       mean no penalty. N. S. Keskar et al., CTRL (2019, arXiv 1909.05858) divide negative logits,
-       too, which makes their tokens more likely; the definition here is that of transformers and
-       CTranslate2. See rapt_search_rules. */
+       become x / r if x > 0, else x * r. A value above 1 discourages repetition. 0 and 1 mean no
+       penalty. This is the definition of transformers and CTranslate2. N. S. Keskar et al., CTRL
+       (2019, arXiv 1909.05858), also divide negative logits, which makes these tokens more likely.
+       See rapt_search_rules. */
     float repetition_penalty;
     /* Weight b, 0 or more, of a penalty for tokens of the source that a translation does not attend
        to (Y. Wu et al., Google's Neural Machine Translation System, 2016, arXiv 1609.08144):
 
            score = sum of log-probabilities / length^length_penalty + b * sum of log min(c, 1)
 
-       over all tokens of the source, where c is the attention that a token gets, as in
+       over all tokens of the source, where c is the attention to a token, as in
        rapt_generate_outputs.alignments, summed over the tokens of the target, including its prefix
-       and its end. c is clamped to at least FLT_MIN; CTranslate2 leaves out tokens with c = 0.
+       and its end. c is raised to FLT_MIN if it is less; CTranslate2 leaves out tokens with c = 0.
        Requires limits.alignments. */
     float coverage_penalty;
     /* If not NULL, sequences of one or more tokens that targets never contain: the last token of a
-       sequence is forbidden wherever the other tokens precede it, even in a prefix. */
+       sequence is forbidden wherever the other tokens precede it, even if they are in a prefix. */
     const rapt_tokens *suppressed_sequences;
 } rapt_generate_options;
 /* Sets *options, which has `size` bytes, to greedy search with the given begin and end: 1 beam, 1
@@ -195,60 +197,59 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
 RAPT_API void rapt_generate_options_default(rapt_generate_options *options, size_t size,
                                             int32_t begin, int32_t end);
 
-/* The caller's arrays for the results of N sources. The results are ordered by source, then from
-   best to worst: the hypothesis of rank r < nbest of source b has index b * nbest + r. When the
-   search ranks continuations, ties go to the earlier hypothesis, then to the lower token.
-   Hypotheses of equal score are in the order in which they finished. */
+/* The caller's arrays for the results of N sources. All but ids and counts may be NULL. Results are
+   ordered by source, then from best to worst: the hypothesis of rank r < nbest of source b has
+   index b * nbest + r. When the search ranks continuations, ties go to the earlier hypothesis, then
+   to the lower token. Hypotheses of equal score are in the order in which they finished. */
 typedef struct rapt_generate_outputs { /* size-first, see base.h */
     size_t size;
     int32_t *ids;  /* [N * nbest][max_length] tokens without begin and end; if the option max_length
                       is 0, max_length here means the session's target_length */
     int *counts;   /* [N * nbest] number of tokens of each hypothesis, or -1 if fewer hypotheses
                       were found */
-    float *scores; /* [N * nbest] scores, or -infinity if fewer hypotheses were found; may be
-                      NULL */
+    float *scores; /* [N * nbest] scores, or -infinity if fewer hypotheses were found */
     /* Cross-attention of each token and of the end, averaged over the first config.alignment_heads
        heads of config.alignment_layer, or over all layers and heads if alignment_layer is 0. A row
-       sums to 1 unless cross-attention is local, has sinks or uses sigmoids. The row of the end is
-       0 if the sequence has no end (`ended` is 0). A hypothesis has [counts + 1][S] values,
-       stored in [max_length + 1][S] floats, where S is the number of tokens of its source. The
-       nbest hypotheses of a source are adjacent. Requires limits.alignments. May be NULL. */
+       sums to 1, except with a local cross-attention, sinks, sigmoids, differential or talking
+       heads. The row of the end is 0 if the sequence has no end (`ended` is 0). A hypothesis has
+       [counts + 1][S] values, stored in [max_length + 1][S] floats, where S is the number of tokens
+       of its source. The nbest hypotheses of a source are adjacent. Requires limits.alignments. */
     float *alignments;
     /* [N * nbest][max_length] log-probabilities of the tokens, followed by that of the end, in
        nats, each given the preceding tokens; 0 for tokens of the prefix. They are normalized as the
-       search rules define. May be NULL. */
+       search rules define. */
     float *log_probabilities;
     int *ended; /* [N * nbest] 1 if the model ended the sequence, 0 if a limit or a callback ended
-                   it; may be NULL */
-    int *terms; /* [N * nbest] number of terms that the sequence contains; may be NULL */
+                   it */
+    int *terms; /* [N * nbest] number of terms that the sequence contains */
 } rapt_generate_outputs;
 
 /* Encodes the sources and generates their targets. A sequence also ends if it reaches its limit, or
    if no token can follow because all tokens are suppressed or forbidden or the logits are not
-   finite. max_length may exceed the session's target_length: with N sources it may be up to 16 *
-   floor(limits.batch * ceil(limits.target_length / 16) / N), but not above config.positions. A
-   prefix of max_length tokens is a complete sequence; a longer prefix is an error. After this call,
-   rapt_encode must be called before rapt_decode.
+   finite. options->max_length may exceed limits.target_length if there are few sources: with N
+   sources it may be up to 16 * floor(limits.batch * ceil(limits.target_length / 16) / N), but not
+   above config.positions. A prefix of max_length tokens is a complete sequence; a longer prefix is
+   an error. After this call, rapt_encode must be called before rapt_decode.
 
    Returns RAPT_BAD_ARGUMENT if an option, a token or a count is out of range, or if an output
    requires a feature that the session lacks; *why names it. Returns RAPT_NO_MEMORY only with a
-   shortlist or terms; rapt_encode must be called before rapt_decode after this error, too, because
-   the encoder has already run. */
+   shortlist or terms; then, too, rapt_encode must be called before rapt_decode, because the encoder
+   has already run. */
 RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
                                    const rapt_generate_options *options,
                                    const rapt_generate_outputs *outputs, rapt_message *why);
 
 /* Computes the log-probabilities of given targets, one for each source, by forced decoding. Targets
    contain neither begin nor end. begin is the decoder's first input. end is the token after each
-   target, which is also scored unless end is -1. For a decoder-only model, set only source->batch,
-   as for rapt_encode.
+   target and is also scored, unless it is -1. For a decoder-only model, set only source->batch, as
+   for rapt_encode.
 
    log_probabilities receives the values of all tokens and ends in nats, back to back. The values of
    target b start at [target->starts[b] + b] and finish with its end; if end is -1, they start at
    [target->starts[b]]. sums receives [batch] totals. Either array may be NULL. Each value is the
-   token's logit minus the log of the sum of the exponentials of all logits, as rapt_decode gives
-   them. rapt_generate reports the same value if no token is suppressed, forbidden or penalized. The
-   bits are the same in any batch and for any limits.
+   log softmax of the logits that rapt_decode returns. rapt_generate reports the same value if no
+   token is suppressed, forbidden or penalized. The bits are the same in any batch and for any
+   limits.
 
    A target including its end may be as long as rapt_generate allows max_length to be. After this
    call, rapt_encode must be called before rapt_decode.

@@ -14,19 +14,18 @@ extern "C" {
 
    Both sides of an entry may have several forms, such as singular and plural. Any form of the
    source is matched, and any form of the target is accepted. A form matches only whole words,
-   except in scripts that are written without spaces. If several forms match at the same place, the
-   longest counts, and the search continues after it. If forms differ only in case, the form of the
+   except in scripts that are written without spaces. If several forms match at the same position,
+   the longest counts, and matching continues after it. If forms differ only in case, that of the
    first entry counts.
 
    By default, a form also matches with a capital first letter or in capitals. The target may then
-   begin with a capital, too. If the source is in capitals, the target may also be in capitals. An
-   entry with the rule "exact" is matched, and required, exactly as it is written. With the rule
-   "nocase", case is ignored.
+   begin with a capital, too, and if the source is in capitals, it may also be in capitals. An entry
+   with the rule "exact" is matched, and required, exactly as it is written. With the rule "nocase",
+   case is ignored.
 
-   An entry whose target is the same as its source keeps a word or phrase in the translation, like a
-   do-not-translate list of a document (rapt_document_options). Such a list guarantees that its
-   strings are kept unchanged. With a glossary, the search instead chooses the place where they read
-   best.
+   An entry whose target is the same as its source keeps a word or phrase in the translation. So
+   does a do-not-translate list (protected_patterns of rapt_document_options), which guarantees that
+   its strings are kept; with a glossary, the search instead chooses the place where they read best.
 
    A glossary is immutable: any number of threads may share one. */
 typedef struct rapt_glossary rapt_glossary;
@@ -34,11 +33,10 @@ typedef struct rapt_glossary rapt_glossary;
 /* Reads a glossary from a text in UTF-8. Each line is an entry: source, tab, target, and optionally
    another tab and a rule, exact or nocase. | separates forms; \ before | or \ stands for the
    character itself. Spaces around forms and empty lines are ignored. A form has at most 255 bytes.
-   The text may come from an untrusted source and is not needed after the call. The caller must free
-   *glossary.
+   The text is not trusted and is not needed after the call. The caller must free *glossary.
 
    Returns RAPT_BAD_FILE if a line is not an entry, or if two entries with the same rule have the
-   same source; *why gives the line. Returns RAPT_BAD_ARGUMENT if the text has 2^31 bytes or more,
+   same source; *why names the line. Returns RAPT_BAD_ARGUMENT if the text has 2^31 bytes or more,
    and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_glossary_create(rapt_glossary **glossary, rapt_text text,
                                           const rapt_allocator *allocator, rapt_message *why);

@@ -1,8 +1,7 @@
 /* linear_attention.h - linear attention and the delta rule on plain arrays, forward and backward.
 
-   Instead of comparing a query with every key, each head maintains a state S with one row per
-   element of a key, and the time of a call is linear in the number of rows. Row t of a sequence
-   computes
+   Instead of comparing a query with every key, each head maintains a state S [key_width]
+   [value_width], so time is linear in the number of rows. Row t of a sequence computes
 
        S = a[t] S                                     if log_decay is given: a = exp(log_decay)
        u = v[t]                                       if beta is NULL
@@ -11,21 +10,21 @@
 
    This is linear attention (Katharopoulos et al. 2020, arXiv 2006.16236) and, with gates, retention
    (Sun et al. 2023), DeltaNet (Schlag et al. 2021) and Gated DeltaNet (Yang et al. 2024, arXiv
-   2412.06464), whose papers write the state as the transpose of S. These are the update rules
-   "linear", "gated", "delta" and "gated_delta" of LinearAttention in ONNX.
+   2412.06464). The last two papers write the state as the transpose of S. LinearAttention in ONNX
+   calls the update rules "linear", "gated", "delta" and "gated_delta".
 
    The attention is always causal: row t sees only rows 0 to t of its sequence. forward and backward
    compute chunks of 64 rows by matrix products, as in Yang et al. 2024, "Parallelizing Linear
-   Transformers with the Delta Rule over Sequence Length" (arXiv 2406.06484). Decays are only
-   multiplied, never divided, so they may be arbitrarily small. step computes row by row, for
-   decoding; it agrees with forward up to rounding errors.
+   Transformers with the Delta Rule over Sequence Length" (arXiv 2406.06484). Nothing is divided by
+   a decay, so decays may be arbitrarily small. step computes row by row, for decoding; it agrees
+   with forward up to rounding errors.
 
    If an element is infinite or NaN (other than -infinity in log_decay), the results of its sequence
-   and key head are meaningless; all others are not affected. With the delta rule, a row does not
+   and key head are meaningless; other results are not affected. With the delta rule, a row does not
    amplify the earlier state if beta |k|^2 is between 0 and 2; most models normalize keys to length
    1.
 
-   Decoders of models can have linear attention in place of self-attention: decoder_recurrence in
+   In models, linear attention can replace the decoder's self-attention: decoder_recurrence in
    config.h.
 
    The functions are thread-safe and allocate nothing, like those of attention.h. Results have the
@@ -51,14 +50,14 @@ typedef enum rapt_feature_map {
 RAPT_API const char *rapt_feature_map_name(rapt_feature_map map);
 
 /* A problem of linear attention. rapt_linear_attention_init fills it in; all other functions only
-   read it. 0 is the default of every field that init does not set. */
+   read it. Fields that init does not set default to 0. */
 typedef struct rapt_linear_attention { /* size-first, see base.h */
     size_t size;
     int batch;         /* number of sequences */
     int heads;         /* number of query heads */
     int key_heads;     /* number of heads of k, v, gates and states; must divide heads. Query head h
-                          reads the state of key head h / (heads / key_heads). 0 means one per query
-                          head */
+                          reads the state of key head h / (heads / key_heads). 0 means the same
+                          number as heads */
     int rows;          /* rows of the longest sequence */
     int key_width;     /* floats per row of q and k, 1 to 65536 */
     int value_width;   /* floats per row of v and out, 1 to 65535 */
@@ -70,9 +69,9 @@ typedef struct rapt_linear_attention { /* size-first, see base.h */
     const int *starts; /* offsets [batch + 1] for a ragged batch, in which the rows of all sequences
                           are stored back to back; NULL if every sequence has `rows` rows */
     const float *log_decay;       /* log of the decay of the state before each row, at most 0.
-                                     -infinity forgets all earlier rows. NULL for no decay */
-    const float *beta;            /* rate of the delta rule, usually 0 to 1; NULL for linear
-                                     attention without it */
+                                     -infinity forgets all earlier rows. NULL means no decay */
+    const float *beta;            /* rate of the delta rule, usually 0 to 1; NULL means no delta
+                                     rule */
     const float *initial_state;   /* S before the first row, in the layout below; NULL means 0.
                                      Ignored by step */
     float scale;                  /* factor applied to out; 0 means 1 / sqrt(key_width) */
@@ -84,12 +83,13 @@ typedef struct rapt_linear_attention { /* size-first, see base.h */
 } rapt_linear_attention;
 
 /* States are [batch][key_heads][key_width][value_width], contiguous. If `normalized` is set, each
-   row has one more float at its end, which sums the keys as if all values were 1. */
+   row of a state has one more float at its end, as if every value had one more element that is
+   1. */
 
 /* Fills in *a for arrays [batch][heads][rows][width] and gates [batch][heads][rows]. size is sizeof
    *a. Any field may be changed afterwards, together with the strides that depend on it. Returns
    RAPT_BAD_ARGUMENT only if a is NULL, or if size is less than sizeof(size_t) or more than 65536.
-   The numbers are checked later, by rapt_linear_attention_check. */
+   It does not check the numbers; rapt_linear_attention_check and the functions that compute do. */
 RAPT_API rapt_status rapt_linear_attention_init(rapt_linear_attention *a, size_t size, int batch,
                                                 int heads, int rows, int key_width,
                                                 int value_width);
@@ -100,13 +100,13 @@ RAPT_API rapt_status rapt_linear_attention_check(const rapt_linear_attention *a,
 
 /* Returns the number of bytes of workspace that the functions below need for this problem and its
    number of threads, or 0 if the problem is invalid. The workspace must be aligned to 64 bytes. If
-   `backward` is 0, it suffices for forward and step, and the size does not depend on the number of
-   rows. Otherwise it also suffices for backward, and the size is linear in rows. */
+   `backward` is 0, it suffices for forward and step, and its size does not depend on `rows`.
+   Otherwise it also suffices for backward, and its size is linear in `rows`. */
 RAPT_API size_t rapt_linear_attention_workspace(const rapt_linear_attention *a, int backward);
 
 /* Computes out from q, k and v, all [batch][heads][rows][width] with the strides in `a`. out must
-   not overlap the inputs. final_state receives the state after the last row of each sequence and
-   may be NULL or a->initial_state.
+   not overlap the inputs. final_state receives the state after the last row of each sequence; it
+   may be NULL, or the same array as a->initial_state.
 
    Returns RAPT_BAD_ARGUMENT if rapt_linear_attention_check rejects the problem, a required array is
    NULL, or workspace is NULL or misaligned. */
@@ -128,21 +128,20 @@ typedef struct rapt_linear_attention_gradients { /* size-first, see base.h */
     float *initial_state; /* gradient of initial_state */
 } rapt_linear_attention_gradients;
 
-/* Adds gradients to the arrays in d. q, k and v are the inputs of rapt_linear_attention_forward,
-   whose results are recomputed. dout [batch][heads][rows][value_width] is the gradient of out and
-   has its layout. dfinal_state is the gradient of final_state; NULL means 0. Errors are the same as
-   for rapt_linear_attention_forward. Also returns RAPT_BAD_ARGUMENT if a gradient is requested for
-   an array that the problem does not have, or for one whose rows share memory because a stride is
-   0. */
+/* Adds gradients to the arrays in d. q, k and v are the inputs of rapt_linear_attention_forward;
+   its results are recomputed. dout is the gradient of out and has its layout. dfinal_state is the
+   gradient of final_state; NULL means 0. Errors are the same as for rapt_linear_attention_forward.
+   Also returns RAPT_BAD_ARGUMENT if a gradient is requested for an array that the problem does not
+   have, or for one whose rows share memory because a stride is 0. */
 RAPT_API rapt_status rapt_linear_attention_backward(const rapt_linear_attention *a, const float *q,
                                                     const float *k, const float *v,
                                                     const float *dout, const float *dfinal_state,
                                                     const rapt_linear_attention_gradients *d,
                                                     void *workspace, rapt_message *why);
 
-/* Appends rows, usually one, to sequences whose states are in `state`: computes out from q, k and
-   v, all [batch][heads][rows][width] with the strides in `a`, and updates the state in place. n
-   rows in one call or in n calls give the same bits.
+/* Appends rows, usually one, to sequences: computes out from q, k and v, all
+   [batch][heads][rows][width] with the strides in `a`, and updates the sequences' states in
+   `state`. n rows in one call or in n calls give the same bits.
 
    Errors are the same as for rapt_linear_attention_forward. */
 RAPT_API rapt_status rapt_linear_attention_step(const rapt_linear_attention *a, const float *q,

@@ -1,4 +1,4 @@
-/* metrics.h - corpus scores of translations: BLEU and chrF as defined by sacreBLEU 2.x. The results
+/* metrics.h - corpus-level BLEU and chrF of translations, as defined by sacreBLEU 2.x. The scores
    agree with sacreBLEU's to four decimals. */
 #ifndef RAPT_METRICS_H
 #define RAPT_METRICS_H
@@ -9,18 +9,18 @@
 extern "C" {
 #endif
 
-/* To score a corpus, zero-initialize a struct, call *_add with each sentence's hypothesis and
-   reference, then call *_score. The structs hold only counts, so structs from several threads or
+/* To score a corpus, zero-initialize a struct, call *_add with the hypothesis and reference of each
+   sentence, then call *_score. The structs hold only counts, so those of several threads or
    machines may be added field by field. Only one thread at a time may add to a struct. The structs
    will not grow.
 
-   A sentence may have up to 2^28 bytes. Each byte that is not valid UTF-8 counts as one character.
+   A sentence may have up to 2^28 bytes. Each byte that is not valid UTF-8 counts as a character.
    *_add allocates memory for the duration of the call. It returns RAPT_NO_MEMORY if that fails, and
-   RAPT_BAD_ARGUMENT for NULL, a sentence that is too long or an unknown enumerator. If it fails,
-   the counts are unchanged. */
+   RAPT_BAD_ARGUMENT if a pointer is NULL, a sentence is too long or an enumerator is unknown. If it
+   fails, the counts are unchanged. */
 
 /* Methods of splitting a sentence into words: the tokenizers of sacreBLEU that need no model. In
-   scripts without spaces, such as Chinese, 13a treats a whole clause as one word. */
+   scripts without spaces, 13a treats a whole clause as one word. */
 typedef enum rapt_bleu_tokens {
     RAPT_BLEU_TOKENS_13A,  /* mteval-v13a tokenization, the default of sacreBLEU */
     RAPT_BLEU_TOKENS_NONE, /* white space only, for text that is tokenized already */
@@ -38,9 +38,9 @@ typedef struct rapt_bleu {
     long long reference_length;  /* words of the references */
 } rapt_bleu;
 
-/* Adds a sentence. If lowercase is not 0, upper case is first changed to lower case: in all of
-   Unicode if the library was built with utf8proc, otherwise only in the Latin, Greek, Cyrillic and
-   Armenian scripts. Returns RAPT_NO_MEMORY or RAPT_BAD_ARGUMENT as described above. */
+/* Adds a sentence. If lowercase is not 0, both texts are first converted to lower case: in all
+   scripts if the library was built with utf8proc, else only in Latin, Greek, Cyrillic and Armenian.
+   Returns RAPT_NO_MEMORY or RAPT_BAD_ARGUMENT as described above. */
 RAPT_API rapt_status rapt_bleu_add(rapt_bleu *bleu, rapt_bleu_tokens tokens, int lowercase,
                                    rapt_text hypothesis, rapt_text reference,
                                    const rapt_allocator *allocator, rapt_message *why);

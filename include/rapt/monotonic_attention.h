@@ -1,8 +1,8 @@
-/* monotonic_attention.h - monotonic attention on plain arrays: expected values with gradients for
-   training, and hard stops for inference.
+/* monotonic_attention.h - monotonic attention on plain arrays, with expected values and gradients
+   for training, and hard stops for inference.
 
    A head reads the keys from left to right and never goes back. For query t it starts at the key
-   where query t - 1 stopped (query 0 at key 0) and stops at each key s that it reaches with the
+   where query t - 1 stopped, or at key 0 for query 0. If it reaches key s, it stops there with
    probability
 
        p[t][s] = sigmoid(scale q[t].k[s] + offset + noise)
@@ -13,7 +13,8 @@
        alpha[t][s] = p[t][s] reach[t][s]
 
    where alpha[-1] is 1 for key 0 and 0 for all others. A query that stops at key s outputs v[s], or
-   a softmax of the chunk energies u[t][l] = chunk_scale chunk_q[t].chunk_k[l] over keys up to s:
+   the mean of values up to s weighted by a softmax of chunk energies, u[t][l] = chunk_scale
+   chunk_q[t].chunk_k[l]:
 
        mode        out of a query that stops at key s       source
        hard        v[s]                                     Raffel et al. 2017 (arXiv 1704.00784)
@@ -24,12 +25,12 @@
    forward computes the expected value of out, which is sum over s of weights[t][s] v[s]. step makes
    hard stops, at the first key with p >= 0.5 without noise, and reads no key after it.
 
-   If a query stops at no key, out is 0 and so are the alignments and outputs of all later queries
-   of the head, as in Raffel et al.: alpha[t] may sum to less than 1. With last_stops, the last
-   existing key always stops, so that alpha[t] sums to 1.
+   If a query stops at no key, its output is 0, and so are the alignments and outputs of all later
+   queries of the head, as in Raffel et al. Sums of alpha[t] may therefore be less than 1. With
+   last_stops, the head always stops at the last existing key, so they are 1.
 
    Alignments and weights below 2^-100 may become 0. If an element is infinite or NaN, the results
-   of its sequence and key head are meaningless; all others are not affected.
+   of its sequence and key head are meaningless; other results are not affected.
 
    The functions are thread-safe and allocate nothing, like those of attention.h. Results have the
    same bits for every number of threads, batch and instruction set. */
@@ -42,11 +43,11 @@
 extern "C" {
 #endif
 
-/* The output of a query that stops at key s. */
+/* What a query that stops at key s outputs. */
 typedef enum rapt_monotonic {
     RAPT_MONOTONIC_HARD,     /* the value of key s */
-    RAPT_MONOTONIC_CHUNK,    /* a softmax over the last `chunk` keys up to s */
-    RAPT_MONOTONIC_LOOKBACK, /* a softmax over all keys up to s */
+    RAPT_MONOTONIC_CHUNK,    /* a softmax average of the last `chunk` values up to s */
+    RAPT_MONOTONIC_LOOKBACK, /* a softmax average of all values up to s */
     RAPT_MONOTONIC_COUNT
 } rapt_monotonic;
 /* Returns the name of a mode, such as "lookback", or NULL for an unknown value. The string is
@@ -54,26 +55,27 @@ typedef enum rapt_monotonic {
 RAPT_API const char *rapt_monotonic_name(rapt_monotonic mode);
 
 /* A problem of monotonic attention. rapt_monotonic_attention_init fills it in; all other functions
-   only read it. 0 is the default of every field that init does not set. */
+   only read it. Fields that init does not set default to 0. */
 typedef struct rapt_monotonic_attention { /* size-first, see base.h */
     size_t size;
-    int batch;           /* number of sequences */
-    int heads;           /* number of query heads */
-    int key_heads;       /* number of heads of k, v and chunk_k; must divide heads. Query head h
-                            reads key head h / (heads / key_heads). 0 means one per query head */
-    int queries;         /* rows of q in the longest sequence */
-    int keys;            /* rows of k and v in the longest sequence */
-    int key_width;       /* floats per row of q, k, chunk_q and chunk_k, 1 to 65536 */
-    int value_width;     /* floats per row of v and out, 1 to 65536 */
-    rapt_monotonic mode; /* default: hard */
-    rapt_stride q;       /* layout of q; batch strides are ignored if starts are given */
-    rapt_stride k;       /* layout of k */
-    rapt_stride v;       /* layout of v */
-    rapt_stride chunk_q; /* layout of chunk_q, the queries of chunk energies */
-    rapt_stride chunk_k; /* layout of chunk_k, the keys of chunk energies */
-    rapt_stride out;     /* layout of out */
-    rapt_stride weights; /* layout of alpha and weights, whose rows have one float per key of the
-                            sequence */
+    int batch;               /* number of sequences */
+    int heads;               /* number of query heads */
+    int key_heads;           /* number of heads of k, v and chunk_k; must divide heads. Query head h
+                                reads key head h / (heads / key_heads). 0 means the same number as
+                                heads */
+    int queries;             /* rows of q in the longest sequence */
+    int keys;                /* rows of k and v in the longest sequence */
+    int key_width;           /* floats per row of q, k, chunk_q and chunk_k, 1 to 65536 */
+    int value_width;         /* floats per row of v and out, 1 to 65536 */
+    rapt_monotonic mode;     /* default: hard */
+    rapt_stride q;           /* layout of q; batch strides are ignored if starts are given */
+    rapt_stride k;           /* layout of k */
+    rapt_stride v;           /* layout of v */
+    rapt_stride chunk_q;     /* layout of chunk_q, the queries of chunk energies */
+    rapt_stride chunk_k;     /* layout of chunk_k, the keys of chunk energies */
+    rapt_stride out;         /* layout of out */
+    rapt_stride weights;     /* layout of alpha and weights; a row has one float per key of its
+                                sequence */
     const int *query_starts; /* offsets [batch + 1] for a ragged batch, in which the rows of q of
                                 all sequences are stored back to back; NULL if every sequence has
                                 `queries` rows */
@@ -84,20 +86,23 @@ typedef struct rapt_monotonic_attention { /* size-first, see base.h */
     float scale;         /* factor applied to the energies; 0 means 1 / sqrt(key_width) */
     float chunk_scale;   /* factor applied to the chunk energies; 0 means 1 / sqrt(key_width) */
     int chunk;           /* number of keys in a chunk, 1 or more; ignored in the other modes */
-    int last_stops;      /* if nonzero, the last existing key always stops. fairseq calls it mass
-                            preservation. While a source is still arriving, set it to 0 */
-    float noise;   /* standard deviation of the noise in forward and backward, 0 or more. It teaches
-                      a model to make p nearly 0 or 1; the papers use 1. Each element is the sum of
-                      12 uniform numbers, which is nearly normal */
+    int last_stops;      /* if nonzero, heads always stop at the last existing key (mass
+                            preservation in fairseq). Set it to 0 while a source is still
+                            arriving */
+    float noise;   /* standard deviation of the noise in forward and backward, 0 or more, which
+                      teaches a model to make p nearly 0 or 1; the papers use 1. Each element is a
+                      sum of 12 uniform numbers, so nearly normal */
     int threads;   /* maximum number of threads, see base.h */
-    uint64_t seed; /* seed of the noise, which also depends on the indices of sequence, head, query
-                      and key. forward and backward need the same seed */
+    uint64_t seed; /* seed of the noise. An element of the noise depends on the seed and on the
+                      indices of sequence, head, query and key. forward and backward need the same
+                      seed */
 } rapt_monotonic_attention;
 
 /* Fills in *a for arrays [batch][heads][rows][width] and weights [batch][heads][queries][keys].
    size is sizeof *a. Any field may be changed afterwards, together with the strides that depend on
    it. Returns RAPT_BAD_ARGUMENT only if a is NULL, or if size is less than sizeof(size_t) or more
-   than 65536. The numbers are checked later, by rapt_monotonic_attention_check. */
+   than 65536. It does not check the numbers; rapt_monotonic_attention_check and the functions that
+   compute do. */
 RAPT_API rapt_status rapt_monotonic_attention_init(rapt_monotonic_attention *a, size_t size,
                                                    int batch, int heads, int queries, int keys,
                                                    int width);
@@ -109,7 +114,7 @@ RAPT_API rapt_status rapt_monotonic_attention_check(const rapt_monotonic_attenti
 
 /* Returns the number of bytes of workspace that the functions below need for this problem and its
    number of threads, or 0 if the problem is invalid. The workspace must be aligned to 64 bytes. If
-   `backward` is 0, it suffices for forward and step, and the size is linear in keys. Otherwise it
+   `backward` is 0, it suffices for forward and step, and its size is linear in `keys`. Otherwise it
    also suffices for backward, and has queries x keys floats for each thread. */
 RAPT_API size_t rapt_monotonic_attention_workspace(const rapt_monotonic_attention *a, int backward);
 
@@ -120,13 +125,13 @@ typedef struct rapt_monotonic_attention_outputs { /* size-first, see base.h */
                        do not exist */
     float *weights; /* weights of the values, in the same layout; the same as alpha in mode hard */
     float *delays;  /* [heads][query rows of all sequences] sum over s of (s + 1) alpha[t][s], the
-                       expected number of keys that a query has read. A query that stops nowhere
-                       counts as 0. Measures of latency are functions of these */
+                       expected number of keys that a query has read; a query that stops nowhere
+                       counts as 0. Measures of latency are functions of delays */
 } rapt_monotonic_attention_outputs;
 
-/* Computes the expected value of out from q, k and v, and from chunk_q and chunk_k, which mode hard
-   ignores and which may otherwise be q and k. All are [batch][heads][rows][width] with the strides
-   in `a`. The results must not overlap the inputs. outputs may be NULL.
+/* Computes the expected value of out from q, k, v, chunk_q and chunk_k, all
+   [batch][heads][rows][width] with the strides in `a`. chunk_q and chunk_k may be the same as q and
+   k; mode hard ignores them. The results must not overlap the inputs. outputs may be NULL.
 
    Returns RAPT_BAD_ARGUMENT if rapt_monotonic_attention_check rejects the problem, a required array
    is NULL, an array of outputs would have rows that share memory because a stride is 0, or
@@ -149,10 +154,9 @@ typedef struct rapt_monotonic_attention_gradients { /* size-first, see base.h */
     float *offset;  /* gradient of offset, [heads], also if offset is NULL */
 } rapt_monotonic_attention_gradients;
 
-/* Adds gradients to the arrays in d. The inputs are those of rapt_monotonic_attention_forward,
-   whose results are recomputed. dout is the gradient of out and has its layout. dalpha and ddelays
-   are the gradients of alpha and delays, for losses that depend on alignments or latency; NULL
-   means 0.
+/* Adds gradients to the arrays in d. The inputs are those of rapt_monotonic_attention_forward; its
+   results are recomputed. dout is the gradient of out and has its layout. dalpha and ddelays are
+   the gradients of alpha and delays, for losses that depend on alignments or latency; NULL means 0.
 
    Errors are the same as for rapt_monotonic_attention_forward. Also returns RAPT_BAD_ARGUMENT if a
    gradient is requested for an array whose rows share memory because a stride is 0. */
@@ -165,9 +169,9 @@ RAPT_API rapt_status rapt_monotonic_attention_backward(const rapt_monotonic_atte
                                                        void *workspace, rapt_message *why);
 
 /* Computes out for further queries, usually one, with hard stops and without noise. positions
-   [batch][heads] holds the key at which each head continues, 0 at first, and is updated: after a
-   stop it is the key where the last query stopped, and otherwise the number of existing keys. If
-   the keys of a stream are still arriving, the same query can be repeated with more keys, and
+   [batch][heads] holds the key at which each head continues, 0 at first, and is updated: it becomes
+   the key where the last query stopped, or the number of existing keys if it did not stop. If the
+   keys of a stream are still arriving, the same query can be repeated once there are more; it
    continues after the keys that it has read. n queries in one call or in n calls give the same
    bits. In mode hard, values are copied.
 

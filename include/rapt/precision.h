@@ -10,17 +10,17 @@ extern "C" {
 
 /* How the matrices of a model are stored in memory and multiplied. */
 typedef enum rapt_precision {
-    RAPT_PRECISION_STORED, /* for loading: the precision of a packed file; INT8 if another file
-                              stores all matrices of its layers as 8-bit integers with scales;
-                              otherwise F32 */
+    RAPT_PRECISION_STORED, /* only for loading: the precision of the file if it is packed; else INT8
+                              if it stores all matrices of its layers as 8-bit integers with scales;
+                              else F32 */
     RAPT_PRECISION_F32,    /* floats */
     RAPT_PRECISION_INT8,   /* 8-bit integers with one scale per row */
     RAPT_PRECISION_BF16,   /* the upper 16 bits of floats, rounded */
     RAPT_PRECISION_F16     /* IEEE 754 half precision: magnitudes of at most 65,504 */
 } rapt_precision;
 
-/* A configuration with its parameters, see transformer.h. A model is constant while it is used: any
-   number of sessions and threads may share it. */
+/* A configuration with its parameters, see transformer.h. Sessions only read a model, so any number
+   of sessions and threads may share it. */
 typedef struct rapt_model rapt_model;
 
 /* Returns the precision of a model, or RAPT_PRECISION_STORED for NULL. */
@@ -29,23 +29,23 @@ RAPT_API rapt_precision rapt_model_precision(const rapt_model *model);
    values. The string is static. */
 RAPT_API const char *rapt_precision_name(rapt_precision precision);
 /* Converts the matrices of a model, including its embeddings. Biases, norms and the learned arrays
-   of attention remain in floats. Attention and softmax are always computed in floats.
+   of attention remain floats. Attention and softmax are always computed in floats.
 
-   In 8-bit arithmetic, a matrix has one scale per row and takes a quarter of the memory. Sessions
-   then also quantize each row that is multiplied by such a matrix, and the sums of products are
-   exact. Results therefore have the same bits on AVX2, AVX-512 and NEON, for any number of threads
-   and in any batch. A matrix that was imported from a file of 8-bit integers (rapt_model_scales)
-   gets the same integers. Converting to floats gives the values that the integers represent.
+   In 8-bit precision, a matrix has one scale per row and takes a quarter of the memory. Sessions
+   also quantize each row that they multiply by such a matrix, and sum the products exactly. Results
+   therefore have the same bits on AVX2, AVX-512 and NEON, for any number of threads and in any
+   batch. A matrix that was imported from 8-bit integers (rapt_model_scales) gets the same integers
+   again. Converting to floats gives the values that the integers represent.
 
-   With 16-bit weights, a matrix takes half the memory. In products, its elements are converted to
-   floats, which is exact, so results have the same bits as those of a model in floats whose
-   matrices were rounded to 16 bits.
+   In a 16-bit precision, a matrix takes half the memory. Products convert its elements to floats,
+   which is exact, so results have the same bits as those of a model in floats with matrices rounded
+   to 16 bits.
 
    Call this function before creating sessions. Only a model in RAPT_PRECISION_F32 can be trained or
-   written to. While the function runs, it needs memory for the model in both precisions; loading a
-   model in another precision (rapt_load_options) needs memory for only one. RAPT_PRECISION_STORED,
-   or the precision that the model already has, changes nothing. After an error, the model is
-   unchanged. `threads` is the maximum number of threads, see base.h.
+   written to. While it runs, it needs memory for the model in both precisions; converting while
+   loading (rapt_load_options) needs memory for only one. RAPT_PRECISION_STORED, or the precision
+   that the model already has, changes nothing. After an error, the model is unchanged. `threads` is
+   the maximum number of threads, see base.h.
 
    Returns RAPT_BAD_ARGUMENT if precision or threads is out of range, if an element is too large for
    f16, or if the rows of a matrix have more than 133,144 elements, so that a sum of 8-bit products

@@ -1,6 +1,5 @@
-/* shortlist.h - lexical shortlists: for every source token, the target tokens that are likely
-   translations of it. A search limited to these tokens multiplies by only a small part of the
-   output matrix. */
+/* shortlist.h - lexical shortlists: for every source token, its most likely translations. A search
+   limited to these target tokens multiplies by only a small part of the output matrix. */
 #ifndef RAPT_SHORTLIST_H
 #define RAPT_SHORTLIST_H
 
@@ -10,33 +9,33 @@
 extern "C" {
 #endif
 
-/* A shortlist limits the target tokens of a sentence to the union of:
+/* A shortlist limits the translation of a sentence to these target tokens:
 
        - the first tokens of the target vocabulary;
        - the tokens listed for its source tokens;
        - the source tokens themselves, if both sides share a vocabulary;
        - the end token;
-       - as in Marian, padding: the lowest ids that are not yet in the list, until its length (not
-         counting the end token) is a multiple of 8.
+       - as in Marian, padding: the lowest ids that are not yet in the list, until its length
+       without the end token is a multiple of 8.
 
    It is immutable, and any number of threads may share it. */
 typedef struct rapt_shortlist rapt_shortlist;
 
-/* Reads a shortlist for a pair of vocabularies; if both sides share a vocabulary, pass the same
-   tokenizer twice. The file may have one of two formats:
+/* Loads a shortlist for a pair of vocabularies; if both sides share a vocabulary, pass the same
+   tokenizer twice. The file has one of two formats:
 
        binary   as in Bergamot and Firefox (lex.*.bin)
        text     lines "target source probability", as in fast_align's lexicons and Marian's lex.s2t,
                 with probabilities from 0 to 1
 
    A shortlist from a text file lists the 100 most likely target tokens of each source token, and
-   the first 100 tokens of the vocabulary. As in Marian, lines with NULL are skipped, a word that is
-   not in the vocabulary counts as the unknown token, and if several lines have the same tokens, the
-   last one wins.
+   the first 100 tokens of the target vocabulary. As in Marian, lines with NULL are skipped, a word
+   that is not in the vocabulary counts as the unknown token, and if several lines have the same
+   tokens, the last one wins.
 
    The file is not trusted. The tokenizers are not needed after the call. The caller must free the
    shortlist. Returns RAPT_NO_FILE if the file cannot be read. Returns RAPT_BAD_FILE if it is
-   damaged, was made for other vocabularies, or is a text file with no pair of words from these
+   damaged, was made for other vocabularies, or is a text file without any pair of words from these
    vocabularies; *why says which. */
 RAPT_API rapt_status rapt_shortlist_load(rapt_shortlist **shortlist, const char *path,
                                          const rapt_tokenizer *source, const rapt_tokenizer *target,
@@ -56,10 +55,10 @@ typedef struct rapt_lexical_pair {
                           are ignored */
 } rapt_lexical_pair;
 /* Creates a shortlist from pairs [count] in any order. It lists the `best` (1 or more) most likely
-   target tokens of each source token, and the `first` (0 or more) tokens of the target vocabulary.
-   Ties go to the greater id. If a pair occurs more than once, its highest probability counts. The
-   caller must free *shortlist. Returns RAPT_BAD_ARGUMENT if a token is outside its vocabulary or a
-   probability is not finite. */
+   target tokens of each source token, and the first `first` (0 or more) tokens of the target
+   vocabulary. Ties go to the greater target id. If a pair occurs more than once, its highest
+   probability counts. The caller must free *shortlist. Returns RAPT_BAD_ARGUMENT if a token is
+   outside its vocabulary or a probability is not finite. */
 RAPT_API rapt_status rapt_shortlist_create(rapt_shortlist **shortlist,
                                            const rapt_lexical_pair *pairs, size_t count, int first,
                                            int best, const rapt_tokenizer *source,
@@ -81,7 +80,7 @@ RAPT_API rapt_status rapt_shortlist_write(const rapt_shortlist *shortlist, const
    number to *found. The source tokens may be in any order. A search adds the end token, which is
    included here only if the shortlist lists it. Allocates memory for the duration of the call.
    Returns RAPT_BAD_ARGUMENT if a source token is outside its vocabulary, or if capacity is less
-   than *found. */
+   than the number needed, which *found receives. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_shortlist_tokens(const rapt_shortlist *shortlist, const int32_t *source,
                                            size_t count, int32_t *tokens, int capacity, int *found,
                                            rapt_message *why);

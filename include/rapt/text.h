@@ -1,6 +1,6 @@
 /* text.h - tokenizers, which turn text into token ids and back. The library supports byte-level
-   byte-pair encodings (whose vocabularies it can also learn), SentencePiece models, lists of names,
-   WordPiece, and the byte pairs of GPT-2. */
+   byte-pair encodings, which it can also learn, SentencePiece models, lists of names, WordPiece,
+   and the byte pairs of GPT-2. */
 #ifndef RAPT_TEXT_H
 #define RAPT_TEXT_H
 
@@ -12,35 +12,35 @@ extern "C" {
 
 /* There are five kinds of tokenizers.
 
-   rapt_tokenizer_learn makes a byte-pair vocabulary (Sennrich, Haddow and Birch 2016) over bytes.
+   rapt_tokenizer_learn learns a byte-pair vocabulary (Sennrich, Haddow and Birch 2016) over bytes.
    The encoding is lossless: decoding restores any bytes, valid UTF-8 or not. Ids 0 to 2 are the
-   special tokens below. They are followed by the 256 bytes and by one token per merge, in the order
-   in which the merges were learned. A vocabulary has at most 2^20 tokens. Text is first split into
-   words: runs of letters, of digits or of other bytes, each with at most one preceding space.
-   (Bytes of 0x80 or more count as letters, except in U+2000..U+207F.) A word of more than 256 bytes
-   is split between characters. No token crosses a word boundary.
+   special tokens below, followed by the 256 bytes and one token per merge, in the order in which
+   the merges were learned. A vocabulary has at most 2^20 tokens. Text is first split into words:
+   runs of letters, of digits or of other bytes, each with at most one preceding space. (Bytes of
+   0x80 or more count as letters, except in U+2000..U+207F.) A word of more than 256 bytes is split
+   between characters. No token crosses a word boundary.
 
    rapt_tokenizer_load opens a SentencePiece model (Kudo and Richardson 2018) of type unigram, BPE,
    word or char. Encoding and decoding give the same results as SentencePiece 0.1.97. The model's
    rules normalize text before it is encoded, so decoding gives the normalized text.
 
-   rapt_tokenizer_create_list takes a vocabulary as other projects store it, with or without a
-   SentencePiece model.
+   rapt_tokenizer_create_list creates a tokenizer from the vocabulary file of another project, with
+   or without a SentencePiece model.
 
-   rapt_tokenizer_create_wordpiece takes the vocabulary of a BERT model.
+   rapt_tokenizer_create_wordpiece creates one from the vocabulary of a BERT model.
 
-   rapt_model_import makes the tokenizer of a BART model, whose byte pairs are those of GPT-2
-   (Radford et al. 2019). It splits text into words by the Unicode categories of characters, which
-   it gets from utf8proc. The words therefore depend on the version of Unicode that utf8proc
-   implements. Decoding restores any bytes. The names <s>, <pad>, </s>, <unk> and <mask> in a text
-   become the tokens with these names.
+   rapt_model_import creates the tokenizers of models that use the byte pairs of GPT-2 (Radford et
+   al. 2019), such as BART and RoBERTa. These tokenizers split text into words by Unicode
+   categories, so the words depend on the version of Unicode that utf8proc implements. Decoding
+   restores any bytes. The names <s>, <pad>, </s>, <unk> and <mask> in a text become the tokens with
+   these names.
 
    A tokenizer is immutable: any number of threads may share one. */
 typedef struct rapt_tokenizer rapt_tokenizer;
 
 /* Special tokens. In a byte-pair vocabulary these are their ids. For other tokenizers, pass them to
-   rapt_tokenizer_special. Encoded text contains no pad, begin or end tokens, except that
-   WordPiece, and lists without a SentencePiece model, recognize their names in the text. */
+   rapt_tokenizer_special. Encoded text contains no pad, begin or end tokens, except that WordPiece,
+   GPT-2's byte pairs, and lists without a SentencePiece model recognize their names in the text. */
 enum {
     RAPT_TOKEN_UNKNOWN = -1, /* byte-pair vocabularies do not have it */
     RAPT_TOKEN_PAD = 0,      /* the library itself never pads */
@@ -49,15 +49,15 @@ enum {
     RAPT_TOKEN_SPECIALS = 3  /* number of ids reserved for special tokens */
 };
 
-/* A string with its size, without a terminator. This struct will not grow. */
+/* A string with its size; it need not be terminated. This struct will not grow. */
 typedef struct rapt_text {
     const char *bytes; /* may be NULL if size is 0 */
     size_t size;       /* in bytes */
 } rapt_text;
 
-/* Learns a byte-pair vocabulary of `vocab` tokens, including special tokens and bytes, from texts
-   [count]. Only pairs that occur at least twice are merged; ties go to the pair with the lower ids.
-   The result is deterministic and does not depend on the order of the texts. The memory needed is
+/* Learns a byte-pair vocabulary of `vocab` tokens, including special tokens and bytes (259 or
+   more), from texts [count]. Only pairs that occur at least twice are merged; ties go to the pair
+   with the lower ids. The result does not depend on the order of the texts. The memory needed is
    proportional to the number of distinct words. The caller must free *tokenizer.
 
    Returns RAPT_BAD_ARGUMENT if the texts have too few pairs for this many tokens (*why gives the
@@ -67,30 +67,29 @@ RAPT_API rapt_status rapt_tokenizer_learn(rapt_tokenizer **tokenizer, const rapt
                                           rapt_message *why);
 
 /* Loads a SentencePiece model file (.model, .spm), which may be compressed with gzip or zstd. The
-   file may come from an untrusted source. The caller must free the tokenizer. Returns RAPT_NO_FILE
-   if the file cannot be read. Returns RAPT_BAD_FILE if it is not a SentencePiece model, is damaged,
-   or has an unsupported option that would change tokens; *why describes the problem. */
+   file is not trusted. The caller must free *tokenizer. Returns RAPT_NO_FILE if the file cannot be
+   read. Returns RAPT_BAD_FILE if it is not a SentencePiece model, is damaged, or has an unsupported
+   option that would change tokens; *why describes the problem. */
 RAPT_API rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
                                          const rapt_allocator *allocator, rapt_message *why);
-/* Loads a tokenizer as rapt_tokenizer_load does, from a file in memory: bytes [size], which are
-   copied. */
+/* Works like rapt_tokenizer_load on a file in memory, bytes [size], which is copied. */
 RAPT_API rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, const void *bytes,
                                                 size_t size, const rapt_allocator *allocator,
                                                 rapt_message *why);
 
-/* Creates a tokenizer from names [count], one per id, as in vocabulary files from other projects.
-   If pieces is NULL, text to be encoded consists of names separated by single spaces. Otherwise
-   pieces is a SentencePiece tokenizer, which is copied. It splits text into pieces, which are
+/* Creates a tokenizer from names [count], one per id, as in vocabulary files of other projects. If
+   pieces is NULL, the text to encode must consist of names separated by single spaces. Otherwise
+   pieces is a SentencePiece tokenizer, which is copied; it splits text into pieces, which are
    looked up in the list. A language tag at the beginning of the text, such as ">>deu<<", is one
-   token if it is in the list. The same holds, anywhere in the text, for T5's sentinels, such as
-   "<extra_id_0>", and for languages of NLLB-200, M2M-100 and mBART-50, such as "eng_Latn", "__en__"
-   and "en_XX". Languages of mBART-50 are recognized only in lists that contain "en_XX". Language
-   tokens have no text. Names that are not found become the unknown token. Special tokens are
-   recognized by their names: <unk>, <pad> or <blank>, <s>, </s>. An empty name is a token without
-   text. The caller must free *tokenizer.
+   token if it is in the list. So are, anywhere in the text, T5's sentinels, such as "<extra_id_0>",
+   and the languages of NLLB-200, M2M-100 and mBART-50, such as "eng_Latn", "__en__" and "en_XX"
+   (those of mBART-50 only if the list contains "en_XX"). Language tokens have no text. Names that
+   are not found become the unknown token. Special tokens are recognized by their names: <unk>,
+   <pad> or <blank>, <s>, </s>. An empty name is a token without text. The caller must free
+   *tokenizer.
 
    Returns RAPT_BAD_ARGUMENT if two nonempty names are equal, a name contains a 0 byte, count is not
-   in 1 .. 2^24, the names have more than 2^30 bytes in total, or pieces is not a SentencePiece
+   1 to 2^24, the names have more than 2^30 bytes in total, or pieces is not a SentencePiece
    tokenizer. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_create_list(rapt_tokenizer **tokenizer, const rapt_text *names,
                                                 int count, const rapt_tokenizer *pieces,
@@ -99,17 +98,17 @@ RAPT_API rapt_status rapt_tokenizer_create_list(rapt_tokenizer **tokenizer, cons
 /* Options of a WordPiece tokenizer. The defaults are those of uncased BERT models. */
 typedef struct rapt_wordpiece_options { /* size-first, see base.h */
     size_t size;                        /* sizeof(rapt_wordpiece_options) */
-    int keep_case;                      /* 1: text is not converted to lower case */
+    int keep_case;                      /* 1: text is not lowercased */
     int keep_accents;                   /* 1: accents and other nonspacing marks are not removed */
-    int keep_han;                       /* 1: Chinese characters are not separated into words of one
+    int keep_han;                       /* 1: Chinese characters do not become words of one
                                            character */
     int reserved;                       /* must be 0 */
 } rapt_wordpiece_options;
 /* Creates a WordPiece tokenizer (Devlin et al. 2019) from the lines of a vocab.txt, names [count],
-   whose indices are the ids. It gives the same ids as the BERT tokenizers of Hugging Face, without
-   [CLS] and [SEP], which are RAPT_TOKEN_BEGIN and RAPT_TOKEN_END. The name of a special token in a
-   text, such as [MASK], becomes that token. options may be NULL for the defaults. The caller must
-   free *tokenizer.
+   whose indices are the ids. It computes the same ids as the BERT tokenizers of Hugging Face, but
+   adds no [CLS] and [SEP], which are RAPT_TOKEN_BEGIN and RAPT_TOKEN_END. The name of a special
+   token in a text, such as [MASK], becomes that token. options may be NULL for the defaults. The
+   caller must free *tokenizer.
 
    Returns RAPT_BAD_ARGUMENT if the names lack [UNK], or for any of the reasons listed for
    rapt_tokenizer_create_list. Returns RAPT_BAD_FILE if the library was built without utf8proc, and
@@ -121,7 +120,7 @@ RAPT_API rapt_status rapt_tokenizer_create_wordpiece(rapt_tokenizer **tokenizer,
                                                      rapt_message *why);
 
 /* Returns the bytes of the SentencePiece model file that the tokenizer was loaded from, or that a
-   list uses to split text. They belong to the tokenizer. For other tokenizers the size is 0. */
+   list uses to split text. The tokenizer owns them. For other tokenizers the size is 0. */
 RAPT_API rapt_text rapt_tokenizer_file(const rapt_tokenizer *tokenizer);
 
 /* Writes a tokenizer to text [capacity] as a string, in the form stored in model files:
@@ -131,10 +130,10 @@ RAPT_API rapt_text rapt_tokenizer_file(const rapt_tokenizer *tokenizer);
 RAPT_API rapt_status rapt_tokenizer_write(const rapt_tokenizer *tokenizer, char *text,
                                           size_t capacity, size_t *size, rapt_message *why);
 
-/* Creates a tokenizer from a string that rapt_tokenizer_write wrote, text [size], without its 0.
-   The caller must free *tokenizer. Returns RAPT_BAD_FILE if the string is damaged; *why describes
-   the problem. A checksum detects any single changed byte. Returns RAPT_NO_MEMORY if an allocation
-   fails. */
+/* Creates a tokenizer from a string that rapt_tokenizer_write wrote: text [size], where size does
+   not count the 0. The caller must free *tokenizer. Returns RAPT_BAD_FILE if the string is damaged;
+   *why describes the problem. A checksum detects any single changed byte. Returns RAPT_NO_MEMORY if
+   an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text,
                                            size_t size, const rapt_allocator *allocator,
                                            rapt_message *why);
@@ -146,14 +145,14 @@ RAPT_API int rapt_tokenizer_vocab(const rapt_tokenizer *tokenizer);
 
 /* Returns the id of a special token (RAPT_TOKEN_UNKNOWN, _PAD, _BEGIN or _END), or -1 if the
    vocabulary does not have it. SentencePiece models identify special tokens by name and type. If
-   there is no begin token, the end token is returned in its place, since sequences then begin with
-   it. */
+   they have no begin token, the end token is returned in its place, because sequences then begin
+   with it. */
 RAPT_API int32_t rapt_tokenizer_special(const rapt_tokenizer *tokenizer, int which);
 
 /* Returns the text of a token, which belongs to the tokenizer and has no terminator. The size is 0
    for pad, begin and end tokens, invalid ids and a NULL tokenizer. The unknown token of a
    SentencePiece model has the text that the model defines, usually " \xE2\x81\x87 ". In a list with
-   a SentencePiece model it has none, and in other lists and WordPiece its text is its name. */
+   a SentencePiece model it has no text; in other lists and WordPiece its text is its name. */
 RAPT_API rapt_text rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t id);
 
 /* Returns the name of a token, which belongs to the tokenizer. It is spelled as in the
@@ -163,21 +162,21 @@ RAPT_API rapt_text rapt_tokenizer_name(const rapt_tokenizer *tokenizer, int32_t 
 /* Returns the token with this name, or -1 if the name is unknown or an argument is NULL. */
 RAPT_API int32_t rapt_tokenizer_find(const rapt_tokenizer *tokenizer, rapt_text name);
 
-/* Returns an upper bound for the number of tokens in `bytes` bytes of text; 0 for NULL. With a
+/* Returns an upper bound on the number of tokens in `bytes` bytes of text; 0 for NULL. For a
    byte-pair vocabulary it is `bytes`. */
 RAPT_API size_t rapt_tokenizer_bound(const rapt_tokenizer *tokenizer, size_t bytes);
 
 /* Encodes text into ids [capacity], without adding special tokens. *count receives the number of
-   tokens needed; at most capacity are written. ends [capacity], which may be NULL, receives the
-   offset in text just after the bytes of each token. The bytes of a token begin where those of the
-   previous token end. Spaces that SentencePiece drops at the beginning belong to the first token;
-   spaces at the end belong to no token.
+   tokens needed; at most capacity are written. ends [capacity], which may be NULL, receives for
+   each token the offset in text just after its bytes, which begin where those of the previous token
+   end. Spaces that SentencePiece drops at the beginning belong to the first token; spaces at the
+   end belong to no token.
 
-   Byte-pair encoding allocates nothing. SentencePiece and the byte pairs of GPT-2 allocate memory
-   in proportion to the text for the duration of the call. Encoding n bytes takes O(L n log n) time,
-   where L is the length of the longest token.
+   A byte-pair vocabulary allocates nothing. SentencePiece and the byte pairs of GPT-2 allocate
+   memory proportional to the text for the duration of the call. Encoding n bytes takes O(L n log n)
+   time, where L is the length of the longest token.
 
-   Returns RAPT_BAD_ARGUMENT if capacity is less than *count. Also returns RAPT_BAD_ARGUMENT,
+   Returns RAPT_BAD_ARGUMENT if capacity is less than *count. Also returns RAPT_BAD_ARGUMENT, but
    without setting *count, if text for SentencePiece has more than 2^30 bytes, or if a word is
    missing from a list that has no unknown token. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt_text text,
@@ -194,19 +193,19 @@ RAPT_API rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, cons
                                            size_t count, char *bytes, size_t capacity, size_t *size,
                                            rapt_message *why);
 
-/* Normalization of text before tokenization. */
+/* How text is normalized before it is tokenized. */
 typedef enum rapt_preprocess {
     RAPT_PREPROCESS_NONE, /* the text is unchanged */
-    RAPT_PREPROCESS_OPUS  /* as OPUS-MT's scripts do before SentencePiece: typographic and
-                             full-width characters listed in those scripts become ASCII; control,
+    RAPT_PREPROCESS_OPUS  /* the text is normalized as by OPUS-MT's scripts: the typographic and
+                             full-width characters that the scripts list become ASCII; control,
                              format and private-use characters and noncharacters become spaces; runs
                              of spaces become one space; spaces at both ends are removed */
 } rapt_preprocess;
-/* Preprocesses text into bytes [capacity], without a terminator. A capacity of text.size is always
+/* Normalizes text into bytes [capacity], without a terminator. A capacity of text.size is always
    enough. *size receives the number of bytes needed; at most capacity are written. ends [capacity],
-   which may be NULL, receives for each output byte the offset in text just after the bytes from
-   which it was made. A line break counts as a control character. Allocates nothing. Returns
-   RAPT_BAD_ARGUMENT if capacity is less than *size, unless bytes and ends are NULL. */
+   which may be NULL, receives for each output byte the offset in text just after the bytes it comes
+   from. A line break counts as a control character. Allocates nothing. Returns RAPT_BAD_ARGUMENT if
+   capacity is less than *size, unless bytes and ends are NULL. */
 RAPT_API rapt_status rapt_text_preprocess(rapt_preprocess by, rapt_text text, char *bytes,
                                           size_t *ends, size_t capacity, size_t *size,
                                           rapt_message *why);

@@ -1,7 +1,6 @@
 /* train.h - training with teacher forcing, label-smoothed cross-entropy and Adam. A trainer is
-   created for a model. Each batch produces losses and gradients, and each step updates the model.
-   While a trainer is computing, no session may run on its model. Only one thread at a time may use
-   a trainer. */
+   created for a model. Each batch adds gradients, and each step updates the model. While a call of
+   the trainer runs, no session may use its model. */
 #ifndef RAPT_TRAIN_H
 #define RAPT_TRAIN_H
 
@@ -15,19 +14,19 @@ extern "C" {
    follows one of these rules: */
 typedef enum rapt_schedule {
     RAPT_SCHEDULE_INVERSE_SQRT, /* rate * sqrt(warmup / step), where a warmup of 0 counts as 1 */
-    RAPT_SCHEDULE_LINEAR,       /* falls linearly to 0 at step `steps`; if steps <= warmup, it is 0
-                                   after the warm-up */
+    RAPT_SCHEDULE_LINEAR,       /* falls linearly, to 0 at step `steps`; if steps <= warmup, the
+                                   rate is 0 after the warm-up */
     RAPT_SCHEDULE_CONSTANT      /* stays at `rate` */
 } rapt_schedule;
 
-/* Which code computes the matrix products in training. */
+/* Which code computes matrix products in training. */
 typedef enum rapt_products {
     RAPT_PRODUCTS_BUILTIN,  /* this library: the same bits for any number of threads and on every
                                instruction set with a fused multiply-add, see rapt_isa */
     RAPT_PRODUCTS_OPENBLAS, /* OpenBLAS: the same bits for any number of threads.
                                rapt_trainer_create loads it into the process, where it stays, or
                                returns RAPT_BAD_ARGUMENT if it is not installed */
-    RAPT_PRODUCTS_AUTO,     /* the faster of the two, for each shape of weights and each of its
+    RAPT_PRODUCTS_AUTO,     /* the faster of these two for each shape of weights and each of its
                                three products: rapt_trainer_create measures both for a few tenths of
                                a second. If OpenBLAS is not installed, the built-in products are
                                used. A checkpoint stores the choice, so a resumed run has the same
@@ -37,47 +36,49 @@ typedef enum rapt_products {
                           moments remain in floats; norms, attention and softmax are computed in
                           floats. On processors with AVX512_BF16 this is up to twice as fast as
                           RAPT_PRODUCTS_BUILTIN. On all others the instruction is emulated, which is
-                          slower than RAPT_PRODUCTS_BUILTIN. The bits are the same on all processors
-                          and for any number of threads */
+                          slower than RAPT_PRODUCTS_BUILTIN. The bits are the same on all these
+                          processors and for any number of threads */
 } rapt_products;
 
 /* The baseline that is subtracted from the rewards of sampled keys. A reward is the negated sum of
-   the losses of rows; the baseline is the same negated sum with an estimate in place of each loss.
-   Since the baseline does not depend on the draws of the same batch, it changes only the variance
-   of the gradient, not its mean. */
+   the losses of rows; the baseline is the same sum with an estimate in place of each loss. The
+   estimate does not depend on the draws of the batch, so the baseline changes only the variance of
+   the gradient, not its mean. */
 typedef enum rapt_baseline {
     RAPT_BASELINE_MEAN,    /* the estimate is a running mean of the loss per token in earlier
                               batches */
     RAPT_BASELINE_EXPECTED /* the estimate is the loss of the same row if all sequences attend to
                               expected values instead of drawn keys. This takes one more forward
-                              pass (Rennie et al. 2017, but with expected values in place of greedy
-                              choices) */
+                              pass (like Rennie et al. 2017, but with expected values in place of
+                              greedy choices) */
 } rapt_baseline;
 
 /* How a parameter is trained. */
 typedef enum rapt_tuning {
     RAPT_TUNING_FULL,   /* every element is trained */
     RAPT_TUNING_FROZEN, /* the parameter does not change */
-    RAPT_TUNING_LORA    /* the matrix W is W0 + s B A. W0 is frozen, and A and B are trained. Only
-                           matrices can be trained in this way, and not the tables of positions and
-                           token types or the learned arrays of attention */
+    RAPT_TUNING_LORA    /* the matrix W is W0 + s B A, where W0 is frozen, and A and B are trained.
+                           Vectors, the tables of positions and token types, and the learned arrays
+                           of attention cannot be trained in this way */
 } rapt_tuning;
 
 /* Options of a trainer. Start from rapt_train_options_default. */
 typedef struct rapt_train_options { /* size-first, see base.h */
     size_t size;
-    float rate;             /* peak learning rate, at most 1e30 */
-    int warmup;             /* steps in which the rate rises to its peak; 0 means no warm-up */
-    int steps;              /* step at which RAPT_SCHEDULE_LINEAR reaches 0; ignored by other
-                               schedules */
+    float rate;             /* peak learning rate, 0 to 1e30 */
+    int warmup;             /* steps in which the rate rises to its peak, 0 or more; 0 means no
+                               warm-up */
+    int steps;              /* step at which RAPT_SCHEDULE_LINEAR reaches 0, 0 or more; other
+                               schedules ignore it */
     rapt_schedule schedule; /* how the learning rate changes */
     /* Adam (Kingma and Ba 2015, algorithm 1): */
     float beta1;             /* decay of the first moment, at least 0 and below 1 */
     float beta2;             /* decay of the second moment, at least 0 and below 1 */
     float epsilon;           /* added to the root of the second moment, above 0 */
-    float weight_decay;      /* decoupled weight decay, at most 1e6; 0 means none */
-    float clip_norm;         /* maximum norm of the whole gradient; 0 means no clipping */
-    float label_smoothing;   /* fraction of a target's probability that is spread over the
+    float weight_decay;      /* decoupled weight decay, 0 to 1e6; 0 means none */
+    float clip_norm;         /* maximum norm of the whole gradient, 0 or more; 0 means no
+                                clipping */
+    float label_smoothing;   /* fraction of a label's probability that is spread over the
                                 vocabulary, at least 0 and below 1 */
     float dropout;           /* fraction of embeddings and sublayer outputs dropped, at least 0 and
                                 below 1 */
@@ -87,27 +88,27 @@ typedef struct rapt_train_options { /* size-first, see base.h */
     rapt_products products;  /* 0 is built-in; see also rapt_train_options_default */
     uint64_t seed;           /* seed of dropout, sampled keys and adapters */
     /* If nonzero, targets are y1 .. yn, and the library adds begin and end to each of them. If 0,
-       the caller adds these tokens, and the fields begin and end must be 0. The library cannot
-       detect that they are missing, but a model trained without them never learns to predict the
-       first token of a target or its end. */
+       the caller must have added these tokens, and the fields begin and end must be 0. The library
+       cannot detect missing tokens; a model trained without them never learns to predict the first
+       token of a target or its end. */
     int frame;
     int32_t begin; /* added before each target */
     int32_t end;   /* added after each target */
     /* The next five apply to RAPT_NORMALIZER_SAMPLE, which draws keys. If all are 0, training
-       follows Williams 1992. All but reward_decay come from Xu et al. 2015, section 4.1. */
+       follows Williams 1992. All but reward_decay are from Xu et al. 2015, section 4.1. */
     rapt_baseline baseline; /* baseline that is subtracted from rewards */
     float expected_share;   /* fraction of sequences that attend to expected values, as with
                                RAPT_NORMALIZER_SOFTMAX; 0 to 1 */
-    float reward_scale;     /* factor applied to rewards and baselines, up to 1e6; 0 means 1 */
-    float reward_decay;     /* in the reward of a decoder's row, the loss n rows later has the
-                               weight (1 - reward_decay)^n; 0 to 1. Values above 0 bias the
-                               gradient, since the effects of a row on later rows count less */
-    float reward_entropy;   /* reward per nat of entropy of the weights from which a row draws its
-                               key, -1e6 to 1e6; a negative value penalizes entropy */
+    float reward_scale;     /* factor applied to rewards and baselines, 0 to 1e6; 0 means 1 */
+    float reward_decay;     /* in the reward of a decoder's row, the loss n rows later has weight (1
+                               - reward_decay)^n; 0 to 1. Values above 0 bias the gradient, because
+                               effects on later rows count less */
+    float reward_entropy;   /* reward per nat of entropy of the distribution from which a row draws
+                               its key, -1e6 to 1e6; a negative value penalizes entropy */
     /* The next two apply to RAPT_NORMALIZER_ARGMAX, and are either both 0 or both above 0. In step
-       n < anneal_steps the weights are softmax(anneal^(n / anneal_steps) x), and gradients reach
-       the scores x. In later steps the weights are the arg-max, which passes no gradient to the
-       scores. Evaluation always uses the arg-max. */
+       n < anneal_steps the weights are softmax(anneal^(n / anneal_steps) x), which passes gradients
+       to the scores x. In later steps, and always in evaluation, they are the arg-max, which does
+       not. */
     float anneal;     /* factor of x reached after anneal_steps steps, 1 to 1e6 */
     int anneal_steps; /* number of steps with a softmax */
     /* Weight of the guided alignment loss, 0 to 1e6; see rapt_train_align (Chen et al. 2016, as in
@@ -115,52 +116,51 @@ typedef struct rapt_train_options { /* size-first, see base.h */
        differential, talking_heads and monotonic must be 0, and cross-attention must use softmax. */
     float guided_alignment;
     /* 1: trains the model for RAPT_PRECISION_INT8 (Jacob et al. 2018, section 3). The losses are
-       bit-identical to those of the model quantized to 8 bits. In the backward pass, rounding
-       weights and activations is treated as a function whose derivative is 1 (the straight-through
-       estimator, Bengio et al. 2013). Parameters and moments remain in floats, and `products`
-       applies to the backward pass. If the model was imported from integers, rapt_trainer_create
-       removes their scales (rapt_model_scales), which no longer apply after a step. The trainer
-       needs additional memory: 1.25 times the size of the model, and a copy of the largest
-       activations. See also rapt_trainer_set_quantized. 0: trains in floats */
+       bit-identical to those of the model quantized to 8 bits. The backward pass treats the
+       rounding of weights and activations as a function with derivative 1 (the straight-through
+       estimator, Bengio et al. 2013). Parameters and moments remain floats, and `products` applies
+       to the backward pass. If the model was imported from integers, rapt_trainer_create removes
+       their scales (rapt_model_scales), which no longer apply after a step. The trainer needs
+       additional memory: 1.25 times the size of the model, and a copy of the largest activations.
+       See also rapt_trainer_set_quantized. 0: trains in floats */
     int quantize_aware;
-    /* [rapt_model_tensors] one rapt_tuning per parameter, to fine-tune a model. NULL: all
-       parameters are trained in full. The array is read only by rapt_trainer_create. At least one
-       parameter must not be frozen. Frozen parameters have no moments and do not count in
-       rapt_report.gradient_norm. */
+    /* [rapt_model_tensors] one rapt_tuning per parameter, to fine-tune a model. NULL means that all
+       parameters are trained in full. rapt_trainer_create reads the array; it is not needed
+       afterwards. At least one parameter must not be frozen. Frozen parameters have no moments and
+       are not included in rapt_report.gradient_norm. */
     const uint8_t *tuning;
     /* The next two apply to RAPT_TUNING_LORA (Hu et al. 2021, arXiv 2106.09685). For each such
        matrix W [rows][columns], the trainer stores a copy W0 of its initial values, and learns A
-       [lora_rank][columns] and B [rows][lora_rank], with s = lora_alpha / lora_rank. A is
-       initialized with random numbers of variance 1 / columns, and B with 0. After every step W is
-       W0 + s B A, so the model needs no adapters to translate or to be saved. Projections that the
-       library stores as one matrix, such as self_attn.qkv.weight, share one A. Do not write to W
-       while the trainer exists. */
-    int lora_rank;    /* 1 up to the smaller dimension of every such matrix; 0 if no matrix is
-                         trained by LoRA */
+       [lora_rank][columns] and B [rows][lora_rank]; s is lora_alpha / lora_rank. A is initialized
+       with random numbers of variance 1 / columns, and B with 0. After every step W is W0 + s B A,
+       so sessions and model files need no adapters. Projections that the library stores as one
+       matrix, such as self_attn.qkv.weight, share one A. Do not write to W while the trainer
+       exists. */
+    int lora_rank;    /* 1 to the smaller dimension of each such matrix; 0 if no parameter has
+                         RAPT_TUNING_LORA */
     float lora_alpha; /* 0 to 1e6; 0 means lora_rank, so that s is 1 */
     /* Weight of the coverage loss, 0 to 1e6 (See, Liu and Manning 2017, equations 12 and 13, where
        the weight is 1). The loss of a target token is the sum over source tokens s of
        min(weight[s], coverage[s]), averaged over all heads of cross-attention in all layers. It is
        large if the token attends to the same source tokens as earlier target tokens. If above 0,
-       cross_score must be coverage, cross_normalizer must not be one that gives all weight to a
-       single key, and differential must be 0. */
+       cross_score must be coverage, cross_normalizer must be soft, and differential must be 0. */
     float coverage_loss;
     /* Standard deviation of the noise that is added to the energies of monotonic cross-attention, 0
-       to 1e6 (Raffel et al. 2017, section 2.4). It teaches a model to be sure where to stop, as
-       hard stops at inference need. Models without monotonic attention do not read it. */
+       to 1e6 (Raffel et al. 2017, section 2.4). It teaches a model to be sure where to stop, which
+       hard stops at inference require. Models without monotonic attention ignore it. */
     float monotonic_noise;
 } rapt_train_options;
-/* Sets *options, which has `size` bytes, to its defaults: rate 1e-3, warmup 1000,
+/* Sets *options, which has `size` bytes, to the defaults: rate 1e-3, warmup 1000,
    RAPT_SCHEDULE_INVERSE_SQRT, beta1 0.9, beta2 0.98, epsilon 1e-9, label_smoothing 0.1, dropout
-   0.1, seed 1, monotonic_noise 1, and all other fields 0. If the library has no vector kernels for
-   this processor, products is RAPT_PRODUCTS_AUTO.
+   0.1, seed 1, monotonic_noise 1, and all other fields 0, except that products is
+   RAPT_PRODUCTS_AUTO if the library has no vector kernels for this processor.
 
        rapt_train_options options;
        rapt_train_options_default(&options, sizeof options); */
 RAPT_API void rapt_train_options_default(rapt_train_options *options, size_t size);
 
-/* Results of a call. The caller sets size. A successful call overwrites the other fields; a failed
-   call leaves them unchanged. Pass NULL if no report is needed. */
+/* Results of a call. The caller sets size; a successful call overwrites the other fields. Pass NULL
+   if no report is needed. */
 typedef struct rapt_report { /* size-first, see base.h */
     size_t size;
     double loss;          /* label-smoothed cross-entropy summed over tokens, in nats */
@@ -171,10 +171,9 @@ typedef struct rapt_report { /* size-first, see base.h */
     double gradient_norm; /* norm of the gradient before clipping, set by rapt_train_step; else 0 */
     double rate;          /* learning rate of the step, set by rapt_train_step; else 0 */
     long long step;       /* number of steps so far */
-    double alignment;     /* guided alignment loss summed over tokens, times its weight; 0 for
+    double alignment;     /* guided alignment loss summed over tokens, times its weight; 0 in
                              evaluations and steps in shards */
-    double coverage;      /* coverage loss summed over tokens, times its weight; 0 for
-                             evaluations */
+    double coverage;      /* coverage loss summed over tokens, times its weight; 0 in evaluations */
 } rapt_report;
 
 /* The gradients, moments and activations of a model in training. Only one thread at a time may use
@@ -191,23 +190,22 @@ typedef struct rapt_train_limits { /* size-first, see base.h */
     int source_tokens; /* total over all sequences, 1 or more if the model reads a source */
     int target_tokens; /* total over all sequences, 2 or more if the model has a decoder */
     int threads;       /* maximum number of threads, see base.h */
-    int shards; /* shards per step of rapt_train_shard: a power of two, at most 1024. Memory is
-                   reserved for log2(shards) more gradients. 0 means that rapt_train_shard cannot be
-                   used */
+    int shards; /* shards per step for rapt_train_shard, a power of two, at most 1024; takes memory
+                   for log2(shards) more gradients. 0 means that rapt_train_shard cannot be used */
     int reserved;
 } rapt_train_limits;
 
 /* Returns the number of bytes that rapt_trainer_create allocates with default options, or 0 if an
    argument is invalid or the number overflows. */
 RAPT_API size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_limits *limits);
-/* Returns the number of bytes for the given options: a frozen parameter needs no moments, and a
-   parameter with RAPT_TUNING_LORA needs a copy of W0 and the moments of A and B instead of its own
-   moments. If options is NULL, the defaults are used. */
+/* Returns the number of bytes for the given options, or the defaults if options is NULL. A frozen
+   parameter needs no moments, and one with RAPT_TUNING_LORA needs W0, A, B and their moments
+   instead of its own moments. */
 RAPT_API size_t rapt_trainer_bytes_with(const rapt_model *model, const rapt_train_options *options,
                                         const rapt_train_limits *limits);
-/* Creates a trainer, which the caller must free. The model is not copied and must outlive it;
-   options and limits are copied. Returns RAPT_BAD_ARGUMENT if an option or limit is out of range or
-   does not suit the model (*why names it), and RAPT_NO_MEMORY if an allocation fails. */
+/* Creates a trainer, which the caller must free. The model is not copied and must outlive the
+   trainer; options and limits are copied. Returns RAPT_BAD_ARGUMENT if an option or limit is out of
+   range or does not suit the model (*why names it), and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
                                          const rapt_train_options *options,
                                          const rapt_train_limits *limits,
@@ -215,13 +213,13 @@ RAPT_API rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *mod
 /* Frees a trainer. NULL is allowed. */
 RAPT_API void rapt_trainer_free(rapt_trainer *trainer);
 
-/* Runs a batch forward and backward, and adds the gradient of its summed loss to the trainer's
+/* Computes a batch forward and backward, and adds the gradient of its summed loss to the trainer's
    gradients. *report describes only this batch.
 
-   Training uses teacher forcing: target b is begin, y1 .. yn, end. Its first n + 1 tokens are the
+   Training uses teacher forcing: a target is begin, y1 .. yn, end; its first n + 1 tokens are the
    decoder's inputs, and its last n + 1 tokens are the labels. For a decoder-only model, source is
    NULL or has only batch set. For an encoder-only model, the target contains one label per source
-   token, or per source sequence if the configuration pools. A negative label is ignored.
+   token, or per source sequence if the configuration pools; negative labels are ignored.
 
    Returns RAPT_BAD_ARGUMENT if a token, label or length is out of range, or if a source is empty.
    Returns RAPT_NOT_FINITE if the loss is infinite or NaN. In that case the gradients added since
@@ -230,10 +228,9 @@ RAPT_API rapt_status rapt_train_gradient(rapt_trainer *trainer, const rapt_token
                                          const rapt_tokens *target, rapt_report *report,
                                          rapt_message *why);
 
-/* Word alignments of a batch. Each label of each target is a row, so a target y1 .. yn, end has n +
-   1 rows. Row r is aligned to the source tokens sources[starts[r]] .. sources[starts[r + 1] - 1],
-   which may be none. Source tokens are numbered from 0 within their own source. This struct will
-   not grow. */
+/* Word alignments of a batch. Each label of each target is a row: y1 .. yn, end are n + 1 rows. Row
+   r is aligned to the source tokens sources[starts[r]] .. sources[starts[r + 1] - 1], possibly
+   none. Source tokens are numbered from 0 within their own source. This struct will not grow. */
 typedef struct rapt_alignment {
     const int *starts;  /* [label rows + 1], starts[0] is 0 */
     const int *sources; /* the source tokens of all rows, back to back */
@@ -245,20 +242,20 @@ typedef struct rapt_alignment {
    over its aligned tokens, with the weights before dropout. rapt_report.alignment reports this term
    separately.
 
-   The arrays are not copied: the next call checks and reads them. If they are valid, they are used
-   only for that call. NULL cancels an earlier call. Returns RAPT_BAD_ARGUMENT if
+   The arrays are not copied. The next call checks and reads them; after a call that succeeds they
+   no longer apply. NULL cancels an earlier call. Returns RAPT_BAD_ARGUMENT if
    options.guided_alignment is 0. */
 RAPT_API rapt_status rapt_train_align(rapt_trainer *trainer, const rapt_alignment *alignment,
                                       rapt_message *why);
 
 /* Takes a step of Adam: divides the gradients by the number of tokens that contributed to them,
-   clips them, updates the parameters and sets the gradients to zero. *report contains the totals of
+   clips them, updates the parameters and sets the gradients to 0. *report contains the totals of
    this trainer's batches since the last step.
 
    Returns RAPT_NOT_FINITE if the gradient or its norm is not finite, or if a parameter or moment
-   would become infinite or NaN. In that case the parameters, the moments and the number of steps
-   are unchanged, and the gradients are set to zero. Returns RAPT_BAD_ARGUMENT if there are no
-   tokens or the rate is out of range; the gradients are then kept. */
+   would become infinite or NaN. In that case the parameters, moments and number of steps are
+   unchanged, and the gradients are set to 0. Returns RAPT_BAD_ARGUMENT if there are no tokens or
+   the rate is out of range; the gradients are then kept. */
 RAPT_API rapt_status rapt_train_step(rapt_trainer *trainer, rapt_report *report, rapt_message *why);
 
 /* Computes the loss of a batch without dropout and without changing the gradients. With
@@ -269,9 +266,9 @@ RAPT_API rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_token
                                          rapt_message *why);
 
 /* Returns the gradients, a block of *count floats in the layout of the parameters. **tokens is the
-   number of tokens that contributed to them. A caller may sum both the gradients and the number of
-   tokens across machines. The block belongs to the trainer; with limits.shards, it is valid until
-   the trainer's next call. Returns NULL for NULL. */
+   number of tokens that contributed to them. The caller may change both, for example to sum them
+   across machines. The block belongs to the trainer; with limits.shards, it is valid until the
+   trainer's next call. Returns NULL for NULL. */
 RAPT_API float *rapt_trainer_gradients(rapt_trainer *trainer, size_t *count, long long **tokens);
 /* Copies the gradient of a parameter to data [rows][columns], in the layout of rapt_model_read.
    Returns RAPT_BAD_ARGUMENT if the index is out of range. */
@@ -285,14 +282,14 @@ RAPT_API rapt_status rapt_trainer_read_adapter(const rapt_trainer *trainer, int 
 
 /* ---- steps in shards: accumulation on one machine, or training on many ----
 
-   A step in shards consists of S = limits.shards batches, called shards. The gradient of each shard
-   starts from zero. The gradients are summed by a complete binary tree over shards 0 .. S-1:
+   A step in shards consists of S = limits.shards batches, called shards. Each shard has its own
+   gradient. The gradients are summed by a complete binary tree over shards 0 .. S-1:
 
        g(first, count) = g(first, count/2) + g(first + count/2, count/2)
 
-   in floats, with one addition per element. Dropout and draws depend only on the seed, the number
-   of steps attempted and the number of the shard. The baseline of sampled keys is updated once per
-   step. The bits therefore do not depend on which machine computes a shard, or when.
+   in floats. Dropout and draws depend only on the seed, the number of steps attempted and the
+   number of the shard. The baseline of sampled keys is updated once per step. The bits therefore do
+   not depend on which machine computes a shard, or when.
 
    On one machine, call rapt_train_shard for 0 .. S-1, then rapt_train_shards_step. On several
    machines, each has a trainer with the same model, options and number of shards, and the caller
@@ -329,39 +326,40 @@ typedef struct rapt_subtree {
     float *gradient; /* as many floats as rapt_trainer_gradients reports, owned by the trainer */
 } rapt_subtree;
 
-/* Divides shards among machines in nearly equal ranges. `machine` of `machines` gets the shards
-   from *first up to, but not including, *end. If there are more machines than shards, some ranges
+/* Divides shards among machines in nearly equal ranges. Machine number `machine` of `machines`,
+   counted from 0, gets shards [*first, *end). If there are more machines than shards, some ranges
    are empty. A trainer has enough memory for any of these ranges. Returns RAPT_BAD_ARGUMENT if
    shards is not a power of two of at most 1024, machines is less than 1, or machine is out of
    range. */
 RAPT_API rapt_status rapt_shards_range(int shards, int machines, int machine, int *first, int *end,
                                        rapt_message *why);
 /* Computes the gradient of one shard of a step, and its *record for rapt_train_shards_step. If
-   source and target are NULL, the shard is empty, which happens if a batch has fewer sequences than
+   source and target are NULL, the shard is empty, as some are if a batch has fewer sequences than
    shards. Each shard may be computed once per step. A trainer has enough memory to compute all
-   shards, or a range from rapt_shards_range, in ascending order; other orders may fail. A loss that
-   is not finite is reported in record->loss and is not an error here.
+   shards, or a range from rapt_shards_range, in ascending order; other orders may return
+   RAPT_BAD_ARGUMENT. A loss that is infinite or NaN is reported in record->loss and is not an error
+   here.
 
-   Errors are the same as for rapt_train_gradient. Also returns RAPT_BAD_ARGUMENT if gradients from
-   rapt_train_gradient have not yet been applied by a step. */
+   Other errors are the same as for rapt_train_gradient. Also returns RAPT_BAD_ARGUMENT if no step
+   has yet applied the gradients from rapt_train_gradient. */
 RAPT_API rapt_status rapt_train_shard(rapt_trainer *trainer, int shard, const rapt_tokens *source,
                                       const rapt_tokens *target, rapt_shard *record,
                                       rapt_message *why);
-/* Reports that floats [from, until) of a subtree's gradient are final. */
+/* Reports that floats [from, until) of the gradient of a subtree are final. */
 typedef void rapt_ready_fn(void *user, const rapt_subtree *tree, size_t from, size_t until);
 /* Works like rapt_train_shard, but calls ready while it computes, as floats of the largest subtree
    that contains this shard become final. They become final from the last to the first, and can be
    sent while the rest is computed. ready runs on the calling thread, between layers and at the end,
-   when all floats are final. It must not call the trainer, must not change the floats of the
-   subtree before all of them are final, and must return, since other threads wait for it. ready may
-   be NULL. Errors are the same as for rapt_train_shard. */
+   when all floats are final. It must not use the trainer, must not change the floats of the subtree
+   before all of them are final, and must return, because other threads wait for it. ready may be
+   NULL. Errors are the same as for rapt_train_shard. */
 RAPT_API rapt_status rapt_train_shard_early(rapt_trainer *trainer, int shard,
                                             const rapt_tokens *source, const rapt_tokens *target,
                                             rapt_shard *record, rapt_ready_fn *ready, void *user,
                                             rapt_message *why);
-/* Copies the largest subtrees of the shards computed since the last step to list [capacity], in
-   order of their shards, and returns their number, which may exceed capacity. The subtrees and
-   their gradients are valid until the trainer's next call. The caller may change the gradients. */
+/* Copies the largest complete subtrees of the shards computed since the last step to list
+   [capacity], in order of their shards, and returns their number, which may exceed capacity. The
+   gradients of the subtrees are valid until the trainer's next call; the caller may change them. */
 RAPT_API int rapt_train_shard_sums(const rapt_trainer *trainer, rapt_subtree *list, int capacity);
 /* Adds the gradients of the subtrees in list [count], which must cover all `shards` in order. Only
    the first `floats` floats at each gradient pointer are added, so a caller can sum the gradients
@@ -370,23 +368,23 @@ RAPT_API int rapt_train_shard_sums(const rapt_trainer *trainer, rapt_subtree *li
 RAPT_API rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int count, size_t floats,
                                      rapt_message *why);
 /* Takes a step with the gradients of shards, as rapt_train_step does. records [limits.shards]
-   contains the records of all shards in order, including those that other machines computed. Unless
-   this trainer computed all shards, the sum of their gradients must be in the block that
-   rapt_trainer_gradients returns after the last rapt_train_shard. Errors are the same as for
-   rapt_train_step. Also returns RAPT_BAD_ARGUMENT if records does not contain all shards in order,
-   and RAPT_NOT_FINITE if the loss of a shard was infinite or NaN; in the latter case the step is
-   skipped. */
+   contains the records of all shards in order, including those that other machines computed. If
+   this trainer did not compute all shards, the caller must have stored the sum of their gradients
+   in the block that rapt_trainer_gradients returns after the last rapt_train_shard. Errors are the
+   same as for rapt_train_step. Also returns RAPT_BAD_ARGUMENT if records does not contain all
+   shards in order, and RAPT_NOT_FINITE if the loss of a shard was infinite or NaN; in the latter
+   case the step is skipped. */
 RAPT_API rapt_status rapt_train_shards_step(rapt_trainer *trainer, const rapt_shard *records,
                                             rapt_report *report, rapt_message *why);
 /* Discards the shards computed since the last step. Computing them again gives the same bits. After
    this call the trainer can be saved. */
 RAPT_API void rapt_train_shards_discard(rapt_trainer *trainer);
 
-/* Returns a description, for human readers, of how this trainer computes matrix products of floats:
-   "built-in", "bf16", "bf16, emulated", "OpenBLAS: all large products", or a list of the products
-   that OpenBLAS computes, for example "OpenBLAS: y 2048x512, dW 512x2048". An entry is y, dx or dW,
-   followed by the shape of the weights (outputs x inputs). The string belongs to the trainer and is
-   valid until its next call. Returns NULL for NULL. */
+/* Describes, for human readers, how this trainer computes matrix products of floats: "built-in",
+   "bf16", "bf16, emulated", "OpenBLAS: all large products", or a list of the products that OpenBLAS
+   computes, for example "OpenBLAS: y 2048x512, dW 512x2048". An entry is y, dx or dW, followed by
+   the shape of the weights (outputs x inputs). The string belongs to the trainer and is valid until
+   its next call. Returns NULL for NULL. */
 RAPT_API const char *rapt_trainer_products(const rapt_trainer *trainer);
 
 /* Sets the peak learning rate; the schedule continues. If the rate is outside the range of
@@ -394,30 +392,30 @@ RAPT_API const char *rapt_trainer_products(const rapt_trainer *trainer);
 RAPT_API void rapt_trainer_set_rate(rapt_trainer *trainer, float rate);
 
 /* If options.quantize_aware is set, chooses whether gradients are computed with the model quantized
-   to 8 bits, beginning with the next batch; otherwise does nothing. A new trainer has this turned
-   on. Typically, turn it off at the start and on for the last part of training. rapt_train_evaluate
-   always uses the quantized model, so that its losses can be compared throughout. A checkpoint
-   contains this setting. */
+   to 8 bits, starting with the next batch; otherwise does nothing. It is on in a new trainer.
+   Typically, training starts with it off and ends with it on. rapt_train_evaluate always uses the
+   quantized model, so its losses can be compared throughout. Checkpoints store this setting. */
 RAPT_API void rapt_trainer_set_quantized(rapt_trainer *trainer, int on);
 
 /* Saves a checkpoint: parameters, moments, the number of steps and the random counters. A trainer
-   that loads the checkpoint continues with the same bits. The file is replaced atomically
-   (temporary file, fsync, rename). metadata has the same meaning as for rapt_model_save, and
-   rapt_model_load can also read the file. Allocates memory for the duration of the call.
+   that loads the checkpoint continues with the same bits. The file is replaced atomically (file.h).
+   metadata has the same meaning as for rapt_model_save, and rapt_model_load can also read the file.
+   Allocates memory for the duration of the call.
 
    Returns RAPT_BAD_ARGUMENT if there are gradients or shards that no step has applied, or if the
    rate is out of range. Returns RAPT_NOT_FINITE if a parameter is infinite or NaN, and RAPT_NO_FILE
    if the file cannot be written. */
 RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *path,
                                        const rapt_metadata *metadata, int count, rapt_message *why);
-/* Resumes from a checkpoint, which must have the configuration of the trainer's model and the same
-   lora_rank, lora_alpha and tuning. The tuning may differ only for parameters that are frozen now.
-   The parameters in the checkpoint are copied to the model.
+/* Resumes from a checkpoint of a trainer with the same configuration, lora_rank, lora_alpha and
+   tuning; the tuning may differ only for parameters that are frozen now. The parameters in the
+   checkpoint are copied to the model.
 
-   Returns RAPT_BAD_FILE if a counter, parameter or moment is missing or out of range; *why names
-   it. With RAPT_PRODUCTS_AUTO, also returns RAPT_BAD_ARGUMENT or RAPT_NO_MEMORY if the run used
-   OpenBLAS, which cannot be loaded now. With RAPT_PRODUCTS_BUILTIN, a run that used OpenBLAS
-   continues with slightly different results. */
+   Returns RAPT_NO_FILE if the file cannot be read, and RAPT_BAD_FILE if it is damaged, belongs to
+   another kind of trainer, or lacks a counter, parameter or moment, or if one is out of range; *why
+   names it. With RAPT_PRODUCTS_AUTO, also returns RAPT_BAD_ARGUMENT or RAPT_NO_MEMORY if the run
+   used OpenBLAS, but OpenBLAS cannot be loaded now. With RAPT_PRODUCTS_BUILTIN, a run that used
+   OpenBLAS continues with slightly different results. */
 RAPT_API rapt_status rapt_trainer_load(rapt_trainer *trainer, const char *path, rapt_message *why);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
-/* transformer.h - the Transformer of Vaswani et al. 2017, or one of its halves. A configuration
-   (config.h) describes a model. A model holds the parameters, which are constant at inference. A
-   session holds the state of a run: activations, and the keys and values of past tokens. */
+/* transformer.h - the Transformer of Vaswani et al. 2017, or one of its halves. A model consists of
+   a configuration (config.h) and parameters, which are constant at inference. A session holds the
+   state of a run: activations, and the keys and values of past tokens. */
 #ifndef RAPT_TRANSFORMER_H
 #define RAPT_TRANSFORMER_H
 
@@ -14,31 +14,31 @@ extern "C" {
 
 /* ---- models (rapt_model, declared in precision.h) ---- */
 
-/* Creates a model with random parameters. The caller must free *model. Equal seeds give equal
-   models on every machine. Returns RAPT_BAD_ARGUMENT if rapt_config_check rejects the
-   configuration, and RAPT_NO_MEMORY if an allocation fails. */
+/* Creates a model with random parameters. The caller must free *model. Equal seeds give the same
+   bits on every machine. Returns RAPT_BAD_ARGUMENT if rapt_config_check rejects the configuration,
+   and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_create(rapt_model **model, const rapt_config *config, uint64_t seed,
                                        const rapt_allocator *allocator, rapt_message *why);
 /* Frees a model. NULL is allowed. */
 RAPT_API void rapt_model_free(rapt_model *model);
-/* Returns the configuration, owned by the model; NULL for NULL. Its `size` is the one that the
-   library was compiled with, so set `size` in a copy:
+/* Returns the configuration, owned by the model; NULL for NULL. Its `size` is that of the library's
+   version of the struct, so set `size` in a copy:
 
        rapt_config copy = *rapt_model_config(model);
        copy.size = sizeof copy; */
 RAPT_API const rapt_config *rapt_model_config(const rapt_model *model);
 /* Returns the number of learned parameters (floats); 0 for NULL. */
 RAPT_API size_t rapt_model_parameters(const rapt_model *model);
-/* Returns the number of bytes of memory that the model uses, including a mapped file; 0 for
-   NULL. */
+/* Returns the number of bytes of memory that the model uses, including those of a mapped file; 0
+   for NULL. */
 RAPT_API size_t rapt_model_bytes(const rapt_model *model);
 
 /* A key and its value in a model file, both UTF-8 and terminated by 0. Keys that begin with "rapt."
    belong to the library, all others to the caller. The library writes "rapt.config", "rapt.layout"
    and "rapt.trainer" itself and rejects them in the metadata of a caller. Its other keys hold
    tokenizers ("rapt.tokenizer", or "rapt.source_tokenizer" and "rapt.target_tokenizer") and
-   settings (see translator.h, encoder.h). Saving does not check their values. This struct will not
-   grow. */
+   settings (see translator.h and encoder.h); their values are not checked when a model is saved.
+   This struct will not grow. */
 typedef struct rapt_metadata {
     const char *key;   /* unique in its file */
     const char *value; /* any text */
@@ -46,9 +46,8 @@ typedef struct rapt_metadata {
 
 /* Saves a model as a safetensors file that includes its configuration and its metadata. Each
    element of `metadata` [count] adds a pair or replaces the value of an existing key; if its value
-   is NULL, it removes the key. Pairs are written in the order of their keys, so that equal models
-   give equal files. The file is replaced atomically (temporary file, fsync, rename), so the old
-   file survives a failure.
+   is NULL, it removes the key. Pairs are sorted by key, so equal models give equal files. The file
+   is replaced atomically, as described in file.h.
 
    Returns RAPT_NO_FILE if the file cannot be written, and RAPT_NO_MEMORY if an allocation fails.
    Returns RAPT_BAD_ARGUMENT if a key is NULL, reserved for the library or given twice, if a key or
@@ -63,8 +62,8 @@ typedef struct rapt_save_options { /* size-first, see base.h */
 } rapt_save_options;
 /* Saves a model with options; NULL means the defaults. Errors are the same as for rapt_model_save.
 
-   A packed file of any size opens in milliseconds, because it is mapped instead of read. All
-   processes that open the file share its memory. It is a safetensors file in which a matrix is
+   A packed file of any size opens in milliseconds, because it is mapped instead of read; all
+   processes that open it share its memory. It is a safetensors file in which a matrix is
    [panels][columns][16]: element [p][c][i] is row 16 p + i, column c. Other parameters are padded
    to multiples of 16 floats. The metadata key "rapt.layout" identifies a packed file. A model that
    is not in RAPT_PRECISION_F32 is always saved packed, with its matrices as they are in memory. */
@@ -90,29 +89,28 @@ typedef struct rapt_load_options { /* size-first, see base.h */
 
    A packed file on disk is mapped read-only until the model is freed. Writing to the model or
    training it first copies the parameters; the file itself never changes. While it is mapped, the
-   file must not be truncated or changed in place, or the process may receive SIGBUS. It is safe to
-   save a model to the same path, since the old file exists until the last process unmaps it; on
-   Windows, however, a mapped file cannot be replaced. A file that cannot be mapped, that could
-   change, or that another program wrote is read into memory, as with no_mapping.
+   file must not be truncated or changed in place, or the process may receive SIGBUS. Saving a model
+   to the same path is safe, because the old file exists until the last process unmaps it (but on
+   Windows a mapped file cannot be replaced). A file that cannot be mapped, that could change, or
+   that another program wrote is read into memory, as with no_mapping.
 
-   Sizes, names and offsets are always checked. The values of a mapped file are assumed to be finite
-   if the metadata says that its writer checked them ("rapt.layout": "panels 16, finite");
-   rapt_model_check checks them again. If a parameter is infinite or NaN, the results are
+   Sizes, names and offsets are always checked. If the metadata of a mapped file says that its
+   writer checked that all values are finite ("rapt.layout": "panels 16, finite"), they are not
+   checked again; call rapt_model_check to do so. If a parameter is infinite or NaN, the results are
    meaningless, but memory stays safe. */
 RAPT_API rapt_status rapt_model_load_with(rapt_model **model, const char *path,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
 
-/* Checks all parameters, which reads them. Returns RAPT_NOT_FINITE if one is infinite or NaN; *why
-   names it. */
+/* Reads and checks all parameters. Returns RAPT_NOT_FINITE if one is infinite or NaN; *why names
+   it. */
 RAPT_API rapt_status rapt_model_check(const rapt_model *model, rapt_message *why);
 
-/* Loads a model as rapt_model_load_with does, from a file in memory: bytes [size], which are
-   copied. */
+/* Works like rapt_model_load_with on a file in memory, bytes [size], which is copied. */
 RAPT_API rapt_status rapt_model_load_memory(rapt_model **model, const void *bytes, size_t size,
                                             const rapt_load_options *options,
                                             const rapt_allocator *allocator, rapt_message *why);
-/* Loads a model as rapt_model_load_with does, from a file that is read through `reader`. */
+/* Works like rapt_model_load_with on a file that is read through `reader`. */
 RAPT_API rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader *reader,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
@@ -123,25 +121,26 @@ RAPT_API rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader 
 RAPT_API rapt_status rapt_model_save_memory(const rapt_model *model, void *bytes, size_t capacity,
                                             size_t *size, const rapt_metadata *metadata, int count,
                                             rapt_message *why);
-/* Passes the bytes that rapt_model_save would write, in order, to a function supplied by the
-   caller. */
+/* Passes the bytes that rapt_model_save would write, in order, to writer->write. Errors are the
+   same as for rapt_model_save. Returns RAPT_NO_FILE if write fails. */
 RAPT_API rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writer *writer,
                                         const rapt_metadata *metadata, int count,
                                         rapt_message *why);
 
-/* Returns the value of a key in the metadata that the model was loaded with, or NULL if there is
-   none. The value belongs to the model. A model from rapt_model_create has no metadata. */
+/* Returns the value of a key in the metadata that the model was loaded with, or NULL if there is no
+   such key. The value belongs to the model. A model from rapt_model_create has no metadata. */
 RAPT_API const char *rapt_model_metadata(const rapt_model *model, const char *key);
 /* Returns the number of key-value pairs in the metadata; 0 for NULL. */
 RAPT_API int rapt_model_metadata_count(const rapt_model *model);
-/* Returns a pair by its index in the order of keys, or {NULL, NULL} if the index is out of range.
-   Its strings belong to the model. */
+/* Returns the pair with this index in the order of keys, or {NULL, NULL} if the index is out of
+   range. Its strings belong to the model. */
 RAPT_API rapt_metadata rapt_model_metadata_at(const rapt_model *model, int index);
 
-/* A parameter of a model, a matrix [rows][columns]; a vector has one row. This struct will not
-   grow. */
+/* A parameter of a model: a matrix [rows][columns], or a vector, which has one row. This struct
+   will not grow. */
 typedef struct rapt_tensor {
-    const char *name; /* such as "encoder.layers.0.self_attn.qkv.weight", owned by the model */
+    const char *name; /* such as "encoder.layers.0.self_attn.qkv.weight", owned by the model or
+                         block */
     int rows;         /* 1 or more */
     int columns;      /* 1 or more */
 } rapt_tensor;
@@ -151,21 +150,23 @@ RAPT_API int rapt_model_tensors(const rapt_model *model);
 RAPT_API rapt_tensor rapt_model_tensor(const rapt_model *model, int index);
 /* Returns the index of the parameter with this name, or -1 if the name is unknown. */
 RAPT_API int rapt_model_find(const rapt_model *model, const char *name);
-/* Copies a parameter to data [rows][columns], converting from the model's internal layout. Returns
-   RAPT_BAD_ARGUMENT if the index is out of range. */
+/* Copies a parameter to data [rows][columns] in row-major order. Returns RAPT_BAD_ARGUMENT if the
+   index is out of range. */
 RAPT_API rapt_status rapt_model_read(const rapt_model *model, int index, float *data,
                                      rapt_message *why);
 /* Copies the quantization scales of a parameter to scales [rows] and alphas [rows], if the model
    was imported from a quantized file. An element is q * (1 / scale) with an integer q, where |q| is
-   at most 127 or 32767. alphas, which only files of Bergamot have, are the scales by which Bergamot
-   quantizes the rows that are multiplied by the matrix. Unknown values are 0. Either array may be
-   NULL. The metadata key "rapt.scales" holds the scales, which training does not change. Returns
-   RAPT_BAD_ARGUMENT if the index is out of range, and RAPT_BAD_FILE if the metadata is damaged. */
+   at most 127 or 32767. alphas are the scales by which Bergamot quantizes the rows that it
+   multiplies by the matrix; only its files have them. Unknown values are 0. Either array may be
+   NULL. The scales are stored under the metadata key "rapt.scales"; training does not update them.
+   Returns RAPT_BAD_ARGUMENT if the index is out of range, and RAPT_BAD_FILE if the metadata is
+   damaged. */
 RAPT_API rapt_status rapt_model_scales(const rapt_model *model, int index, float *scales,
                                        float *alphas, rapt_message *why);
-/* Copies data [rows][columns] into a parameter. No session or trainer may use the model at the same
-   time. Errors are the same as for rapt_model_read. Also returns RAPT_BAD_ARGUMENT if the model is
-   not in RAPT_PRECISION_F32, and RAPT_NO_MEMORY if it is mapped and cannot be copied. */
+/* Copies data [rows][columns], in row-major order, into a parameter. No session or trainer may use
+   the model at the same time. Errors are the same as for rapt_model_read. Also returns
+   RAPT_BAD_ARGUMENT if the model is not in RAPT_PRECISION_F32, and RAPT_NO_MEMORY if it is mapped
+   and cannot be copied. */
 RAPT_API rapt_status rapt_model_write(rapt_model *model, int index, const float *data,
                                       rapt_message *why);
 
@@ -183,28 +184,29 @@ typedef struct rapt_tokens {
 /* A model whose encoder reads vectors (config.source_width) takes sources with `vectors` instead of
    `ids`: image patches, audio frames or your own embeddings. Row r of sequence b starts at
    vectors[(starts[b] + r) * source_width]. The model multiplies each row by "encoder.source.weight"
-   [width][source_width], and adds "encoder.source.bias" and its positional embedding. Passing
-   vectors to a model that reads tokens, or tokens to one that reads vectors, gives
-   RAPT_BAD_ARGUMENT. */
+   [width][source_width], and adds "encoder.source.bias" and the positional embedding. A call
+   returns RAPT_BAD_ARGUMENT if vectors are passed to a model that reads tokens, or tokens to one
+   that reads vectors. */
 
 /* The largest inputs of a session, which determine its memory. */
 typedef struct rapt_limits { /* size-first, see base.h */
     size_t size;
-    int batch;         /* source sequences per call */
-    int beams;         /* target sequences per source; 0 means 1 */
-    int source_tokens; /* total of all source sequences */
-    int target_length; /* maximum length of a target in tokens. Memory is reserved for this number
-                          rounded up to a multiple of 16, which is also the upper limit for the
-                          max_length of a search with `batch` sources; see rapt_generate */
-    int target_tokens; /* tokens per call of rapt_decode; 0 means batch * beams, which is enough for
-                          rapt_generate */
+    int batch;         /* source sequences per call, 1 or more */
+    int beams;         /* target sequences per source, at most 1024; 0 means 1 */
+    int source_tokens; /* total tokens of all source sequences, 1 or more; ignored for decoder-only
+                          models */
+    int target_length; /* maximum length of a target in tokens, 1 to config.positions; ignored for
+                          encoder-only models. Rounded up to a multiple of 16, it determines memory
+                          and limits max_length in rapt_generate */
+    int target_tokens; /* total tokens per call of rapt_decode; 0 means batch * beams, which is
+                          enough for rapt_generate */
     int threads;       /* maximum number of threads, see base.h */
-    int alignments; /* if nonzero, rapt_generate can return alignments. Storing their rows during a
-                       search takes at least target_length * beams * source_tokens floats */
-    int self_weights; /* if nonzero, rapt_session_weights can return self-attention. The queries and
-                         keys of every layer are then stored, about layers * tokens * 4 * width
-                         floats, and all sequences are encoded at once. This costs memory but no
-                         time */
+    int alignments;    /* if nonzero, rapt_generate can return alignments, which takes memory for at
+                          least target_length * beams * source_tokens floats */
+    int self_weights;  /* if nonzero, rapt_session_weights can return self-attention. The session
+                          then stores the queries and keys of every layer, about layers * tokens * 4
+                          * width floats, and encodes all sequences at once. This costs memory but no
+                          time */
 } rapt_limits;
 
 /* The state of one run of a model. Only one thread at a time may use a session. Any number of
@@ -222,21 +224,22 @@ RAPT_API rapt_status rapt_session_create(rapt_session **session, const rapt_mode
 /* Frees a session. NULL is allowed. */
 RAPT_API void rapt_session_free(rapt_session *session);
 
-/* Encodes source sequences and discards all targets. *encoder_output becomes [source
-   tokens][width]. It belongs to the session and is valid until the session's next call.
-   encoder_output may be NULL.
+/* Encodes source sequences and discards all targets. *encoder_output becomes the output of the
+   encoder, [source tokens][width], which belongs to the session and is valid until the session's
+   next call. encoder_output may be NULL.
 
    A decoder-only model has no source: set only source->batch, the number of targets to begin. Pass
    a prompt to rapt_decode, or to rapt_generate as a prefix.
 
-   Returns RAPT_BAD_ARGUMENT if there are more sequences or tokens than the limits allow, starts are
-   not ascending, or a token is outside the vocabulary; *why names its index. */
+   Returns RAPT_BAD_ARGUMENT if there are more sequences or tokens than the limits allow, a sequence
+   is longer than config.positions, starts do not ascend from 0, or a token is outside the
+   vocabulary; *why names its index. */
 RAPT_API rapt_status rapt_encode(rapt_session *session, const rapt_tokens *source,
                                  const float **encoder_output, rapt_message *why);
-/* Runs an encoder-only model: encodes the source and applies the output matrix. *logits becomes
-   [source tokens][target_vocab], or [source sequences][target_vocab] if the configuration pools. It
-   belongs to the session and is valid until the session's next call. With pooling, the logits of an
-   empty sequence are the output bias. Errors are the same as for rapt_encode. Also returns
+/* Runs an encoder-only model: encodes the source and multiplies by the output matrix. *logits
+   becomes [source tokens][target_vocab], or [source sequences][target_vocab] if the configuration
+   pools. It belongs to the session and is valid until the session's next call. With pooling, an
+   empty sequence is pooled to 0. Errors are the same as for rapt_encode. Also returns
    RAPT_BAD_ARGUMENT for other kinds of models, and if target_vocab is 0. */
 RAPT_API rapt_status rapt_classify(rapt_session *session, const rapt_tokens *source,
                                    const float **logits, rapt_message *why);
@@ -247,47 +250,48 @@ RAPT_API rapt_status rapt_classify(rapt_session *session, const rapt_tokens *sou
    returns RAPT_BAD_ARGUMENT for a decoder-only model. */
 RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source,
                                 rapt_pooling pooling, const float **embeddings, rapt_message *why);
-/* Appends tokens to the batch * beams targets of the last rapt_encode. A target may get no tokens.
-   The result *logits is [tokens][target_vocab]. It belongs to the session and is valid until the
-   session's next call. A call with n tokens gives the same bits as n calls with one token each.
-   Errors are the same as for rapt_encode. Also returns RAPT_BAD_ARGUMENT if the model has no
-   decoder, or if rapt_encode was not called since the session was created or since the last
-   rapt_generate or rapt_score_targets. */
+/* Appends tokens to the batch * beams targets of the last rapt_encode and predicts the tokens that
+   follow. A target may get no tokens. *logits becomes [tokens][target_vocab]. It belongs to the
+   session and is valid until the session's next call. A call with n tokens gives the same bits as n
+   calls with one token each. Errors are the same as for rapt_encode. Also returns RAPT_BAD_ARGUMENT
+   if the model has no decoder, or if rapt_encode was not called since the session was created or
+   since the last rapt_generate or rapt_score_targets. */
 RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *target,
                                  const float **logits, rapt_message *why);
 /* Reorders targets, as a beam search does: the new target i continues the old target parents[i],
-   which must belong to the same source. parents is [batch * beams]. The weights and alignments of
-   the last rapt_decode are lost. Returns RAPT_BAD_ARGUMENT if a parent is out of range or has
-   another source, or if the last call was rapt_generate or rapt_score_targets, whose targets cannot
-   be continued. */
+   which must belong to the same source. parents is [batch * beams]. The attention weights of the
+   last rapt_decode are lost. Returns RAPT_BAD_ARGUMENT if a parent is out of range or has another
+   source, or if the last call was rapt_generate or rapt_score_targets, whose targets cannot be
+   continued. */
 RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *parents,
                                           rapt_message *why);
 
 /* Copies the cross-attention weights of the tokens in the last rapt_decode, for a layer and head. A
-   layer or head of -1 means the mean over all layers or heads. weights is [tokens][source tokens],
-   back to back, each row as long as its own source. With local-p, rows do not sum to 1. Returns
-   RAPT_BAD_ARGUMENT if the model has no cross-attention, if the layer or head is out of range, or
-   if targets have been reordered since the last rapt_decode. */
+   layer or head of -1 means the mean over all layers or heads. weights has one row per token, back
+   to back, each as long as its own source. Rows sum to 1, except with local-p, sinks, sigmoids,
+   differential or talking heads. Returns RAPT_BAD_ARGUMENT if the model has no cross-attention, if
+   the layer or head is out of range, or if targets have been reordered since the last
+   rapt_decode. */
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
 
-/* The attention whose weights rapt_session_weights returns. There is one row per query; the rows of
-   all sequences are stored back to back. */
+/* Which attention rapt_session_weights returns the weights of. There is one row per query; the rows
+   of all sequences are stored back to back. */
 typedef enum rapt_weights {
     RAPT_WEIGHTS_ENCODER, /* self-attention of the source tokens of the last rapt_encode; each row
                              is as long as its source */
     RAPT_WEIGHTS_DECODER, /* self-attention of the tokens in the last rapt_decode; each row is as
-                             long as its target is now, with 0 for later tokens */
+                             long as its target is now, and 0 for later tokens */
     RAPT_WEIGHTS_CROSS    /* cross-attention of the same tokens, as returned by
                              rapt_session_alignment */
 } rapt_weights;
 /* Copies the attention weights of a layer and head. A layer or head of -1 means the mean over all
    layers or heads. weights is [queries][keys], each row as long as its own sequence. With
    config.differential, the weights of a head are p - lambda p2, and with config.talking_heads they
-   are mixed; both may be negative. The weights are recomputed from queries and keys in the session,
-   and have the same bits as those from rapt_attention_weights. This costs one product of queries
-   and keys per layer and head; with location-aware and coverage scores, the weights of all rows of
-   the last call are also recomputed, and with talking heads, those of all heads. Returns
+   are mixed; both may be negative. The weights are recomputed from the session's queries and keys,
+   and have the same bits as those from rapt_attention_weights. This takes one product of queries
+   and keys per layer and head. With location-aware and coverage scores, the weights of all rows of
+   the last call are also recomputed; with talking heads, those of all heads are. Returns
    RAPT_BAD_ARGUMENT if self-attention is requested but limits.self_weights is 0, if the model does
    not have the attention, layer or head, or if weights of the last rapt_decode are requested after
    targets have been reordered. */

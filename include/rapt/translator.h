@@ -1,5 +1,5 @@
-/* translator.h - translates text with a model and its tokenizers; imports models from other
-   projects and exports models to their formats. */
+/* translator.h - translates text with a model and its tokenizers, and imports and exports models of
+   other projects. */
 #ifndef RAPT_TRANSLATOR_H
 #define RAPT_TRANSLATOR_H
 
@@ -18,11 +18,11 @@ extern "C" {
 
    A source consists of its tokens, followed by the tokenizer's RAPT_TOKEN_END unless
    config.no_source_end is set. The decoder's first input is rapt_target_begin; a target ends with
-   RAPT_TOKEN_END. The search rules exclude tokens from targets: the pad and begin tokens and, with
-   MARIAN, the unknown token. CT2 excludes none of these, but requires at least one token before the
-   end. Tokens without a name are always excluded, and so are the ids in the model's metadata key
-   "rapt.suppressed", which are separated by spaces. max_length_factor, max_length and the model's
-   maximum length (config.positions) limit a target.
+   RAPT_TOKEN_END. Targets never contain tokens without a name, nor the ids in the model's metadata
+   key "rapt.suppressed", which are separated by spaces. All search rules except CT2 also exclude
+   the pad token and the decoder's first input (unless it is the end or the unknown token); MARIAN
+   excludes the unknown token as well. CT2 instead requires at least one token before the end.
+   max_length_factor, max_length and config.positions limit the length of a target.
 
    A model file stores tokenizers in its metadata, as strings written by rapt_tokenizer_write:
    "rapt.tokenizer" for both sides, or "rapt.source_tokenizer" and "rapt.target_tokenizer". */
@@ -31,23 +31,23 @@ typedef struct rapt_translator rapt_translator;
 /* Options of a translator. */
 typedef struct rapt_translator_options { /* size-first, see base.h */
     size_t size;
-    int beams;                      /* width of the beam; 0 means 5 */
-    int nbest;                      /* translations per sentence; 0 means 1 */
+    int beams;                      /* width of the beam, at most 1024; 0 means 5 */
+    int nbest;                      /* translations per sentence, at most beams; 0 means 1 */
     float length_penalty;           /* 0 for no penalty; 1 ranks by mean log-probability */
-    int batch;                      /* sentences per batch; 0 means 32 */
-    int batch_tokens;               /* source tokens per batch; 0 means 2048 */
+    int batch;                      /* sentences per batch, at most 65536; 0 means 32 */
+    int batch_tokens;               /* source tokens per batch, 0 or more; 0 means 2048 */
     int threads;                    /* maximum number of threads, see base.h */
     int min_length;                 /* as in rapt_generate_options */
     int no_repeat_ngram;            /* as in rapt_generate_options */
-    rapt_search_rules search_rules; /* rules for searches, length limits and excluded tokens */
-    rapt_preprocess preprocess;     /* normalization of sources, and of targets to be scored */
-    /* Maximum number of target tokens per source token; the end token counts on both sides. 0 means
-       the default of the search rules:
+    rapt_search_rules search_rules; /* rules of search, length limits and excluded tokens */
+    rapt_preprocess preprocess;     /* normalization of sources and of targets to be scored */
+    /* Maximum number of target tokens per source token, 0 or more; the end token counts on both
+       sides. 0 means the default of the search rules:
 
            RAPT    2 per source token plus 16
            MARIAN  the model's metadata key "rapt.max_length_factor", or 3 if it is missing
 
-       or, regardless of the source's length,
+       or, regardless of the length of the source,
 
            HF      the model's metadata key "rapt.max_length", or 511 if it is missing
            CT2     256 */
@@ -55,51 +55,51 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     rapt_precision precision; /* precision of the model that rapt_translator_load opens */
     int reserved;             /* must be 0 */
     /* The language of the source for a multilingual model such as NLLB-200, M2M-100 or mBART: a
-       token, code or English name such as eng_Latn, en or English. Case is ignored. Such models
-       need both languages. Must be NULL for models with a single language pair. */
+       token, code or English name, such as eng_Latn, en or English. Case is ignored. Multilingual
+       models need both languages. Must be NULL for models with a single language pair. */
     const char *source_language;
     const char *target_language; /* the same for the target. May also be NULL if the model forces a
-                                    language, see "rapt.first_token" in rapt_model_import */
+                                    first token, see "rapt.first_token" in rapt_model_import */
     int max_length;              /* maximum number of target tokens, including the end token; 0
                                     means no such limit */
-    /* If above 0, translations are sampled at this temperature, without a beam search, and beams is
-       ignored. nbest translations are drawn, and sorted by score, best first. Translation n of a
-       text depends only on the text, the seed, n and the text's sequence number (see
+    /* If above 0, translations are sampled at this temperature, and beams is ignored. nbest
+       translations, at most 1024, are drawn and sorted by score, best first. Draw n for a text
+       depends only on the text, the seed, n and the text's sequence number (see
        rapt_translate_call.first). Cannot be combined with a shortlist. */
     float temperature;
     int top_k;     /* as in rapt_generate_options */
     float top_p;   /* as in rapt_generate_options */
     uint64_t seed; /* seed of sampling */
     /* If not NULL, translations should contain the targets of the entries whose sources occur in
-       the text, which the search cannot guarantee (see rapt_translation.terms_met). Each occurrence
-       is a term as in rapt_terms, up to RAPT_TERMS_MAX terms per sentence; its phrases are the
-       forms of the target that the tokenizer can spell. Sentences with terms are translated with at
-       least 16 beams in a separate session, and their length limits grow by the number of tokens in
-       the terms. The glossary is not copied and must be valid during calls. Cannot be combined with
+       the text. The search cannot guarantee this; rapt_translation.terms_met tells. Each occurrence
+       is a term as in rapt_terms, up to RAPT_TERMS_MAX per sentence; its phrases are the forms of
+       the target that the tokenizer can spell. Sentences with terms are translated with at least 16
+       beams in a separate session, and their length limits grow by the number of tokens in the
+       terms. The glossary is not copied and must be valid during calls. Cannot be combined with
        temperature. */
     const rapt_glossary *glossary;
     float repetition_penalty; /* as in rapt_generate_options */
     float coverage_penalty;   /* as in rapt_generate_options */
     /* [suppressed_text_count] words and phrases to suppress, each with 1 to 255 bytes of UTF-8.
        Each is expanded to the token sequences that spell it after a space, after punctuation and at
-       the start of a text. Only these sequences are suppressed, even in longer words that begin
-       with them; the model may still spell a word by other tokens. Matching is case-sensitive. The
-       strings are not copied and must be valid during calls. */
+       the start of a text. These sequences are suppressed even at the beginning of longer words,
+       but the model may still spell a word by other tokens. Matching is case-sensitive. The strings
+       are not copied and must be valid during calls. */
     const rapt_text *suppressed_texts;
     size_t suppressed_text_count; /* length of suppressed_texts */
 } rapt_translator_options;
 
-/* Sets *options, which has `size` bytes, to the settings with which the model's original project
-   would decode. beams, length_penalty, min_length, no_repeat_ngram and repetition_penalty come from
-   the metadata keys "rapt.beams", "rapt.length_penalty", "rapt.min_length", "rapt.no_repeat_ngram"
-   and "rapt.repetition_penalty", under which rapt_model_import stores the settings of a folder. All
+/* Sets *options, which has `size` bytes, to the settings that the model's original project would
+   use. beams, length_penalty, min_length, no_repeat_ngram and repetition_penalty come from the
+   metadata keys "rapt.beams", "rapt.length_penalty", "rapt.min_length", "rapt.no_repeat_ngram" and
+   "rapt.repetition_penalty", under which rapt_model_import stores the settings of a folder. All
    other options become 0. If model is NULL, all options become 0. */
 RAPT_API void rapt_translator_options_default(rapt_translator_options *options, size_t size,
                                               const rapt_model *model);
 
-/* Imports a model, with its tokenizers as metadata. path names a file that rapt_model_save wrote, a
-   folder in Hugging Face's cache, such as models--facebook--bart-base (the revision in refs/main is
-   opened), or a folder or file from another project:
+/* Imports a model, with its tokenizers as metadata. path names a file written by rapt_model_save, a
+   folder in Hugging Face's cache such as models--facebook--bart-base (the revision in refs/main is
+   opened), or a folder or file of another project:
 
        CTranslate2     model.bin and vocabularies; source.spm and target.spm, or Hugging Face's
                        tokenizer files, if they were copied into the folder (or, for encoders, are
@@ -120,9 +120,9 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
                        files of sentence-transformers (modules.json, 1_Pooling/config.json,
                        sentence_bert_config.json); includes RoBERTa, XLM-RoBERTa, MPNet, DistilBERT
 
-   If the vocabulary files of T5, mBART, BART or BERT are missing, tokenizer.json is read instead.
+   tokenizer.json is read if the vocabulary files of T5, mBART, BART or BERT are missing.
 
-   Settings for decoding, in decoder.yml, generation_config.json or config.json, become metadata:
+   The decoding settings in decoder.yml, generation_config.json or config.json become metadata:
    "rapt.beams", "rapt.length_penalty", "rapt.max_length", "rapt.min_length",
    "rapt.no_repeat_ngram", "rapt.repetition_penalty", "rapt.max_length_factor", "rapt.suppressed",
    and "rapt.first_token", the first token of every translation. "rapt.ignored_settings" lists the
@@ -131,23 +131,22 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
    If a file of CTranslate2, Marian or Firefox stores the matrices of its layers as 8-bit integers,
    the model has RAPT_PRECISION_INT8 and the same integers. With RAPT_PRECISION_F32 (see
    rapt_model_import_with), quantized weights are converted to floats exactly as the original engine
-   converts them. The metadata "rapt.origin" names the format. For MarianMT, the bias of the pad
-   token is set to -1e9, since no translation contains that token. The sinusoids of MarianMT are
-   computed, unless the file contains tables with other values, as 16-bit files do. Then the model
-   uses RAPT_POSITION_LEARNED with these tables. For T5, the factor width^-0.5 of the output becomes
-   part of the gain of the decoder's last norm.
+   converts them. The metadata key "rapt.origin" names the format. For MarianMT, the bias of the pad
+   token is set to -1e9, because no translation contains that token. The sinusoids of MarianMT are
+   computed, but if the file contains tables with other values, as 16-bit files do, the model uses
+   RAPT_POSITION_LEARNED with these tables. For T5, the factor width^-0.5 of the output is
+   multiplied into the gain of the decoder's last norm.
 
-   Allocates memory; the caller must free *model. Returns RAPT_NO_MEMORY if an allocation fails and
-   RAPT_NO_FILE if the model cannot be read. Returns RAPT_BAD_FILE if the model is in none of these
-   formats, is damaged, or has an option that cannot be represented exactly; *why describes the
-   problem. */
+   The caller must free *model. Returns RAPT_NO_MEMORY if an allocation fails and RAPT_NO_FILE if
+   the model cannot be read. Returns RAPT_BAD_FILE if the model is in none of these formats, is
+   damaged, or has an option that cannot be represented exactly; *why describes the problem. */
 RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
                                        const rapt_allocator *allocator, rapt_message *why);
 
 /* Works like rapt_model_import, with options; NULL means the defaults. For files of other projects,
-   only options.precision has an effect. Afterwards, unless `file` is NULL or path is a file that
-   rapt_model_save wrote, reports how every file in the folder was used by calling `file` with user,
-   in any order. Errors are the same as for rapt_model_import. Also returns RAPT_BAD_ARGUMENT if an
+   only options->precision has an effect. Finally calls `file`, unless it is NULL or path is a file
+   written by rapt_model_save, with `user` for every file in the folder, in any order, to report how
+   it was used. Errors are the same as for rapt_model_import. Also returns RAPT_BAD_ARGUMENT if an
    option is out of range. */
 RAPT_API rapt_status rapt_model_import_with(rapt_model **model, const char *path,
                                             const rapt_load_options *options, rapt_file_fn *file,
@@ -155,14 +154,14 @@ RAPT_API rapt_status rapt_model_import_with(rapt_model **model, const char *path
                                             rapt_message *why);
 
 /* Measures the activations of an encoder-decoder and stores an alpha for each matrix: the scale by
-   which Firefox's engines quantize the inputs of the product with this matrix (see
-   rapt_model_scales). They open only models that have alphas. texts are typical sentences; a few
-   hundred suffice. The model translates them greedily in batches of at most 32. For each product,
-   the largest input magnitude is recorded once per batch (and step in the decoder). Then
+   which Firefox's engines, which open only models with alphas, quantize the rows multiplied by the
+   matrix (see rapt_model_scales). texts are typical sentences; a few hundred suffice. The model
+   translates them greedily in batches of at most 32. For each matrix, the largest input magnitude
+   is recorded once per batch (in the decoder, per step). Then
 
        alpha = 127 / (mean + 1.1 * standard deviation)
-   of these values. Alphas are metadata and do not change what this library computes; those of an
-   earlier call are replaced. `threads` is the maximum number of threads, see base.h.
+   of these values. Alphas are stored as metadata and do not affect this library's results; those of
+   an earlier call are replaced. `threads` is the maximum number of threads, see base.h.
 
    No session, trainer or translator may use the model at the same time. Returns RAPT_BAD_ARGUMENT
    if the model is not an encoder-decoder with a single language pair, a text is too long, no text
@@ -177,15 +176,15 @@ typedef enum rapt_export {
     RAPT_EXPORT_MARIAN,   /* model.bin and vocab.spm, or vocab.src.spm and vocab.trg.spm. For a
                              tokenizer that is a list of names, the list is written as .yml instead,
                              and its SentencePiece model as source.spm or target.spm */
-    RAPT_EXPORT_BERGAMOT, /* the same with 8-bit matrices, as in Firefox: target_vocab must be a
-                             multiple of 8, width and ffn_width multiples of 16 */
+    RAPT_EXPORT_BERGAMOT, /* the same with 8-bit matrices, as in Firefox. target_vocab must be a
+                             multiple of 8, and width and ffn_width multiples of 16 */
     RAPT_EXPORT_HF,       /* Hugging Face's MarianMT: config.json, generation_config.json,
                              tokenizer_config.json, model.safetensors, vocab.json, source.spm and
                              target.spm; also target_vocab.json if the names of the two vocabularies
-                             differ. A vocabulary without a pad token gets one more row for it */
+                             differ. A vocabulary without a pad token is extended by one */
     RAPT_EXPORT_CT2,      /* CTranslate2: model.bin, config.json and vocabularies. Also source.spm
-                             and target.spm if the tokenizers have SentencePiece models; CTranslate2
-                             itself does not read them */
+                             and target.spm, which CTranslate2 itself does not read, if the
+                             tokenizers have SentencePiece models */
     RAPT_EXPORT_FIREFOX   /* RAPT_EXPORT_BERGAMOT under Mozilla's names, such as
                              model.ende.intgemm.alphas.bin, vocab.ende.spm (or srcvocab.ende.spm and
                              trgvocab.ende.spm) and lex.50.50.ende.s2t.bin, with config.yml for
@@ -205,14 +204,15 @@ typedef struct rapt_export_options { /* size-first, see base.h */
     /* A shortlist to write, for RAPT_EXPORT_FIREFOX; may be NULL. */
     const rapt_shortlist *shortlist;
     /* If nonzero, nothing is written. The call only checks whether the project supports the model,
-       which need not be calibrated yet, and checks the folder unless it is NULL. */
+       even if it is not yet calibrated, and whether the folder may be written to, unless folder is
+       NULL. */
     int check_only;
     /* If nonzero, RAPT_EXPORT_FIREFOX compresses the model, the vocabularies and the shortlist with
        gzip, as in Mozilla's published models, and their names end in .gz. Needs zlib. */
     int gzip;
 } rapt_export_options;
 /* Exports a model into an existing folder, replacing each file atomically. Some alignment settings
-   are lost. Marian's files always name a layer whose first head provides the alignments, so an
+   are lost. Marian's files always name a layer, and the alignment is that of its first head, so an
    alignment_layer of 0 becomes the last layer, and alignment_heads becomes 1. CTranslate2's files
    name one layer and a number of heads, so an alignment_layer of 0 becomes all heads of the last
    layer. Hugging Face's files name neither a layer nor heads.
@@ -220,9 +220,9 @@ typedef struct rapt_export_options { /* size-first, see base.h */
    Returns RAPT_BAD_ARGUMENT if the other project does not support such a model or vocabulary; *why
    names all fields and tokenizers that it does not support. Also returns RAPT_BAD_ARGUMENT if the
    folder contains a model in another format, or a tensor or vocabulary file that the export would
-   not overwrite. In that case *why names the file. After either error nothing has been written.
-   Allocates memory for the duration of the call. Returns RAPT_NO_FILE if a file cannot be written,
-   and RAPT_NO_MEMORY if an allocation fails. */
+   not overwrite. In that case *why names the file. In both cases nothing is written. Allocates
+   memory for the duration of the call. Returns RAPT_NO_FILE if a file cannot be written, and
+   RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export format,
                                        const char *folder, rapt_message *why);
 /* Works like rapt_model_export, with options; NULL means the defaults. Errors are the same as for
@@ -233,23 +233,23 @@ RAPT_API rapt_status rapt_model_export_with(const rapt_model *model, rapt_export
 
 /* Loads a translator that owns its model and tokenizers. path and errors are the same as for
    rapt_model_import. Also returns RAPT_BAD_ARGUMENT for the same reasons as rapt_translator_create.
-   A packed file stays mapped and must not be truncated while the translator exists (see
-   rapt_model_load_with). If options is NULL, rapt_translator_options_default sets them. The caller
-   must free *translator. */
+   While the translator exists, a packed file remains mapped and must not be truncated (see
+   rapt_model_load_with). If options is NULL, those of rapt_translator_options_default are used. The
+   caller must free *translator. */
 RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
                                           const rapt_translator_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
 /* Creates a translator for a model and tokenizers that belong to the caller, are not copied and
-   must outlive the translator, which therefore needs little more memory than a session. If target
-   is NULL, the source's tokenizer is used for both sides. If both are NULL, the translator creates
-   and owns tokenizers from the model's metadata. If options is NULL,
-   rapt_translator_options_default sets them. options.precision must be 0, since the model belongs
-   to the caller, who can call rapt_model_set_precision first. The caller must free *translator.
+   must outlive the translator. The translator itself needs little more memory than a session. If
+   target is NULL, source is used for both sides. If both are NULL, the translator creates and owns
+   tokenizers from the model's metadata. If options is NULL, those of
+   rapt_translator_options_default are used. options->precision must be 0; convert the model with
+   rapt_model_set_precision first. The caller must free *translator.
 
    Returns RAPT_BAD_ARGUMENT if the model is not an encoder-decoder, if an option is out of range,
-   if options.precision is not 0, if a language is unknown, if target is given without source, or if
-   a tokenizer does not have as many tokens as the model's vocabulary or lacks the begin or end
-   token. Returns RAPT_BAD_FILE if the tokenizers in the metadata are missing or damaged, and
+   if options->precision is not 0, if a language is unknown, if target is given without source, or
+   if a tokenizer lacks the decoder's first input or the end token or does not match the model's
+   vocabulary. Returns RAPT_BAD_FILE if the tokenizers in the metadata are missing or damaged, and
    RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_translator_create(rapt_translator **translator, const rapt_model *model,
                                             const rapt_tokenizer *source,
@@ -264,12 +264,12 @@ RAPT_API const rapt_model *rapt_translator_model(const rapt_translator *translat
 /* Returns the tokenizer of sources. It belongs to the caller if it was passed to
    rapt_translator_create, else to the translator. Returns NULL for NULL. */
 RAPT_API const rapt_tokenizer *rapt_translator_source(const rapt_translator *translator);
-/* Returns the tokenizer of targets, which may be the same as the tokenizer of sources. Its owner is
-   the same as for rapt_translator_source. Returns NULL for NULL. */
+/* Returns the tokenizer of targets, which may be that of sources. It belongs to the caller if it
+   was passed to rapt_translator_create, else to the translator. Returns NULL for NULL. */
 RAPT_API const rapt_tokenizer *rapt_translator_target(const rapt_translator *translator);
 
-/* Special tokens that a translator puts around the tokens of a text. A source is SOURCE_FIRST, the
-   text, SOURCE_END, SOURCE_LAST. The decoder's first input is TARGET_BEGIN; a target is
+/* The special tokens that a translator puts around the tokens of a text. A source is SOURCE_FIRST,
+   the text, SOURCE_END, SOURCE_LAST. The decoder's first input is TARGET_BEGIN; a target is
    TARGET_FIRST, the text, TARGET_END. */
 typedef enum rapt_frame {
     RAPT_FRAME_SOURCE_FIRST, /* the language of the source, or a begin token */
@@ -283,11 +283,11 @@ typedef enum rapt_frame {
    same tokens as translation. */
 RAPT_API int32_t rapt_translator_frame(const rapt_translator *translator, rapt_frame which);
 
-/* Restricts the targets of all later calls to the tokens that the shortlist has for their source,
-   as rapt_generate_options.shortlist does. Each sentence of a batch has its own list. The shortlist
-   is not copied. It must outlive the translator or remain valid until another call replaces it.
-   NULL removes the restriction. rapt_translator_score ignores the shortlist. Returns
-   RAPT_BAD_ARGUMENT if the shortlist was made for other vocabularies. */
+/* Restricts the targets of all later calls to the tokens that the shortlist lists for their source,
+   like rapt_generate_options.shortlist. Each sentence of a batch has its own list. The shortlist is
+   not copied; it must outlive the translator or remain valid until another call replaces it. NULL
+   removes the restriction. rapt_translator_score ignores the shortlist. Returns RAPT_BAD_ARGUMENT
+   if the shortlist was made for other vocabularies. */
 RAPT_API rapt_status rapt_translator_set_shortlist(rapt_translator *translator,
                                                    const rapt_shortlist *shortlist,
                                                    rapt_message *why);
@@ -297,16 +297,15 @@ RAPT_API rapt_status rapt_translator_load_shortlist(rapt_translator *translator,
                                                     rapt_message *why);
 
 /* Returns the decoder's first input according to config.decoder_start, or -1 if the target's
-   tokenizer does not have this token or an argument is NULL. */
+   tokenizer lacks this token or an argument is NULL. */
 RAPT_API int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target);
 
 /* Translates one sentence, `text`, into out [capacity]; both are terminated by 0. *size receives
-   the number of bytes needed, including the 0; size may be NULL. If the sentence has no tokens, its
-   translation is empty. If it has only begin and end tokens, its translation is empty, except with
-   the search rules MARIAN and HF. Allocates memory for the duration of the call. Returns
-   RAPT_BAD_ARGUMENT if the sentence is longer than config.positions, if capacity is less than
-   *size, or if the options name no languages for a multilingual model. Returns RAPT_NO_MEMORY if an
-   allocation fails. */
+   the number of bytes needed, including the 0; size may be NULL. If the sentence has no tokens or,
+   except with the search rules MARIAN and HF, only begin and end tokens, its translation is empty.
+   Allocates memory for the duration of the call. Returns RAPT_BAD_ARGUMENT if the sentence is
+   longer than config.positions, if capacity is less than *size, or if the options name no languages
+   for a multilingual model. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *text, char *out,
                                     size_t capacity, size_t *size, rapt_message *why);
 
@@ -316,32 +315,30 @@ typedef struct rapt_span {
     size_t end;   /* the byte after the last */
 } rapt_span;
 
-/* Faults of a translation, as bits. */
+/* Faults of a translation, as bits. n is the number of tokens of the source, including its end. */
 enum {
-    RAPT_FAULT_REPEATS = 1, /* a sequence of 1 to 64 tokens occurs at least 4 times in a row, fills
-                               at least 8 tokens, and occurs more than twice as often in a row as
-                               any sequence of the source does */
-    RAPT_FAULT_LONG = 2,    /* the source has n <= 8 tokens, including its end, and the translation
-                               has more than 2 n + 8 tokens, plus those of its terms, and more than
-                               min_length */
+    RAPT_FAULT_REPEATS = 1, /* a sequence of 1 to 64 tokens is repeated at least 4 times in a row,
+                               over at least 8 tokens, and more than twice as often as any sequence
+                               of the source */
+    RAPT_FAULT_LONG = 2,    /* n is at most 8, and the translation has more tokens than 2 n + 8 plus
+                               those of its terms, and more than min_length */
     RAPT_FAULT_EMPTY = 4,   /* the translation has no tokens */
     RAPT_FAULT_REMAINS = 8, /* also set if the second search found no better one */
     RAPT_FAULT_LOST = 16    /* an opaque part occurs less often in the translation than in the
-                               source; only if rapt_translate_call.copy is set */
+                               source; set only if rapt_translate_call.copy is */
 };
 
 /* A translation. Its pointers are valid during the callback. Later versions may append fields. */
 typedef struct rapt_translation {
     size_t sentence;       /* index into texts */
     int rank;              /* rank of the translation, 0 .. nbest - 1; 0 is the best */
-    rapt_status status;    /* RAPT_BAD_ARGUMENT if the sentence is too long, in which case its text
-                              is empty */
+    rapt_status status;    /* RAPT_BAD_ARGUMENT if the sentence or its prefix is too long; `text` is
+                              then empty */
     const char *text;      /* terminated by 0 */
     size_t size;           /* bytes of text, without the 0 */
     float score;           /* as in rapt_generate_outputs */
     const int32_t *source; /* [source_count] tokens of the source without the last one, which is the
-                              end token or, in multilingual models that put the language after it,
-                              the language */
+                              end token or, in multilingual models that append it, the language */
     const int32_t *target; /* [target_count] tokens of the translation without the end; the first is
                               the language if the options name one */
     int source_count;
@@ -350,32 +347,32 @@ typedef struct rapt_translation {
        the end tokens; NULL unless requested. The last row is 0 if the translation was truncated;
        the last column is 0 if sources have no end token. */
     const float *alignment;
-    /* The fields up to and including word_alignment are set if alignment is, else NULL or 0. */
-    const rapt_span *source_spans; /* [source_count] the bytes of the source that each token came
-                                      from */
+    /* These fields, up to word_alignment, are NULL or 0 if alignment is NULL. */
+    const rapt_span *source_spans; /* [source_count] the bytes of the source from which each token
+                                      came */
     const rapt_span *target_spans; /* [target_count] the bytes of `text` that each token became */
     /* Words are maximal runs without white space (Unicode's White_Space). */
     const rapt_span *source_words; /* [source_word_count] words of the source */
     const rapt_span *target_words; /* [target_word_count] words of text */
     int source_word_count;
     int target_word_count;
-    /* [target words][source words]: for each source word, the weights of its tokens are summed; for
-       each target word, these sums are averaged over its tokens. A token with bytes in several
-       words counts toward each of them in proportion. The weights of the end token, and of tokens
-       that consist only of white space, are omitted. */
+    /* [target words][source words]: the weights, summed over the tokens of the source word and
+       averaged over the tokens of the target word. A token with bytes in several words counts
+       toward each of them in proportion. End tokens, and tokens that consist only of white space,
+       are omitted. */
     const float *word_alignment;
-    int ended;  /* 1 if the model ended the translation; 0 if a limit or the caller ended it, or if
-                   the sentence has no tokens */
-    int faults; /* RAPT_FAULT_... of the sentence's first translation, and RAPT_FAULT_REMAINS; 0
-                   unless rapt_translate_call.mend is set */
+    int ended;  /* 1 if the model ended the translation, 0 if a limit or the caller ended it or the
+                   sentence has no tokens */
+    int faults; /* RAPT_FAULT_... of the sentence's first translation, and RAPT_FAULT_REMAINS; 0 if
+                   rapt_translate_call.mend is 0 */
     int terms;  /* number of glossary terms in the sentence */
     int terms_met; /* number of these terms whose targets are in the translation */
     /* [target_count + ended] log-probabilities of the tokens and of the end, in nats, each given
        the tokens before it. They are normalized as in rapt_generate_outputs (with a shortlist, over
-       its tokens). 0 for a prefix and for a language. NULL unless requested. */
+       its tokens). Those of a prefix and of the language are 0. NULL unless requested. */
     const float *log_probabilities;
-    float mean_log_probability; /* mean of log_probabilities without the prefix and the language; 0
-                                   if there are none or they were not requested */
+    float mean_log_probability; /* mean of log_probabilities, leaving out the prefix and the
+                                   language; 0 if there are none, or if they were not requested */
     /* [target_word_count] mean of the log-probabilities of the word's tokens, weighted as in
        word_alignment. NULL unless alignments and log-probabilities are requested. */
     const float *word_log_probabilities;
@@ -387,11 +384,11 @@ typedef struct rapt_translation {
 /* Receives a translation. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_translation_fn(void *user, const rapt_translation *translation);
 
-/* Translates texts [count], each of them a sentence, in batches of similar length. A translation
-   has the same bits as that of its sentence alone. callback runs on the calling thread and receives
-   user. It is called in order of sentences and ranks: once for a sentence that has an error or no
-   tokens, and otherwise for each translation found, at most nbest. If alignments is not 0,
-   `alignment` and the fields that depend on it are set. Allocates memory for the call's duration.
+/* Translates texts [count], each a sentence, in batches of similar length. Batching does not change
+   the bits of a translation. callback runs on the calling thread and receives user. It is called in
+   order of sentences and ranks: once for a sentence that has an error or no tokens, otherwise for
+   each translation found, at most nbest. If alignments is not 0, `alignment` and the fields that
+   depend on it are set. Allocates memory for the duration of the call.
 
    An error in one sentence is reported in the status of its translation. Returns RAPT_NO_MEMORY if
    an allocation fails; translations that callback has already received are then still correct.
@@ -403,57 +400,57 @@ RAPT_API rapt_status rapt_translate_many(rapt_translator *translator, const rapt
                                          rapt_translation_fn *callback, void *user,
                                          rapt_message *why);
 
-/* Settings for a single call to rapt_translate_many_with. Fields that are 0 or NULL change
+/* Settings of a single call to rapt_translate_many_with. Fields that are 0 or NULL change
    nothing. */
 typedef struct rapt_translate_call { /* size-first, see base.h */
     size_t size;
     int alignments; /* if nonzero, fill in `alignment` and the fields that depend on it */
     /* Options that replace those of the translator. beams may be at most the translator's, which 0
        selects. batch, batch_tokens, threads, search_rules, preprocess, precision and the languages
-       cannot change and must be 0 or NULL. 0 has its usual meaning in other fields. */
+       cannot change and must be 0 or NULL. In other fields, 0 has its usual meaning. */
     const rapt_translator_options *options;
     /* [count] translation i begins with the tokens of prefix i. They count toward the length limit
        but do not affect scores (except with the search rules CT2), as in
        rapt_generate_options.prefix. The model decides whether to continue the last word or begin
-       another. Spaces at the end of a prefix are dropped, since they belong to the next word. A
+       another. Spaces at the end of a prefix are dropped, because they belong to the next word. A
        sentence without tokens has an empty translation. If a prefix has too many tokens, the status
-       is RAPT_BAD_ARGUMENT. */
+       of the translation is RAPT_BAD_ARGUMENT. */
     const rapt_text *prefixes;
     /* Callbacks as in rapt_generate_options, on the calling thread. Their argument `source` is an
        index into texts; with token or logits there may be at most INT_MAX texts. Calls for
-       different sentences of a batch are interleaved in no particular order. If token or stop ends
-       the call early, callback receives only the translations that have begun, cut off there. */
+       different sentences are interleaved in no particular order. If token or stop ends the call
+       early, callback receives only the translations that have begun, truncated. */
     rapt_token_fn *token;   /* reports tokens of each sentence's best translation once they are
                                final; if translations are sampled, nbest must be 1 */
     rapt_logits_fn *logits; /* changes logits before a token is chosen */
     rapt_stop_fn *stop;     /* ends the call early */
     uint64_t first; /* sequence number of texts[0] for sampling, to continue an earlier call */
     /* If nonzero, a sentence whose best translation has a fault is translated again under a
-       constraint that excludes the fault: no sequence of 4 tokens occurs twice, the length limit
-       for short sources applies, or there is at least one token (see also copy). The new
-       translations replace the old ones if the best of them has no fault, has at least as many
-       terms, and is not truncated unless the best old one was. With prefixes, RAPT_FAULT_LONG and
-       RAPT_FAULT_EMPTY are not checked. Cannot be combined with token. */
+       constraint that excludes the fault: no sequence of 4 tokens occurs twice, the length limit of
+       RAPT_FAULT_LONG applies, or there is at least one token (see also copy). The new translations
+       replace the old ones if the best of them has no fault, has at least as many terms, and is not
+       truncated unless the best old one was. With prefixes, RAPT_FAULT_LONG and RAPT_FAULT_EMPTY
+       are not checked. Cannot be combined with token. */
     int mend;
     const rapt_glossary *glossary; /* replaces the glossary of the options; NULL changes nothing */
-    /* [opaque_starts[count]] parts of the texts that are not searched for terms, such as addresses,
-       in ascending order; NULL if there are none */
+    /* [opaque_starts[count]] parts of the texts, such as addresses, in which terms are not searched
+       for, in ascending order; NULL if there are none */
     const rapt_span *opaque;
     /* [count + 1] the index of the first part of each text; read if opaque is not NULL */
     const size_t *opaque_starts;
-    /* If nonzero, translations should contain the opaque parts unchanged. Together with mend, a
-       sentence whose best translation lacks a part is translated again with its opaque parts as
-       terms (see glossary). Parts that the target's tokenizer cannot spell are ignored. No effect
-       if temperature is above 0. */
+    /* If nonzero, translations should contain the opaque parts unchanged. With mend, a sentence
+       whose best translation lacks a part is translated again with its opaque parts as terms (see
+       glossary). Parts that the target's tokenizer cannot spell are ignored. Has no effect if
+       temperature is above 0. */
     int copy;
-    int log_probabilities; /* if nonzero, fill in `log_probabilities` and what depends on it */
-    /* [count] If not NULL, `alignments` applies only to texts whose byte is not 0; alignments of
-       the other texts are not computed */
+    int log_probabilities; /* if nonzero, fill in `log_probabilities` and the fields that depend on
+                              it */
+    /* [count] if not NULL, `alignments` applies only to texts whose byte is not 0 */
     const unsigned char *aligned;
 } rapt_translate_call;
 
 /* Translates like rapt_translate_many, but with the settings in call, which may be NULL. The
-   translator's own options are unchanged. user is passed to all four callbacks, none of which may
+   translator's own options do not change. user is passed to all four callbacks, none of which may
    use the translator. Errors are the same as for rapt_translate_many. Also returns
    RAPT_BAD_ARGUMENT if a field of call is out of range. A callback may be left by longjmp() or an
    exception; see base.h. */
@@ -466,8 +463,8 @@ RAPT_API rapt_status rapt_translate_many_with(rapt_translator *translator, const
    append fields. */
 typedef struct rapt_text_score {
     size_t pair;           /* index into sources and targets */
-    rapt_status status;    /* RAPT_BAD_ARGUMENT if the source has no tokens, or if the source or the
-                              target has too many */
+    rapt_status status;    /* RAPT_BAD_ARGUMENT if the source has no tokens, or if source or target
+                              has too many */
     double sum;            /* sum of the log-probabilities of the target's tokens and its end, in
                               nats */
     const int32_t *target; /* [target_count] tokens, without the end token and the language */
@@ -478,16 +475,16 @@ typedef struct rapt_text_score {
 /* Receives a score. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_text_score_fn(void *user, const rapt_text_score *score);
 
-/* Scores targets [count] as translations of sources [count]. As with rapt_score_targets, the result
-   has the same bits in any batch. callback runs on the calling thread and receives user. It is
-   called once per pair, in order. Allocates memory for the duration of the call. Errors are the
-   same as for rapt_translate_many.
+/* Scores targets [count] as translations of sources [count]. Batching does not change the bits of a
+   score. callback runs on the calling thread and receives user. It is called once per pair, in
+   order. Allocates memory for the duration of the call. Errors are the same as for
+   rapt_translate_many.
 
-   This function normalizes probabilities over all tokens. rapt_translate does so only with the
-   search rules MARIAN and HF. With the other rules, it normalizes over the tokens that a
-   translation may contain at that point; min_length, for example, can exclude the end token.
-   Without penalties for length, coverage and repetition, its score is therefore at least as high as
-   the sum here. */
+   This function normalizes probabilities over all tokens, and so does rapt_translate with the
+   search rules MARIAN and HF. With the other rules, rapt_translate normalizes over the tokens that
+   a translation may contain at that point; min_length, for example, can exclude the end token.
+   Without penalties for length, coverage and repetition, its score of a translation is therefore at
+   least as high as the sum here. */
 RAPT_API rapt_status rapt_translator_score(rapt_translator *translator, const rapt_text *sources,
                                            const rapt_text *targets, size_t count,
                                            rapt_text_score_fn *callback, void *user,
