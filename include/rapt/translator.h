@@ -71,7 +71,7 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     float top_p;   /* as in rapt_generate_options */
     uint64_t seed; /* seed of sampling */
     /* If not NULL, translations should contain the targets of the entries whose sources occur in
-       the text. The search cannot guarantee this; rapt_translation.terms_met tells. Each occurrence
+       the text. The search cannot guarantee this; see rapt_translation.terms_met. Each occurrence
        is a term as in rapt_terms, up to RAPT_TERMS_MAX per sentence; its phrases are the forms of
        the target that the tokenizer can spell. Sentences with terms are translated with at least 16
        beams in a separate session, and their length limits grow by the number of tokens in the
