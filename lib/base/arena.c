@@ -1,11 +1,11 @@
 /* arena.c - counts the bytes that a layout needs, then hands out aligned pieces of a block of that
-   size. Two invariants hold: the pieces of a layout function that counted `used` bytes fit into
+   size. Two invariants hold: a layout function that counted `used` bytes fits into a block of
    `used` bytes, and pieces do not overlap.
 
-   In debug builds (no NDEBUG) and under AddressSanitizer, every piece is followed by a red zone. A
-   red zone holds a pattern and ends with a record of where it begins and where the previous one
-   ends; rapt__arena_close follows these records to check all red zones. AddressSanitizer reports
-   any access to a red zone. Pieces of raw memory are filled with NaN in these builds. */
+   In debug builds (no NDEBUG) and under AddressSanitizer, a red zone follows every piece. It holds
+   a pattern and ends with a record of where it begins and where the previous one ends;
+   rapt__arena_close follows these records to check all red zones. AddressSanitizer also reports any
+   access to one. In these builds, pieces of raw memory are filled with NaN. */
 #include "base/base.h"
 
 #include <assert.h>
@@ -65,7 +65,7 @@ static void write_red_zone(struct arena *arena, char *begin, char *end)
     arena->last_red_zone = end;
 }
 
-/* Reads and unpoisons the red zone that ends here. Returns false if it has been overwritten. */
+/* Reads and unpoisons the red zone that ends at `end`. Returns false if it has been overwritten. */
 static bool read_red_zone(char *end, struct red_zone *zone)
 {
     unpoison(end - RED_ZONE, RED_ZONE);
@@ -77,7 +77,8 @@ static bool read_red_zone(char *end, struct red_zone *zone)
     return true;
 }
 
-/* Advances `used` by `bytes`. If that exceeds the memory, sets overflow and returns false. */
+/* Advances `used` by `bytes`. If the result exceeds the memory or size_t, sets overflow and returns
+   false. */
 static bool advance(struct arena *arena, size_t bytes)
 {
     size_t end;
@@ -160,7 +161,8 @@ struct arena rapt__arena_over(void *base, size_t bytes, int rank)
     return (struct arena){.base = base, .size = bytes, .raw = true, .rank = rank};
 }
 
-/* Returns the part of member `owner`. The parts start `at` bytes after the base. */
+/* Returns the part of member `owner`. All parts have `bytes` bytes; the first begins `at` bytes
+   after the base. */
 static struct arena arena_part(const struct arena *arena, size_t at, size_t bytes, int owner)
 {
     struct arena part = *arena;
@@ -178,7 +180,7 @@ void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, 
     arena->overflow |= one.overflow;
     if (!rapt__times(one.used, count, &all)) arena->overflow = true;
     if (arena->overflow || !advance(arena, all) || !arena->base) return;
-    if (first) { /* no red zones yet: those of the member's own part are written below */
+    if (first) { /* rank -1 owns nothing, so this writes no red zones */
         struct arena part = arena_part(arena, at, one.used, 0);
         part.rank = -1;
         layout(&part, what, first);

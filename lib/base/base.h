@@ -1,5 +1,5 @@
 /* base.h - interface of the lowest layer: error messages, memory, sorting, UTF-8, random numbers,
-   processor features and thread teams. This layer contains no mathematics. */
+   processor features and thread teams. */
 #ifndef RAPT_LIB_BASE_H
 #define RAPT_LIB_BASE_H
 
@@ -10,24 +10,23 @@
 
 /* ---- status.c ---- */
 
-/* The printf of Windows lacks some conversions of C, so MinGW links its own. */
+/* MinGW replaces the printf of Windows, which lacks some conversions of C99, with its own. */
 #ifdef __MINGW32__
 #define RAPT__PRINTF gnu_printf
 #else
 #define RAPT__PRINTF printf
 #endif
 
-/* Formats an error message into *why, which may be NULL, replaces characters that cannot be
-   printed, and returns `status`. */
+/* Formats an error message into *why, which may be NULL, and returns `status`. Unprintable
+   characters become '?'. */
 rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 3, 4)));
-/* Check that `value` is in [min, max]. If it is not, or if it is NaN, return RAPT_BAD_ARGUMENT and
-   put the name, the value and the range into *why. */
+/* Check that `value` is in [min, max]. If it is not, or is NaN, return RAPT_BAD_ARGUMENT with a
+   message that gives the name, the value and the range. */
 rapt_status rapt__int_check(const char *name, int value, int min, int max, rapt_message *why);
 rapt_status rapt__float_check(const char *name, float value, double min, double max,
                               rapt_message *why);
-/* Checks the text texts[i]: `bytes` may be NULL only if `size` is 0. `texts` is the name of the
-   array, for the message. */
+/* Checks text i of an array named `texts`: `bytes` may be NULL only if `size` is 0. */
 rapt_status rapt__text_check(const char *texts, size_t i, const void *bytes, size_t size,
                              rapt_message *why);
 /* Checks that a fraction, such as a dropout rate, is at least 0 and below 1. */
@@ -35,61 +34,60 @@ rapt_status rapt__share_check(const char *name, float share, rapt_message *why);
 
 /* ---- struct.c: public structs whose first member is `size_t size` ----
 
-   The caller sets `size` to the sizeof of the struct, which allows the struct to grow in later
-   versions. Such a struct must end without padding, and 0 must be the default of every field. */
+   The caller sets `size` to the sizeof of the struct, so the struct can grow in later versions.
+   Such a struct must end without padding, and 0 must be the default of every field. */
 
 /* Copies the caller's struct `given` to `own`, the library's version of own_size bytes. Fields
-   beyond the end of `given` become 0, and own's size becomes own_size. Returns RAPT_BAD_ARGUMENT
-   and leaves `own` unchanged if `given` is NULL, its size is not set, or it is longer than `own`
-   and a byte of the rest is not 0. `name` is the name of the type, for messages. */
+   beyond the end of `given` become 0, and the size becomes own_size. Returns RAPT_BAD_ARGUMENT and
+   leaves `own` unchanged if `given` is NULL, if its size is not set, or if it is longer than `own`
+   and a byte of the rest is not 0. Messages call the type `name`. */
 rapt_status rapt__struct_read(void *own, size_t own_size, const void *given, const char *name,
                               rapt_message *why);
-/* Copies a result in the other direction: as much of `own` as fits into `given`, followed by zeros
-   if `given` is longer. The size of `given` does not change. Returns RAPT_BAD_ARGUMENT and leaves
+/* Copies a result in the other direction: as much of `own` as fits into `given`, and zeros if
+   `given` is longer. The size of `given` does not change. Returns RAPT_BAD_ARGUMENT and leaves
    `given` unchanged if it is NULL or its size is not set. */
 rapt_status rapt__struct_write(void *given, const void *own, size_t own_size, const char *name,
                                rapt_message *why);
-/* Does the same for a struct whose size is passed separately, and sets its size. Returns
+/* Works like rapt__struct_write, but the size is passed separately and stored in `given`. Returns
    RAPT_BAD_ARGUMENT and leaves `given` unchanged if it is NULL or the size is invalid. */
 rapt_status rapt__struct_default(void *given, size_t size, const void *own, size_t own_size);
-/* Makes the same checks as rapt__struct_write, so that a call can fail before it computes the
-   result. */
+/* Makes the checks of rapt__struct_write, so that a call can fail before it computes a result. */
 rapt_status rapt__struct_check(const void *given, const char *name, rapt_message *why);
 
 /* ---- decimal.c: floats as decimal text, independent of the locale ---- */
 enum { FLOAT_TEXT = 24 }; /* enough for the text of any finite float, including the terminating 0 */
-/* Writes the shortest text that reads back as the same bits. x must be finite. */
+/* Writes the shortest text that reads back as x. x must be finite. */
 void rapt__float_write(float x, char text[FLOAT_TEXT]);
-/* Writes a number for messages, as a user would type it: an int as its digits, a float as its
-   shortest text, inf or nan. x holds the value of an int or a float. Returns `text`. */
+/* Writes the value of an int or a float for messages, as a user would type it: an integer as its
+   digits, other floats as their shortest text, or inf, -inf or nan. Returns `text`. */
 const char *rapt__number_write(double x, char text[FLOAT_TEXT]);
 /* Reads a JSON number (leading zeros are allowed) as the nearest float. Returns false and leaves *x
-   unchanged if the text is not a number, has more than 128 significant digits or is too large for a
-   float. */
+   unchanged if the text is not such a number, has more than 128 significant digits or is too large
+   for a float. */
 bool rapt__float_read(const char *text, float *x);
 
 /* ---- memory.c ---- */
 
-/* Returns *allocator, or the default allocator if it is NULL or has no functions. */
+/* Returns *allocator, or the default allocator if `allocator` is NULL or has no functions. */
 rapt_allocator rapt__allocator(const rapt_allocator *allocator);
 
 /* Returns memory aligned to 64 bytes. Returns NULL if `bytes` is 0, if there is no memory left, or
    if the allocator lacks one of its functions. */
 void *rapt__alloc(const rapt_allocator *allocator, size_t bytes);
 void rapt__free(const rapt_allocator *allocator, void *memory, size_t bytes); /* NULL is allowed */
-/* Asks the system for large pages (madvise), which pays off if all of this memory is read
-   repeatedly. Does nothing for memory from a caller's allocator, because only its owner knows
-   whether that memory is shared, locked or accounted for. */
+/* Asks the system for large pages (madvise), which pay off if all of this memory is read
+   repeatedly. Does nothing for memory from a caller's allocator, because only the caller knows
+   whether it is shared, locked or accounted for. */
 void rapt__memory_streamed(const rapt_allocator *allocator, void *memory, size_t bytes);
 
-/* Compute *product = a * b and *sum = a + b. Return false and write nothing if the result
-   overflows. */
+/* Compute *product = a * b and *sum = a + b. If the result overflows, return false and write
+   nothing. */
 bool rapt__times(size_t a, size_t b, size_t *product);
 bool rapt__plus(size_t a, size_t b, size_t *sum);
 
-/* Doubles *capacity, the number of items of `size` bytes for which a growable array has room, or
-   sets it to 8 if it is 0. Returns a copy and frees the old array. If there is no memory left,
-   returns NULL and leaves the old array unchanged. */
+/* Doubles *capacity, the number of items of `size` bytes that an array has room for, or sets it to
+   8 if it is 0. Returns a larger copy of the array and frees the old one. If there is no memory
+   left, returns NULL and changes nothing. */
 void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity, size_t size);
 
 /* ---- memory.c: limits the memory that may be used to read untrusted files ----
@@ -97,31 +95,31 @@ void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity
    Until the names, shapes and configuration in the files have been checked against one another,
    their reader may allocate at most 16 MB plus 8 bytes per byte of the files. It allocates with the
    budget's allocator, and adds the size of each file to the budget. An object that outlives the
-   budget gets the underlying allocator instead, which it then uses to free itself. */
+   budget must store the underlying allocator, with which it can free its memory. */
 struct budget {
     rapt_allocator under; /* provides the memory */
     size_t used, limit;   /* bytes */
-    bool exceeded;        /* true if the budget was too small for an allocation */
+    bool exceeded;        /* an allocation failed because the budget was too small */
 };
 /* Initializes a budget and returns its allocator. The budget must outlive every use of the
    allocator. */
 rapt_allocator rapt__budget_begin(struct budget *budget, const rapt_allocator *under);
-/* Adds a file of `size` bytes to the budget that the allocator belongs to, and to all budgets
-   beneath it. Does nothing if the allocator does not belong to a budget. */
+/* Raises the limit of the budget that the allocator belongs to, and of all budgets beneath it, for
+   a file of `size` bytes. Does nothing if the allocator does not belong to a budget. */
 void rapt__budget_add(const rapt_allocator *allocator, uint64_t size);
 /* Returns `status`, or RAPT_BAD_FILE with a message if `status` is RAPT_NO_MEMORY because the
    budget was exceeded. */
 rapt_status rapt__budget_end(const struct budget *budget, rapt_status status, rapt_message *why);
 
 /* ---- sort.c ---- */
-/* Sorts in place, in O(n log n) steps for every input, without allocating memory. The sort is not
-   stable. */
+/* Sorts items [count] of `size` bytes in place, in O(n log n) steps for every input, without
+   allocating memory. The sort is not stable. */
 void rapt__sort(void *items, size_t count, size_t size, rapt__order *order, const void *context);
 
 /* ---- hash.c ---- */
 struct sha256 {
     uint32_t state[8];
-    uint64_t size; /* bytes so far */
+    uint64_t size; /* number of bytes added */
     unsigned char block[64];
 };
 enum { SHA256_TEXT = 65 };
@@ -132,8 +130,8 @@ void rapt__sha256_end(struct sha256 *hash, char text[SHA256_TEXT]);
 
 /* ---- hash.c: FNV-1a, 32 bits ---- */
 uint32_t rapt__hash(const void *bytes, size_t size);
-/* Mixes the address of a table into the hash, so that nobody can craft a file whose names all fall
-   into the same slot. */
+/* Mixes the address of a table into the hash, so that nobody can craft a file with names that all
+   fall into the same slot. */
 uint32_t rapt__hash_from(const void *table, const void *bytes, size_t size);
 
 /* ---- utf8.c ---- */
@@ -157,13 +155,14 @@ struct team; /* team.c, below */
    A layout function takes a piece of the arena for each array of a struct. It runs twice: first
    with base NULL, when the arena only counts and hands out NULL, then with memory of `used` bytes.
    Pieces are aligned to 64 bytes if base is. In debug builds and under AddressSanitizer a red zone
-   follows each piece, so sizes depend on the build of the library. */
+   follows each piece, so sizes depend on the build. */
 struct arena {
     char *base;
     size_t used, size;
-    bool overflow;       /* the pieces exceed size_t or the memory; reserve then fails */
-    bool raw;            /* reserve does not zero the memory */
-    int rank;            /* the team member that uses this arena; all members lay out the same
+    bool overflow;       /* a piece did not fit into the memory or size_t; reserve then fails */
+    bool raw;            /* the contents of pieces are undefined; reserve does not zero the
+                            memory */
+    int rank;            /* the team member that uses this arena; every member lays out the same
                             memory */
     int owner;           /* the member that writes the red zones */
     char *last_red_zone; /* end of the last red zone, or NULL */
@@ -171,45 +170,47 @@ struct arena {
 /* Takes a piece for `count` items of `size` bytes. Returns NULL if either is 0. */
 void *rapt__arena_take(struct arena *arena, size_t count, size_t size);
 float *rapt__arena_floats(struct arena *arena, size_t rows, size_t columns);
-/* Allocates the memory that a counting arena has counted. The arena then hands out pieces of it. */
+/* Allocates the bytes that the arena has counted, from which it then hands out pieces. Returns
+   RAPT_NO_MEMORY if that fails or the arena has overflowed. */
 rapt_status rapt__arena_reserve(struct arena *arena, const rapt_allocator *allocator);
 void rapt__arena_free(struct arena *arena, const rapt_allocator *allocator);
 /* Merges two counting arenas when only one of the two layouts will be used: `arena` takes the
    larger size. */
 void rapt__arena_either(struct arena *arena, const struct arena *other);
-/* Ends the use of the pieces and removes the red zones. Returns false if one of the red zones was
+/* Ends the use of the pieces and removes the red zones. Returns false if a red zone was
    overwritten. */
 bool rapt__arena_close(struct arena *arena);
 
-/* Returns a workspace, that is, an arena in the caller's memory (aligned to 64 bytes) that a team
-   shares. Every member lays out the same structs and has its own pointers. In debug builds the
-   pieces are filled with NaN. */
+/* Returns a workspace: an arena in the caller's memory (aligned to 64 bytes) that a team shares.
+   Every member lays out the same structs and has its own pointers. In debug builds the pieces are
+   filled with NaN. */
 struct arena rapt__arena_over(void *base, size_t bytes, int rank);
-/* Lays out `count` equal parts, one per member. layout(part, what, to) lays out one of them. Stores
-   the calling member's part in *mine and member 0's part in *first, which may be NULL. */
+/* Lays out `count` equal parts, one per member, by layout(part, what, to). The calling member's
+   part is stored in *mine, and that of member 0 in *first, which may be NULL. */
 typedef void rapt__layout(struct arena *part, const void *what, void *to);
 void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, const void *what,
                        void *mine, void *first);
 /* Enclose the use of a workspace; in release builds they do nothing. All members call `begin`,
-   which is a barrier, after the layout and before the first use of a piece. They call `end` after a
-   barrier, when no member uses the workspace any longer. `end` asserts that the red zones are
-   intact, and then passes a barrier. A caller without a team passes NULL to `end`. */
+   which is a barrier, after the layout and before the first use of a piece. They call `end` after
+   another barrier, once no member uses the workspace. `end` asserts that the red zones are intact,
+   and is a barrier, too. A caller without a team passes NULL to `end`. */
 void rapt__workspace_begin(struct team *team);
 void rapt__workspace_end(struct team *team, struct arena *arena);
 
 /* ---- random.c: Philox 4x32-10 (Salmon et al. 2011), a function of a key and a counter ---- */
 void rapt__philox(uint64_t key, uint64_t counter_low, uint64_t counter_high, uint32_t out[4]);
 double rapt__uniform(uint64_t key, uint64_t index); /* uniform in [0, 1) */
-double rapt__normal(uint64_t key, uint64_t index);  /* normal, mean 0, standard deviation 1 */
-uint64_t rapt__mix(uint64_t key, uint64_t word);    /* derives a key from a key and a word */
+double rapt__normal(uint64_t key, uint64_t index);  /* approximately normal, mean 0, standard
+                                                       deviation 1 */
+uint64_t rapt__mix(uint64_t key, uint64_t word);    /* derives a new key from a key and a word */
 
 /* ---- processor.c ---- */
 bool rapt__processor_has(rapt_isa isa);
-/* Returns true if the processor has this instruction set and its extension for dot products of
+/* Returns true if this machine supports the instruction set and its extension for dot products of
    bytes: AVX512_VNNI, AVX-VNNI, or sdot on arm64. */
 bool rapt__processor_dots(rapt_isa isa);
-/* Returns true if the processor has AMX for 8-bit integers (AMX-TILE, AMX-INT8), and this process
-   has the system's permission to use it. */
+/* Returns true if the processor has AMX for 8-bit integers (AMX-TILE, AMX-INT8) and the system
+   permits this process to use it. */
 bool rapt__processor_tiles(void);
 /* Returns true if the processor has RAPT_ISA_AVX512 and AVX512_BF16. */
 bool rapt__processor_bf16(void);
@@ -217,17 +218,17 @@ bool rapt__processor_by_intel(void);
 
 /* ---- cache.c ---- */
 size_t rapt__second_level_size(void); /* size in bytes of a core's L2 cache */
-/* Returns the number of bytes that are cached near a core: its L2 cache, and its share of an L3
-   cache if only a few cores use it. */
+/* Returns the number of bytes cached near a core: its L2 cache, or, if the L3 cache is not far, an
+   estimate that includes its share of that. */
 size_t rapt__near_size(void);
 bool rapt__third_level_far(void); /* true if all cores of a die share one L3 cache (Intel) */
 int rapt__first_level_ways(void); /* associativity of the L1 data cache */
-/* Returns true if a few floats from each of `rows` rows, `stride` floats apart, would fill more
-   than half of the ways of some sets of the L2 cache. If the stride is a multiple of a large power
-   of two, the rows map to only a few sets. */
+/* Returns true if a column of `rows` rows that are `stride` floats apart would fill more than half
+   of the ways of some sets of the L2 cache. If the stride is a multiple of a large power of two,
+   the rows map to only a few sets. */
 bool rapt__rows_collide(ptrdiff_t stride, int rows);
 /* Returns true if a register tile that reads a line from each of `rows` rows needs more than 1.5
-   times as many ways as the sets of the L1 cache have. */
+   times the ways of some sets of the L1 cache. */
 bool rapt__tiles_collide(ptrdiff_t stride, int rows);
 
 /* ---- team.c: a thread team, SPMD (single program, multiple data) ----
@@ -237,42 +238,41 @@ bool rapt__tiles_collide(ptrdiff_t stride, int rows);
    function that takes a team, with the same arguments, and the function divides its loops among
    them. One loop between two barriers can be divided dynamically: each member takes the next index
    (rapt__team_take) or part (rapt__team_part). Other loops are divided into equal parts
-   (rapt__team_share). A function that takes no team does all of its work on the calling thread.
-   Data written by one member may be read by others after the next barrier, and every member passes
-   the same barriers. Only independent results are divided, never a sum. The bits therefore do not
-   depend on the number of members, nor on which member computes which result.
+   (rapt__team_share). A function without a team does all of its work on the calling thread. Every
+   member passes the same barriers; what one member writes, others may read after the next barrier.
+   Independent results are divided, but never a sum, so the bits do not depend on the number of
+   members, nor on which member computes which result.
 
-   Each member has its own struct team, and only members may call the functions that take one.
-   rapt__team_run and rapt__team_size may be called from any thread, even from several at the same
-   time. */
+   Each member has its own struct team, and only members may call the functions that take one. Any
+   thread may call rapt__team_run and rapt__team_size at any time. */
 struct team_shared;
 struct team {
     int rank, size; /* this member's number, 0 .. size - 1 */
     unsigned phase; /* number of barriers passed */
     int spin_limit; /* maximum number of pause instructions at a barrier before sleeping */
-    double waiting; /* processor time in seconds that barriers have taken */
+    double waiting; /* processor time in seconds spent in barriers */
     struct team_shared *shared;
 };
 typedef void rapt__work(struct team *team, void *argument);
 
-/* Returns the maximum number of members of a team of `threads`, for the sizes of workspaces. If
-   threads is 0, the maximum is the number that OpenMP would use, but at most the number of
-   processors. The actual number is team->size. It is 1 if the caller is inside a parallel region or
-   while other programs occupy the processors (crowd.h). It exceeds the number of processors only if
+/* Returns the maximum number of members of a team of `threads`, which sizes of workspaces depend
+   on. If threads is 0, this is the number that OpenMP would use, but at most the number of
+   processors. The actual number is team->size. It is 1 inside a parallel region, or while other
+   programs occupy the processors (crowd.h). It exceeds the number of processors only if
    OMP_NUM_THREADS does, too. */
 int rapt__team_size(int threads);
 void rapt__team_run(int threads, rapt__work *work, void *argument);
 void rapt__team_barrier(struct team *team);
-/* Waits briefly. Loops that poll memory between barriers call it. The wait gets longer as `attempt`
-   (0, 1, 2, ...) grows. */
+/* Waits briefly, and longer once `attempt` (0, 1, 2, ...) is large. Called by loops that poll
+   memory between barriers. */
 void rapt__team_backoff(int attempt);
 int rapt__team_take(struct team *team); /* returns 0, 1, 2, ... after each barrier; no two calls
                                            return the same number */
 
 /* Takes the next part [*begin, *end) of n items. Its length is a multiple of `grain`, unless it is
    the last part. Returns false if no part is left. Parts are smaller than those of
-   rapt__team_share, so that the other members can take over the parts of a member that arrives
-   late. Only one loop between two barriers may be divided in this way. */
+   rapt__team_share, so other members can take over the parts of a member that arrives late. Only
+   one loop between two barriers may be divided in this way. */
 bool rapt__team_part(struct team *team, size_t n, size_t grain, size_t *begin, size_t *end);
 /* Sets [*begin, *end) to this member's equal part of n items, in multiples of `grain`. */
 void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *begin, size_t *end);

@@ -8,10 +8,10 @@
 
 enum cache_level { FIRST, SECOND, LEVELS };
 
-struct caches { /* eight bytes, so that atomic access needs no lock */
+struct caches { /* small enough for atomic access without a lock */
     uint16_t ways[LEVELS];
     uint8_t log_way[LEVELS]; /* log2 of the bytes per way */
-    bool third_is_far;       /* all cores of a die share the L3 cache */
+    bool third_is_far;       /* see rapt__third_level_far */
 };
 
 /* Assumed if the system reports nothing: an L1 data cache of 32 KB with 8 ways and an L2 cache of 1
@@ -27,9 +27,9 @@ static void read_level(struct caches *c, enum cache_level level, long size, long
     for (c->log_way[level] = 0; way > 1; way /= 2) c->log_way[level]++;
 }
 
-/* On AMD the system may report the sum of all L3 caches, although each is shared by only a few
-   cores: older versions of glibc do not read CPUID leaf 8000001Dh. A large L3 cache therefore
-   counts as shared by the die only on Intel. */
+/* On AMD, where only a few cores share an L3 cache, the system may report the sum of all L3 caches:
+   older versions of glibc do not read CPUID leaf 8000001Dh. A large L3 cache is therefore assumed
+   to be shared by the whole die only on Intel. */
 static bool third_is_far(void)
 {
     enum { OF_FEW_CORES = 64 << 20 }; /* maximum, in bytes */
@@ -65,10 +65,10 @@ static struct caches the_caches(void)
     return c;
 }
 
-/* Returns how much of a cache level a column of `rows` rows takes up, in bytes. If the distance
-   between rows is a multiple of a large power of two, the rows map to only a few sets. Each row
-   therefore counts as `step` bytes, which include the lines between the rows that no row uses. If
-   the result exceeds the size of the cache, a set would need more ways than it has. */
+/* Returns how much of a cache level a column of `rows` rows occupies, in bytes. Rows whose distance
+   is a multiple of a power of two, `step`, map only to sets that are `step` bytes apart, so each
+   row counts as `step` bytes, including the lines that no row can use. If the result exceeds the
+   size of the cache, a set would need more ways than it has. */
 static size_t filled(struct caches c, enum cache_level level, ptrdiff_t stride, int rows)
 {
     enum { LINE = 64 };
@@ -94,11 +94,11 @@ bool rapt__third_level_far(void)
 }
 
 /* Unless all cores of a die share the L3 cache, as on Intel's servers, a core's share of it is near
-   the core and holds several megabytes. It is assumed to be SHARE times the size of the L2
+   and holds several megabytes. L2 cache and share together are assumed to be SHARE times the L2
    cache. */
 size_t rapt__near_size(void)
 {
-    enum { SHARE = 8 }; /* as a multiple of the L2 cache */
+    enum { SHARE = 8 }; /*  */
     struct caches c = the_caches();
     return size_of_level(c, SECOND) * (c.third_is_far ? 1 : SHARE);
 }

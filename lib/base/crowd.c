@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 #include <time.h>
 
-/* A team is tried for TRIAL seconds (at least one call), long enough for many time slices of the
-   scheduler. If one thread is found to be faster, it is used for ALONE times as long. Its rate is
-   then trusted for another BELIEVED seconds. */
+/* A team is tried for TRIAL seconds (at least one call), which is many time slices of the
+   scheduler. If one thread is found to be faster, it is used for ALONE times as long. Its rate,
+   once measured, is trusted for BELIEVED seconds longer than that. */
 static const double TRIAL = 0.05, ALONE = 8, BELIEVED = 2;
 
 static bool alone_is_known(const struct crowd *c, double now)

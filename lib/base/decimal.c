@@ -1,6 +1,6 @@
 /* decimal.c - converts floats to decimal text and back. Writing produces the shortest text (at most
    9 digits) that reads back as the same bits. Reading returns the nearest float, ties to even.
-   Everything that a result depends on is computed with integers, so the locale, rounding mode and
+   Everything that affects results is computed with integers, so the locale, rounding mode and
    flush-to-zero of the host do not matter. */
 #include "base/base.h"
 
@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Half of the smallest float is 2^-150, which has 105 digits; multiplying it by a significand adds
-   at most 8. */
+/* Half of the smallest float is 2^-150, which has 105 significant digits; a midpoint between floats
+   is a multiple of it by a number of up to 25 bits, which adds at most 8. */
 enum { DIGITS = 128, SHORT = 9, MAX_BITS = 0x7f7fffff };
 
 /* The number 0.d0 d1 d2 ... times 10^exponent, where d0 is not 0. A count of 0 means zero. */
@@ -19,8 +19,8 @@ struct decimal {
     unsigned char digit[DIGITS];
 };
 
-/* Computes N *= factor, where N is stored as decimal digits, lowest first. Returns the new number
-   of digits. */
+/* Multiplies digit [count], a number stored as decimal digits with the lowest first, by `factor`.
+   Returns the new number of digits. */
 static int multiply_decimal(unsigned char *digit, int count, uint32_t factor)
 {
     uint32_t carry = 0;
@@ -66,8 +66,8 @@ static void split_float(uint32_t bits, uint32_t *m, int *e)
     *e = subnormal ? -149 : (int)(bits >> 23) - 150;
 }
 
-/* Returns true if d rounds to this float or to a smaller one, that is, if it is at most the
-   midpoint between this float and the next. At the midpoint itself, the tie goes to the even
+/* Returns true if d rounds to the float with these bits or a smaller one, that is, if it is at most
+   the midpoint between this float and the next. At the midpoint itself, the tie goes to the even
    one. */
 static bool at_most(const struct decimal *d, uint32_t bits)
 {
@@ -84,7 +84,7 @@ static bool at_most(const struct decimal *d, uint32_t bits)
 static uint32_t divide(uint64_t n, uint64_t d)
 {
     uint64_t q = n / d, rest = n % d;
-    uint32_t exponent = 150; /* of the float q, with its bias */
+    uint32_t exponent = 150; /* exponent of a float with 24-bit significand q, with bias */
     for (; q < 1u << 25; exponent--) {
         rest <<= 1;
         q = 2 * q + (rest >= d);
@@ -94,11 +94,12 @@ static uint32_t divide(uint64_t n, uint64_t d)
     for (; q >> 25; exponent++) inexact |= q & 1, q >>= 1;
     bool up = (q & 1) && (inexact || (q & 2));
     q = (q >> 1) + up;
-    return ((exponent + 1) << 23) + (uint32_t)(q - (1u << 23)); /* q = 2^24 carries */
+    return ((exponent + 1) << 23) + (uint32_t)(q - (1u << 23)); /* if q is 2^24, this carries into
+                                                                   the exponent */
 }
 
-/* Finds the float that is nearest to d by integers of 64 bits. Returns false if d has too many
-   digits or is too large or too small for them. */
+/* Finds the float that is nearest to d with 64-bit integers. Returns false if d has too many
+   digits, or is too large or too small, for them. */
 static bool nearest(const struct decimal *d, uint32_t *bits)
 {
     enum { MOST = 18 }; /* 10^18 < 2^60 */
@@ -225,8 +226,7 @@ static bool read_exponent(const char **text, struct decimal *d)
 }
 
 /* Returns the bits of a float near d >= 0, computed from its first digits. Rounding modes and
-   flushed denormals can make this estimate worse, which does no harm because it is only the start
-   of a search. */
+   flushed denormals can make this estimate worse, but it is only the start of a search. */
 static uint32_t estimate(const struct decimal *d)
 {
     enum { FIRST = 15, RANGE = 60 };
@@ -243,8 +243,7 @@ static uint32_t estimate(const struct decimal *d)
     return bits;
 }
 
-/* Finds the float that is nearest to d, which is at most the largest one, from its exact
-   digits. */
+/* Finds the float that is nearest to d from its exact digits. d must round to a finite float. */
 static uint32_t search(const struct decimal *d)
 {
     uint32_t low = 0, high = MAX_BITS;

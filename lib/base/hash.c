@@ -3,9 +3,8 @@
 
 #include <string.h>
 
-/* ---- hash: FNV-1a, 32 bits (Fowler, Noll and Vo). Starting from 2166136261, computes hash = (hash
-   XOR byte) * 16777619 mod 2^32 for each byte. Strings of the same length that differ in exactly
-   one byte have different hashes. ---- */
+/* ---- hash: FNV-1a, 32 bits (Fowler, Noll and Vo). Strings of the same length that differ in
+   exactly one byte have different hashes, because each step is a bijection. ---- */
 
 static const uint32_t basis = 2166136261u, prime = 16777619u;
 
@@ -25,14 +24,14 @@ uint32_t rapt__hash_from(const void *table, const void *bytes, size_t size)
     uint64_t address = (uint64_t)(uintptr_t)table;
     uint32_t hash =
         hash_on(basis ^ (uint32_t)(address >> 4) ^ (uint32_t)(address >> 24), bytes, size);
-    /* The low bits of FNV-1a depend only on low bits of the input. The final steps of MurmurHash3
-       mix all bits into them. */
+    /* The low bits of FNV-1a depend only on the low bits of the input bytes, so the final steps of
+       MurmurHash3 mix in all others. */
     hash = (hash ^ hash >> 16) * 0x85EBCA6Bu;
     hash = (hash ^ hash >> 13) * 0xC2B2AE35u;
     return hash ^ hash >> 16;
 }
 
-/* ---- sha256: the hash SHA-256 (FIPS 180-4), by which Mozilla's models are identified. ---- */
+/* ---- sha256: SHA-256 (FIPS 180-4), by which Mozilla's models are identified. ---- */
 
 /* Fractional parts of the cube roots of the first 64 primes. */
 static const uint32_t constants[64] = {

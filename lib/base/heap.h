@@ -1,7 +1,7 @@
-/* heap.h - moves an item of a binary heap to its position (Williams 1964, Algorithm 232). The heap
-   is an array items[0 .. count) with items of `size` bytes. As in C++'s push_heap, the root
-   items[0] is the item that comes last in `order`: no parent comes before its child. The functions
-   are inline, so that the compiler can specialize them for a constant size and order. */
+/* heap.h - a binary heap (Williams 1964, Algorithm 232) in an array items[0 .. count) of items of
+   `size` bytes. As in C++'s push_heap, the root items[0] is the item that comes last in `order`: no
+   parent comes before its child. The functions are inline so that the compiler can specialize them
+   for a constant size and order. */
 #ifndef RAPT_LIB_HEAP_H
 #define RAPT_LIB_HEAP_H
 

@@ -1,4 +1,4 @@
-/* memory.c - memory that grows, sizes that overflow, and budgets. */
+/* memory.c - aligned memory, growable arrays, arithmetic on sizes, and memory budgets. */
 #define _DEFAULT_SOURCE /* madvise */
 
 #include "base/base.h"
@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- memory: aligned memory from the caller's allocator, growable arrays, and arithmetic on sizes
-   that detects overflow. ---- */
+/* ---- memory from the caller's allocator or the C library ---- */
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -117,8 +116,8 @@ void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity
 }
 
 /* ---- budget: an allocator with a limit that depends on the size of the files being read. It
-   passes on memory from another allocator unchanged, so that memory that outlives the budget can be
-   freed without it. ---- */
+   returns memory from the underlying allocator unchanged, so memory that outlives the budget can be
+   freed with that allocator. ---- */
 
 enum { PER_BYTE = 8, ANY_FILE = 16 << 20 };
 

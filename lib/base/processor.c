@@ -1,7 +1,7 @@
-/* processor.c - finds out which instruction sets this machine can execute, and whether Intel made
-   its processor. On x86 the processor must support an instruction set (CPUID) and the operating
-   system must save its registers (XGETBV): Intel 64 and IA-32 Architectures Software Developer's
-   Manual, volume 1, sections 14.3 and 15.2. On arm64 NEON is always present. */
+/* processor.c - detects instruction sets, and whether Intel made the processor. On x86 the
+   processor must support an instruction set (CPUID) and the operating system must save its
+   registers (XGETBV): Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1,
+   sections 14.3 and 15.2. On arm64 NEON is always present. */
 #define _GNU_SOURCE /* syscall */
 #include "base/base.h"
 
@@ -13,8 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Returns the registers that this process may use, as bits of XCR0. Linux clears some bits until a
-   process asks for them by ARCH_REQ_XCOMP_PERM: Linux 5.16, Documentation/arch/x86/xstate.rst. */
+/* Returns the registers that this process may use, as bits of XCR0. Linux clears some bits until
+   the process requests them with ARCH_REQ_XCOMP_PERM: Linux 5.16,
+   Documentation/arch/x86/xstate.rst. */
 static uint64_t permitted_state(void)
 {
     enum { GET_PERMISSION = 0x1022 }; /* ARCH_GET_XCOMP_PERM */
@@ -91,7 +92,7 @@ bool rapt__processor_by_intel(void)
 }
 #elif defined(__aarch64__)
 #if defined(__ARM_FEATURE_DOTPROD)
-static bool has_sdot(void) /* the whole library is compiled to use it */
+static bool has_sdot(void) /* the compiler may use it in the whole library */
 {
     return true;
 }

@@ -34,9 +34,10 @@ double rapt__uniform(uint64_t key, uint64_t index)
     return to_unit(bits[0], bits[1]);
 }
 
-/* Adds twelve uniform numbers and subtracts six, which gives an approximately normal number (the
-   Irwin-Hall distribution). This takes only additions, so the bits are the same with every C
-   library. The tails end at six standard deviations, which is sufficient for initial values. */
+/* Returns the sum of twelve uniform numbers minus six, which is approximately normal (the
+   Irwin-Hall distribution). Only additions are needed, so the bits are the same with every C
+   library. The tails end at six standard deviations, which is sufficient for initial values and
+   noise. */
 double rapt__normal(uint64_t key, uint64_t index)
 {
     double sum = -6;

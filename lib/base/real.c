@@ -1,9 +1,8 @@
 /* real.c - elementary functions in double precision for positions, schedules, sampling and
-   penalties, where their last bit affects the results of the library. With SLEEF (RAPT_HAVE_SLEEF)
-   a value depends only on the arguments and is within 1 ulp: the variants used here (cinz ...
-   purec) need no fused multiply-add and run the same code on every processor and with every C
-   library. Without SLEEF, the functions of the C library are used, whose last bit differs between
-   libraries and processors. */
+   penalties, where the last bit affects the results of the library. With SLEEF (RAPT_HAVE_SLEEF)
+   values are within 1 ulp and depend only on the arguments: the variants used here (cinz ... purec)
+   need no fused multiply-add and run the same code on every processor. Without SLEEF, they come
+   from the C library, and the last bit differs between libraries and processors. */
 #include "base/util.h"
 
 #ifdef RAPT_HAVE_SLEEF

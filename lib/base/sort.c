@@ -1,5 +1,5 @@
-/* sort.c - heap sort (Williams 1964, Algorithm 232): O(n log n) steps for every input, in place.
-   The C library's qsort may allocate memory. */
+/* sort.c - heapsort (Williams 1964, Algorithm 232), because the qsort of the C library may allocate
+   memory. */
 #include "base/base.h"
 
 void rapt__sort(void *items, size_t count, size_t size, rapt__order *order, const void *context)

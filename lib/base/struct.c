@@ -1,5 +1,5 @@
-/* struct.c - converts structs that begin with their size from the caller's version to the library's
-   own and back. A program compiled against an older header passes a shorter struct, whose missing
+/* struct.c - converts structs that begin with their size between the caller's version and the
+   library's own. A program compiled against an older header passes a shorter struct; the missing
    fields are read as 0, the default. A program compiled against a newer header passes a longer one,
    which is accepted if all fields that this library does not know are 0. */
 #include "base/base.h"
@@ -46,7 +46,7 @@ rapt_status rapt__struct_check(const void *given, const char *name, rapt_message
     return RAPT_OK;
 }
 
-/* Copies `own` to `given` except for the size, and zeroes the rest of `given`. */
+/* Copies all fields of `own` except the size to `given`, and zeroes the rest of `given`. */
 static void fill_struct(void *given, size_t size, const void *own, size_t own_size)
 {
     size_t known = rapt__min_size(size, own_size);

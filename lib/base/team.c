@@ -1,12 +1,12 @@
-/* team.c - a thread team: runs one function on every thread, with a barrier, tickets and equal
+/* team.c - a thread team: runs one function on every thread, with barriers, tickets and equal
    shares (base.h explains the model). This is the only file that opens a parallel region.
 
    OpenMP provides the threads. The barrier is our own, because a training step passes hundreds of
-   them. A thread at the barrier spins first and then sleeps on a condition variable. This matters
-   if another program, or another team of this one, occupies the processor that a member needs. The
-   scheduler reassigns the processor of a sleeping thread at once. A spinning thread, by contrast,
-   keeps that member in the queue for milliseconds, and a thread that calls sched_yield keeps it
-   there for a whole time slice. */
+   barriers. A thread at the barrier spins first and then sleeps on a condition variable. This
+   matters if another program, or another team of this one, occupies the processor of a member that
+   the others wait for. The scheduler gives the processor of a sleeping thread to that member at
+   once. A spinning thread would keep it in the run queue for milliseconds, and a thread that calls
+   sched_yield for a whole time slice. */
 #define _GNU_SOURCE /* pthread_getattr_np */
 #include "base/base.h"
 #include "crowd.h"
@@ -71,7 +71,7 @@ static void pause_instruction(void) {}
 #endif
 
 /* The floating-point modes of a thread: rounding, flush to zero, traps. OpenMP's threads inherit
-   them from the thread that created them, whose own modes may have changed since. */
+   them when they are created; those of the calling thread may have changed since. */
 #if defined(__x86_64__)
 typedef unsigned fp_modes;
 static fp_modes get_modes(void)
@@ -130,20 +130,19 @@ static size_t stack_left(void)
 #endif
 
 /* The spin limit is the number of pause instructions that a member executes at a barrier before it
-   sleeps. A pause takes 10 to 40 nanoseconds. Going to sleep and waking up takes a few to tens of
-   microseconds. The limit adapts: it is doubled when a barrier is passed while spinning, and
-   divided by four when the member had to sleep. It is 0 if there are more members than
-   processors. */
+   sleeps. A pause takes 10 to 40 nanoseconds; going to sleep and waking up takes a few microseconds
+   to tens of them. The limit adapts: it is doubled when all members arrive while this one spins,
+   and divided by four when it has to sleep. It is 0 if there are more members than processors. */
 enum { MAX_THREADS = 1024, SPIN_LIMIT_MIN = 25, SPIN_LIMIT_FIRST = 400, SPIN_LIMIT_MAX = 4000 };
 static const double PAUSE = 10e-9; /* minimum duration of a pause in seconds */
 
 struct team_shared {
-    _Alignas(64) atomic_int tickets[2]; /* tickets of even and odd phases: one is in use while the
-                                           other is reset */
+    _Alignas(64) atomic_int tickets[2]; /* tickets of even and odd phases: one is in use, the other
+                                           is reset for the next phase */
     _Alignas(64) atomic_int arrived;    /* number of members at the barrier */
     _Alignas(64) atomic_uint passed;    /* number of barriers that all members have reached */
-    atomic_int sleepers;                /* number of members that may be waiting for the
-                                           condition */
+    atomic_int sleepers;                /* number of members that wait, or are about to wait, for
+                                           the condition */
     int spin_limit;                     /* initial limit of every member */
     fp_modes modes;                     /* modes of the calling thread, which the members adopt */
     atomic_llong work;                  /* processor time of the members in nanoseconds, excluding
@@ -168,18 +167,18 @@ static void start_team(struct team_shared *shared)
     atomic_init(&shared->work, 0);
 }
 
-/* Returns the number of threads to request from OpenMP. It exceeds the number of processors only if
-   both the caller and OMP_NUM_THREADS ask for that, as tests do. Otherwise the excess threads would
-   only wait for processors. */
+/* Returns the number of threads to request from OpenMP. More threads than processors would only
+   wait for one another, so they are requested only if both the caller and OMP_NUM_THREADS ask for
+   that, as tests do. */
 static int ask_for(int threads, int capacity)
 {
     int size = rapt__team_size(threads), wanted = wanted_threads();
     return rapt__min(size, rapt__max(wanted, capacity));
 }
 
-/* STACK_NEEDED is the number of bytes of stack that a member needs. Measurements showed 55 KB, most
-   of it in multiply_unit of op/gemm_builtin.c. OMP_STACKSIZE applies to the whole process, so the
-   stack of OpenMP's threads is checked only once, on one thread. */
+/* STACK_NEEDED is the number of bytes of stack that a member needs: 55 KB were measured, most of it
+   in multiply_unit of op/gemm_builtin.c. OMP_STACKSIZE applies to the whole process, so the stack
+   of OpenMP's threads is checked once, on one thread. */
 enum { STACK_NEEDED = 57 << 10 };
 enum { STACK_UNKNOWN, STACK_ENOUGH, STACK_SMALL };
 static atomic_int workers_stack;
@@ -200,7 +199,7 @@ static bool workers_have_stack(void)
     return atomic_load_explicit(&workers_stack, memory_order_relaxed) != STACK_SMALL;
 }
 
-/* Spins up to the member's limit. Returns true if all members have arrived in that time. */
+/* Spins up to the member's limit. Returns true if all members arrive in this time. */
 static bool spin(struct team *team, unsigned phase)
 {
     for (int i = 0; i < team->spin_limit; i++) {
@@ -218,10 +217,10 @@ static bool spin(struct team *team, unsigned phase)
 
 /* No wake-up is lost. The sleeper increments `sleepers`, then reads `passed`; the last member to
    arrive writes `passed`, then reads `sleepers`. All four are sequentially consistent, so at least
-   one of them reads what the other wrote. (The write is an exchange because emulators of arm64 on
-   x86 let a load overtake a plain store.) The sleeper holds the mutex from its read until it waits
-   for the condition. The last member takes the mutex once before it broadcasts, so the broadcast
-   cannot fall in between. */
+   one of the two reads what the other wrote. (The write is an exchange because emulators of arm64
+   on x86 let a load overtake a plain store.) The sleeper holds the mutex from its read until it
+   waits for the condition. The last member locks the mutex once before it broadcasts, so the
+   broadcast cannot fall in between. */
 static void sleep_through(struct team *team, unsigned phase)
 {
     struct team_shared *shared = team->shared;
@@ -275,8 +274,8 @@ static void enter_team(struct team_shared *shared, rapt__work *work, void *argum
     if (team.rank > 0) set_modes(own);
 }
 
-/* Runs `work` on the calling thread. `judged` is true if the call would have used a team on a
-   machine that is not crowded; its speed is then reported. */
+/* Runs `work` on the calling thread. `judged` is true if the call uses one thread only because the
+   machine is crowded; its rate is then reported. */
 static void run_alone(rapt__work *work, void *argument, bool judged)
 {
     struct team_shared shared;
@@ -304,7 +303,7 @@ static void run_team(int size, bool fits, rapt__work *work, void *argument)
     pthread_mutex_destroy(&shared.mutex);
 }
 
-/* Preserves errno, which barriers and OpenMP may change. */
+/* Restores errno, which barriers and OpenMP may change. */
 void rapt__team_run(int threads, rapt__work *work, void *argument)
 {
     const int before = errno;

@@ -1,12 +1,12 @@
-/* util.h - arithmetic for every layer: minimum, maximum and rounded division of sizes and indices,
-   and elementary functions of doubles. */
+/* util.h - arithmetic for every layer: minimum, maximum, rounded division, and elementary functions
+   of doubles. */
 #ifndef RAPT_LIB_UTIL_H
 #define RAPT_LIB_UTIL_H
 
 #include <float.h>
 #include <stddef.h>
 
-/* Each operation on floats must round to float. Otherwise the bits would depend on the compiler. */
+/* Each operation on floats must round to float, or the bits would depend on the compiler. */
 _Static_assert(FLT_EVAL_METHOD == 0,
                "floats are computed with more precision: with gcc for s390 use "
                "-fexcess-precision=fast, for 32-bit x86 -msse2 -mfpmath=sse");
@@ -28,8 +28,7 @@ static inline size_t rapt__max_size(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Returns the number of parts of size `part` that are needed for n items, where n >= 0 and part >
-   0. It cannot overflow. */
+/* Returns n / part rounded up, for n >= 0 and part > 0. Cannot overflow. */
 static inline int rapt__ceil_div(int n, int part)
 {
     return n / part + (n % part != 0);
