@@ -98,7 +98,7 @@ bool rapt__third_level_far(void)
    cache. */
 size_t rapt__near_size(void)
 {
-    enum { SHARE = 8 }; /*  */
+    enum { SHARE = 8 };
     struct caches c = the_caches();
     return size_of_level(c, SECOND) * (c.third_is_far ? 1 : SHARE);
 }

@@ -1,7 +1,6 @@
-/* adam.c - Adam for whole blocks of parameters: the sum of squared gradients (for clipping), bounds
-   on the results of a step, the step itself (kernel/adam.c), and filling, copying and adding. All
-   operations except the sum and the range are elementwise. The sum is computed in chunks, which are
-   added in order, in double precision. */
+/* adam.c - Adam for whole blocks of parameters: the sum of squared gradients (for clipping), the
+   range of the results of a step, the step itself (kernel/adam.c), and filling, copying and adding.
+   The sum is computed in chunks, whose sums are added in order in double precision. */
 #include "op/op.h"
 
 #include <math.h>
@@ -40,8 +39,7 @@ static double larger(double max, const float *x, size_t n)
     return max;
 }
 
-/* Extends *range to include the results for n <= TRIAL elements, which the kernel computes on
-   copies. */
+/* Extends *range by the results for n <= TRIAL elements, which the kernel computes on copies. */
 enum { TRIAL = 512 };
 static void try_step(const struct exec_context *c, const struct adam *a, const float *p,
                      const float *g, const float *m, const float *v, size_t n,

@@ -2,15 +2,15 @@
 
        y = (1 - a) norm(m1 - lambda m2),   lambda = exp(x0 . x1) - exp(x2 . x3) + a
 
-   m1 and m2 are the outputs of the two attentions of a head, which share their values; norm is a
-   root mean square norm of a head (heads.c) with gains that all heads share; and x0 to x3 are
-   learned vectors. All heads have the same lambda. Its gradient is a sum over rows and heads: each
-   row has its own sum, and these are then added in order. */
+   m1 and m2 are the outputs of the two attentions of a head, which have the same values; norm is
+   the RMSNorm of a head (heads.c) with gains that all heads share; and x0 to x3 are learned
+   vectors. All heads share lambda. Its gradient is a sum over rows and heads: it is summed over the
+   heads of each row, and the sums of rows are added in order. */
 #include "op/op.h"
 
 #include <string.h>
 
-/* The two terms of lambda. */
+/* Computes the two exponentials in lambda. */
 static void terms_of(const struct difference *d, double *first, double *second)
 {
     double dots[2] = {0, 0};
@@ -39,8 +39,8 @@ static struct head_norm norm_of(const struct difference *d)
                               .epsilon = d->epsilon};
 }
 
-/* Returns the offset of the first attention of a head among the maps of all rows; *second receives
-   the offset of the second. */
+/* Returns the offset in `maps` of the first attention of a head, where heads are counted through
+   all rows; *second receives the offset of the second. */
 static size_t maps_of(const struct difference *d, size_t head, size_t *second)
 {
     size_t group = (size_t)d->group, width = (size_t)d->width;
@@ -76,7 +76,7 @@ void rapt__difference_forward(const struct exec_context *c, const struct differe
     rapt__team_barrier(c->team);
 }
 
-/* Adds the gradients of the vectors, given the gradient of lambda. */
+/* Adds the gradients of the learned vectors, given the gradient of lambda. */
 static void vectors_backward(const struct difference *d, double dlambda, float *dvectors)
 {
     int half = d->width / 2;

@@ -1,4 +1,4 @@
-/* embed.c - rows of tables that become a sequence, and rows of a sequence that become one. */
+/* embed.c - embeddings, positional embeddings and pooling. */
 #include "op/op.h"
 
 #include <assert.h>
@@ -6,16 +6,16 @@
 
 /* ---- embed ---- */
 
-/* Embeddings and their gradients. An embedding is the sum of a row of one table for the
-   token and rows of other tables for its type and position:
+/* Embeddings and their gradients. An embedding is the sum of rows of three tables, for the token,
+   its type and its position:
 
        y[r] = scale E[ids[r] % vocab] + T[ids[r] / vocab] + P[position of r],  then dropout
        (with first_is_zero, 0 replaces scale E[...] at position 0)
 
    Vaswani et al. 2017, "Attention is all you need", sections 3.4 (the scale) and 3.5 (P); Devlin et
    al. 2019 (T). E [vocab][width] is in panels: element j of token t is at (t/16) 16 width + 16 j +
-   t%16. Backward divides the columns among the members, so each element of the table is updated by
-   one member, in the order of the rows. */
+   t%16. The backward pass divides the columns among the members, so one member updates each element
+   of a table, in the order of the rows. */
 
 /* Returns the offset in the table of the first element of a token's row. */
 static ptrdiff_t table_row(const struct embedding *e, int32_t token)
@@ -140,13 +140,12 @@ void rapt__positions_backward(const struct exec_context *c, const struct positio
 }
 
 /* ---- pool: reduces the rows of each sequence of a ragged batch to one row, either the first or
-   the mean, and computes the gradient. The terms of a mean are added in the order of the rows, in
-   four chains. ---- */
+   the mean, and computes the gradient ---- */
 
 enum { CHAINS = 4 };
 
 /* Sets y to the mean of x[rows][width]. Chain i adds rows i, i + 4, ..., so the rounding error
-   grows with only a quarter of the rows. */
+   grows with only a quarter of the number of rows. */
 static void mean_of(const float *x, int rows, int width, float *y)
 {
     for (int j = 0; j < width; j++) {

@@ -1,17 +1,16 @@
-/* gates.c - activations and what they gate, forward and backward: gradients of activations, gates
-   of outputs, and logarithms of gates. */
+/* gates.c - gradients of activations; gated activations, gates of outputs and logarithms of gates,
+   forward and backward. */
 #include "op/op.h"
 
 #include <math.h>
 
 /* ---- activation ---- */
 
-/* The gradient of an activation, elementwise: dx = dy activation'(x). The forward
-   pass is part of the linear layer (linear.c), which applies the activation while y is in the
-   cache.
+/* The gradient of an activation: dx = dy activation'(x). The forward pass is in linear.c, which
+   applies the activation while y is in the cache.
 
-   A gate multiplies the activation of the first half of each row by the second half (Shazeer 2020,
-   equation 6). */
+   A gated activation multiplies the activation of the first half of each row by the second half
+   (Shazeer 2020, equation 6). */
 
 void rapt__activate_backward(const struct exec_context *c, enum activation kind, const float *x,
                              const float *dy, float *dx, size_t n)
@@ -47,12 +46,12 @@ void rapt__gate_backward(const struct exec_context *c, enum activation kind, con
 
 /* ---- output gate ---- */
 
-/* Gates of the outputs of attention's heads (Qiu et al. 2025):
+/* Gates of the outputs of attention heads (Qiu et al. 2025):
 
        y = x sigmoid(z)     where each z multiplies `width` adjacent elements of a row
 
-   Forward and backward take rows one at a time. With width 1 they work like a gated activation;
-   otherwise the sigmoids of a few gates are computed together, and each scales its elements. */
+   With width 1 this is a gated activation. Otherwise the sigmoids of up to CHUNK gates are computed
+   at a time, and each scales its elements. */
 
 enum { CHUNK = 64 };
 
@@ -82,7 +81,7 @@ void rapt__output_gate_forward(const struct exec_context *c, const struct output
     rapt__team_barrier(c->team);
 }
 
-/* dz of a gate is sigmoid'(z) times the dot product of its elements of x and dy. */
+/* The dz of a gate is sigmoid'(z) times the dot product of its elements of x and dy. */
 static void scale_row_backward(const struct exec_context *c, const struct output_gate *g,
                                const float *z, const float *x, const float *dy, float *dz,
                                float *dx)
@@ -118,7 +117,7 @@ void rapt__output_gate_backward(const struct exec_context *c, const struct outpu
 
        y = log sigmoid(z) = min(z, 0) - log(1 + e^-|z|)     dz = dy (1 - sigmoid(z))
 
-   y is finite unless z is not. A row has only a few gates, so they are computed in double. */
+   y is finite if z is. A row has only a few gates, so double precision costs little. */
 
 static float log_sigmoid(double z)
 {

@@ -1,10 +1,9 @@
-/* gemm.c - c = a b with a team. Computes a product in bf16 if the context asks for that, by
-   OpenBLAS if the context asks for that and the product is large enough, and otherwise by the
-   built-in kernels. The choice depends only on the shape of the weights and the number of rows. */
+/* gemm.c - c = a b with a team: in bf16 if the context asks for it, by OpenBLAS if the context asks
+   for it and the product is large enough, and otherwise by the built-in kernels. The choice depends
+   only on the shape of the product. */
 #include "op/gemm.h"
 
-/* Returns true if the context asks for OpenBLAS for this product of a layer with weights
-   [out][in]. */
+/* Returns true if the context asks for OpenBLAS for this product of a layer. */
 static bool wanted(const struct products *p, const struct gemm *g)
 {
     if (g->form == GEMM_PANELS)

@@ -1,44 +1,46 @@
-/* gemm.h - the matrix product of linear.c: c = a b with a team, where b has one of three forms. */
+/* gemm.h - the matrix products of linear.c: c = a b with a team, where b has one of three forms. */
 #ifndef RAPT_LIB_OP_GEMM_H
 #define RAPT_LIB_OP_GEMM_H
 
 #include "op/op.h"
 
 enum gemm_form {
-    GEMM_PANELS,     /* b is in panels, [depth][16] each: y = x W' */
-    GEMM_TRANSPOSED, /* the transpose of b is in panels, [columns][16] each: dx = dy W */
-    GEMM_ROWS        /* b is a plain matrix with rows b_row apart: dW = dy' x */
+    GEMM_PANELS,     /* b is in panels [depth][16]: y = x W' */
+    GEMM_TRANSPOSED, /* the transpose of b is in panels [columns][16]: dx = dy W */
+    GEMM_ROWS        /* b is row-major with rows b_row apart: dW = dy' x */
 };
 
-/* The product c[r][n] = start + sum over k of a[r][k] b[k][n]; see struct gemm_block. */
+/* The product c[r][n] = start + sum over k of a[r][k] b[k][n], where start is c[r][n] if `add`,
+   else bias[n], or 0 if bias is NULL. */
 struct gemm {
     int rows, columns, depth;
     const float *a; /* a[r][k] is at a[r*a_row + k*a_step] */
     ptrdiff_t a_row, a_step;
     enum gemm_form form;
     const float *b;
-    const uint16_t *half; /* replaces b if b is NULL: panels of 16-bit floats */
+    const uint16_t *half; /* panels of 16-bit floats in place of b, which is then NULL */
     enum half_type type;  /* type of `half` */
     ptrdiff_t b_row;
     float *c; /* c[r][n] is at c[r*c_row + (n/16)*c_panel + n%16] */
     ptrdiff_t c_row, c_panel;
     const float *bias;
     bool add;
-    enum activation activation; /* applied to c, which must then be plain (c_panel 16) */
-    float *activated;           /* receives activation(c), with rows c_row apart; may be c; not used
+    enum activation activation; /* applied to c, which must then be row-major (c_panel 16) */
+    float *activated;           /* receives activation(c), in the layout of c; may be c; not used
                                    with ACTIVATION_NONE */
 };
 
 /* These four functions end at a barrier. */
 void rapt__gemm(const struct exec_context *exec,
-                const struct gemm *g); /* calls one of the three functions below */
+                const struct gemm *g); /* calls one of the next three functions */
 void rapt__gemm_bf16(const struct exec_context *exec, const struct gemm *g);
 void rapt__gemm_builtin(const struct exec_context *exec, const struct gemm *g);
 void rapt__gemm_openblas(const struct exec_context *exec, const struct gemm *g);
 /* Returns true if OpenBLAS is loaded and worth its overhead for this shape. */
 bool rapt__gemm_openblas_serves(const struct gemm *g);
 
-/* Applies the activation of g, if there is one, to finished sums at c, which is within g->c. */
+/* Applies the activation of g, if there is one, to the finished block [rows][columns] at c, which
+   is within g->c. */
 void rapt__gemm_activate(const struct exec_context *exec, const struct gemm *g, const float *c,
                          int rows, int columns);
 
@@ -47,14 +49,13 @@ enum {
     GEMM_UNIT_ROWS = 52,   /* maximum number of rows of a unit */
     GEMM_FEW_ROWS = 16,    /* fewer rows are multiplied in place, over the whole depth */
     GEMM_DEPTH = 512,      /* depth of a block */
-    GEMM_COPY_DEPTH = 256, /* depth of a member's copy of a, which takes 53 KB of its stack */
+    GEMM_COPY_DEPTH = 256, /* depth of a copy of a on a member's stack, which takes 53 KB */
 };
 
-/* The ways in which the tiles of a unit read a: in place, as a copy, or with its rows packed tile
-   by tile. */
+/* How a unit reads a: in place, from a copy, or from a copy packed tile by tile. */
 enum gemm_left { GEMM_LEFT_IN_PLACE, GEMM_LEFT_COPY, GEMM_LEFT_TILES };
 
-/* The division of a block of c into units, and the way in which each unit reads a. */
+/* The division of a block of c into units. */
 struct gemm_partition {
     /* rows and panels of a unit, and the number of units in each direction */
     int rows, row_parts, panels, panel_parts;
@@ -63,12 +64,12 @@ struct gemm_partition {
 };
 
 bool rapt__gemm_packs(const struct gemm *g); /* true if b is packed block by block */
-/* Returns the number of panels of a unit, at most `max`, that minimizes the work of the busiest
+/* Returns the number of panels per unit, 4 to `max`, that minimizes the work of the busiest
    member. */
 int rapt__gemm_even_panels(int members, int row_parts, int panels, int max);
-/* Divides a product of `rows` rows and `panels` panels whose units copy or quantize rows in
-   advance. A unit has at most max_panels panels, but never fewer than 8 unless there are fewer. In
-   a team, each member gets several units, and the members get equal shares. */
+/* Divides a product of `rows` rows and `panels` panels whose rows have been packed or quantized.
+   Units have 4 to max_panels panels, where a max_panels below 8 counts as 8. In a team, each member
+   gets several units if possible, and members get nearly equal shares. */
 struct gemm_partition rapt__gemm_units(int members, int rows, int panels, int max_panels);
 struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, const struct gemm *g,
                                            int columns);

@@ -2,13 +2,14 @@
 
    b is rounded and packed block by block into exec->pack, as in gemm_builtin.c: while one half is
    being multiplied, the other is filled with the next block. Members take units of rows and panels
-   by tickets, and round and pack the rows of a for each unit. Blocks have an even depth, except the
-   last one, and each is added to the sums so far, so the division does not affect the bits. */
+   by tickets; the kernel rounds and packs the rows of a for each unit. Blocks have an even depth,
+   except the last one, and are added to the sums in order, so the division does not affect the
+   bits. */
 #include "kernel/bf16.h"
 #include "op/gemm.h"
 
 enum {
-    PACK_HALF = PACK_FLOATS / 2, /* pairs of a block of b */
+    PACK_HALF = PACK_FLOATS / 2, /* maximum number of pairs of a block of b */
     BLOCK_COLUMNS = PACK_HALF / BF16_PAIRS,
     UNIT_PANELS = 32, /* maximum number of panels of a unit */
     PACK_GRAIN = 4    /* panels packed at a time */
@@ -22,14 +23,14 @@ struct bf16_part { /* columns [column, column + columns) and depth [k, k + depth
     uint32_t *pairs;
 };
 
-/* Returns the number of elements of a panel of a block. */
+/* Returns the number of pairs in a panel of a block. */
 static ptrdiff_t panel_size(const struct bf16_part *b)
 {
     return (ptrdiff_t)rapt__ceil_div(b->depth, 2) * LANES;
 }
 
-/* Returns block number `index`. Blocks advance along the depth first. After the last block,
-   `columns` is 0. */
+/* Returns block number `index`. Blocks advance along the depth first. `columns` is 0 after the last
+   block. */
 static struct bf16_part part_at(const struct exec_context *exec, const struct gemm *g, int index)
 {
     int down = rapt__ceil_div(g->depth, BF16_DEPTH);
@@ -88,7 +89,8 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
     if (b->k + b->depth == g->depth) rapt__gemm_activate(exec, g, p.c, p.rows, p.columns);
 }
 
-/* Runs one phase: packs the block `next` and multiplies the block `now`. Either may be empty. */
+/* Packs the block `next` and multiplies the block `now`, in one phase between barriers. Either may
+   be empty. */
 static void run_phase(const struct exec_context *exec, const struct gemm *g,
                       const struct bf16_part *now, const struct bf16_part *next)
 {

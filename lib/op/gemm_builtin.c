@@ -1,22 +1,23 @@
 /* gemm_builtin.c - c = a b with a team, computed by the kernels in lib/kernel/gemm.c.
 
-   c is divided into units. Each consists of some rows and some panels of columns, and members take
-   units by tickets. Within a unit the depth is divided into blocks, each of which is added to the
-   sums so far. No division changes the order of k, so the bits are the same even though the
-   division depends on the machine and the team. If b must be packed (rapt__gemm_packs), the team
-   packs it block by block: while one half of exec->pack is being multiplied, the other is filled
-   with the next block, which costs one barrier per block. Otherwise b is read in place. Goto and
-   van de Geijn 2008, "Anatomy of high-performance matrix multiplication". */
+   c is divided into units of some rows and some panels of columns, which members take by tickets.
+   Within a unit the depth is divided into blocks, which are added to the sums in order. The
+   division depends on the machine and the team, but never changes the order of k, so the bits are
+   the same. If b must be packed (rapt__gemm_packs), the team packs it block by block: while one
+   half of exec->pack is being multiplied, the other is filled with the next block, at the cost of
+   one barrier per block. Otherwise b is read in place. Goto and van de Geijn 2008, "Anatomy of
+   high-performance matrix multiplication". */
 #include "op/gemm.h"
 
 #include <string.h>
 
 enum {
     COPY_FLOATS = GEMM_UNIT_ROWS * GEMM_COPY_DEPTH,
-    PACK_HALF = PACK_FLOATS / 2 /* floats of a block of b; the next block is in the other half */
+    PACK_HALF = PACK_FLOATS / 2 /* maximum number of floats of a block of b; the next block is in
+                                   the other half */
 };
 
-/* One block of b: columns [column, column + columns), depth [k, k + depth), in panels. */
+/* A block of b in panels: columns [column, column + columns) and depth [k, k + depth). */
 struct block {
     int column, columns, k, depth;
     const float *panels;
@@ -24,7 +25,7 @@ struct block {
                               next */
 };
 
-/* Copies a for the kernel and makes the kernel read the copy. The stride that is 1 stays 1. */
+/* Copies the rows of a that the kernel reads, and makes it read the copy. A stride of 1 stays 1. */
 static void copy_left(const struct exec_context *exec, enum gemm_left left, struct gemm_block *p,
                       float *copy)
 {
@@ -82,8 +83,8 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
     if (b->k + b->depth == g->depth) rapt__gemm_activate(exec, g, p.c, p.rows, p.columns);
 }
 
-/* Returns block number `index` of a packed b. Blocks advance along the depth first. After the last
-   block, `columns` is 0. */
+/* Returns block number `index` of a packed b. Blocks advance along the depth first. `columns` is 0
+   after the last block. */
 static struct block block_at(const struct exec_context *exec, const struct gemm *g, int index)
 {
     int depth = rapt__min(g->depth, GEMM_DEPTH);
@@ -113,15 +114,16 @@ static void pack_block(const struct exec_context *exec, const struct gemm *g, co
 
 enum { PACK_GRAIN = 8, READ_WAYS = 4 };
 
-/* Returns the maximum number of panels packed at a time. Since the panels of a block are a multiple
-   of 4 KB apart, their lines all map to one set of the L1 cache. The lines of the rows that are
-   read may map to the same set. */
+/* Returns the maximum number of panels packed at a time. Panels are usually a multiple of 4 KB
+   apart, so the lines written at the same time map to a single set of the L1 cache, which must also
+   have ways for the lines that are read. */
 static int pack_grain(void)
 {
     return rapt__max(1, rapt__min(rapt__first_level_ways() - READ_WAYS, PACK_GRAIN));
 }
 
-/* Runs one phase: packs the block `next` and multiplies the block `now`. Either may be empty. */
+/* Packs the block `next` and multiplies the block `now`, in one phase between barriers. Either may
+   be empty. */
 static void run_phase(const struct exec_context *exec, const struct gemm *g,
                       const struct block *now, const struct block *next)
 {
@@ -141,8 +143,8 @@ static void run_phase(const struct exec_context *exec, const struct gemm *g,
     rapt__team_barrier(exec->team);
 }
 
-/* With depth 0, a and b are never read and may be NULL; substitute a valid pointer, since adding an
-   offset to NULL is undefined. */
+/* With depth 0, a and b are never read and may be NULL. Substitutes a valid pointer, because adding
+   an offset to NULL is undefined. */
 static struct gemm empty_sum(const struct exec_context *exec, const struct gemm *g)
 {
     struct gemm empty = *g;

@@ -1,16 +1,16 @@
 /* gemm_openblas.c - c = a b with a team, computed by OpenBLAS. This is the only file that uses
    OpenBLAS.
 
-   OpenBLAS is loaded on first request and stays loaded; it is not mapped into programs that never
-   request it. Loading it takes hundreds of megabytes of address space. If less is available,
-   OpenBLAS hangs.
+   OpenBLAS is loaded on first request, because programs that never request it should not map it,
+   and then stays loaded. Loading it takes hundreds of megabytes of address space; OpenBLAS hangs if
+   there is less.
 
-   OpenBLAS computes parts of c, each in the thread of one member. Their size depends only on the
-   shape, so the bits depend neither on the size of the team nor on the host's settings. The OpenMP
-   build of OpenBLAS starts no threads if the OpenMP thread count of the calling thread is 1; the
-   count is restored afterwards. The serial build never starts threads. The pthreads build would
-   start threads, so it is rejected. OpenBLAS cannot read weights in panels, so they are first
-   copied to plain rows in the pack buffer, one block of columns at a time. */
+   Each member calls OpenBLAS for parts of c. The size of a part depends only on the shape, so the
+   bits depend neither on the size of the team nor on the host's settings. OpenBLAS must not start
+   threads of its own. Its OpenMP build starts none if the OpenMP thread count of the calling thread
+   is 1, which is set for each call; the serial build never does; the pthreads build would, so it is
+   rejected. OpenBLAS cannot read weights in panels, so they are first copied to row-major order in
+   the pack buffer, one block of columns at a time. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "op/gemm.h"
 
@@ -23,7 +23,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* RAPT_OPENBLAS_PATH is the path that CMake found. All builds of OpenBLAS share the second name. */
+/* RAPT_OPENBLAS_PATH is the path that CMake found; libopenblas.so.0 is the soname of every build of
+   OpenBLAS. */
 #ifndef RAPT_OPENBLAS_PATH
 #define RAPT_OPENBLAS_PATH "libopenblas.so.0"
 #endif
@@ -40,14 +41,14 @@ typedef void cblas_sgemm_fn(enum cblas_order order, enum cblas_transpose left,
 typedef int get_parallel_fn(void);
 enum { PARALLEL_PTHREADS = 1 }; /* result of openblas_get_parallel */
 
-/* NULL until OpenBLAS is loaded, then written once. */
+/* sgemm is NULL until OpenBLAS is loaded, and is written only once. */
 static struct {
     pthread_mutex_t mutex;
     _Atomic(cblas_sgemm_fn *) sgemm;
 } openblas = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-/* Returns true if 640 MB of address space is left. OpenBLAS's constructor takes 300 MB of that, and
-   its buffers take the rest. */
+/* Returns true if 640 MB of address space is left. The constructor of OpenBLAS takes 300 MB, and
+   its buffers the rest. */
 static bool openblas_has_space(void)
 {
     const size_t bytes = (size_t)640 << 20;
@@ -55,8 +56,8 @@ static bool openblas_has_space(void)
     return space != MAP_FAILED && munmap(space, bytes) == 0;
 }
 
-/* Looks up a function of a loaded library. Uses memcpy, since C does not convert object pointers to
-   function pointers. */
+/* Looks up a function of a loaded library. Stores it by memcpy, because C does not convert object
+   pointers to function pointers. */
 static bool find_function(void *library, const char *name, void *function, size_t size)
 {
     void *address = dlsym(library, name);
@@ -120,14 +121,14 @@ enum {
     BLAS_MIN = 32768, /* products with fewer rows * columns are left to the built-in kernels */
 };
 
-/* Returns the number of columns of a block: as many as fit into the pack buffer. */
+/* Returns the number of columns of a block, a multiple of 16 that fits into the pack buffer. */
 static int blas_columns(int depth, int columns)
 {
     int max = PACK_FLOATS / depth / LANES * LANES;
     return rapt__min(max, rapt__ceil_div(columns, LANES) * LANES);
 }
 
-/* Returns false if there are too few rows, or if a block of columns would be too narrow. */
+/* The product must be large enough, and a block of columns must have at least four panels. */
 bool rapt__gemm_openblas_serves(const struct gemm *g)
 {
     int inner = g->form == GEMM_PANELS       ? g->depth
@@ -151,8 +152,8 @@ static void sgemm(enum cblas_transpose left, enum cblas_transpose right, int row
     omp_set_num_threads(threads);
 }
 
-/* Copies columns [column, column + columns) of a matrix in panels [depth][16] to plain rows, padded
-   to whole panels. */
+/* Copies columns [column, column + columns) of a matrix in panels [depth][16] to row-major order,
+   padded to whole panels. */
 static void unpack(const struct exec_context *exec, const float *panels, int depth, int column,
                    int columns, float *plain)
 {
@@ -216,7 +217,7 @@ static void blas_transposed(const struct exec_context *exec, const struct gemm *
     }
 }
 
-/* Adds the rows of a plain block to c, which is in panels. */
+/* Adds a row-major block to c, which is in panels, or stores it if !g->add. */
 static void add_to_panels(const struct gemm *g, int row, int rows, int column, int columns,
                           const float *plain, ptrdiff_t plain_row)
 {

@@ -1,25 +1,22 @@
 /* gemm_plan.c - decides what the built-in product copies before it multiplies, and how it divides a
-   block of c into units. This depends on cache sizes, strides and the height of the register
-   tile. */
+   block of c into units, depending on cache sizes, strides and the height of the register tile. */
 #include "op/gemm.h"
 
 #include <limits.h>
 
 enum {
-    WHOLE_ROWS = GEMM_UNIT_ROWS / LANES * LANES, /* rows of a unit if a line of a holds an element
-                                                    of each of sixteen rows */
+    WHOLE_ROWS = GEMM_UNIT_ROWS / LANES * LANES, /* maximum number of rows of a unit if adjacent
+                                                    floats of a belong to adjacent rows */
     MAX_PANELS = 32,                             /* maximum number of panels of a unit */
     FEW_PANELS = 4,                              /* minimum number of panels of a unit */
-    READ_PANELS = 1,                             /* cost of reading a unit's rows of a, as a number
-                                                    of panels that could be multiplied in the same
-                                                    time */
-    COPY_EVEN = 256, /* a is read in place unless its rows are a multiple of this many floats
-                        apart */
-    PACK_ROWS = 32   /* if a has fewer rows than this, b is read in place unless it is transposed */
+    READ_PANELS = 1,                             /* cost of reading a unit's rows of a, in panels
+                                                    that could be multiplied in the same time */
+    COPY_EVEN = 256, /* strides of a that are multiples of this many floats may collide in L1 */
+    PACK_ROWS = 32   /* b in rows is packed only if a has at least this many rows */
 };
 
-/* Returns true if b is the transpose of panels, or if a has many rows and the rows of b would not
-   stay in the cache until all of them are multiplied. */
+/* Returns true if b is transposed, or if a has many rows and the rows of b would not stay in the
+   cache until they have been multiplied by all of them. */
 bool rapt__gemm_packs(const struct gemm *g)
 {
     return g->form == GEMM_TRANSPOSED ||
@@ -27,13 +24,12 @@ bool rapt__gemm_packs(const struct gemm *g)
             rapt__rows_collide(g->b_row, rapt__min(g->depth, GEMM_DEPTH)));
 }
 
-/* Returns true if the tiles would read each row of a repeatedly, and L1 cannot keep the rows,
-   because rows that are a multiple of many lines apart map to few of its sets. There are two
-   exceptions, in which L2 makes up for it. In the first, a tile reads whole lines of rows, and a
-   unit's rows span at most half of L2. In the second, a tile reads most of the line of each step
-   (a_step), these lines stay in L2, and b is packed and does not occupy the same sets. If lines
-   that L2 evicts must be read from a distant L3 cache, the second exception does not apply, and any
-   large a_step counts as a collision. */
+/* Returns true if L1 cannot keep the lines of a that tiles read repeatedly, because strides that
+   are a multiple of many lines map them to few sets. In two cases L2 makes up for it. In the first,
+   tiles read whole lines of rows (a_step 1), and a unit's rows span at most half of L2. In the
+   second, each step is a line of its own, these lines stay in L2, and b is packed, so it does not
+   occupy the same sets. If lines that L2 evicts must be read from a distant L3 cache, the second
+   case does not apply, and any large a_step counts as a collision. */
 static bool collides(const struct gemm *g)
 {
     bool whole_lines = g->a_step == 1;
@@ -47,7 +43,8 @@ static bool collides(const struct gemm *g)
 
 static enum gemm_left left_of(const struct exec_context *exec, const struct gemm *g)
 {
-    /* If rows are adjacent floats, a low tile uses less than half of each line that it reads. */
+    /* If adjacent floats belong to adjacent rows, a low tile uses less than half of each line it
+       reads. */
     bool low = 2 * exec->kernels->tile_rows < LANES;
     if (g->rows < GEMM_FEW_ROWS) return GEMM_LEFT_IN_PLACE;
     if (g->a_row == 1 && low) return GEMM_LEFT_TILES;
@@ -55,8 +52,8 @@ static enum gemm_left left_of(const struct exec_context *exec, const struct gemm
 }
 
 /* Returns the maximum number of rows of a tile, or 0 for no limit. There is a limit if a tile reads
-   whole lines of rows in place, and an L1 set would evict most of them before their last float is
-   read. The limit is the number of ways of a set, but at least half of the full height, since lower
+   rows in place and an L1 set would evict most of their lines before the last float of each is
+   read. It is the number of ways of a set, but at least half of the full height, because lower
    tiles read b more often. */
 static int max_tile(const struct exec_context *exec, const struct gemm *g, enum gemm_left left)
 {
@@ -67,13 +64,13 @@ static int max_tile(const struct exec_context *exec, const struct gemm *g, enum 
 }
 
 /* Returns the maximum number of panels of a unit. Together with the unit's rows of a, the panels
-   fit into the L2 cache, where units of other rows then find them. There is no limit if each unit
-   copies a. */
+   fit into the L2 cache, where the units of other rows find them. Units that copy a may have
+   MAX_PANELS. */
 static int max_panels(const struct gemm *g, enum gemm_left left)
 {
     int depth = rapt__max(1, rapt__min(g->depth, GEMM_DEPTH));
-    size_t fit =
-        rapt__second_level_size() / ((size_t)depth * sizeof(float)); /* rows plus columns */
+    size_t fit = rapt__second_level_size() / ((size_t)depth * sizeof(float)); /* rows plus columns
+                                                                                 that fit into L2 */
     if (left != GEMM_LEFT_IN_PLACE || fit >= MAX_PANELS * LANES + GEMM_UNIT_ROWS) return MAX_PANELS;
     return rapt__max(((int)fit - GEMM_UNIT_ROWS) / LANES / 2 * 2, 2 * FEW_PANELS);
 }
@@ -91,8 +88,8 @@ int rapt__gemm_even_panels(int members, int row_parts, int panels, int max)
     return best;
 }
 
-/* Units have at most GEMM_UNIT_ROWS rows and max_panels panels. With a team they have fewer panels
-   if a member would otherwise get fewer than four units, or if the members would get unequal
+/* Units have at most GEMM_UNIT_ROWS rows and max_panels panels. In a team they have fewer panels
+   (but at least FEW_PANELS) if members would otherwise get fewer than four units, or unequal
    shares. */
 struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, const struct gemm *g,
                                            int columns)

@@ -1,12 +1,12 @@
-/* heads.c - operations on the heads of rows: linear maps, copies and sums, norms, and division by
-   lengths. */
+/* heads.c - operations on the heads of rows: linear maps, copies, RMSNorm, and division by the L2
+   norm; and sums of rows. */
 #include "op/op.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- maps: a linear map for each head: y_h = x_h W_h'. The matrices are parts of one matrix in
-   panels, one after the other. ---- */
+/* ---- maps: a linear map for each head, y_h = x_h W_h'. The matrices are parts of one matrix in
+   panels. ---- */
 
 static struct linear map_of(const struct head_map *m, int h)
 {
@@ -61,8 +61,8 @@ void rapt__rows_add(const struct exec_context *c, int width, int rows, const flo
 
 /* ---- norms ---- */
 
-/* Norms of queries and keys, head by head (Henry et al. 2020; Dehghani et al. 2023),
-   as root mean square norms (Zhang and Sennrich 2019) with a gain that all heads share:
+/* Norms of queries and keys, head by head (Henry et al. 2020; Dehghani et al. 2023): RMSNorm (Zhang
+   and Sennrich 2019) with a gain that all heads share:
 
        y = x / sqrt(mean of x^2 + epsilon) gain
 
@@ -102,8 +102,8 @@ size_t rapt__head_norm_partial(int rows, int width)
     return chunks_of(rows) * 2 * (size_t)width;
 }
 
-/* Computes the gradients for the rows of one chunk. sums [2][width] receives the gradient of the
-   gain, and zeros, which norm_row_backward needs to replace d. */
+/* Computes the gradients for the rows of one chunk. The first row of sums [2][width] receives the
+   gradient of the gain; the second is set to 0, as the gradient to which norm_row_backward adds. */
 static void backward_chunk(const struct exec_context *c, const struct head_norm *n, int all_rows,
                            const float *raw, const float *inverse, int first, int rows, float *d,
                            float *sums)
@@ -140,8 +140,8 @@ void rapt__head_norm_backward(const struct exec_context *c, const struct head_no
 
 /* ---- unit heads ---- */
 
-/* Divides heads of queries and keys by their lengths (L2 norms), as the delta rule
-   requires (Yang et al. 2024, arXiv 2406.06484, section 3.3):
+/* Divides the heads of queries and keys by their L2 norms, for the delta rule (Yang et al. 2024,
+   arXiv 2406.06484, section 3.3):
 
        y = x / sqrt(sum of x^2 + epsilon)     dx = (dy - y (y . dy)) / sqrt(sum of x^2 + epsilon) */
 

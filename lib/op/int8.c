@@ -1,9 +1,10 @@
-/* int8.c - y = x W' + b for whole arrays, in 8-bit integers (kernel/int8.h defines the arithmetic).
+/* int8.c - y = x W' + b for whole arrays in 8-bit arithmetic, which kernel/int8.h defines.
 
-   Rows of x are quantized into the buffer `pack`, as many as fit, and then multiplied. y is divided
-   into units as in gemm_builtin.c. A unit multiplies over the whole depth, scales its sums and adds
-   the bias in registers, and applies the activation while its results are in the cache. Each row is
-   quantized separately, and sums are exact, so the division does not affect the bits. */
+   As many rows of x as fit are quantized into the buffer `pack` and then multiplied. y is divided
+   into units as in gemm_builtin.c. A unit is computed over the whole depth: the kernel scales sums
+   and adds the bias in registers, and the activation is applied while the results are in the cache.
+   Each row is quantized separately, and sums are exact, so the division does not affect the
+   bits. */
 #include "kernel/int8.h"
 #include "op/gemm.h"
 
@@ -85,8 +86,9 @@ static void quantize(const struct exec_context *c, const float *x, ptrdiff_t x_r
 
 enum { UNIT_PANELS = 64 }; /* maximum number of panels of a unit */
 
-/* Divides y into units. Their panels take up at most half of the L2 cache, where units of other
-   rows then find them. All units but the last have the number of rows that kernels prefer. */
+/* Divides y into units. Their panels take at most half of the L2 cache, where units of other rows
+   find them, unless there would be fewer than 8. The number of rows is a multiple of what the
+   kernel computes at a time. */
 static struct gemm_partition partition(const struct exec_context *c, const struct linear *l,
                                        int rows)
 {
@@ -98,8 +100,7 @@ static struct gemm_partition partition(const struct exec_context *c, const struc
     return p;
 }
 
-/* Computes one unit, one term of its rows after the other, while the results are in the cache.
-   Activations are stored at `activated`, in the layout of y. */
+/* Computes one unit, term by term. Activations are stored at `activated`, in the layout of y. */
 static void multiply_unit(const struct exec_context *c, const struct int8_block *whole,
                           const struct quantized *x, const struct gemm_partition *p, int index,
                           enum activation activation, float *activated)

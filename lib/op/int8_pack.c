@@ -1,5 +1,5 @@
-/* int8_pack.c - lays out 8-bit weights in panels (kernel/int8.h): quantizes floats, and gathers
-   rows, such as those of a shortlist. */
+/* int8_pack.c - lays out 8-bit weights in panels (kernel/int8.h): quantizes floats, converts back
+   to floats, and gathers rows, such as those of a shortlist. */
 #include "kernel/int8.h"
 #include "op/op.h"
 
@@ -42,7 +42,7 @@ void rapt__int8_widen(const struct exec_context *c, const struct linear *l, floa
     rapt__team_barrier(c->team);
 }
 
-/* Returns the offset of row n in panels of `in` inputs. */
+/* Returns the offset in bytes of row n in panels of `in` inputs. */
 static ptrdiff_t row_at(int n, int in)
 {
     return (ptrdiff_t)(n / LANES) * (ptrdiff_t)rapt__int8_panel(in) + n % LANES * INT8_GROUP;
@@ -53,7 +53,7 @@ size_t rapt__int8_scratch(int in)
     return LANES * (size_t)in + rapt__int8_panel(in) / sizeof(float);
 }
 
-/* Quantizes rows [first, first + count) of a matrix, which belong to one panel. */
+/* Quantizes rows [first, first + count), which must belong to one panel. */
 static void set_panel_rows(const struct int8_rows *to, int first, int count, const float *rows,
                            const float *factors, float *scratch)
 {
@@ -83,7 +83,7 @@ void rapt__int8_set_rows(const struct int8_rows *to, int first, int count, const
     }
 }
 
-/* Zeroes the rows of the last panel that follow the last row of the matrix. */
+/* Zeroes the rows that pad the last panel. */
 static void clear_padding(int8_t *weight, int out, int in)
 {
     for (int n = out; n % LANES; n++)

@@ -1,4 +1,4 @@
-/* linear.c - layers that are matrix products, and observers of their inputs. */
+/* linear.c - linear layers, and observers of their inputs. */
 #include "kernel/int8.h"
 #include "op/gemm.h"
 #include "op/op.h"
@@ -101,7 +101,7 @@ void rapt__linear_backward_input(const struct exec_context *c, const struct line
 enum { BIAS_GRAIN = 4 * LANES }; /* number of columns of dy that one member sums */
 
 /* Adds the sum of dy over rows to dbias. No barrier is needed, because the product that follows
-   writes another array. */
+   neither reads nor writes dbias. */
 static void backward_bias(const struct exec_context *c, const float *dy, ptrdiff_t dy_row, int rows,
                           int out, float *dbias)
 {
@@ -136,8 +136,8 @@ void rapt__linear_backward_weight(const struct exec_context *c, const struct lin
                                  .add = true});
 }
 
-/* ---- observe: shows the inputs of layers to an observer. All products of layers in the forward
-   pass go through linear.c, which calls this function before it computes in any precision. ---- */
+/* ---- observe: passes the inputs of layers to an observer. Every product of a layer in the forward
+   pass, in any precision, goes through linear.c. ---- */
 
 static float largest_of(const float *x, ptrdiff_t x_row, int rows, int columns)
 {

@@ -3,18 +3,18 @@
        logits = x W' + b,  p = softmax(logits),  q = (1 - s) [label] + s / vocab
        loss = -sum q log p,  dlogits = p - q
 
-   Szegedy et al. 2016, "Rethinking the Inception architecture", section 7 (label smoothing). A
-   chunk of logits is replaced by its gradient in place (kernel/softmax.c), and both products read
-   it before the next chunk is computed, so no [rows][vocab] array exists. W is transposed once for
-   the gradients of all chunks. Losses are summed in double precision, in the order of the rows. */
+   Szegedy et al. 2016, "Rethinking the Inception architecture", section 7 (label smoothing). The
+   gradient replaces the logits of a chunk in place (kernel/softmax.c), and both products with it
+   are computed before the next chunk, so no [rows][vocab] array exists. W is transposed once for
+   all chunks. Losses are summed in double precision, in the order of the rows. */
 #include "op/op.h"
 
 #include <string.h>
 
 enum { CHUNK_FLOATS = 1 << 21, CHUNK_MIN = 64, CHUNK_MAX = 512 };
 
-/* Returns the number of rows of a chunk. A chunk takes at most 8 MB, unless this would leave fewer
-   than CHUNK_MIN rows, too few to make reading the weights worthwhile. */
+/* Returns the number of rows of a chunk: as many as fit into 8 MB, but at least CHUNK_MIN, because
+   fewer rows would not repay reading the weights, and at most CHUNK_MAX. */
 static int chunk_rows(int rows, int vocab)
 {
     int chunk = CHUNK_FLOATS / (vocab > 0 ? vocab : 1);
@@ -22,7 +22,7 @@ static int chunk_rows(int rows, int vocab)
     return rapt__min(rows, chunk);
 }
 
-/* Number of floats that one struct loss_sums takes up. */
+/* Size of a struct loss_sums in floats. */
 enum { SUMS_FLOATS = (sizeof(struct loss_sums) + sizeof(float) - 1) / sizeof(float) };
 
 /* Offsets of the parts of the workspace, in floats, and its size. */
@@ -44,7 +44,8 @@ size_t rapt__loss_workspace(int rows, int in, int vocab)
     return parts_of(rows, in, vocab).size;
 }
 
-/* Replaces the logits of a chunk by their gradients, and sets sums[r] for each row with a label. */
+/* Replaces the logits of a chunk with their gradients, and sets sums[r] for each row with a
+   label. */
 static void loss_chunk(const struct exec_context *c, int vocab, const int32_t *labels, int rows,
                        float smoothing, float *logits, struct loss_sums *sums)
 {
@@ -58,7 +59,7 @@ static void loss_chunk(const struct exec_context *c, int vocab, const int32_t *l
     rapt__team_barrier(c->team);
 }
 
-/* Adds the sums of rows first .. first + rows - 1 of the batch. */
+/* Adds the sums of a chunk, whose first row has index `first` in the batch. */
 static void add_sums(struct loss *to, const int32_t *labels, int first, int rows,
                      const struct loss_sums *sums)
 {

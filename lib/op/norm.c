@@ -5,13 +5,13 @@
 
 /* ---- norm ---- */
 
-/* dropout, residual sum and normalization (layer norm or RMSNorm), row by row:
+/* Dropout, residual sum and normalization (layer norm or RMSNorm), row by row:
 
        sum = x + dropout(y),  out = (sum - mean) inverse gain + bias
 
    Ba, Kiros and Hinton 2016, "Layer normalization"; the order of the three operations follows
-   Vaswani et al. 2017, section 5.4. Gradients of gain and bias are sums over rows: each chunk of
-   rows has its own sums, which are then added in order. */
+   Vaswani et al. 2017, section 5.4. The gradients of gain and bias are sums over rows: each chunk
+   of rows has its own sums, which are then added in order. */
 
 enum { CHUNK_ROWS = 64 };
 
@@ -47,7 +47,7 @@ void rapt__residual_norm_forward(const struct exec_context *c, const struct norm
     rapt__team_barrier(c->team);
 }
 
-/* The part of the workspace that belongs to a chunk. */
+/* The workspace of a chunk. */
 struct partial {
     float *dgain, *dbias, *zero; /* [width] each */
 };
@@ -68,8 +68,8 @@ size_t rapt__norm_partial(int rows, int width)
     return chunks_of(rows) * 3 * (size_t)width;
 }
 
-/* Computes the gradients for the rows of one chunk. Gradients of gain and bias come first, since dx
-   may be dy. */
+/* Computes the gradients for the rows of one chunk: first those of gain and bias, because dx may be
+   dy. */
 static void backward_chunk(const struct exec_context *c, const struct norm *n,
                            const struct norm_saved *saved, const float *x, const float *dy,
                            const float *from, size_t first, int rows, float *dx,
@@ -107,9 +107,9 @@ void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
     rapt__team_barrier(c->team);
 }
 
-/* ---- dropout: applies dropout to the rows of x: sets some elements to 0 and scales up the rest
-   (Srivastava et al. 2014, "Dropout"). Which elements are dropped depends only on key, row and
-   column (kernel/dropout.c), so backward applies the same function to the gradient. ---- */
+/* ---- dropout: sets some elements to 0 and scales up the rest (Srivastava et al. 2014, "Dropout").
+   Which elements are dropped depends only on key, row and column (kernel/dropout.c), so the
+   backward pass applies the same function to the gradient. ---- */
 
 struct dropout rapt__dropout(float share, uint64_t key)
 {

@@ -2,12 +2,12 @@
 
    All members of a team call each function that takes an exec_context, with the same arguments
    (lib/base/base.h). The function divides its work among them and, unless noted otherwise, ends at
-   a barrier, after which its results may be read. Each output element is written by one member, as
-   a sum whose order depends only on shapes, so the result has the same bits for any number of
-   threads. Only rapt__openblas_load allocates memory.
+   a barrier, so all members can read the results. One member computes each output element, as a sum
+   in an order that depends only on shapes, so results have the same bits for any number of threads.
+   Only rapt__openblas_load allocates memory.
 
-   Weight matrices are in panels (lib/kernel/kernel.h): W [out][in]. Activations are plain rows.
-   "Adds" means adds to the contents of the array. lib/README.md defines the letters. */
+   Weight matrices W [out][in] are in panels (lib/kernel/kernel.h); other matrices are row-major. A
+   function that "adds" a result adds it to the contents of the array. */
 #ifndef RAPT_LIB_OP_H
 #define RAPT_LIB_OP_H
 
@@ -21,7 +21,7 @@ struct exec_context {
     float *pack; /* [PACK_FLOATS] packed operands of matrix products, shared by the team */
     const struct products *products; /* how products are computed; NULL means by the built-in
                                         kernels */
-    const struct observer *observer; /* receives the inputs of layers; NULL if there is none */
+    const struct observer *observer; /* receives the inputs of layers; may be NULL */
 };
 enum { PACK_FLOATS = 1 << 19 };
 /* Minimum number of columns per part when a loop over rows is divided among members by columns. */
@@ -32,7 +32,7 @@ struct linear; /* declared below */
 /* ---- products.c: decides how products of floats are computed ---- */
 /* The three products of a layer: y, dx and dW (linear.c). */
 enum product { PRODUCT_FORWARD, PRODUCT_INPUT, PRODUCT_WEIGHT, PRODUCTS };
-/* The products of layers with weights [out][in] that OpenBLAS computes. */
+/* Which products of layers with weights [out][in] OpenBLAS computes. */
 struct product_shape {
     int out, in;
     bool openblas[PRODUCTS];
@@ -42,10 +42,10 @@ struct products {
     /* If true, OpenBLAS computes every product that is large enough; otherwise only the products
        marked in shapes. */
     bool all;
-    bool bf16; /* every product is computed in bf16 (kernel/bf16.h), and none by OpenBLAS */
-    /* Workspace of the size of the largest x. If not NULL, the forward pass was computed in 8-bit
-       integers, so gradients of weights are computed with rows of x that are rounded as in the
-       forward pass (rapt__int8_round). */
+    bool bf16; /* computes every product in bf16 (kernel/bf16.h), and none by OpenBLAS */
+    /* Workspace of the size of the largest x. Not NULL if the forward pass was computed in 8-bit
+       arithmetic: gradients of weights are then computed with rows of x rounded as in the forward
+       pass (rapt__int8_round). */
     float *rounded;
     int count;
     struct product_shape shapes[PRODUCT_SHAPES];
@@ -56,18 +56,18 @@ const struct product_shape *rapt__products_find(const struct products *p, int ou
 /* Returns true if OpenBLAS should compute a product with weights [out][in]. p may be NULL, which
    means never. */
 bool rapt__products_take(const struct products *p, enum product kind, int out, int in);
-/* Measures which products of l are faster with OpenBLAS, and adds the shape of l to p. The team
-   must not compute anything else at the same time, and OpenBLAS must be loaded. Overwrites x
-   [rows][in], y [rows][out] and dweight (in panels). */
+/* Measures which products of l are faster with OpenBLAS, which must be loaded, and adds the shape
+   of l to p, which must have room for it. Overwrites x [rows][in], y [rows][out] and dweight (in
+   panels). */
 void rapt__products_measure(const struct exec_context *c, struct products *p,
                             const struct linear *l, int rows, float *x, float *y, float *dweight);
 
 /* ---- linear.c ---- */
 /* Observes the inputs of layers in the forward pass, for calibration. */
 struct observer {
-    /* Receives the layer, or the part of one, and the largest magnitude in the rows x [rows][in].
-       If a row is not finite, the magnitude is infinite. Member 0 calls this function before the
-       product is computed. */
+    /* Receives the layer, or a part of one, and the largest magnitude in its input x [rows][in], or
+       infinity if an element is infinite or NaN. Member 0 calls this function before the product is
+       computed. */
     void (*see)(void *user, const struct linear *l, float largest);
     void *user;
 };
@@ -77,10 +77,9 @@ void rapt__observe(const struct exec_context *c, const struct linear *layers, in
                    const float *x, ptrdiff_t x_row, int rows);
 
 /* ---- gemm_openblas.c ---- */
-/* Ensures that OpenBLAS is loaded and safe to call from a team. Returns RAPT_BAD_ARGUMENT if this
-   library was built without OpenBLAS, if OpenBLAS is not installed, or if it starts its own
-   threads. Returns RAPT_NO_MEMORY if less than 640 MB of address space is left. A later call tries
-   again. */
+/* Loads OpenBLAS unless it is loaded. Returns RAPT_BAD_ARGUMENT if this library was built without
+   OpenBLAS, if OpenBLAS is not installed, or if it starts its own threads. Returns RAPT_NO_MEMORY
+   if less than 640 MB of address space is left. After an error, a later call tries again. */
 rapt_status rapt__openblas_load(rapt_message *why);
 
 /* ---- linear.c: y = x W' + b ----
@@ -89,12 +88,12 @@ rapt_status rapt__openblas_load(rapt_message *why);
    [rows][out], with rows y_row floats apart. `activated` receives activation(y) in the same layout
    and may be y; it is not used with ACTIVATION_NONE. */
 struct linear {
-    const float *weight, *bias; /* weight may be NULL if W is stored in `half` or `bytes` */
+    const float *weight, *bias; /* weight may be NULL if `half` or `bytes` is set */
     int in, out;
     const uint16_t *half; /* W in panels of 16-bit floats; forward pass only */
     enum half_type type;  /* type of `half` */
     const int8_t *bytes;  /* W in panels of bytes (kernel/int8.h); forward pass only (int8.c), which
-                             then ignores `weight` */
+                             ignores `weight` */
     const float *scale;   /* [out] scales of the rows of `bytes` */
     bool fine;            /* in 8-bit arithmetic, rows of x are quantized in two terms */
 };
@@ -104,16 +103,15 @@ struct linear rapt__linear_part(const struct linear *l, int first, int count);
 void rapt__linear_forward(const struct exec_context *c, const struct linear *l, const float *x,
                           ptrdiff_t x_row, int rows, float *y, ptrdiff_t y_row,
                           enum activation activation, float *activated);
-/* Computes `count` layers that read the same x, without activation. Layer i writes y[i]. All have
-   the same type of weights. */
+/* Computes `count` layers with the same input x and the same type of weights, without activation.
+   Layer i writes y[i]. */
 void rapt__linears_forward(const struct exec_context *c, const struct linear *layers, int count,
                            const float *x, ptrdiff_t x_row, int rows, float *const *y,
                            ptrdiff_t y_row);
-/* Computes transposed = W', which is [in][out] in panels. A layer with this matrix computes dx = dy
-   W. */
+/* Computes transposed = W' [in][out] in panels. A layer with this matrix computes dx = dy W. */
 void rapt__linear_transpose(const struct exec_context *c, const struct linear *l,
                             float *transposed);
-/* Computes dx = dy W, or adds it to dx if `add`. */
+/* Computes dx = dy W, or adds dy W to dx if `add` is true. */
 void rapt__linear_backward_input(const struct exec_context *c, const struct linear *l,
                                  const float *dy, ptrdiff_t dy_row, int rows, float *dx,
                                  ptrdiff_t dx_row, bool add);
@@ -123,13 +121,13 @@ void rapt__linear_backward_weight(const struct exec_context *c, const struct lin
                                   ptrdiff_t dy_row, int rows, float *dweight, float *dbias);
 
 /* ---- int8.c ---- */
-/* Computes `count` layers in bytes that read the same x, which is quantized once, in one or two
-   terms according to the first layer. Layer i writes y[i]. The other arguments are those of
-   rapt__linear_forward. The number of inputs must be at most INT8_MAX_DEPTH. Overwrites c->pack. */
+/* Computes `count` layers with weights in bytes and the same input x, which is quantized once, in
+   one or two terms as the first layer requires. Layer i writes y[i]. The other arguments are those
+   of rapt__linear_forward. Layers have at most INT8_MAX_DEPTH inputs. Overwrites c->pack. */
 void rapt__int8_forward(const struct exec_context *c, const struct linear *layers, int count,
                         const float *x, ptrdiff_t x_row, int rows, float *const *y, ptrdiff_t y_row,
                         enum activation activation, float *activated);
-/* Sets rounded [rows][l->in] to the values that x is quantized to as an input of l. Overwrites
+/* Sets rounded [rows][l->in] to the values to which x is quantized as an input of l. Overwrites
    c->pack. */
 void rapt__int8_round(const struct exec_context *c, const struct linear *l, const float *x,
                       ptrdiff_t x_row, int rows, float *rounded);
@@ -137,38 +135,39 @@ void rapt__int8_round(const struct exec_context *c, const struct linear *l, cons
 /* ---- int8_pack.c ---- */
 /* Returns the size in bytes of quantized weights [out][in]. */
 size_t rapt__int8_weight_bytes(int out, int in);
-/* Quantizes weights [out][in] in panels of floats: sets weight and scale [out]. factors [out]
-   contains the factors of rows that were made from integers, and 0 for other rows (see struct
+/* Quantizes weights [out][in] in panels of floats to `weight` and scale [out]. factors [out]
+   contains the factors of rows that come from integers, and 0 for other rows (see struct
    int8_kernels). factors may be NULL. */
 void rapt__int8_pack(const struct exec_context *c, const float *panels, int out, int in,
                      const float *factors, int8_t *weight, float *scale);
-/* Converts the weights of l, which are bytes, to panels of floats. */
+/* Converts the weights of l from bytes to panels of floats. */
 void rapt__int8_widen(const struct exec_context *c, const struct linear *l, float *panels);
-struct int8_rows {  /* weights with `in` inputs, which are set row by row */
-    int8_t *weight; /* padding must already be 0 */
+struct int8_rows {  /* weights that are set row by row */
+    int8_t *weight; /* must be 0 where it is padding */
     float *scale;
     int in;
 };
 /* Returns the number of floats that rapt__int8_set_rows needs in `scratch`. */
 size_t rapt__int8_scratch(int in);
-/* Quantizes rows [first, first + count) from plain floats [count][in], on the calling thread.
-   factors [count] are those of rapt__int8_pack. */
+/* Quantizes rows [first, first + count) from row-major floats [count][in], on the calling thread.
+   factors [count] are as in rapt__int8_pack. */
 void rapt__int8_set_rows(const struct int8_rows *to, int first, int count, const float *rows,
                          const float *factors, float *scratch);
-/* Copies the rows of l that rows [count] lists to weight and scale, and their biases to bias if l
-   has any. */
+/* Copies the rows of l with the indices rows [count] to weight and scale, and their biases, if l
+   has any, to bias. */
 void rapt__int8_gather(const struct exec_context *c, const struct linear *l, const int32_t *rows,
                        int count, int8_t *weight, float *scale, float *bias);
-/* Sets x to `factor` times elements [first, first + count) of a row of l, which is in bytes. */
+/* Sets x to `factor` times elements [first, first + count) of a row of the weights of l, which must
+   be bytes. */
 void rapt__int8_floats(const struct linear *l, int row, int first, int count, float factor,
                        float *x);
 
 /* ---- embed.c: y[r] = scale * E[token] + T[type] + P[position of r], then dropout ----
 
-   ids[r] is token + type * vocab. d may be NULL for no dropout. E is a matrix [vocab][width]; T is
-   [types][width] and P [positions][width] in plain rows, or NULL. Sequence b consists of rows
-   starts[b] .. starts[b+1]-1, the first of which has position past[b], or 0 if past is NULL. With
-   first_is_zero, scale * E[token] is replaced by 0 at position 0. */
+   ids[r] is token + type * vocab. d may be NULL for no dropout. E is [vocab][width]; T
+   [types][width] and P [positions][width] are row-major, or NULL. Sequence b consists of rows
+   starts[b] .. starts[b+1]-1; its first row has position past[b], or 0 if past is NULL. With
+   first_is_zero, 0 replaces scale * E[token] at position 0. */
 struct embedding {
     struct linear table; /* E as a layer without bias: in = width, out = vocab. The backward pass
                             needs floats */
@@ -182,13 +181,14 @@ void rapt__embed_forward(const struct exec_context *c, const struct embedding *e
 struct embedding_gradients { /* gradients of E, T and P; types and positions may be NULL */
     float *table, *types, *positions;
 };
-/* Adds to the gradients. Replaces dy with the gradient before dropout. */
+/* Adds gradients to `to`. Replaces dy with the gradient before dropout. */
 void rapt__embed_backward(const struct exec_context *c, const struct embedding *e, int batch,
                           const int32_t *ids, const int *starts, const struct dropout *d, float *dy,
                           const struct embedding_gradients *to);
 
-/* Do the same for rows that are vectors instead of tokens. Forward computes y[r] += P[position of
-   r], then dropout. Backward applies the same dropout to dy and adds the gradient to dpositions. */
+/* Positional embeddings of rows that are vectors instead of tokens. Forward computes y[r] +=
+   P[position of r], then dropout. Backward applies the same dropout to dy, and adds the gradient to
+   dpositions, which may be NULL. */
 struct positioning {
     const float *positions; /* P, or NULL */
     int width;
@@ -201,22 +201,21 @@ void rapt__positions_backward(const struct exec_context *c, const struct positio
 
 /* ---- norm.c: layer normalization (Ba, Kiros and Hinton 2016) ---- */
 struct norm {
-    const float *gain, *bias; /* [width]; if bias is NULL, normalizes by the root mean square (Zhang
-                                 and Sennrich 2019) */
+    const float *gain, *bias; /* [width]; a NULL bias selects RMSNorm (Zhang and Sennrich 2019) */
     int width;
     float epsilon;
 };
 struct norm_saved { /* statistics for backward, [rows] each */
     float *mean, *inverse;
 };
-/* Computes sum = x + dropout(y), then out = norm(sum). If y is NULL, x is the sum and `sum` is not
-   written. If d is NULL, nothing is dropped. If n is NULL, there is no norm and out is not written.
-   If saved is NULL, nothing is saved for backward. sum may be x or y. */
+/* Computes sum = x + dropout(y), then out = norm(sum). If y is NULL, the sum is x, and `sum` is not
+   written. If d is NULL, nothing is dropped. If n is NULL, out is not written. `saved` receives
+   what backward needs; it may be NULL. sum may be x or y. */
 void rapt__residual_norm_forward(const struct exec_context *c, const struct norm *n,
                                  const struct dropout *d, const float *x, const float *y, int rows,
                                  int width, float *sum, float *out, const struct norm_saved *saved);
-/* Computes dx = from + the gradient of norm at x, and adds the gradients of gain and bias to dgain
-   and dbias. from may be NULL for 0; dx may be from or dy. partial is workspace of
+/* Computes dx = from + the gradient of x, the input of the norm, and adds the gradients of gain and
+   bias to dgain and dbias. from may be NULL for 0; dx may be from or dy. partial is workspace of
    rapt__norm_partial(rows, width) floats, shared by the team. */
 size_t rapt__norm_partial(int rows, int width);
 void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
@@ -231,16 +230,16 @@ struct head_norm {
     ptrdiff_t row;     /* distance between rows */
     float epsilon;
 };
-/* Divides each head of x by its root mean square and multiplies it by the gain. For backward, raw
-   receives the heads of x, in the same layout, and inverse [heads][rows] the reciprocals of the
-   root mean squares. Both may be NULL. */
+/* Divides each head of x by its root mean square and multiplies it by the gain, in place. For
+   backward, raw receives the original heads in the same layout, and inverse [heads][rows] the
+   reciprocals of the root mean squares. Both may be NULL. */
 void rapt__head_norm_forward(const struct exec_context *c, const struct head_norm *n, int rows,
                              float *x, float *raw, float *inverse);
-/* Does the same for one head of one row, on one thread and without a barrier. */
+/* Does the same for one head of one row, on the calling thread and without a barrier. */
 void rapt__head_norm_one(const struct exec_context *c, const struct head_norm *n, int rows,
                          size_t row, size_t head, float *x, float *raw, float *inverse);
-/* Replaces d, the gradient of the result, with the gradient of x, and adds the gradient of the gain
-   to dgain. partial is workspace of rapt__head_norm_partial(rows, width) floats, shared by the
+/* Replaces d, the gradient of the result, with that of x, and adds the gradient of the gain to
+   dgain. partial is workspace of rapt__head_norm_partial(rows, width) floats, shared by the
    team. */
 size_t rapt__head_norm_partial(int rows, int width);
 void rapt__head_norm_backward(const struct exec_context *c, const struct head_norm *n, int rows,
@@ -259,20 +258,20 @@ struct difference {
 /* Returns lambda = exp(x0 . x1) - exp(x2 . x3) + initial. */
 float rapt__difference_lambda(const struct difference *d);
 /* Computes y [rows][heads][width] from the outputs of attentions, maps [rows][heads /
-   group][2][group][width]: the first attentions of a group, then the second ones. For backward, raw
-   [rows][heads][width] receives the differences, and inverse [heads][rows] the reciprocals of their
-   root mean squares. Both may be NULL. */
+   group][2][group][width], where the first attentions of a group precede the second ones. For
+   backward, raw [rows][heads][width] receives the differences, and inverse [heads][rows] the
+   reciprocals of their root mean squares. Both may be NULL. */
 void rapt__difference_forward(const struct exec_context *c, const struct difference *d, int rows,
                               const float *maps, float *y, float *raw, float *inverse);
 /* Computes dmaps, and adds the gradients of the vectors and gains to dvectors and dgain. Overwrites
-   dy. partial is workspace as in rapt__head_norm_backward, and dlambda [rows], both shared by the
+   dy. partial (as in rapt__head_norm_backward) and dlambda [rows] are workspace shared by the
    team. */
 void rapt__difference_backward(const struct exec_context *c, const struct difference *d, int rows,
                                const float *maps, const float *raw, const float *inverse, float *dy,
                                float *dmaps, float *dvectors, float *dgain, float *partial,
                                float *dlambda);
-/* Copies each of `heads` adjacent heads of width floats in rows of x, which are `row` floats apart,
-   twice to y [rows][heads][2][width]. */
+/* Copies each of `heads` adjacent heads of width floats twice, from rows of x that are `row` floats
+   apart to y [rows][heads][2][width]. */
 void rapt__heads_repeat(const struct exec_context *c, int heads, int width, int rows,
                         const float *x, ptrdiff_t row, float *y);
 /* Adds both copies of dy [rows][heads][2][width] to dx, which has the layout of x. */
@@ -280,11 +279,11 @@ void rapt__heads_repeat_backward(const struct exec_context *c, int heads, int wi
                                  const float *dy, float *dx, ptrdiff_t row);
 
 /* ---- heads.c: rows that consist of heads ---- */
-/* A linear map of each head, y_h = x_h W_h'. Row r of head h of x is at x + h*x_head + r*x_row, and
-   that of y at y + h*y_head + r*y_row. */
+/* A linear map of each head, y_h = x_h W_h'. Row r of head h is at x + h*x_head + r*x_row and at y
+   + h*y_head + r*y_row. */
 struct head_map {
-    struct linear all; /* W_0, W_1, ... one after the other, without bias: [heads * out of a head]
-                          [in]; the outputs of a head must be a multiple of 16 */
+    struct linear all; /* W_0, W_1, ... one after the other, without bias: [heads * outputs of a
+                          head][in]; the outputs of a head must be a multiple of 16 */
     int heads;
     ptrdiff_t x_head, x_row, y_head, y_row;
 };
@@ -310,7 +309,7 @@ struct output_gate {
 };
 void rapt__output_gate_forward(const struct exec_context *c, const struct output_gate *g, int rows,
                                const float *z, const float *x, float *y);
-/* Computes dz and dx. No two arrays may overlap, here and in the forward pass. */
+/* Computes dz and dx. No two arrays may overlap, here or in the forward pass. */
 void rapt__output_gate_backward(const struct exec_context *c, const struct output_gate *g, int rows,
                                 const float *z, const float *x, const float *dy, float *dz,
                                 float *dx);
@@ -321,7 +320,8 @@ struct unit_heads {
     ptrdiff_t row;    /* distance between rows */
     float epsilon;
 };
-/* Replaces x with y. For backward, inverse [rows][heads] receives the factors; it may be NULL. */
+/* Replaces x with y. For backward, inverse [rows][heads] receives the factors 1 / sqrt(...); it may
+   be NULL. */
 void rapt__unit_heads_forward(const struct exec_context *c, const struct unit_heads *n, int rows,
                               float *x, float *inverse);
 /* Replaces d, the gradient of y in the same layout, with the gradient of x. */
@@ -338,35 +338,34 @@ void rapt__log_sigmoid_backward(const struct exec_context *c, const float *z, co
 void rapt__activate_backward(const struct exec_context *c, enum activation kind, const float *x,
                              const float *dy, float *dx, size_t n);
 
-/* Gate: y[r][j] = activation(x[r][j]) x[r][width + j], where x is [rows][2 width]. Backward
-   computes dx. */
+/* Gated activation: y[r][j] = activation(x[r][j]) x[r][width + j], where x is [rows][2 width].
+   Backward computes dx. */
 void rapt__gate_forward(const struct exec_context *c, enum activation kind, const float *x,
                         int rows, int width, float *y);
 void rapt__gate_backward(const struct exec_context *c, enum activation kind, const float *x,
                          const float *dy, int rows, int width, float *dx);
 
-/* ---- recurrent.c: a simpler simple recurrent unit over ragged sequences ----
+/* ---- recurrent.c: the simpler simple recurrent unit (SSRU) over ragged sequences ----
 
    Each row of x [rows][2 width] holds the candidates u, followed by the inputs z of the gates. With
-   f = 1 / (1 + e^-z): cell[r] = f cell[r - 1] + (1 - f) u[r], y = max(cell, 0). cells and y are
+   f = 1 / (1 + e^-z), cell[r] = f cell[r - 1] + (1 - f) u[r] and y = max(cell, 0). cells and y are
    [rows][width]. */
 struct ssru {
     int batch, width;
     const int *starts; /* [batch + 1] */
-    float *states;     /* [batch][width] cells before the first rows, replaced by the cells of the
-                          last rows. NULL means that the cells before the first rows are 0 and the
-                          last cells are not needed */
+    float *states;     /* [batch][width] cells before the first rows, which the cells of the last
+                          rows replace. NULL means that the cells before the first rows are 0 */
 };
 void rapt__ssru_forward(const struct exec_context *c, const struct ssru *s, const float *x,
                         float *cells, float *y);
-/* Computes dx from dcells [rows][width], the part of the cells' gradient that comes through y, and
-   overwrites dcells. states must be NULL. */
+/* Computes dx from dcells [rows][width], the gradient of the cells through y only, and overwrites
+   dcells. states must be NULL. */
 void rapt__ssru_backward(const struct exec_context *c, const struct ssru *s, const float *x,
                          const float *cells, float *dcells, float *dx);
 
 /* ---- norm.c: y = dropout(x) by rows ----
 
-   Forward and backward are the same function. y may be x. If d is NULL, y = x. */
+   Backward is the same function. y may be x. If d is NULL, y = x. */
 struct dropout rapt__dropout(float share, uint64_t key);
 void rapt__dropout_rows(const struct exec_context *c, const struct dropout *d, const float *x,
                         int rows, int width, float *y);
@@ -374,7 +373,7 @@ void rapt__dropout_rows(const struct exec_context *c, const struct dropout *d, c
 /* ---- embed.c: reduces the rows of a sequence to one ----
 
    y[b] is x[starts[b]] or, with `mean`, the mean of rows starts[b] .. starts[b+1]-1; it is 0 for an
-   empty sequence. Backward sets dx to the gradient of all rows of x. */
+   empty sequence. Backward sets all rows of dx. */
 struct pool {
     bool mean;
     int batch, width;
@@ -387,32 +386,33 @@ void rapt__pool_backward(const struct exec_context *c, const struct pool *p, con
 
 /* ---- loss.c: logits = x W' + b, softmax cross-entropy with label smoothing ----
 
-   A fraction `smoothing` of the target is spread over all tokens (Szegedy et al. 2016, section 7).
-   The loss is computed in chunks of rows, so no [rows][vocab] array exists. labels is [rows]; rows
-   with a negative label are ignored. Member 0 adds the results to *sums. If dx is NULL, only the
-   loss is computed. Otherwise dx [rows][in] is set to the gradient of the summed loss, and the
-   gradients of W and b are added to dweight and to dbias, which may be NULL. */
+   A fraction `smoothing` of the probability of the label is spread over all tokens (Szegedy et al.
+   2016, section 7). labels is [rows]; rows with a negative label are ignored. Member 0 adds the
+   results to *sums. If dx is NULL, only the loss is computed. Otherwise dx [rows][in] is set to the
+   gradient of the summed loss, and the gradients of W and b are added to dweight and to dbias,
+   which may be NULL. */
 struct loss {
     /* sums over rows with labels: smoothed cross-entropy, and -log p[label]; in nats */
     double loss, likelihood;
-    long long tokens, correct; /* number of these rows, and of these rows whose argmax is the
-                                  label */
+    long long tokens, correct; /* number of these rows, and of those among them whose largest logit
+                                  is the label's */
     float *rows; /* [rows] receives the loss of each row, or 0 if it has no label; may be NULL */
 };
-size_t rapt__loss_workspace(int rows, int in, int vocab); /* number of floats, shared by the team */
+size_t rapt__loss_workspace(int rows, int in, int vocab); /* number of floats of `workspace`, which
+                                                             the team shares */
 void rapt__loss(const struct exec_context *c, const struct linear *l, const float *x, int rows,
                 const int32_t *labels, float smoothing, struct loss *sums, float *dx,
                 float *dweight, float *dbias, float *workspace);
 
 /* ---- adam.c ---- */
-/* Sets *sum to the sum of squares of n floats (written by member 0 before the barrier). partial is
-   workspace of rapt__square_partial(n) doubles. */
+/* Computes *sum, the sum of squares of n floats; member 0 writes it. partial is workspace of
+   rapt__square_partial(n) doubles. */
 size_t rapt__square_partial(size_t n);
 void rapt__square_sum(const struct exec_context *c, const float *x, size_t n, double *partial,
                       double *sum);
-/* Computes the largest magnitudes that parameters and moments would have after a step. A magnitude
-   is infinite if an element would be infinite or NaN. No parameter or moment changes. partial is
-   workspace of 2 * rapt__square_partial(n) doubles. */
+/* Computes the largest magnitudes that parameters p and first moments m would have after a step,
+   without taking it. A magnitude is infinite if an element, or for `moment` a second moment, would
+   be infinite or NaN. partial is workspace of 2 * rapt__square_partial(n) doubles. */
 struct adam_range {
     double parameter, moment;
 };
@@ -421,7 +421,7 @@ void rapt__adam_range(const struct exec_context *c, const struct adam *a, const 
                       struct adam_range *range);
 void rapt__adam(const struct exec_context *c, const struct adam *a, float *p, const float *g,
                 float *m, float *v, size_t n);
-/* Compute x = value, y = x, and y += x with the whole team. */
+/* Compute x = value, y = x, and y += x for n elements. */
 void rapt__fill(const struct exec_context *c, float *x, size_t n, float value);
 void rapt__copy(const struct exec_context *c, const float *x, size_t n, float *y);
 void rapt__add(const struct exec_context *c, const float *x, size_t n, float *y);

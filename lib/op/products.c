@@ -1,6 +1,5 @@
-/* products.c - decides which matrix products OpenBLAS computes. For the weights of a layer and a
-   number of rows, rapt__products_measure times each of the three products with and without
-   OpenBLAS. */
+/* products.c - decides which matrix products OpenBLAS computes, by timing each of the three
+   products of a layer with and without it. */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "op/op.h"
 
@@ -48,12 +47,12 @@ static void compute_product(const struct exec_context *c, const struct trial *t,
 }
 
 /* Returns true if OpenBLAS is faster. After a warm-up run of each, the two alternate, and the
-   fastest of TRIES runs counts. */
+   fastest of TRIES runs of each counts. */
 static bool openblas_wins(const struct exec_context *c, const struct trial *t, enum product kind)
 {
     enum { TRIES = 3 };
-    const double enough = 0.95; /* fraction of the built-in time; a smaller difference may be
-                                   chance */
+    const double enough = 0.95; /* fraction of the built-in time below which OpenBLAS wins; a
+                                   smaller gain may be noise */
     double best[2] = {1e30, 1e30};
     for (int n = 0; n <= TRIES; n++)
         for (int by = 0; by < 2; by++) {

@@ -1,7 +1,6 @@
-/* recurrent.c - computes the cells and outputs of a simpler simple recurrent unit from the
-   candidates and gates of ragged sequences, and the gradient (Kim et al. 2019, section 3.1).
-   Elements do not interact, so the columns of all sequences are divided among the members in whole
-   vectors. */
+/* recurrent.c - the simpler simple recurrent unit (SSRU) over ragged sequences, forward and
+   backward (Kim et al. 2019, section 3.1). Columns do not interact, so the columns of all sequences
+   are divided among the members in whole vectors. */
 #include "op/op.h"
 
 #include <string.h>
@@ -13,8 +12,8 @@ struct strip {
 };
 
 /* Returns the strip that begins with vector number *at, where vectors are numbered across all
-   sequences. The strip ends at vector `end` or, before that, at the end of its sequence. Moves *at
-   past the strip. */
+   sequences, and ends before vector `end` or at the end of its sequence. Moves *at past the
+   strip. */
 static struct strip next_strip(const struct ssru *s, size_t *at, size_t end)
 {
     size_t width = (size_t)s->width, vectors = rapt__ceil_div_size(width, LANES);
