@@ -227,8 +227,8 @@ typedef struct rapt_attention { /* size-first, see base.h */
     size_t size;
     int batch;       /* number of sequences, 0 or more */
     int heads;       /* number of query heads, 1 or more */
-    int key_heads;   /* number of heads of k and v; must divide heads. Query head h reads key head h
-/ (heads / key_heads). 0 means one per query head */
+    int key_heads;   /* number of heads of k and v; must divide heads. Query head h reads key head
+                        h / (heads / key_heads). 0 means the same number as heads */
     int queries;     /* rows of q in the longest sequence */
     int keys;        /* rows of k and v in the longest sequence */
     int key_width;   /* floats per row of k, 1 to 65536 */

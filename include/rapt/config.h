@@ -223,9 +223,9 @@ typedef struct rapt_config { /* size-first, see base.h */
 
     rapt_relative_bias relative_bias; /* effects of the distance between key and query in
                                          self-attention */
-    int relative_buckets;             /* buckets of T5 biases, even, 4 to 2^10; 0 means 32. With
-                                         RAPT_RELATIVE_BIAS_DEBERTA, the position_buckets of DeBERTa v2; 0
-                                         means no buckets */
+    int relative_buckets;  /* buckets of T5 biases, even and at least 4, up to 2^10; 0 means 32.
+                              With RAPT_RELATIVE_BIAS_DEBERTA, the position_buckets of DeBERTa v2;
+                              0 means no buckets */
     int relative_distance; /* distance in tokens, 0 to 2^24, from which on keys share the last T5
                               bucket or the last vector; at most 32767 for vectors; 0 means 128 */
 

@@ -16,7 +16,7 @@ extern "C" {
        - the source tokens themselves, if both sides share a vocabulary;
        - the end token;
        - as in Marian, padding: the lowest ids that are not yet in the list, until its length
-       without the end token is a multiple of 8.
+         without the end token is a multiple of 8.
 
    It is immutable, and any number of threads may share it. */
 typedef struct rapt_shortlist rapt_shortlist;

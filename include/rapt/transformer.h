@@ -204,9 +204,9 @@ typedef struct rapt_limits { /* size-first, see base.h */
     int alignments;    /* if nonzero, rapt_generate can return alignments, which takes memory for at
                           least target_length * beams * source_tokens floats */
     int self_weights;  /* if nonzero, rapt_session_weights can return self-attention. The session
-                          then stores the queries and keys of every layer, about layers * tokens * 4
-                          * width floats, and encodes all sequences at once. This costs memory but no
-                          time */
+                          then stores the queries and keys of every layer, about 4 * layers * tokens
+                          * width floats, and encodes all sequences at once. This costs memory but
+                          no time */
 } rapt_limits;
 
 /* The state of one run of a model. Only one thread at a time may use a session. Any number of

@@ -1,18 +1,17 @@
-/* activation.c - the activation functions between the two products of a feed-forward block, and the
-   sigmoid of gates:
+/* activation.c - the activations of feed-forward layers, and the sigmoid of gates:
 
      relu(x) = max(x, 0)
      gelu(x) = x Phi(x), where Phi is the normal distribution function: Hendrycks and Gimpel 2016,
                "Gaussian error linear units", section 2, the exact form
      silu(x) = x / (1 + e^-x): Elfwing, Uchibe and Doya 2018, "Sigmoid-weighted linear units"
-     gelu_tanh(x) = x (1 + tanh u) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3): Hendrycks and
-               Gimpel, ibid., the approximation. It is x s(2 u) with s(z) = 1 / (1 + e^-z)
+     gelu_tanh(x) = x (1 + tanh u) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3): ibid., the
+               approximation. It is x s(2 u) with s(z) = 1 / (1 + e^-z)
      sigmoid(x) = s(x)
 
    and their gradients: Phi + x phi for gelu, s (1 + x (1 - s)) with s = s(x) for silu,
    s (1 + x (1 - s) 2 u') with s = s(2 u) for gelu_tanh, and s (1 - s) for sigmoid. */
 
-/* Returns min(|x|, limit). Beyond the limit the tails below are 0. */
+/* Returns min(|x|, limit). At the limit the tails below are already 0. */
 static inline vf magnitude(vf x, float limit)
 {
     return vf_min(vf_splat(limit), vf_abs(x));
@@ -76,8 +75,8 @@ static inline vf logistic(vf x, vf *other)
     return vf_select(below, little, large);
 }
 
-/* With e = e^-|x|, the result is x (1 / (1 + e)), times e if x is negative. Below -80, where 1 + e
-   rounds to 1, only the product x e is rounded, since e by itself may be denormal. */
+/* With e = e^-|x|, the result is x / (1 + e), times e if x is negative. Below -80, where 1 + e
+   rounds to 1, it is x e, which is rounded only once, because e alone may be denormal. */
 static inline vf silu(vf x)
 {
     vf n, t = magnitude(x, 110), p = vf_exp_parts(vf_sub(vf_zero(), t), &n), e = vf_ldexp(p, n);
@@ -101,7 +100,7 @@ static inline vf twice_inner(vf x)
     return vf_mul(x, vf_fma(vf_mul(x, x), vf_splat(0x1.2444f2p-4f), vf_splat(0x1.988454p+0f)));
 }
 
-/* Beyond 12, e^(-2 u) is 0. The limit keeps x^2 finite and avoids -infinity times 0. */
+/* Beyond 12, e^(-2 u) is 0; the limit also keeps x^2 finite and avoids -infinity times 0. */
 static inline vf gelu_tanh(vf x)
 {
     vf other, t = magnitude(x, 12), s = logistic(twice_inner(t), &other);

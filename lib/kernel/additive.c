@@ -1,17 +1,17 @@
-/* additive.c - one query against keys in panels, scored by a hidden layer (Bahdanau, Cho and Bengio
-   2015, appendix A.1.2):
+/* additive.c - additive scores of a query and keys in panels (Bahdanau, Cho and Bengio 2015,
+   appendix A.1.2):
 
      x[s] = sum over n of v[n] h[n][s],   h[n][s] = tanh(q[n] + k[n][s])
 
-   in the order of n, as chains of 32 fma that are added one after the other. Backward, with g[n][s]
-   = dx[s] v[n] (1 - h[n][s]^2):
+   in the order of n, as chains of 32 fma that are added one after the other. In the backward pass,
+   with g[n][s] = dx[s] v[n] (1 - h[n][s]^2):
 
      dq[n] += sum over s of g[n][s]     dk[n][s] += g[n][s]     dv[n] += sum over s of dx[s] h[n][s]
 
-   Lane s % 16 of a sum over s is a chain over the panels, and the lanes are added at the end. A key
-   with dx[s] = 0 is skipped, even if h contains NaN. */
+   In a sum over s, each of 16 lanes sums over the panels, and the lanes are added at the end. A key
+   with dx[s] = 0 is skipped, even if its h contains NaN. */
 
-/* Returns the scores of one panel. If `keep` is set, stores h in hidden. */
+/* Returns the scores of a panel. If `keep` is true, stores h in hidden. */
 static inline __attribute__((always_inline)) vf additive_panel(const struct additive *a, int p,
                                                                bool keep)
 {

@@ -1,7 +1,6 @@
 /* ahead.h - prefetches the rows that the next head of attention will read, a few with each register
-   tile of this head. Prefetching all of the rows before this head gained little, whereas
-   prefetching a few with each tile made 256 heads of 32 and 64 tokens 1.15 to 1.62 times as fast
-   (Zen 3, perf/experiments.md). */
+   tile of the current head. This made 256 heads of 32 and 64 tokens 1.15 to 1.62 times as fast;
+   prefetching all rows at once gained little (Zen 3, perf/experiments.md). */
 #ifndef RAPT_LIB_AHEAD_H
 #define RAPT_LIB_AHEAD_H
 
@@ -20,7 +19,7 @@ struct rows_ahead {
         ptrdiff_t row;  /* distance between rows */
         int rows, width;
     } part[AHEAD_PARTS];
-    int parts, at; /* number of parts, and index of the part to be prefetched next */
+    int parts, at; /* number of parts, and index of the part to prefetch next */
     int each;      /* rows to prefetch with each tile */
 };
 
@@ -33,8 +32,8 @@ static inline void rapt__ahead_add(struct rows_ahead *ahead, const float *x, ptr
         ahead->part[ahead->parts++] = (struct ahead_part){x, row, rows, width};
 }
 
-/* Prefetches a row into the L2 cache. In the L1 cache it would evict data that is being read.
-   Always inlined, because gcc 12 removes calls of functions that only prefetch. */
+/* Prefetches a row into L2, because in L1 it would evict data that is being read. Always inlined,
+   because gcc 12 removes calls to functions that only prefetch. */
 static inline __attribute__((always_inline)) void rapt__prefetch_row(const float *x, int width)
 {
     enum { LINE = 16, SECOND_LEVEL = 2 };
@@ -46,7 +45,7 @@ static inline __attribute__((always_inline)) void rapt__prefetch_row(const float
     if (n < width) __builtin_prefetch(x + n, 0, SECOND_LEVEL);
 }
 
-/* Distributes the rows over `tiles` tiles. ahead may be NULL. */
+/* Spreads the remaining rows over `tiles` tiles. ahead may be NULL. */
 static inline void rapt__ahead_spread(struct rows_ahead *ahead, int64_t tiles)
 {
     int rows = 0;

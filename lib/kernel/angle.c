@@ -1,5 +1,5 @@
-/* angle.c - sines and cosines of the angles of one position, for rotary embeddings, computed in
-   double precision and rounded to float:
+/* angle.c - sines and cosines of the rotary angles of a position, computed in double precision and
+   rounded to float:
 
      sines[i], cosines[i] = sin, cos(position frequencies[i]),  i < n */
 #include "kernel/simd_sincos.h"

@@ -1,9 +1,9 @@
 /* bf16.h - interface of the kernels that multiply bf16 numbers. There is one table of kernels for
-   each form: one for the instruction vdpbf16ps, and others that emulate it. All forms give the same
-   bits.
+   the instruction vdpbf16ps, and one for each instruction set that emulates it. All tables give the
+   same bits.
 
    ARITHMETIC. Both factors are rounded to bf16, the upper half of a float: to nearest, ties to
-   even; denormals become zeros of their sign. A sum c of products of a and b, with start s, is
+   even; denormals become zeros with the same sign. A sum c of products of a and b, with start s, is
 
        c = s;   for each pair of k, that is, k = 0, 2, 4 ...:
            c = step(a[k+1], b[k+1], c);   c = step(a[k], b[k], c)
@@ -11,17 +11,18 @@
    where an odd depth is padded with zeros. step(a, b, c) is a b + c as vdpbf16ps computes it:
 
    - It rounds once, to nearest, ties to even.
-   - A denormal operand counts as a zero of its sign.
-   - A result whose magnitude is below 2^-126 after rounding to 24 bits, with any exponent, becomes
-     a zero of its sign.
-   - If an operand is NaN, the result is the first NaN of a, b and c, made quiet. An invalid
-     operation, such as infinity times zero, gives the NaN 0xffc00000.
+   - A denormal operand counts as a zero with the same sign.
+   - A result whose magnitude is below 2^-126 after rounding to 24 bits with unbounded exponent
+     becomes a zero with the same sign.
+   - If an operand is NaN, the result is the first NaN among a, b and c, made quiet. The result of
+     an invalid operation, such as infinity times zero, is the NaN 0xffc00000.
 
    The order of steps is fixed, so the bits depend neither on how a product is divided nor on the
-   number of threads. The emulation needs the default rounding mode of the host.
+   number of threads. The emulation requires the host's default rounding mode.
 
-   PAIRS. Factors are stored as pairs of adjacent k in 32 bits, with the odd k in the upper half.
-   Panels of pairs have 16 columns: pair j of column n is at (n/16)*panel + j*16 + n%16. */
+   PAIRS. The factors for k and k + 1, k even, are stored as a pair in 32 bits, with the odd one in
+   the upper half. Panels of pairs have 16 columns: pair j of column n is at (n/16)*panel + j*16 +
+   n%16. */
 #ifndef RAPT_LIB_BF16_H
 #define RAPT_LIB_BF16_H
 
@@ -56,12 +57,12 @@ struct bf16_kernels {
     const char *name;
     enum bf16_form form;
     void (*gemm)(const struct bf16_block *b);
-    /* Packs a panel of pairs from x[depth][columns], rows ld apart, with at most 16 columns. Pads
+    /* Packs x[depth][columns], rows ld apart, with at most 16 columns, into a panel of pairs. Pads
        columns and an odd depth with zeros. */
     void (*pack)(const float *x, ptrdiff_t ld, int columns, int depth, uint32_t *panel);
 };
 
-/* Rounds to bf16 for a product. Has no branches, so that compilers vectorize loops. */
+/* Rounds to bf16 as products do. Branch-free, so that compilers can vectorize loops. */
 static inline uint32_t bf16_round(float x)
 {
     uint32_t bits = half_bits_of(x), size = bits & 0x7fffffff;

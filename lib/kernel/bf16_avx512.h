@@ -7,7 +7,7 @@ enum { VP_FORM = BF16_AVX512, VP_ROWS = 13, VP_MAX_PANELS = 2, VP_GROUP = VP_ROW
 
 typedef __m512i vp;
 typedef struct {
-    char none; /* not used, since the instruction is always exact */
+    char none; /* nothing to check: the instruction is exact by definition */
 } vp_check;
 
 static inline vp vp_load(const uint32_t *p)
@@ -18,7 +18,7 @@ static inline vp vp_splat(const uint32_t *p)
 {
     return _mm512_set1_epi32((int)*p);
 }
-/* Uses asm, since gcc 12 keeps two copies of the sums of such intrinsics and spills them. */
+/* In asm, because gcc 12 keeps two copies of the sums of the intrinsic and spills them. */
 static inline void vp_step(vf *sum, vp a, vp b, vp_check *check)
 {
     (void)check;

@@ -1,5 +1,5 @@
-/* bf16_choose.c - selects the kernels for products of bf16 numbers. The build decides which tables
-   are linked (RAPT_HAVE_...), and the processor decides which of them it can run. */
+/* bf16_choose.c - selects the kernels for products of bf16 numbers among the tables that the build
+   links (RAPT_HAVE_...) and the processor can run. */
 #include "base/base.h"
 #include "kernel/bf16.h"
 #include <stdatomic.h>
@@ -34,9 +34,9 @@ const struct bf16_kernels *rapt__bf16_emulation(rapt_isa isa)
     return (size_t)isa < count && rapt__processor_has(isa) ? emulations[isa] : NULL;
 }
 
-/* The kernels chosen for each instruction set, or NULL until they are first requested. The choice
-   is cached because CPUID takes microseconds in a virtual machine. Every thread makes the same
-   choice, so the order of writes does not matter. */
+/* The kernels chosen for each instruction set; NULL until first requested. The choice is cached
+   because CPUID takes microseconds in a virtual machine. Every thread makes the same choice, so the
+   order of writes does not matter. */
 static _Atomic(const struct bf16_kernels *) chosen[RAPT_ISA_AVX512 + 1];
 
 const struct bf16_kernels *rapt__bf16_kernels(rapt_isa isa)

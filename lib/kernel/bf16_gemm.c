@@ -1,6 +1,6 @@
-/* bf16_gemm.c - the product of bf16 numbers that bf16.h defines, in one thread. Rows of a are
-   rounded and packed tile by tile, and each tile is multiplied by the packed panels of b. Each form
-   implements these operations in the file that RAPT_BF16_HEADER names:
+/* bf16_gemm.c - the product of bf16 numbers defined in bf16.h. Rows of a are rounded and packed in
+   groups, and each group is multiplied by the packed panels of b. Each form implements these
+   operations in the file named by RAPT_BF16_HEADER:
 
      vp                      sixteen pairs
      vp_load(p) vp_splat(p)  sixteen pairs; the same pair sixteen times
@@ -40,10 +40,10 @@ static inline float bf16_flush(float x)
     return (bits & 0x7f800000) == 0 ? half_float_of(bits & 0x80000000) : x;
 }
 
-/* Computes step(a, b, c) of bf16.h. If the fused multiply-add returns at most 2^-126, it may have
-   rounded to a multiple of 2^-149 instead of 24 bits. The sum in double precision then shows how it
-   rounds to 24 bits: a value that is more than half a unit below 2^-126 becomes zero. A product has
-   16 bits, so a sum near that bound has at most 41 bits and is exact. */
+/* Computes step(a, b, c) of bf16.h. If the magnitude of the fused multiply-add is at most 2^-126,
+   it may have been rounded to a multiple of 2^-149 instead of 24 bits. The sum in double precision
+   then decides: if it is more than half a unit in the 24th bit below 2^-126, the result is zero. A
+   product has 16 bits, so a sum near that bound has at most 41 bits and is exact. */
 static float bf16_step(float a, float b, float c)
 {
     a = bf16_flush(a), b = bf16_flush(b), c = bf16_flush(c);
@@ -69,7 +69,7 @@ static float bf16_chain(float sum, const uint32_t *a, const uint32_t *b, int pai
 
 /* ---- packing ---- */
 
-/* Rounds sixteen pairs. */
+/* Rounds and joins sixteen pairs. */
 static inline void bf16_join(const float *restrict even, const float *restrict odd,
                              uint32_t *restrict to)
 {
@@ -93,7 +93,7 @@ static void bf16_pack(const float *x, ptrdiff_t ld, int columns, int depth, uint
     }
 }
 
-/* Packs rows of adjacent elements, sixteen elements of each row at a time. */
+/* Packs row-major rows, sixteen elements of each row at a time. */
 static void bf16_pack_rows(const float *x, ptrdiff_t row, int rows, int depth, uint32_t *group)
 {
     for (int k = 0; k < depth; k += LANES) {
@@ -109,7 +109,7 @@ static void bf16_pack_rows(const float *x, ptrdiff_t row, int rows, int depth, u
     }
 }
 
-/* Packs a group, rows [row, row + rows) of a. */
+/* Packs rows [row, row + rows) of a as a group. */
 static void bf16_pack_group(const struct bf16_block *b, int row, int rows, uint32_t *group)
 {
     const float *a = b->a + row * b->a_row;
@@ -153,7 +153,7 @@ bf16_tile(int rows, int panels, const struct bf16_block *g, const struct bf16_pl
 {
     const uint32_t *a = at->a, *b = g->b + at->panel * g->b_panel;
     const float *bias = g->bias ? g->bias + (ptrdiff_t)at->panel * LANES : NULL;
-    const bool whole = at->columns == panels * LANES; /* otherwise there is one panel */
+    const bool whole = at->columns == panels * LANES; /* otherwise panels is 1 */
     vf sum[VP_ROWS * VP_MAX_PANELS];
     vp_check check = vp_check_none();
     UNROLL
@@ -199,7 +199,7 @@ bf16_tile(int rows, int panels, const struct bf16_block *g, const struct bf16_pl
     }
 }
 
-/* Computes the tiles of `width` panels and `rows` rows as long as they fit, and advances `at`. */
+/* Computes tiles of `width` panels and `rows` rows as long as they fit, and advances `at`. */
 static inline __attribute__((always_inline)) void
 bf16_run(int rows, int width, const struct bf16_block *g, struct bf16_place *at, int last)
 {
@@ -243,8 +243,8 @@ static void bf16_group(const struct bf16_block *g, const uint32_t *group, int ro
     }
 }
 
-/* The rows are divided into groups whose sizes differ by at most one. All groups are multiplied by
-   a few panels before the next panels are read. */
+/* Divides the rows into groups whose sizes differ by at most one, and multiplies all groups by a
+   few panels before it reads the next panels. */
 static void bf16_gemm(const struct bf16_block *g)
 {
     _Alignas(64) uint32_t packed[VP_GROUPS * BF16_PAIRS * VP_SLOTS];

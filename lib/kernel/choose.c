@@ -1,6 +1,6 @@
 /* choose.c - selects the active table of kernels, and implements rapt_isa_*. The build decides
-   which tables are linked (RAPT_HAVE_...), and the processor decides which of them it can run. By
-   default, the first table in the list below that the processor can run is used. */
+   which tables are linked (RAPT_HAVE_...). By default, the first table below that the processor can
+   run is active. */
 #include "base/base.h"
 #include "kernel/kernel.h"
 #include <stdatomic.h>
@@ -22,8 +22,8 @@ static const struct kernels *const tables[] = {/* best first */
 
 enum { TABLES = sizeof tables / sizeof tables[0] };
 
-/* The active table, or NULL until it is first requested. Every thread finds the same table, so the
-   order of writes does not matter. */
+/* The active table; NULL until first requested. Every thread finds the same table, so the order of
+   writes does not matter. */
 static _Atomic(const struct kernels *) chosen;
 
 const struct kernels *rapt__kernels_of(rapt_isa isa)

@@ -1,9 +1,7 @@
 /* dropout.c - y = from + scale x for elements that are not dropped, and y = from for elements that
-   are dropped.
-
-   Srivastava et al. 2014, "Dropout". Whether an element is dropped depends only on key, row and
-   column: its 32 random bits are word (column / 16) % 4 of rapt__philox(key, column / 64 * 16 +
-   column % 16, row). Sixteen lanes thus produce the bits of 64 columns. */
+   are dropped. Srivastava et al. 2014, "Dropout". Whether an element is dropped depends only on
+   key, row and column: its 32 random bits are word (column / 16) % 4 of rapt__philox(key, column /
+   64 * 16 + column % 16, row). Thus sixteen counters yield the bits of 64 columns. */
 
 /* Writes the factors of columns column .. column + 63: scale, or 0 if the element is dropped.
    column must be a multiple of 64. */

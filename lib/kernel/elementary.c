@@ -1,5 +1,5 @@
-/* elementary.c - exp, log and tanh of rows in place, which make the functions of simd_math.h
-   available to the layers above. */
+/* elementary.c - exp, log and tanh of rows in place, for layers above that cannot include
+   simd_math.h. */
 
 static void exp_row(float *x, size_t n)
 {

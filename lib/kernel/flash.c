@@ -1,17 +1,17 @@
-/* flash.c - attention of a few queries to their keys, with a running softmax:
+/* flash.c - attention of a few queries, with a running softmax:
 
        m' = max(m, max_s x[s])      x[s] = scale q.k[s] + bias[s]
        l' = l e^(m-m') + sum_s e^(x[s]-m')
        o' = o e^(m-m') + sum_s e^(x[s]-m') v[s]          out = o / l,  lse = m + log l
 
    over blocks of 128 keys (Milakov and Gimelshein 2018, "Online normalizer calculation for
-   softmax"; Rabe and Staats 2021, "Self-attention does not need O(n^2) memory"). A row's bits do
-   not depend on other rows: blocks begin at multiples of 128 no matter which keys are visible, q.k
-   and the sums of a block are chains of fma in the order of elements and keys, and l is sixteen
-   sums. A hidden key has x = -infinity and weight 0 in every rounding mode. It adds nothing to o
-   unless its value is not finite, so only panels with such values are summed row by row. A sink is
-   one more key with the value 0: it is added to m and l at the end. Sigmoids use the same blocks,
-   but need m and l only to detect fully masked rows. */
+   softmax"; Rabe and Staats 2021, "Self-attention does not need O(n^2) memory"). The bits of a row
+   do not depend on other rows: blocks begin at multiples of 128 no matter which keys are visible,
+   q.k and the sums of a block are chains of fma in the order of elements and keys, and l is sixteen
+   sums, one per lane. A hidden key has x = -infinity and weight 0 in every rounding mode. It adds
+   nothing to o unless its value is infinite or NaN, so only panels with such values are summed row
+   by row, leaving out hidden keys. A sink is one more key with value 0, which is added to m and l
+   at the end. Sigmoids use the same blocks, but m and l serve only to detect fully masked rows. */
 #include "kernel/flash.h"
 
 #include <assert.h>
@@ -29,19 +29,18 @@ enum { GUARDED = 0 };
 #else
 enum { GUARDED = 1 };
 #endif
-static const float GUARD = -0x1.5a5a5ap99f; /* a value that does not occur in sums and queries in
-                                               practice */
+static const float GUARD = -0x1.5a5a5ap99f; /* a value unlikely in sums and queries */
 
 /* ---- the running softmax of one tile ---- */
 
 struct running {
     float *max;  /* [rows] maxima of the scores so far */
     float *sums; /* [rows][16] sums of exponentials, lane by lane */
-    float *o;    /* [rows][width] weighted sum of values */
+    float *o;    /* [rows][width] weighted sums of values */
     int width;
 };
 
-/* Recomputes the maxima of every sixteenth score of each row after the scores have changed. */
+/* Recomputes the maximum in each lane of each row's scores after they have changed. */
 static void lane_maxima(int rows, const float *scores, int panels, float *lanes)
 {
     for (int r = 0; r < rows; r++, scores += ATTEND_BLOCK) {
@@ -51,9 +50,9 @@ static void lane_maxima(int rows, const float *scores, int panels, float *lanes)
     }
 }
 
-/* Raises state->max to the maxima of a block's scores if those are greater. lanes [16][16] holds 16
-   maxima of scores per row. base receives the new state->max, with -infinity replaced by 0, and
-   rescale receives the factors for earlier sums. */
+/* Raises state->max to the maxima of the scores of a block if these are greater. lanes [16][16]
+   holds the maximum of each lane for each row. base receives the new state->max, with 0 in place of
+   -infinity, and rescale the factors for earlier sums. */
 static void raise_max(const struct running *state, int rows, const float *lanes, float times,
                       float base[LANES], float rescale[LANES])
 {
@@ -67,8 +66,8 @@ static void raise_max(const struct running *state, int rows, const float *lanes,
     vf_store(rescale, rescaled(old, from, vf_splat(times)));
 }
 
-/* Turns the scores of a row into weights and returns their sums, lane by lane. If `masked`, some
-   scores may be -infinity, and their weights are 0 in every rounding mode. */
+/* Turns the scores of a row into weights and returns their sums, lane by lane. If `masked`, scores
+   may be -infinity; their weights are then 0 in every rounding mode. */
 static inline __attribute__((always_inline)) vf
 exponentiate_row(float *s, int panels, float scale, float base, bool large, bool masked)
 {
@@ -117,7 +116,7 @@ struct attend_tile { /* at most VF_ROWS rows of a call of attend */
     const float *q; /* [key width][VF_ROWS] */
     float *part;    /* [rows][width] */
     /* for the current block of keys: */
-    int key, keys, panels; /* the visible keys; keys is 0 if there are none */
+    int key, keys, panels; /* the keys that the rows see; keys is 0 if there are none */
     float *scores;         /* [rows][ATTEND_BLOCK], then weights */
     struct seen seen;
     float base[LANES], rescale[LANES];
@@ -136,8 +135,8 @@ static bool any_non_finite(const unsigned char *non_finite, int panels)
     return any;
 }
 
-/* Does the same as accumulate_tile if some values are not finite: sums panel by panel in `part`,
-   which is then added to o. */
+/* Does the same as accumulate_tile for a block with values that are infinite or NaN: sums panel by
+   panel in `part`, which is then added to o. */
 static void accumulate_non_finite(const struct attend_tile *t, const float *values,
                                   ptrdiff_t value_row, const unsigned char *non_finite)
 {
@@ -158,10 +157,10 @@ static void accumulate_non_finite(const struct attend_tile *t, const float *valu
                      vf_fma(vf_load(t->state.o + n), vf_splat(t->rescale[r]), vf_load(part + n)));
 }
 
-/* The visible keys of a block are processed in three steps, each of which is done for several tiles
-   before the next step: the work of one tile hides the latency at the end of the previous one.
-   Tiles of one panel are processed one by one, because the scores of all tiles would fill the L1
-   cache. */
+/* The visible keys of a block are processed in three steps, each for several tiles in turn, so that
+   the work of one tile hides the latency at the end of the previous one. Where register tiles have
+   only one panel, the tiles are processed one by one, because the scores of all of them would fill
+   the L1 cache. */
 enum { TILES_TOGETHER = VF_PANELS > 1 ? ATTEND_SLOTS : 1 };
 
 static void score_block(struct attend_tile *t, int block, float *lanes)
@@ -183,8 +182,8 @@ static void score_block(struct attend_tile *t, int block, float *lanes)
     raise_max(&t->state, t->rows, lanes, LOG2_E * masked_scale_of(t), t->base, t->rescale);
 }
 
-/* Turns scores into sigmoids, which need no maximum, and adds them to the sums, which serve only to
-   detect fully masked rows. */
+/* Turns scores into sigmoids and adds them to the sums, which serve only to detect fully masked
+   rows. */
 static void apply_sigmoid(struct attend_tile *t)
 {
     vf times = vf_splat(LOG2_E * masked_scale_of(t));
@@ -196,7 +195,7 @@ static void apply_sigmoid(struct attend_tile *t)
     }
 }
 
-/* Adds the weights of a block to the sums by distance. */
+/* Adds the weights of a block to the row's sums of weights by distance. */
 static void sum_by_distance(const struct attend_tile *t)
 {
     for (int r = 0; r < t->rows; r++) {
@@ -244,8 +243,8 @@ static void attend_block(struct attend_tile *tile, int tiles, int block, float *
     for (int i = 0; i < tiles; i++) accumulate_block(tile + i);
 }
 
-/* Sums l over the lanes, adds the sinks, and returns l. Sets keep to the factors by which o must
-   still be multiplied. */
+/* Returns l, summed over the lanes and including sinks. Sets sums to l and keep to the factors by
+   which o must still be multiplied. */
 static vf finish_sums(const struct attend_tile *t, float sums[LANES], float keep[LANES])
 {
     const struct running *s = &t->state;
@@ -267,8 +266,8 @@ static vf finish_sums(const struct attend_tile *t, float sums[LANES], float keep
     return l;
 }
 
-/* Sets out = o (1 / l), with 1 / l rounded, and lse = m + log l. A fully masked row gets 0 and
-   -infinity. */
+/* Sets out = o (1 / l), with 1 / l rounded, and lse = m + log l. In a fully masked row, out is 0
+   and lse is -infinity. */
 static void finish_tile(const struct attend_tile *t)
 {
     const struct running *s = &t->state;
@@ -294,7 +293,8 @@ static void finish_tile(const struct attend_tile *t)
     }
 }
 
-/* Sets up tile number i, of rows [row, end), in its initial state unless the call is resumed. */
+/* Sets up tile i of rows [row, end). Unless the call is resumed, also initializes its state and
+   packs its queries. */
 static void make_tile(const struct attend *a, const struct key_source *from, int i, int row,
                       int end, float *scores, struct attend_tile *t)
 {
@@ -335,7 +335,7 @@ static void guard(const struct attend *a, bool check)
         }
 }
 
-/* Packs sixteen keys, starting at `key`. If the keys are far from the core, also prefetches the
+/* Packs sixteen keys, starting at `key`. If the keys are not in a near cache, also prefetches the
    next sixteen. Values need no prefetching, because they are read row after row. */
 static void pack_plain_keys(const struct attend_plain *plain, int key, int width, float *panel)
 {
@@ -345,7 +345,7 @@ static void pack_plain_keys(const struct attend_plain *plain, int key, int width
     pack_columns(plain->k, plain->k_row, plain->keys, width, 1, key / LANES, 1, panel);
 }
 
-/* Packs the keys of a block, and the values unless they are already whole vectors. Both are packed
+/* Packs the keys of a block, and the values unless their width is a multiple of 16. Both are packed
    sixteen keys at a time, which is faster than packing all keys before all values. */
 static struct key_source plain_block(const struct attend *a, int key)
 {
@@ -373,8 +373,8 @@ static struct key_source plain_block(const struct attend *a, int key)
     return from;
 }
 
-/* Returns the first block in [key, last) that contains a visible key, or a number of at least
-   `last` if there is none. key must be a multiple of ATTEND_BLOCK. */
+/* Returns the beginning of the first block in [key, last) that contains a visible key, or a number
+   of at least `last` if there is none. key must be a multiple of ATTEND_BLOCK. */
 static int next_block(const struct attend *a, int key, int last)
 {
     return rapt__next_visible(a->row, a->rows, key, last) / ATTEND_BLOCK * ATTEND_BLOCK;

@@ -1,9 +1,9 @@
-/* flash.h - arguments of the attention kernels. A call computes attention for some queries that
-   read the same keys and values.
+/* flash.h - arguments of the attention kernels. A call computes attention for a few queries of the
+   same keys and values.
 
-   Keys are stored in panels of 16, [keys / 16][key width][16], so that one vector holds sixteen
-   scores. Values are stored as rows of whole vectors, [keys][padded value width]. Lanes after the
-   last key may contain anything, since no row sees them. */
+   Keys are stored in panels of 16, [keys / 16][key width][16], so one vector holds sixteen scores.
+   Values are stored as rows padded to whole vectors, [keys][padded value width]. Lanes after the
+   last key may contain anything, because no row sees them. */
 #ifndef RAPT_LIB_FLASH_H
 #define RAPT_LIB_FLASH_H
 
@@ -18,7 +18,7 @@
 enum {
     ATTEND_BLOCK = 128, /* keys between updates of the running maximum */
     ATTEND_ROWS = 56,   /* maximum number of queries of one call */
-    ATTEND_SLOTS = 72   /* number of rows in the slots that queries are packed into */
+    ATTEND_SLOTS = 72   /* number of rows in the slots into which queries are packed */
 };
 
 _Static_assert((int)SPARSE_KEYS == (int)ATTEND_BLOCK, "sparse keys have a bit for each of a block");
@@ -29,10 +29,11 @@ static inline int rapt__padded(int width)
     return rapt__round_up(width, LANES);
 }
 
-/* A scale is split into two factors. Queries are multiplied by a power of two that has the sign of
-   the scale, and their dot products with keys are multiplied by the remaining factor. The power is
-   at most 1, so that dot products overflow only where scaled scores do. The results have the same
-   bits as if the whole scale were applied afterwards, except where queries become subnormal. */
+/* A scale is split into two factors. Queries are multiplied by a power of two with the sign of the
+   scale, and their dot products with keys are multiplied by the remaining factor. The power is the
+   largest that is at most |scale| and 1, so dot products overflow only if scaled scores would. The
+   results have the same bits as if the whole scale were applied afterwards, except where queries
+   become subnormal. */
 static inline float rapt__query_factor(float scale)
 {
     float magnitude = fabsf(scale), power = 1;
@@ -47,64 +48,65 @@ static inline float rapt__score_factor(float scale)
     return scale / rapt__query_factor(scale);
 }
 
-/* How scores x become weights in tiles. Each head may have a learned number b. */
+/* How scores x become weights in tiles. b is a learned number of the head. */
 enum attend_kind {
     ATTEND_NOTHING, /* the normalizer cannot be computed in tiles */
     ATTEND_SOFTMAX, /* e^x / sum of e^x */
-    ATTEND_SINK, /* e^x / (e^b + sum of e^x): the sink is a key that every query sees after its own
-                    keys, with the score b and the value 0 */
+    ATTEND_SINK,   /* e^x / (e^b + sum of e^x): the sink is one more key that every query sees last,
+                      with score b and value 0 */
     ATTEND_SIGMOID /* 1 / (1 + e^-(x + b)) */
 };
 
-/* Terms that are added to the scores of a query, after scale and cap, for each distance d of a key
-   from the query's position. d is the index of the key minus the position. Distances below -before
-   or above after have the values of -before and after. */
+/* Terms that are added to the scores of a query, after scale and cap, by the distance d of a key
+   from the query's position: the index of the key minus the position, clamped to -before ..
+   after. */
 struct distances {
-    const float *by_query; /* element d, for d from -before - 15 to after + 15, which includes
-                              repetitions; NULL means 0 */
+    const float *by_query; /* element d for unclamped d from -before - 15 to after + 15; NULL means
+                              0 */
     const float *by_key;   /* [panels][before + after + 16][16]: vector e + after of a panel that
-                              begins with key s has the values of its keys for a query at position
-                              s + e; NULL means 0 */
-    const float *by_dout;  /* in backward, laid out like by_query: added to the gradients of the
+                              begins with key s has the terms of its keys for a query at position s
+                              + e; NULL means 0 */
+    const float *by_dout;  /* laid out like by_query: backward adds it to the gradients of the
                               weights after dropout; NULL means 0 */
-    float *weights;        /* laid out like by_query: forward and backward add the weights after
-                              dropout; NULL if not wanted */
+    float *weights;        /* laid out like by_query: sums to which forward and backward add the
+                              weights after dropout; NULL if not requested */
     int before, after;     /* 0 or more */
     int position;
-    float *dby_query, *dby_key; /* arrays of the same layouts, to which ds is added; NULL if not
-                                   requested */
+    float *dby_query, *dby_key; /* laid out like by_query and by_key: gradients to which ds is
+                                   added; NULL if not requested */
 };
 
 /* One query. The bits of its results depend only on this struct and on its visible keys. */
 struct attend_row {
     const float *q;            /* [key width] */
-    float *out, *lse;          /* [value width], NULL in all rows if not requested; 1 float, or
-                                  NULL */
-    float *statistics;         /* 2 floats of softmax statistics (see below), or NULL */
+    float *out, *lse;          /* results: [value width], NULL in all rows if not requested; and 1
+                                  float, or NULL */
+    float *statistics;         /* result: the STATISTICS floats described below, or NULL */
     int low, high;             /* keys low .. high - 1 are visible, unless hidden by `allowed` or by
                                   `sparse` */
-    struct sparse_keys sparse; /* rows of a call that use it differ only in near and blocks */
+    struct sparse_keys sparse; /* rows of a call that use it differ only in near, near_end and
+                                  blocks */
     const uint8_t *allowed;    /* [key] 0 hides the key; NULL if no key is hidden */
     const float *bias,
         *relative;       /* [key] their sum is added to the scaled and capped score; NULL means
                             0 */
-    const float *forget; /* [panels][2][16] C of each key, as high + low: the sum of log f over all
-                            keys up to it. C of the query minus C of the key is added to the scaled
-                            and capped score; NULL means 0 */
+    const float *forget; /* [panels][2][16] C of each key, as high + low, where C is the sum of log
+                            f over all keys up to this one. C of the query minus C of the key is
+                            added to the scaled and capped score; NULL means 0 */
     float forget_high, forget_low;      /* C of the query */
     struct distances distances;         /* also added to the scaled and capped score */
-    float *dbias, *drelative, *dforget; /* [key] arrays to which ds is added; NULL if not
+    float *dbias, *drelative, *dforget; /* [key] gradients to which ds is added; NULL if not
                                            requested */
     float *dsum; /* 1 float to which the sum of ds over the keys is added; NULL if not requested */
     uint64_t drop_key, drop_row; /* key and row as in struct dropout; columns are keys */
-    float number;                /* b, the number that the head has learned; 0 if there is none */
+    float number;                /* b of enum attend_kind; 0 if there is none */
 };
 
 /* Number of floats in a panel of attend_row.forget. */
 enum { FORGET_PANEL = 2 * LANES };
 
 /* Returns the first key in [key, end) that one of the rows may see, regardless of `allowed` and
-   biases, or INT32_MAX if the rows see no key. */
+   biases, or INT32_MAX if there is none. */
 static inline int rapt__next_visible(const struct attend_row *row, int rows, int key, int end)
 {
     int next = end, searched = 0, start = -1; /* far keys in [start, searched) are known */
@@ -125,36 +127,36 @@ static inline int rapt__next_visible(const struct attend_row *row, int rows, int
     return next < end ? next : INT32_MAX;
 }
 
-/* The softmax statistics of a query: m, the maximum of its scores q.k (after cap and bias, if any),
-   and l, the sum of e^(x - m) over its keys, with x and m scaled. A sink counts as one of the keys,
-   with the score that scaling turns into its logit. The weights are e^(x - m) / l. A fully masked
-   query has l = 0, even if there is a sink. Unlike lse, m and l remain precise even if m is so
-   large that log l is lost when m + log l is rounded (Milakov and Gimelshein 2018). If l is NaN, m
-   may be anything. With ATTEND_SIGMOID, m is 0 and l is 1. */
+/* The softmax statistics of a query: m, the maximum of its scores, and l, the sum of e^(x - m) over
+   its keys. m is stored before the scale that rapt__statistics_scale returns is applied; in e^(x -
+   m), x and m are scaled. A sink counts as one of the keys, with the score that scaling turns into
+   its logit. The weights are e^(x - m) / l. A fully masked query has l = 0, even if there is a
+   sink. Unlike lse, m and l remain precise if m is so large that rounding m + log l would lose log
+   l (Milakov and Gimelshein 2018). If l is NaN, m may be anything. With ATTEND_SIGMOID, m is 0, and
+   l is 1 unless the query is fully masked. */
 enum { STATISTICS = 2 };
 
-/* Returns the factor by which the scores in statistics are still to be multiplied. It is 1 with a
-   bias or a cap, because both are applied to scaled scores. */
+/* Returns the factor by which the maxima in statistics must still be multiplied. It is 1 with a
+   bias or a cap, because these are applied to scaled scores. */
 static inline float rapt__statistics_scale(float scale, float cap, bool biased)
 {
     return biased || cap > 0 ? 1 : rapt__score_factor(scale);
 }
 
-/* Returns the score of a sink: its logit divided by `scale`, but always finite, even if the scale
-   is tiny. */
+/* Returns the score of a sink: its logit divided by `scale`, clamped to finite numbers. */
 static inline float rapt__sink_score(float logit, float scale)
 {
     float score = logit / scale;
     return score > FLT_MAX ? FLT_MAX : score < -FLT_MAX ? -FLT_MAX : score;
 }
 
-/* Keys and values as plain rows, which attend packs block by block. */
+/* Keys and values as rows, which attend packs block by block. */
 struct attend_plain {
     const float *k, *v; /* rows of key_width and value_width floats; v is NULL if not needed */
     ptrdiff_t k_row, v_row;
     int keys;
-    bool far;                  /* k is probably not in a cache near the core and is too long for
-                                  rows_ahead, so attend prefetches it */
+    bool far;                  /* k is probably not in a near cache, and too long for rows_ahead, so
+                                  attend prefetches it */
     float *panels, *rows;      /* workspace of a block: ATTEND_BLOCK rows of key_width floats, and
                                   ATTEND_BLOCK rows of padded value_width floats */
     unsigned char *non_finite; /* [ATTEND_BLOCK / 16], also workspace */
@@ -163,16 +165,17 @@ struct attend_plain {
 struct attend_keys {
     const float *keys;               /* [panels][key_width][16] */
     const float *values;             /* [keys][padded value_width] */
-    const unsigned char *non_finite; /* [panels] nonzero if a value there is infinite or NaN */
+    const unsigned char *non_finite; /* [panels] nonzero if a value of these keys is infinite or
+                                        NaN */
     int first;                       /* key at which the three arrays begin */
     int key_width, value_width;
-    const struct attend_plain *plain; /* used instead of the three arrays unless NULL */
+    const struct attend_plain *plain; /* if not NULL, replaces the three arrays */
 };
 
 struct attend {
     const struct attend_keys *keys;
-    const struct attend_row *row; /* either all rows have a bias or none; the same applies to
-                                     relative and forget */
+    const struct attend_row *row; /* all rows have a bias, or none; the same applies to relative and
+                                     forget */
     int rows;                     /* 1 .. ATTEND_ROWS */
     enum attend_kind kind;
     float scale;         /* scale of scores; not 0 */
@@ -181,10 +184,10 @@ struct attend {
     float drop_scale;
     float *workspace;         /* rapt__attend_workspace floats */
     struct rows_ahead *ahead; /* prefetched during the call; may be NULL */
-    /* A call may compute only keys begin .. end - 1, where both are multiples of ATTEND_BLOCK; if
-       end is 0, it computes all keys starting at begin. An unfinished call writes no results but
-       leaves its state in the workspace, from which a resumed call for the next keys continues. The
-       bits are the same as those of a single call. */
+    /* A call may process only keys begin .. end - 1, both multiples of ATTEND_BLOCK, or all keys
+       from begin on if end is 0. An unfinished call writes no results but leaves its state in the
+       workspace, from which a resumed call for the next keys continues. The bits are those of a
+       single call. */
     int begin, end;
     bool resumed, unfinished;
 };
@@ -216,8 +219,8 @@ static inline size_t rapt__attend_workspace(int key_width, int value_width)
     return rapt__attend_layout(key_width, value_width).size;
 }
 
-/* One head of a short sequence with all its queries and keys, as plain rows: only queries are
-   packed. The results are bit-identical to those of attend. Rows of v and out have
+/* A head of a short sequence with all of its queries and keys in rows, of which only the queries
+   are packed. The results are bit-identical to those of attend. Rows of v and out have
    rapt__padded(value_width) floats; the padding is 0 in v and meaningless in out. */
 enum {
     HEAD_QUERIES = 32,   /* number of queries processed together */
@@ -232,15 +235,16 @@ struct attend_head {
     int queries, keys; /* keys is 1 .. ATTEND_BLOCK */
     int key_width, value_width;
     const float *low, *high; /* [queries], as in attend_row; NULL if all queries see every key */
-    /* As in attend_row, for query 0. For query t, whose position is higher by t, they begin at bias
-       + t * bias_row, relative - t and allowed + t * allowed_row. */
+    /* As in attend_row, for query 0. Those of query t, whose position is t higher, begin at bias +
+       t * bias_row, relative - t and allowed + t * allowed_row. */
     const float *bias, *relative;
     const uint8_t *allowed;
     ptrdiff_t bias_row, allowed_row;
     const float *forget;           /* as in attend_row, for all queries */
-    int position;                  /* the key at the position of query 0 */
+    int position;                  /* the position of query 0 */
     struct distances distances;    /* as in attend_row, for query 0 */
-    ptrdiff_t distance_row;        /* from a query's by_query, by_dout and weights to the next */
+    ptrdiff_t distance_row;        /* distance from by_query, dby_query, by_dout and weights of a
+                                      query to those of the next */
     float scale, cap;              /* as in attend */
     float *out, *lse, *statistics; /* one row per query; NULL if not requested */
     enum attend_kind kind;         /* ATTEND_SOFTMAX or ATTEND_SINK */
@@ -252,40 +256,40 @@ struct attend_head {
     struct rows_ahead *ahead; /* prefetched during the call; may be NULL */
 };
 
-/* The backward pass of the same head, for at most HEAD_GRADIENTS queries. It uses their statistics,
-   but not out, lse and workspace. All rows, including those of q and k, are padded to whole
-   vectors, with zeros in arrays that are read. */
+/* The backward pass of a head, for at most HEAD_GRADIENTS queries. It reads the statistics of the
+   head, but not its out, lse and workspace. All rows, including those of q and k, are padded to
+   whole vectors, with zeros in arrays that are read. */
 struct attend_head_gradients {
     const float *dout;        /* rows out_row apart */
-    float *dbias, *drelative; /* arrays with rows like those of bias and relative, to which the
-                                 gradients are added; NULL if not requested */
-    float *dforget, *dsums;   /* as in attend_row, [keys] and [queries]; both or neither */
-    float *dq, *dk, *dv;      /* arrays to which the gradients are added; NULL if not requested;
-                                 rows of dq are like those of q */
+    float *dbias, *drelative; /* laid out like bias and relative: gradients to which ds is added;
+                                 NULL if not requested */
+    float *dforget, *dsums;   /* as in attend_row, [keys] and [queries]; both or neither NULL */
+    float *dq, *dk, *dv;      /* gradients to which this call adds; NULL if not requested; rows of
+                                 dq are q_row apart */
     ptrdiff_t dk_row, dv_row; /* distances between rows of dk and of dv */
-    bool unfinished;          /* dk and dv hold sums over other queries, which are continued */
+    bool unfinished;          /* continues the sums over other queries in dk and dv */
     float *q_panels;          /* workspace: HEAD_GRADIENTS * key_width floats */
     float *dout_panels;       /* workspace: HEAD_GRADIENTS * value_width floats */
     float *weights, *dscores; /* workspace: HEAD_GRADIENTS * keys floats each */
 };
 
-/* Backward, one block of queries against one block of keys at a time:
+/* The backward pass, one block of queries against one block of keys at a time:
 
        p = e^(x - m) / l    dp = dout.v    ds = p (dp - delta)    delta = dout.out
        dv += p dout       dk += scale ds q      dq += scale ds k      dbias += ds
 
-   With a cap, scale becomes scale (1 - tanh^2). If all keys fit in one block, delta is the sum of
-   p dp, to which a sink adds nothing. The gradient of its logit is computed elsewhere, from delta
-   (attention/flash/numbers.c). With ATTEND_SIGMOID, p is the sigmoid and ds is p (1 - p) dp.
+   With a cap, scale becomes scale (1 - tanh^2). If all keys fit in one block, delta is computed as
+   the sum of p dp; a sink adds nothing to it. attention/flash/numbers.c computes the gradient of
+   the sink's logit from delta. With ATTEND_SIGMOID, p is the sigmoid and ds is p (1 - p) dp.
 
-   p and ds of hidden keys are exactly 0. There are five kernels. attend_pack and, unless all
-   keys fit in one block, attend_delta run once for each block of queries. Then, for each block of
-   keys, either attend_weights runs (only p), or attend_dkv (p, ds, dk, dv and dbias) followed by
-   attend_dq. */
+   p and ds of hidden keys are exactly 0. attend_pack and, unless all keys fit in one block,
+   attend_delta run once for each block of queries. Then, for each block of keys, either
+   attend_weights computes only p, or attend_dkv computes p, ds, dk, dv and dbias, and attend_dq
+   computes dq. */
 struct attend_block {
     const struct attend_row *row; /* [rows]; q, out, lse and statistics are ignored */
     int rows;                     /* 1 .. ATTEND_ROWS */
-    int key, keys;                /* keys key, key + 1, ... of the sequence; at most ATTEND_BLOCK */
+    int key, keys;                /* the first key, and the number of keys, at most ATTEND_BLOCK */
     int key_width;
     bool non_finite; /* q, dout or keys contain an infinity or NaN; attend_weights ignores it */
     struct rows_ahead *ahead; /* prefetched during the call; may be NULL */
@@ -297,8 +301,8 @@ struct attend_weights {
     const float *statistics; /* [rows][STATISTICS] */
     enum attend_kind kind;
     float scale, cap;
-    float *weights; /* [rows][ATTEND_BLOCK] p; after attend_dkv with dropout, the weights by which
-                       values were multiplied */
+    float *weights; /* [rows][ATTEND_BLOCK] receives p, or from attend_dkv the weights after
+                       dropout */
 };
 
 struct attend_dkv {
@@ -310,15 +314,15 @@ struct attend_dkv {
     const float *delta;        /* [rows]; NULL if all keys fit in this block */
     uint32_t drop_below;
     float drop_scale;
-    float *dscores; /* [rows][ATTEND_BLOCK] scale ds */
-    float *dk, *dv; /* [keys][padded key_width] and [keys][padded value_width], to which gradients
+    float *dscores; /* [rows][ATTEND_BLOCK] receives scale ds */
+    float *dk, *dv; /* [keys][padded key_width] and [keys][padded value_width] to which gradients
                        are added */
 };
 
 struct attend_dq {
     const float *key_rows; /* [keys][padded key_width] */
     const float *dscores;  /* written by attend_dkv */
-    float *dq;             /* [rows][padded key_width], to which gradients are added */
+    float *dq;             /* [rows][padded key_width] to which gradients are added */
 };
 
 #endif

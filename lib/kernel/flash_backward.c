@@ -1,9 +1,9 @@
 /* flash_backward.c - attention backward, one block of at most 56 queries and 128 keys at a time.
    The equations are in flash.h (Dao et al. 2022, "FlashAttention", appendix B.2; algorithm 4 in
    B.4). Weights are recomputed from the softmax statistics, so no queries x keys matrix is stored.
-   Every element of dq is one chain of fma in the order of keys, and every element of dk and dv is
-   one chain in the order of queries, even across blocks. The bits therefore do not depend on how
-   the work is divided among threads. */
+   Every element of dq is a single chain of fma in the order of keys, and every element of dk and dv
+   one in the order of queries, even across blocks, so the bits do not depend on how threads divide
+   the work. */
 
 struct span { /* a tile of rows of a block, and the keys of the block that they see */
     int tile, row, rows;
@@ -32,10 +32,10 @@ static void attend_pack(const float *from, int rows, int width, float factor, fl
     }
 }
 
-/* Computes delta = out.dout with the same chains of 32 fma as score_tile uses for dp. If one key
-   has all the weight and out is its value, dp - delta is then exactly 0 and vanishes even if it is
-   multiplied by a large factor. After several blocks of keys, or with dropout, a rounding error of
-   dp may remain. */
+/* Computes delta = out.dout by the same chains of 32 fma by which score_tile computes dp. If one
+   key has all the weight, so that out is its value, dp - delta is therefore exactly 0, and stays 0
+   if multiplied by a large factor. After several blocks of keys, or with dropout, a rounding error
+   of dp may remain. */
 static void attend_delta(const float *dout_slots, const float *out, ptrdiff_t ld, int rows,
                          int width, float *delta)
 {
@@ -58,9 +58,9 @@ static void attend_delta(const float *dout_slots, const float *out, ptrdiff_t ld
     }
 }
 
-/* Turns the scores of a row into weights, with the exponentials of forward. The division by their
-   sum is a multiplication by its inverse, followed by a correction that makes the weight of a
-   single visible key exactly 1. */
+/* Turns the scores of a row into weights, with the same exponentials as the forward pass. They are
+   multiplied by the inverse of their sum and then corrected, so that the weight of a single visible
+   key is exactly 1. */
 static inline __attribute__((always_inline)) void normalize_row(float *w, int panels, float scale,
                                                                 const float *statistics, bool large)
 {
@@ -74,8 +74,8 @@ static inline __attribute__((always_inline)) void normalize_row(float *w, int pa
     }
 }
 
-/* Sets the weights to p, which is 0 for hidden keys. slopes, unless NULL, receives the slopes of
-   the cap, [rows][ATTEND_BLOCK]; those of hidden keys are unspecified. */
+/* Sets the weights to p, which is 0 for hidden keys. slopes [rows][ATTEND_BLOCK], unless NULL,
+   receives the slopes of the cap; those of hidden keys are unspecified. */
 static void rebuild(const struct attend_block *b, const struct attend_weights *d, struct span *s,
                     float *slopes)
 {
@@ -115,8 +115,8 @@ static void add_bias(float *dbias, int n, vf ds)
     vf_store_n(dbias, vf_add(vf_load_n(dbias, n, 0), ds), n);
 }
 
-/* Adds ds of sixteen keys starting at `key`, of which the first `keys` exist, to the gradients of
-   the biases of their scores. */
+/* Adds ds of the sixteen keys starting at `key`, of which the first `keys` exist, to the gradients
+   of the biases of their scores. */
 static inline void add_biases(const struct attend_row *row, int key, int keys, vf ds)
 {
     int n = rapt__min(keys, LANES);
@@ -126,7 +126,7 @@ static inline void add_biases(const struct attend_row *row, int key, int keys, v
     add_distance_gradients(&row->distances, key, ds);
 }
 
-/* Multiplies the dp of one row by the factors of dropout, which it writes to factor[0 ...]. */
+/* Multiplies the dp of a row by the dropout factors of its keys, which are stored in `factor`. */
 static void drop_row(const struct attend_row *row, const struct attend_dkv *d, int key, int panels,
                      float *dp, float *factor)
 {
@@ -142,7 +142,7 @@ static void drop_row(const struct attend_row *row, const struct attend_dkv *d, i
     }
 }
 
-/* Returns the sum of p (dp - center) over the keys of a row whose weight is not 0. */
+/* Returns the sum of p (dp - center) over those keys of a row that have a weight other than 0. */
 static float delta_of(int panels, float center, const float *w, const float *dp)
 {
     vf sum = vf_zero(), origin = vf_splat(center);
@@ -154,8 +154,8 @@ static float delta_of(int panels, float center, const float *w, const float *dp)
     return vf_sum(sum);
 }
 
-/* Returns delta - center, which is the sum of p (dp - center) over the keys and the sink, which has
-   dp = 0. */
+/* Returns delta - center: the sum of p (dp - center) over the keys and the sink, if there is one,
+   for which dp is 0. */
 static vf delta_left(const struct attend_weights *from, const struct attend_row *row, int r,
                      int panels, float center, const float *w, const float *dp)
 {
@@ -169,8 +169,8 @@ static vf delta_left(const struct attend_weights *from, const struct attend_row 
     return vf_fnma(weight, vf_splat(center), left);
 }
 
-/* For one row, replaces dp in ds by scale ds, and p in w by the weight of the value after dropout.
-   slopes are the slopes of the cap if `capped`, which is a constant where this is inlined. */
+/* For one row, replaces dp in ds with scale ds, and p in w with the weight after dropout. slopes
+   are the slopes of the cap if `capped`, which is a constant where this is inlined. */
 static inline __attribute__((always_inline)) void
 score_gradient(const struct attend_block *b, const struct attend_weights *from,
                const struct attend_dkv *d, const struct span *s, int r, bool capped,
@@ -223,7 +223,7 @@ static void sigmoid_gradient(const struct attend_block *b, const struct attend_w
     if (row->dsum) *row->dsum += vf_sum(sum);
 }
 
-/* Adds what distances add to the gradients of the weights of a row. */
+/* Adds the terms of distances.by_dout to the gradients of the weights of a row. */
 static void add_dout_row(const struct attend_row *row, const struct span *s, float *dp)
 {
     for (int p = 0; p < s->panels && row->distances.by_dout; p++) {
@@ -232,7 +232,7 @@ static void add_dout_row(const struct attend_row *row, const struct span *s, flo
     }
 }
 
-/* Adds the weights of a row to its sums by distance. */
+/* Adds the weights of a row to its sums of weights by distance. */
 static void add_weights_row(const struct attend_row *row, const struct span *s, const float *w)
 {
     for (int p = 0; p < s->panels && row->distances.weights; p++)
@@ -269,7 +269,7 @@ static void add_scaled(float *y, float a, const float *x, int width)
         vf_store(y + n, vf_fma(vf_splat(a), vf_load(x + n), vf_load(y + n)));
 }
 
-/* Sets [*first, *last) to a range that includes all rows that see at least one of the `keys` keys
+/* Sets [*first, *last) to a range of rows that includes all rows that see any of the `keys` keys
    starting at `key`. */
 static void visible_rows(const struct attend_block *b, int key, int keys, int *first, int *last)
 {
@@ -294,7 +294,7 @@ static void key_gradients(const struct attend_block *b, const float *weights,
     }
 }
 
-/* Does the same, one weight or score gradient at a time, skipping zeros. Used for blocks in which 0
+/* Does the same, one weight or score gradient at a time, skipping zeros, for blocks in which 0
    times an element may be NaN. */
 static void key_gradients_non_finite(const struct attend_block *b, const float *weights,
                                      const struct attend_dkv *d)

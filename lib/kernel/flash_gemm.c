@@ -1,9 +1,8 @@
-/* flash_gemm.c - the products of attention, which consist of the tiles of flash_panels.c. Each
-   product dispatches once on the number of rows, which is a constant from then on, like the
-   strides. */
+/* flash_gemm.c - the products of attention, made of the tiles of flash_panels.c. Each product
+   dispatches once on the number of rows, which is then a constant, as are the strides. */
 #include "kernel/flash.h"
 
-/* Computes tiles of `panels` panels, starting at panel n, as long as they fit, and returns the next
+/* Computes tiles of `panels` panels from panel n on, as long as they fit, and returns the next
    panel. */
 static inline __attribute__((always_inline)) int
 tiling_run(int rows, int panels, enum tiling_kind kind, const struct tiling *t, int n)
@@ -47,9 +46,9 @@ static inline __attribute__((always_inline)) void tiling(int rows, enum tiling_k
     }
 }
 
-/* Computes scores[r][s] = q[r].k[s], with rows ATTEND_BLOCK apart. q is [depth][VF_ROWS], used only
-   for r < rows; keys is [panels][depth][16]. max [rows][16], unless NULL, receives the maximum of
-   each lane. */
+/* Computes scores[r][s] = q[r].k[s], with rows ATTEND_BLOCK apart. q is [depth][VF_ROWS], of which
+   only rows r < `rows` are used; keys is [panels][depth][16]. max [rows][16], unless NULL, receives
+   the maximum of each lane. */
 static void score_tile(int rows, const float *q, const float *keys, int depth, int panels,
                        float *scores, float *max)
 {
@@ -69,7 +68,7 @@ static void score_tile(int rows, const float *q, const float *keys, int depth, i
 }
 
 /* Computes scores[s][t] = k[s].q[t], with rows ld apart, for at most TILE_ROWS keys in rows k_row
-   apart; q is [panels][depth][16]. The minimum tells the compiler that there are at most
+   apart; q is [panels][depth][16]. The rapt__min tells the compiler that there are at most
    HEAD_PANELS panels. */
 static void score_keys(int keys, const float *k, ptrdiff_t k_row, const float *q, int depth,
                        int panels, float *scores, ptrdiff_t ld)
@@ -88,8 +87,8 @@ static void score_keys(int keys, const float *k, ptrdiff_t k_row, const float *q
     tiling(keys, TILE_SCORES, &t);
 }
 
-/* Computes o[t] = inverse[t] (sum of weights[s][t] values[s] over `keys` keys). Rows of weights are
-   HEAD_QUERIES apart; width must be a multiple of 16. */
+/* Computes o[t] = inverse[t] (sum of weights[s][t] values[s] over `keys` keys s). Rows of weights
+   are HEAD_QUERIES apart; width must be a multiple of 16. */
 static void mean_tile(int rows, const float *weights, const float *values, ptrdiff_t v_row,
                       int keys, int width, const float *inverse, float *o, ptrdiff_t o_row)
 {
@@ -127,8 +126,8 @@ static void plus_columns(int rows, const float *w, const float *x, ptrdiff_t x_r
     tiling(rows, TILE_PLUS, &t);
 }
 
-/* Computes the same with rows of w: y[s] = y[s] + sum of w[s][t] x[t] over `terms` values of t. If
-   y is unfinished, the chains continue from y[s]. */
+/* Computes y[s] = y[s] + sum of w[s][t] x[t] over `terms` values of t. If `unfinished`, the chains
+   of fma continue from y[s] instead of being added to it. */
 static void plus_rows(int rows, const float *w, const float *x, ptrdiff_t x_row, int terms,
                       int width, float *y, ptrdiff_t y_row, bool unfinished)
 {
@@ -149,7 +148,7 @@ static void plus_rows(int rows, const float *w, const float *x, ptrdiff_t x_row,
         tiling(rows, TILE_PLUS, &t);
 }
 
-/* Describes sums of weights[r][s] values[s] over `keys` keys; o has rows of `width` floats. */
+/* Describes sums of weights[r][s] values[s] over `keys` keys s; o has rows of `width` floats. */
 static inline struct tiling weighted_tiling(const float *weights, const float *values,
                                             ptrdiff_t value_row, int keys, int width, float *o)
 {
@@ -166,7 +165,7 @@ static inline struct tiling weighted_tiling(const float *weights, const float *v
                            .panels = width / LANES};
 }
 
-/* Computes o[r] = rescale[r] o[r] + sum. */
+/* Computes o[r] = rescale[r] o[r] + the sum of weighted_tiling. */
 static void accumulate_tile(int rows, const float *weights, const float *values,
                             ptrdiff_t value_row, int keys, int width, const float *rescale,
                             float *o)
@@ -176,7 +175,7 @@ static void accumulate_tile(int rows, const float *weights, const float *values,
     tiling(rows, TILE_MERGED, &t);
 }
 
-/* Computes o[r] += sum. */
+/* Computes o[r] += the sum of weighted_tiling. */
 static void add_tile(int rows, const float *weights, const float *values, ptrdiff_t value_row,
                      int keys, int width, float *o)
 {

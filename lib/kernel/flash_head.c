@@ -1,7 +1,7 @@
 /* flash_head.c - attention of one head of a short sequence, at most 128 keys, with queries in the
-   lanes of vectors: the queries are transposed, and keys and values are read in place. A single
-   block of keys needs no running softmax. Every sum has the same terms in the same order as in
-   flash.c (down a column here, along a row there), so the bits are the same. */
+   lanes of vectors: queries are transposed, and keys and values are read in place. A single block
+   of keys needs no running softmax. Every sum has the same terms in the same order as in flash.c,
+   down columns instead of along rows, so the bits are the same. */
 #include "kernel/flash.h"
 
 #include <math.h>
@@ -12,10 +12,10 @@ struct head_block { /* at most HEAD_QUERIES queries of a head, and the keys they
     struct key_range range[HEAD_PANELS];
     float *scores; /* [keys][HEAD_QUERIES], then weights */
     float max[HEAD_QUERIES], total[HEAD_QUERIES], inverse[HEAD_QUERIES];
-    bool fully_masked; /* true if any query or unused lane is fully masked */
+    bool fully_masked; /* any query or unused lane is fully masked */
 };
 
-/* Returns the maxima of the scores of each query. */
+/* Returns the maximum score of each query. */
 static vf head_max(const float *scores, int keys)
 {
     enum { CHAINS = 4 };
@@ -31,8 +31,8 @@ static vf head_max(const float *scores, int keys)
     return vf_max(vf_max(max[0], max[1]), vf_max(max[2], max[3]));
 }
 
-/* Turns the scores of `keys` keys into weights. Vector i of sums receives the sum of the weights of
-   keys i, i + 16, ... */
+/* Turns the scores of `keys` keys into weights. Vector i of sums receives the sums of the weights
+   of keys i, i + 16, ... */
 static inline __attribute__((always_inline)) void head_weights(float *scores, int keys, vf base,
                                                                float scale, vm large,
                                                                bool any_large, bool masked,
@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) void head_weights(float *scores, in
     }
 }
 
-/* Returns the sum of sixteen vectors, in the order of vf_sum. */
+/* Returns the sum of sixteen vectors, added in the order in which vf_sum adds lanes. */
 static vf head_sum(const float *sums)
 {
     vf x[LANES];
@@ -61,8 +61,8 @@ static vf head_sum(const float *sums)
     return x[0];
 }
 
-/* Turns the scores of panel p into weights, and stores the maxima of the scores, the sums of the
-   weights, the inverses of these sums, and lse. */
+/* Turns the scores of panel p into weights, and stores the maxima of scores, the sums of weights
+   and their inverses, and lse. */
 static void head_softmax(struct head_block *h, int p)
 {
     const struct attend_head *a = h->a;
@@ -93,7 +93,7 @@ static void head_softmax(struct head_block *h, int p)
     vf_store_n(a->lse + h->query + p * LANES, lse, rapt__min(h->queries - p * LANES, LANES));
 }
 
-/* Writes the dropout factors of keys [key, last) and sixteen queries, [last - key][16]. */
+/* Writes the dropout factors [last - key][16] of keys [key, last) and sixteen queries. */
 static void head_factors(const struct attend_head *a, int query, int key, int last, float *factors)
 {
     enum { GROUP = 4 * LANES };

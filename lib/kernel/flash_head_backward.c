@@ -1,12 +1,12 @@
-/* flash_head_backward.c - attention backward of one head of a short sequence, with queries in the
-   lanes of vectors as in flash_head.c; the equations are in flash.h. Queries and gradients of
+/* flash_head_backward.c - attention backward for one head of a short sequence, with queries in the
+   lanes of vectors as in flash_head.c. The equations are in flash.h. Queries and gradients of
    outputs are transposed; keys and values are read in place. Every sum has the same terms in the
    same order as in flash_backward.c, so the bits are the same. */
 
 struct head_gradient { /* sixteen queries of a head */
     const struct attend_head *a;
-    int query, key, last; /* the visible keys; key is a multiple of 16 */
-    float *w, *ds;        /* [keys][HEAD_GRADIENTS] for these queries, starting at `key` */
+    int query, key, last; /* the visible keys are key .. last - 1; key is a multiple of 16 */
+    float *w, *ds;        /* [keys][HEAD_GRADIENTS] of these queries, starting at `key` */
     const float *slopes;  /* slopes of the cap, [keys][16]; NULL if there is no cap */
 };
 
@@ -42,7 +42,7 @@ static void head_normalize(const struct head_gradient *h)
     }
 }
 
-/* Returns for each query the sum of w (dp - center) over its keys whose weight is not 0. */
+/* Returns for each query the sum of w (dp - center) over the keys with a weight other than 0. */
 static vf head_delta(const struct head_gradient *h, vf center)
 {
     float sums[LANES * LANES] = {0};
@@ -56,7 +56,8 @@ static vf head_delta(const struct head_gradient *h, vf center)
     return head_sum(sums);
 }
 
-/* Returns the sums of w (dp - center) over the keys and the sink, which has dp = 0. */
+/* Returns the sums of w (dp - center) over the keys and the sink, if there is one, for which dp is
+   0. */
 static vf head_delta_left(const struct head_gradient *h, vf center)
 {
     vf left = head_delta(h, center), m, l;
@@ -88,9 +89,9 @@ static void head_scale_gradients(const struct head_gradient *h,
     }
 }
 
-/* Replaces dp in ds by scale ds, and the weights by the weights after dropout, which multiplied the
-   values. If there is a cap, or gradients of biases are requested, ds first holds the gradient of
-   the biased score. */
+/* Replaces dp in ds with scale ds, and the weights with those after dropout. With a cap, or if
+   gradients of biases are requested, ds first holds the unscaled gradient, to which
+   head_scale_gradients applies the rest. */
 static void head_score_gradients(const struct head_gradient *h,
                                  const struct attend_head_gradients *d)
 {
@@ -160,7 +161,7 @@ static void head_query_gradients(const struct attend_head *a, const struct atten
     }
 }
 
-/* Sets [*first, *last) to a range that includes all queries that see at least one of the `keys`
+/* Sets [*first, *last) to a range of queries that includes all queries that see any of the `keys`
    keys starting at `key`. */
 static void head_seers(const struct attend_head *a, int key, int keys, int *first, int *last)
 {

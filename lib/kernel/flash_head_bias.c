@@ -1,8 +1,7 @@
-/* flash_head_bias.c - cap, biases and masks of a short head, which are applied to the scores
-   between their product and the softmax, with queries in the lanes of vectors; and the gradients of
-   biases. Rows of biases are transposed, sixteen queries by sixteen keys at a time. Functions that
-   most heads do not need are not inlined, because inlining slowed down heads without biases (gcc
-   12). */
+/* flash_head_bias.c - the cap, biases and masks of a short head, which are applied to scores before
+   the softmax, with queries in the lanes of vectors; and the gradients of biases. Rows of biases
+   are transposed, sixteen queries by sixteen keys at a time. Functions that most heads do not need
+   are not inlined, because inlining them slowed down heads without biases (gcc 12). */
 #include "kernel/flash.h"
 
 #include <math.h>
@@ -34,8 +33,8 @@ static __attribute__((noinline)) void head_cap(const struct attend_head *a, int 
                    slopes ? slopes + s * LANES : NULL);
 }
 
-/* Adds the sums of log f between sixteen keys and query t. A query before the first key sees no
-   key. A query after the last key has the sum of the last key. */
+/* Adds the sums of log f between sixteen keys and query t. A query after the last key uses the sum
+   of the last key; a query before the first key sees no key. */
 static vf head_forget(const struct attend_head *a, int t, int key, vf added)
 {
     int l = rapt__max(0, rapt__min(a->position + t, a->keys - 1));
@@ -61,7 +60,8 @@ static struct distances head_distances(const struct attend_head *a, int t)
     return of;
 }
 
-/* Sets x[s][t] to the value that is added to the score of key `key` + s and query `query` + t. */
+/* Sets x[s], lane t, to the value that is added to the score of key `key` + s and query `query` +
+   t. */
 static void head_added(const struct attend_head *a, int query, int key, vf x[LANES])
 {
     int queries = rapt__min(a->queries - query, LANES), keys = rapt__min(a->keys - key, LANES);
@@ -80,9 +80,9 @@ static void head_added(const struct attend_head *a, int query, int key, vf x[LAN
     vf_transpose(x);
 }
 
-/* Processes the scores s of keys [key, last) and the sixteen queries starting at `query`. Each
-   score becomes -infinity if a bias or `allowed` hides the key, else scale s + bias if there is a
-   bias. key must be a multiple of 16. */
+/* Adds biases to the scores of keys [key, last) and the sixteen queries starting at `query`, after
+   scaling them, and sets the scores of keys hidden by a bias or `allowed` to -infinity. Without a
+   bias, the other scores do not change. key must be a multiple of 16. */
 static __attribute__((noinline)) void head_add(const struct attend_head *a, int query, int key,
                                                int last, float *scores, ptrdiff_t ld)
 {
@@ -98,8 +98,8 @@ static __attribute__((noinline)) void head_add(const struct attend_head *a, int 
     }
 }
 
-/* Performs all operations between the product and the softmax. slopes is written as by head_cap;
-   the slopes of hidden keys are unspecified. */
+/* Applies cap, biases and masks to scores. slopes is written as by head_cap; the slopes of hidden
+   keys are unspecified. */
 static void head_finish_scores(const struct attend_head *a, int query, int key, int last,
                                float *scores, ptrdiff_t ld, float *slopes)
 {
@@ -108,8 +108,8 @@ static void head_finish_scores(const struct attend_head *a, int query, int key, 
     if (a->low) head_mask(a, query, key, last, scores, ld);
 }
 
-/* Sets x[t] to the numbers of query t, given rows of sixteen queries for each of `keys` keys. Those
-   of other keys become 0. */
+/* Transposes `keys` rows of sixteen queries: sets x[t] to the elements of query t, and those of
+   missing keys to 0. */
 static void head_transposed(const float *rows, ptrdiff_t ld, int keys, vf x[LANES])
 {
     for (int s = 0; s < LANES; s++) x[s] = s < keys ? vf_load(rows + s * ld) : vf_zero();
@@ -133,7 +133,7 @@ static __attribute__((noinline)) void head_sum_by_distance(const struct attend_h
     }
 }
 
-/* Adds what distances add to the gradients dp of the weights of these keys and queries. */
+/* Adds the terms of distances.by_dout to dp of these keys and queries. */
 static __attribute__((noinline)) void head_add_dout(const struct attend_head *a, int query, int key,
                                                     int last, float *dp, ptrdiff_t ld)
 {

@@ -1,5 +1,5 @@
 /* flash_head_scores.c - finds the keys that the queries of a short head see, and computes their
-   scores, with queries in the lanes of vectors. Used by flash_head.c and flash_head_backward.c. */
+   scores, with queries in the lanes of vectors, for flash_head.c and flash_head_backward.c. */
 #include "kernel/flash.h"
 
 #include <math.h>
@@ -7,11 +7,13 @@
 _Static_assert(HEAD_QUERIES % LANES == 0, "queries come in whole panels");
 _Static_assert(HEAD_PANELS == 2, "the panels that see a key are neighbors");
 
-struct key_range { /* keys key .. last - 1, which sixteen queries see; key is a multiple of 16 */
+struct key_range { /* sixteen queries see no keys outside key .. last - 1; key is a multiple of
+                      16 */
     int key, last;
 };
 
-/* Sets [*first, *last) to a range that includes all keys that queries [t, t + count) see. */
+/* Sets [*first, *last) to a range of keys that includes all keys that queries [t, t + count)
+   see. */
 static void head_range(const struct attend_head *a, int t, int count, int *first, int *last)
 {
     float low = (float)a->keys, high = 0;
@@ -37,7 +39,7 @@ static int head_ranges(const struct attend_head *a, int query, int queries, stru
     return panels;
 }
 
-/* Zeroes the sixteen floats of each key among [key, last) that a panel does not see. Keys are ld
+/* Zeroes the sixteen floats of each key in [key, last) that a panel does not see. Keys are ld
    floats apart. */
 static void head_clear(const struct key_range *range, int key, int last, float *x, ptrdiff_t ld)
 {
@@ -45,8 +47,8 @@ static void head_clear(const struct key_range *range, int key, int last, float *
     for (int s = rapt__max(range->key, range->last); s < last; s++) vf_store(x + s * ld, vf_zero());
 }
 
-/* Sets the scores of hidden keys among [key, last) to -infinity, for the 16 queries starting at
-   `query`; rows are ld apart. */
+/* Sets the scores of hidden keys in [key, last) to -infinity, for the 16 queries starting at
+   `query`. Rows are ld apart. */
 static void head_mask(const struct attend_head *a, int query, int key, int last, float *scores,
                       ptrdiff_t ld)
 {
@@ -60,7 +62,7 @@ static void head_mask(const struct attend_head *a, int query, int key, int last,
     }
 }
 
-/* Computes the scores of keys [key, last) and queries in panels of 16; rows are ld apart. */
+/* Computes the scores of keys [key, last) for queries in panels of 16. Rows are ld apart. */
 static void head_scores(struct rows_ahead *ahead, const float *k, ptrdiff_t k_row, int key,
                         int last, const float *q, int depth, int panels, float *scores,
                         ptrdiff_t ld)
@@ -73,8 +75,7 @@ static void head_scores(struct rows_ahead *ahead, const float *k, ptrdiff_t k_ro
     }
 }
 
-/* Computes the scores of all keys that each panel sees, in runs of keys that the same panels
-   see. */
+/* Computes the scores of the keys that each panel sees, in runs of keys seen by the same panels. */
 static void head_seen_scores(const struct attend_head *a, const struct key_range *range,
                              const float *k, ptrdiff_t k_row, const float *q, int depth, int panels,
                              float *scores, ptrdiff_t ld)

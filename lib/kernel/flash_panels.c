@@ -6,16 +6,16 @@
        mean    c[r][n]  = inverse[r] (sum over k of a[r][k] b[k][n])
        plus    c[r][n]  = c[r][n] + (sum over k of a[r][k] b[k][n])
 
-   for `rows` rows and panels n .. n + panels - 1. Both numbers are constants where this is inlined,
-   so that the sums stay in registers. */
+   for `rows` rows and panels n .. n + panels - 1. rows and panels are constants where this is
+   inlined, so that the sums stay in registers. */
 #include "kernel/flash.h"
 
 enum {
     CHAIN = 32 /* number of products of a score in one chain of fma */
 };
 
-/* Returns the tile that begins at a panel, without prefetching, since its operands are either in
-   the cache or read only once. */
+/* Returns the tile that begins at a panel, without prefetching, because its operands are in the
+   cache or read only once. */
 static inline __attribute__((always_inline)) struct tile tile_near(const struct gemm_block *g,
                                                                    int panel)
 {
@@ -29,13 +29,13 @@ enum tiling_kind { TILE_SCORES, TILE_MERGED, TILE_ADDED, TILE_MEAN, TILE_PLUS };
 struct tiling {
     struct gemm_block g; /* strides, depth and arrays; add and bias are not used */
     int panels;
-    float *max;           /* scores: [rows][16] maxima of every sixteenth score */
+    float *max;           /* scores: [rows][16] maximum in each lane */
     const float *rescale; /* merged: [rows] */
     const float *inverse; /* mean: [rows] */
 };
 
-/* Does the same as tile_sums for two consecutive chains, both whole. Sharing the code of a step
-   with tile_sums made heads of width 32 2 % slower (gcc 12). */
+/* Does the same as tile_sums for two consecutive chains of full length. Sharing the code of a step
+   with tile_sums made heads of width 32 slower by 2 % (gcc 12). */
 static inline __attribute__((always_inline)) void two_chains(int rows, int panels,
                                                              const struct gemm_block *g,
                                                              const struct tile *t, vf *first,
@@ -60,7 +60,7 @@ static inline __attribute__((always_inline)) void two_chains(int rows, int panel
     }
 }
 
-/* Adds one or two chains, starting at product k, to rows [row, row + rows) of a tile of scores. */
+/* Adds one or two chains that start at term k to rows [row, row + rows) of a tile of scores. */
 static inline __attribute__((always_inline)) void
 score_rows(int row, int rows, int panels, int chains, const struct tiling *t, int n, int k)
 {
@@ -99,9 +99,9 @@ score_rows(int row, int rows, int panels, int chains, const struct tiling *t, in
 }
 
 /* Adds chains of 32 fma one after the other; for 128 terms, this halves the error of a single
-   chain. The chains are computed in pairs if the sums of both fit into the registers for half of
-   the rows, so that scores are stored half as often. In tiles of one panel, half of the rows would
-   give too few products per load. */
+   chain. Chains are computed in pairs, for half of the rows at a time, if the sums of both then fit
+   into the registers, so scores are stored half as often. In tiles of one panel, half of the rows
+   would have too few products per load. */
 static inline __attribute__((always_inline)) void score_panels(int rows, int panels,
                                                                const struct tiling *t, int n)
 {
@@ -153,10 +153,10 @@ sums_near(int rows, int panels, const struct gemm_block *g, int n, vf *sum)
     return at;
 }
 
-/* Returns a sum of weighted values times the inverse of the sum of weights. This takes one rounding
-   more than a quotient, which is negligible compared with the one rounding per key in the sum.
-   Adding 0 turns -0, which may depend on how many terms of the sum are skipped, into 0 (unless the
-   host rounds downward). */
+/* Returns x, a sum of weighted values, times the inverse of the sum of weights. This rounds once
+   more than a quotient, which is negligible compared with the rounding for each key in the sum.
+   Adding 0 turns -0 into 0 (unless the host rounds downward), because the sign of a zero may depend
+   on how many terms of the sum are skipped. */
 static inline vf mean_of(vf x, vf inverse)
 {
     return vf_add(vf_mul(x, inverse), vf_zero());

@@ -1,5 +1,5 @@
-/* flash_scores.c - a tile of attention scores, at most VF_ROWS queries by 128 keys, and everything
-   between the two products of attention: queries packed into slots, soft cap, biases, masks,
+/* flash_scores.c - a tile of attention scores, at most VF_ROWS queries by 128 keys, and the
+   operations before the product with values: packing queries into slots, soft cap, biases, masks,
    exponentials and dropout of weights. Forward and backward share this code, so scores and weights
    have the same bits in both. */
 #include "kernel/flash.h"
@@ -24,8 +24,8 @@ static int tile_begin(int rows, int i)
     return rows * i / tiles_of(rows);
 }
 
-/* Sums all elements times 0, which gives NaN if one of them is infinite or NaN. Four sums hide the
-   latency of the multiply-add. */
+/* Sums all elements times 0, which is NaN if one of them is infinite or NaN. Four independent sums
+   hide the latency of the multiply-add. */
 static bool rows_finite(const float *x, ptrdiff_t ld, int rows, int width)
 {
     enum { CHAINS = 4 };
@@ -60,14 +60,15 @@ static bool pad_rows(const float *x, ptrdiff_t ld, int rows, int width, float *t
     return finite != 0xffff;
 }
 
-/* The left operands of products are stored in slots [depth][VF_ROWS], one for each tile. */
+/* Returns the offset of a tile's slot. The left operands of products are stored in slots
+   [depth][VF_ROWS], one per tile. */
 static ptrdiff_t slot_offset(int tile, int depth)
 {
     return (ptrdiff_t)tile * depth * VF_ROWS;
 }
 
-/* Multiplies rows x[r] by factor and packs them into a slot. Whole vectors are stored up to the end
-   of the slot. */
+/* Multiplies rows x[r] by factor and packs them into a slot. Stores whole vectors, but nothing past
+   the end of the slot. */
 static void pack_slot(const float *const x[VF_ROWS], int rows, int depth, float factor, float *slot)
 {
     for (int k = 0; k < depth; k += LANES) {
@@ -85,7 +86,7 @@ static void pack_slot(const float *const x[VF_ROWS], int rows, int depth, float 
 /* ---- masks ---- */
 
 struct visible_range {
-    int first, last;           /* no row sees a key outside of first .. last - 1 */
+    int first, last;           /* no row sees a key outside first .. last - 1 */
     int all_first, all_last;   /* all rows see keys all_first .. all_last - 1, unless `allowed`, a
                                   bias or `sparse` hides them */
     int near_first, near_last; /* sparse attention hides none of the keys near_first ..
@@ -109,11 +110,11 @@ static struct visible_range visible_range_of(const struct attend_row *row, int r
     return s;
 }
 
-/* The visible keys of each row of a tile in each panel of a block, one bit per key. */
+/* Which keys of a block each row of a tile sees, one bit per key. */
 struct seen {
-    bool all;    /* all keys of all panels are visible, and bits are not set */
-    bool sparse; /* sparse attention hides keys: panel p of row r has the bits of panel first + p of
-                    open[r]; otherwise open is not set */
+    bool all;    /* all rows see all keys of the panels; `bits` is not set */
+    bool sparse; /* sparse attention hides keys: in panel p, row r sees only those with a bit in
+                    panel first + p of open[r]. If false, open is not set */
     int first;
     struct sparse_bits open[VF_ROWS];
     unsigned short bits[VF_ROWS][BLOCK_PANELS];
@@ -124,8 +125,8 @@ static unsigned open_keys(const struct seen *seen, int r, int p)
     return seen->sparse ? rapt__panel_bits(seen->open + r, seen->first + p) : 0xffff;
 }
 
-/* Sets seen->open for the keys [key, end), and returns the keys that at least one row sees. Rows
-   with the same blocks share their far keys. */
+/* Sets seen->open for keys [key, end), and returns the keys that at least one row sees. Rows with
+   the same blocks share their far keys. */
 static struct sparse_bits open_rows(const struct attend_row *row, int rows, int key, int end,
                                     struct seen *seen)
 {
@@ -146,8 +147,9 @@ static struct sparse_bits open_rows(const struct attend_row *row, int rows, int 
     return any;
 }
 
-/* Sets *key and *keys to the keys in [begin, end) between the first and the last panel that the
-   rows of a tile see; *keys is 0 if they see none. `begin` must be a multiple of 16. */
+/* Sets *key and *keys to the range of keys in [begin, end) from the first to the last panel in
+   which the rows of a tile see a key; *keys is 0 if there is none. `begin` must be a multiple of
+   16. */
 static void seen_keys(const struct attend_row *row, int rows, const struct visible_range *visible,
                       int begin, int end, int *key, int *keys, struct seen *seen)
 {
@@ -181,15 +183,15 @@ static const float *moved(const float *x, ptrdiff_t n)
     return x ? x + n : NULL;
 }
 
-/* Returns true if a call adds biases to its scores, after scaling them. */
+/* Returns true if anything is added to the scores, after scaling them. */
 static bool biased(const struct attend_row *row)
 {
     return row->bias || row->relative || row->forget || has_distances(&row->distances);
 }
 
 /* Returns the values to add to the scores of n keys: bias + relative, or -infinity for keys that
-   are hidden, because a bias or the sum is -infinity or `allowed` is 0. Each of the three arrays
-   may be NULL. */
+   are hidden because a bias or the sum is -infinity or `allowed` is 0. Each of the three arrays may
+   be NULL. */
 static inline vf added_to_scores(const float *bias, const float *relative, const uint8_t *allowed,
                                  int n)
 {
@@ -205,8 +207,8 @@ static inline vf added_to_scores(const float *bias, const float *relative, const
 }
 
 /* Adds C of a query, high + low, minus C of each of the sixteen keys starting at `key`, a multiple
-   of 16, to the result of added_to_scores. The low parts hold the digits that would be lost if C
-   were a single float. */
+   of 16, to `added`, the result of added_to_scores. The low parts hold the digits that C would lose
+   as a single float. */
 static inline vf add_forgotten(const float *forget, float high, float low, int key, vf added)
 {
     const float *panel = forget + (ptrdiff_t)key / LANES * FORGET_PANEL;
@@ -216,7 +218,7 @@ static inline vf add_forgotten(const float *forget, float high, float low, int k
     return vf_select(vf_equal(added, min), min, sum);
 }
 
-/* Returns the mask of the lanes whose bits are set. */
+/* Returns a mask of the lanes with a set bit. */
 static vm lanes_of(unsigned bits)
 {
     float open[LANES];
@@ -224,7 +226,7 @@ static vm lanes_of(unsigned bits)
     return vf_less(vf_zero(), vf_load(open));
 }
 
-/* Returns the mask of the lanes in [low, high) whose bits are set; usually these are adjacent. */
+/* Returns a mask of the lanes in [low, high) with a set bit; usually these are adjacent. */
 static vm visible_lanes(int low, int high, unsigned bits)
 {
     vf lanes = vf_load(lane_numbers);
@@ -236,9 +238,9 @@ static vm visible_lanes(int low, int high, unsigned bits)
     return (bits & all) == all ? range : vm_and(range, lanes_of(bits));
 }
 
-/* Masks the scores s of the sixteen keys starting at `key`: scores of hidden keys become -infinity,
-   and with a bias s becomes scale s + bias. Keys without a bit in `open` are hidden, too. *seen
-   gets a bit for each visible key. */
+/* Returns the scores s of the sixteen keys starting at `key` after masking: -infinity for hidden
+   keys, including those without a bit in `open`, and scale s + bias if there is a bias. Sets a bit
+   in *seen for each visible key. */
 static vf apply_mask(const struct attend_row *row, int key, float scale, unsigned open, vf s,
                      unsigned *seen)
 {
@@ -258,8 +260,8 @@ static vf apply_mask(const struct attend_row *row, int key, float scale, unsigne
     return vf_select(hidden, min, vf_select(visible, s, min));
 }
 
-/* Turns sixteen scores s into cap tanh(scale s / cap). Writes the derivatives with respect to scale
-   s to slopes, unless it is NULL. */
+/* Replaces sixteen scores s with cap tanh(scale s / cap). Writes the derivatives with respect to
+   scale s to slopes, unless it is NULL. */
 static inline void cap_scores(float scale, float cap, float *scores, float *slopes)
 {
     vf inverse = vf_min(vf_splat(FLT_MAX), vf_splat(1 / cap));
@@ -292,10 +294,9 @@ static float masked_scale(const struct attend_row *row, float scale, float cap)
 
 static const float LOG2_E = 0x1.715476p0f;
 
-/* The exponents of a row are relative to an origin, so that its greatest weight is about 1 before
-   the weights are divided by their sum. The origin is `times` max, rounded once for all keys. If it
-   is large, this rounding would change a weight substantially, so the maximum is subtracted
-   first. */
+/* The exponents of a row are relative to an origin, times * max, so that its greatest exponential
+   is about 1. It is rounded once for all keys. If it is large, this rounding would change the
+   weights substantially, so the maximum is subtracted before scores are multiplied by `times`. */
 enum { LARGE = 1 << 20 };
 
 static bool large_origin(float max, float times)
@@ -303,24 +304,24 @@ static bool large_origin(float max, float times)
     return !(fabsf(max * times) <= LARGE);
 }
 
-/* Returns the origin that exponentiate_scores expects. Subtracts from 0 instead of negating the
-   product, because a compiler may negate one of the factors instead and thereby round in the other
-   direction. */
+/* Returns the origin that exponentiate_scores expects. Subtracts from 0, because a compiler may
+   move a negation from the product to a factor, which changes the direction of rounding. */
 static float origin_of(float max, float times, bool large)
 {
     return large ? max : 0 - max * times;
 }
 
-/* Returns the exponentials of 16 scores of a row, 2^(times (x - max)), given the result of
-   origin_of. The exponents are times x + origin, or times (x - origin) if the origin is large. */
+/* Returns 2^(times (x - max)) for 16 scores of a row, given the result of origin_of. The exponents
+   are computed as times x + origin, or times (x - origin) if the origin is large. */
 static inline __attribute__((always_inline)) vf exponentiate_scores(vf x, vf times, vf origin,
                                                                     bool large)
 {
     return vf_exp2(large ? vf_mul(vf_sub(x, origin), times) : vf_fma(x, times, origin));
 }
 
-/* Returns the factor that converts sums relative to max `old` to sums relative to max `new`: 2 to
-   the power of the difference of their origins. An origin is rounded unless it is large. */
+/* Returns the factor that converts sums relative to the maximum `old` to sums relative to `new`: 2
+   to the power of the difference of their origins, where an origin is rounded unless it is
+   large. */
 static vf rescaled(vf old, vf new, vf times)
 {
     vf limit = vf_splat(LARGE), from = vf_mul(old, times), to = vf_mul(new, times);
@@ -332,8 +333,8 @@ static vf rescaled(vf old, vf new, vf times)
     return vf_exp2(vf_select(vm_and(large_from, large_to), both, x));
 }
 
-/* Replaces the scores of a row by 1 / (1 + 2^-(times x + shift)), or 0 for hidden keys, and returns
-   their sums, lane by lane. Results below 2^-100 become 0. */
+/* Replaces the scores of a row with 1 / (1 + 2^-(times x + shift)), or 0 for hidden keys, and
+   returns their sums, lane by lane. Results below 2^-100 become 0. */
 static vf sigmoid_row(float *s, int panels, vf times, vf shift)
 {
     vf sum = vf_zero(), one = vf_splat(1), min = vf_splat(-INFINITY);
@@ -350,8 +351,8 @@ static vf sigmoid_row(float *s, int panels, vf times, vf shift)
 
 /* ---- sinks ---- */
 
-/* Adds sinks to statistics, as keys that come last. Returns the factors that convert weights
-   relative to the previous maxima. Fully masked rows do not change. */
+/* Adds sinks as last keys to the statistics max and l. Returns the factors that convert weights
+   from the previous maxima to the new ones. Fully masked rows do not change. */
 static __attribute__((noinline)) vf add_sinks(vf sinks, vf times, vf *max, vf *l)
 {
     vf top = vf_max(sinks, *max), keep = rescaled(*max, top, times);
@@ -378,8 +379,8 @@ static bool all_open(const struct seen *seen, int rows, int panels)
     return true;
 }
 
-/* Masks the scores of the `panels` panels starting at `key`, which seen_keys has found; rows are ld
-   floats apart. */
+/* Masks the scores of `panels` panels starting at `key`, as found by seen_keys. Rows are ld floats
+   apart. */
 static void mask_tile(const struct attend_row *row, int rows, const struct visible_range *visible,
                       float scale, int key, int panels, float *scores, int ld, struct seen *seen)
 {
@@ -398,8 +399,8 @@ static void mask_tile(const struct attend_row *row, int rows, const struct visib
     }
 }
 
-/* Does the same as add_tile, but one row at a time and only for visible keys: o[r] += sum of
-   weights[r][s] values[s] over the keys of panel p that row r sees. */
+/* Like add_tile, but one row at a time and only for visible keys: o[r] += sum of weights[r][s]
+   values[s] over the keys of panel p that row r sees. */
 static void accumulate_seen(int rows, const struct seen *seen, int p, const float *weights,
                             const float *values, ptrdiff_t value_row, int keys, int width, float *o)
 {

@@ -1,11 +1,10 @@
-/* gemm.c - the matrix product of one thread: columns of register tiles over panels.
+/* gemm.c - the single-threaded matrix product: columns of register tiles over panels. Goto and van
+   de Geijn 2008, "Anatomy of high-performance matrix multiplication". Here b is packed in advance,
+   and a is read in place or packed tile by tile. */
 
-   Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication". Here b is packed
-   in advance, and a is read in place or packed tile by tile. */
-
-/* Height of the tallest tile of a product. With AVX-512 it is one row less than would fit, which
-   leaves the compiler registers for addresses: on Zen 5, tiles of 13 rows reach 0.98 of the peak,
-   and tiles of 14 rows 0.95. */
+/* Height of the tallest tile of a product. With AVX-512 it is one row less than would fit into the
+   registers, to leave some for addresses: on Zen 5, tiles of 13 rows reach 0.98 of the peak, and
+   tiles of 14 rows 0.95. */
 enum { TILE_ROWS = VF_ROWS < 13 ? VF_ROWS : 13 };
 
 /* A division of rows into tiles whose heights differ by at most one: `tall` tiles of height + 1,
@@ -21,12 +20,12 @@ static struct split split_rows(const struct gemm_block *g)
     return (struct split){tiles, g->rows % tiles, g->rows / tiles};
 }
 
-/* Tiles of equal height, one below the other, over the same panels. */
+/* A column of tiles of equal height over the same panels. */
 struct tile_column {
     struct gemm_block g;
     int row, count;  /* first row of the next tile, and number of tiles left */
-    int first, last; /* panels first .. last - 1: as many as a tile spans, or all panels of g if it
-                        has only one tile */
+    int first, last; /* panels first .. last - 1: as many as the widest tile spans, or all if g has
+                        only one row of tiles */
     int n;           /* the next panel */
     float share;     /* 1 / g.rows */
 };
@@ -38,16 +37,15 @@ static inline __attribute__((always_inline)) void free_registers(void)
     __asm__ volatile("" : : : "memory");
 }
 
-/* Smallest depth at which spreading the prefetches evenly is worth the extra instructions. */
+/* minimum depth at which spreading prefetches evenly repays the extra instructions */
 enum { EVEN_DEPTH = 256 };
 
 /* Chooses which part of the next panels a tile prefetches. Normally this is a share in proportion
-   to its rows, so that the tiles of a column together fetch each line once, evenly spread over
-   their steps. If one tile fetched everything in a burst, its own loads would have to wait for
-   memory. If the depth is small, b is not packed, or the share exceeds one line per step, each tile
-   fetches a whole panel instead, and the next tile below fetches the following panel. If a tile of
-   few rows contains all rows of g, nothing is chosen here, because the tile prefetches its own
-   panels (tile.c). */
+   to its rows, so the tiles of a column together fetch each line once, evenly spread over their
+   steps. If one tile fetched everything in a burst, its own loads would have to wait for memory. If
+   the depth is small, b is not packed, or the share exceeds one line per step, each tile instead
+   fetches a whole panel, and the tile below it the following panel. If a tile of few rows contains
+   all rows of g, it prefetches its own panels (tile.c) and nothing else. */
 static inline __attribute__((always_inline)) void fetch_panels(enum panel_type type, int rows,
                                                                int panels,
                                                                const struct tile_column *at,
@@ -68,7 +66,7 @@ static inline __attribute__((always_inline)) void fetch_panels(enum panel_type t
     t->ahead_step = (int)(part * LANES) + 1;
 }
 
-/* Computes tiles of `panels` panels as long as they fit. */
+/* Computes tiles of `panels` panels as long as they fit. `adjacent` means that a_row is 1. */
 static inline __attribute__((always_inline)) void
 tile_run(enum panel_type type, int rows, int panels, bool adjacent, struct tile_column *at)
 {
@@ -83,7 +81,7 @@ tile_run(enum panel_type type, int rows, int panels, bool adjacent, struct tile_
     }
 }
 
-/* Computes the rows of the next tile over all panels, in the widest possible tiles first. */
+/* Computes the rows of the next tile over all panels, widest tiles first. */
 static inline __attribute__((always_inline)) void tile_row(enum panel_type type, int rows,
                                                            bool adjacent, struct tile_column *at)
 {
@@ -95,7 +93,7 @@ static inline __attribute__((always_inline)) void tile_row(enum panel_type type,
     if (max > 1) tile_run(type, rows, 1, adjacent, at);
 }
 
-/* Prefetches the sums of a tile, which will be written and, before that, perhaps read. */
+/* Prefetches the results of a tile, which will be written and, if `add`, read before that. */
 static inline __attribute__((always_inline)) void fetch_sums(const struct gemm_block *g, int row,
                                                              int rows, int n, int last)
 {
@@ -104,9 +102,9 @@ static inline __attribute__((always_inline)) void fetch_sums(const struct gemm_b
             __builtin_prefetch(g->c + r * g->c_row + n * g->c_panel, 1);
 }
 
-/* Computes the tiles of a column. Each tile prefetches the sums of the next one, and the last tile
-   prefetches those of the next panels. Where tiles have at most 8 rows, this only helps if the sums
-   are also read. */
+/* Computes the tiles of a column. Each tile prefetches the results of the tile below it, and the
+   last tile those of the first tile of the next panels. If tiles have at most 8 rows, this helps
+   only if the results are also read. */
 static inline __attribute__((always_inline)) void
 column_tiles(enum panel_type type, int rows, bool adjacent, struct tile_column *at)
 {
@@ -123,7 +121,7 @@ column_tiles(enum panel_type type, int rows, bool adjacent, struct tile_column *
     }
 }
 
-/* Computes the tiles of a column, which may have any height. */
+/* Computes the tiles of a column for any height. */
 static inline __attribute__((always_inline)) void column_any(enum panel_type type, int rows,
                                                              bool adjacent, struct tile_column *at)
 {
@@ -139,8 +137,7 @@ static inline __attribute__((always_inline)) void column_any(enum panel_type typ
     }
 }
 
-/* Products of floats have two instances: in the second, the compiler knows that the rows of a are 1
-   float apart. */
+/* There are two instances for floats. In column_adjacent, the compiler knows that a_row is 1. */
 static void column_apart(int rows, struct tile_column *at)
 {
     column_any(PANEL_FLOAT, rows, false, at);

@@ -1,5 +1,5 @@
-/* gemv.c - weighted sums of rows and their gradient. A row of weight 0 is skipped, so it may
-   contain infinity or NaN. Every element is a chain of fma in the order of the rows. */
+/* gemv.c - weighted sums of rows and their gradient. Rows with weight 0 are skipped and may contain
+   infinity or NaN. Every element is a chain of fma in the order of the rows. */
 
 /* Computes the sums of `vectors` times sixteen columns. `vectors` is a constant where this is
    inlined. */

@@ -1,7 +1,7 @@
-/* half.h - 16-bit weights, which products widen to floats. bf16 is the upper half of a float. f16
+/* half.h - 16-bit weights, which products widen to floats. bf16 is the upper half of a float; f16
    has 5 bits of exponent and 10 of fraction. Widening is exact, except that a signaling NaN becomes
-   quiet. Rounding is to the nearest value, halves to even. It uses integers only, so it does not
-   depend on the floating-point environment. */
+   quiet. Rounding is to nearest, ties to even, and uses only integers, so it does not depend on the
+   floating-point environment. */
 #ifndef RAPT_LIB_HALF_H
 #define RAPT_LIB_HALF_H
 
@@ -30,7 +30,7 @@ static inline float half_widen_bf16(uint16_t h)
     return half_float_of((bits & 0x7fffffff) > 0x7f800000 ? bits | 0x00400000 : bits);
 }
 
-/* Has no branches, so that compilers vectorize loops. A denormal is converted by adding its
+/* Branch-free, so that compilers can vectorize loops. A denormal is converted by adding its
    fraction to the float 2^-14 and subtracting 2^-14 again, which is exact. */
 static inline float half_widen_f16(uint16_t h)
 {
@@ -48,7 +48,7 @@ static inline float half_widen(enum half_type type, uint16_t h)
     return type == HALF_BF16 ? half_widen_bf16(h) : half_widen_f16(h);
 }
 
-/* Returns value / 2^shift, rounded to the nearest integer, halves to even. */
+/* Returns value / 2^shift, rounded to the nearest integer, ties to even. */
 static inline uint32_t half_shift(uint32_t value, int shift)
 {
     uint32_t below = value & ((1u << shift) - 1), half = 1u << (shift - 1), kept = value >> shift;

@@ -1,24 +1,24 @@
 /* int8.h - interface of the kernels for 8-bit integers. There is one table of kernels for each
-   form, that is, for each way in which processors multiply bytes. All forms give the same bits.
+   form, the way in which a processor multiplies bytes. All forms give the same bits.
 
    ARITHMETIC. A row x of floats is quantized to a row q of integers in -127 .. 127 and a scale:
 
        m = max |x[k]|    r = 127 / m    s = m / 127    q[k] = x[k] r, to the nearest integer
 
-   Each operation rounds to a float as usual. The rounding to integers resolves ties to even in any
+   Each operation rounds to a float. Rounding to integers is to nearest, ties to even, in any
    rounding mode of the host. |x[k] r| stays below 127.5, so nothing has to be clamped.
 
-   - A row with m < 2^-118, such as a row of zeros, has q = 0 and s = 0. For all other rows, r and s
-     are normal numbers, and a denormal x[k] becomes 0 in any case, so flushing denormals changes
+   - A row with m < 2^-118, such as a row of zeros, has q = 0 and s = 0. For all other finite rows,
+     r and s are normal numbers, and a denormal x[k] becomes 0 anyway, so flushing denormals changes
      nothing.
-   - A row with an infinity or a NaN has q = 0 and s = NaN, so that its products are NaN.
+   - A row with an infinity or a NaN has q = 0 and s = NaN, so its products are NaN.
 
    Rows of weights are quantized in the same way. The product of a row q with a row w of weights
-   whose scale is t is
+   with scale t is
 
        y = (float)(sum over k of q[k] w[k]) * (s * t) + bias        (bias 0 if there is none)
 
-   A row x can be quantized in two terms, which doubles its bits. The remainder of the first term is
+   For twice the precision, a row x is quantized in two terms. The remainder of the first term is
    quantized as well, and a second product is added to the first:
 
        p[k] = (x[k] r - q[k]) 254, rounded to the nearest integer       u = s / 254
@@ -27,14 +27,14 @@
    The difference is exact and its magnitude is at most 1/2, so p is also in -127 .. 127. If s is
    below 2^-117 or NaN, p and u are 0.
 
-   The sums are exact, since INT8_MAX_DEPTH products of at most 127^2 fit into 32 bits. The order of
-   their terms therefore does not matter, and y is the same for every form, number of threads and
-   batch.
+   The sums are exact, because INT8_MAX_DEPTH products of at most 127^2 fit into 32 bits. So the
+   order of their terms does not matter, and y has the same bits for every form, number of threads
+   and batch.
 
    PANELS. Weights w[columns][depth] are stored as panels of 16 columns: w[n][k] is at (n/16)*panel
    + (k/4)*64 + (n%16)*4 + k%4, with panel = 16 * (depth rounded up to a multiple of 4), and the
-   padding is 0. Each group of 64 bytes holds four inputs of each of 16 outputs, that is, one
-   operand of vpdpbusd or four of sdot. Sixteen of these groups are one operand of tdpbssd. */
+   padding is 0. Each group of 64 bytes holds four inputs of each of 16 outputs: one operand of
+   vpdpbusd, or four of sdot. Sixteen groups are one operand of tdpbssd. */
 #ifndef RAPT_LIB_INT8_H
 #define RAPT_LIB_INT8_H
 
@@ -54,26 +54,26 @@ static inline size_t rapt__int8_panel(int depth)
     return LANES * rapt__round_up_size((size_t)depth, INT8_GROUP);
 }
 
-/* Returns the distance in bytes from one row of `bytes` bytes to the next. It is an odd number of
-   cache lines, so that the rows of a tile map to different sets of the L1 cache. */
+/* Returns the distance in bytes between rows of `bytes` bytes: an odd number of cache lines, so the
+   rows of a tile map to different sets of the L1 cache. */
 static inline ptrdiff_t rapt__int8_row(size_t bytes)
 {
     return (ptrdiff_t)(rapt__ceil_div_size(bytes, INT8_LINE) | 1) * INT8_LINE;
 }
 
-/* A product: sets y[r][n] as defined above, or adds the second term to it. */
+/* A product: sets y[r][n] as defined above, or adds the product of the second term to it. */
 struct int8_block {
     int rows, columns, depth;
-    const int8_t *q; /* q[r][k] at q[r*q_row + k], followed by zeros up to a multiple of 4, or rows
-                        that arrange_row has rearranged, q_row bytes apart */
+    const int8_t *q; /* q[r][k] is at q[r*q_row + k], followed by zeros up to a multiple of 4; or
+                        rows from arrange_row, q_row bytes apart */
     ptrdiff_t q_row;
     const float *q_scale; /* [rows] */
-    const int32_t *q_sum; /* [rows] sum over k of q[r][k], or as set by arrange_row */
+    const int32_t *q_sum; /* [rows] sum over k of q[r][k], or the value from arrange_row */
     const int8_t *w;      /* panels */
     const float *w_scale; /* [columns] */
-    const float *bias;    /* [columns]; if NULL, nothing is added */
-    bool add;             /* the product is added to y; bias must be NULL */
-    float *y;             /* y[r][n] at y[r*y_row + n] */
+    const float *bias;    /* [columns]; NULL means 0 */
+    bool add;             /* adds the product to y; bias must be NULL */
+    float *y;             /* y[r][n] is at y[r*y_row + n] */
     ptrdiff_t y_row;
 };
 
@@ -92,30 +92,30 @@ enum int8_form {
 struct int8_kernels {
     const char *name;
     enum int8_form form;
-    int height; /* where rows are divided, products of a multiple of this number are fastest */
-    int q_size; /* bytes that gemm reads per element of q: 1, or 2 if rows have to be rearranged */
+    int height; /* products with a multiple of this number of rows are fastest */
+    int q_size; /* bytes that gemm reads per element of q: 1, or 2 if rows must be rearranged */
     void (*gemm)(const struct int8_block *b);
-    /* NULL if q_size is 1. Otherwise rearranges a quantized row of n elements for gemm. With
-       N = n rounded up to a multiple of 16, the row is at q + N, followed by zeros up to N
-       elements, and becomes the 2 N bytes at q. Replaces its sum as well. */
+    /* NULL if q_size is 1. Otherwise rearranges a quantized row of n elements for gemm. If N is n
+       rounded up to a multiple of 16, reads the row from q + N, followed by zeros up to N elements,
+       and writes 2 N bytes at q. Replaces its sum, too. */
     void (*arrange_row)(int8_t *q, int n, int32_t *sum);
-    /* Quantizes x[n] into q, which it fills with zeros up to a multiple of 16. Sets the scale and
-       the sum of q. */
+    /* Quantizes x[n] to q, padded with zeros to a multiple of 16. Sets the scale and the sum of
+       q. */
     void (*quantize_row)(const float *x, int n, int8_t *q, float *scale, int32_t *sum);
     /* Does the same in two terms, q[0] and q[1]. */
     void (*quantize_twice)(const float *x, int n, int8_t *const q[2], float scale[2],
                            int32_t sum[2]);
-    /* Quantizes 16 rows of weights: a panel [depth][16] of floats (kernel/kernel.h) into a panel of
-       bytes. Sets their scales [16]. factors [16] may be NULL. If factors[n] is not 0, row n was
-       made from integers and is quantized with r = factors[n] and s = 1 / r, which restores these
-       integers. The factor is ignored if an integer would exceed 127. */
+    /* Quantizes 16 rows of weights: a panel [depth][16] of floats (kernel/kernel.h) to a panel of
+       bytes. Sets their scales [16]. factors [16] may be NULL. A factors[n] above 0 means that row
+       n comes from integers: it is quantized with r = factors[n] and s = 1 / r, which restores
+       these integers. The factor is ignored if an integer would exceed 127. */
     void (*quantize_panel)(const float *w, int depth, const float *factors, int8_t *q,
                            float *scale);
 };
 
 /* ---- int8_choose.c ---- */
-/* Returns the kernels of the best form that belongs to this instruction set, or to a lesser one,
-   and that this processor can run. */
+/* Returns the kernels of the best form that this processor can run and that belongs to this
+   instruction set or a lesser one. */
 const struct int8_kernels *rapt__int8_kernels(rapt_isa isa);
 /* Returns the kernels of a form, or NULL if this machine cannot run it. */
 const struct int8_kernels *rapt__int8_kernels_of(enum int8_form form);

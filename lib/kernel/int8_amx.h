@@ -1,6 +1,6 @@
-/* int8_amx.h - the operations of kernel/int8_tiles.h by the instructions of AMX. They are written
-   in asm because the functions of gcc's headers do not tell the compiler what they read. */
-#if !defined(__AMX_INT8__) && !defined(__AMXINT8__) /* the second is that of clang 14 */
+/* int8_amx.h - the operations of kernel/int8_tiles.h, by the instructions of AMX, in asm, because
+   the intrinsics of gcc do not tell the compiler what memory they read. */
+#if !defined(__AMX_INT8__) && !defined(__AMXINT8__) /* clang 14 defines the second */
 #error "compile with -mamx-tile -mamx-int8"
 #endif
 

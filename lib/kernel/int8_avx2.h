@@ -1,5 +1,5 @@
-/* int8_avx2.h - products of bytes in 256-bit registers: by vpdpbusd where the compiler may use it
-   (AVX-VNNI or, in tests, AVX-512 VNNI, which has the same instruction), else with AVX2 only. */
+/* int8_avx2.h - products of bytes in 256-bit registers: by vpdpbusd if compiled for AVX-VNNI or, in
+   tests, AVX-512 VNNI, which has the same instruction; else by AVX2. */
 #ifndef __AVX2__
 #error "compile with -mavx2 -mfma"
 #endif
@@ -91,18 +91,17 @@ static inline vq vq_load(const int8_t *p)
 {
     return (vq){_mm256_set1_epi32(vq_four(p)), _mm256_set1_epi32(vq_four(p + INT8_GROUP))};
 }
-/* vpmaddubsw multiplies unsigned bytes by signed ones and adds pairs in 16 bits with saturation.
-   Inverting the bits of w gives -w - 1, so where q is negative, |q| times that is q w - |q|, and
-   vs_start adds the missing |q|. Pairs stay within 2 * 127 * 128 = 32,512, below the limit of
-   32,767. vpsignb would negate exactly, but competes with the multiplications for execution
-   units. */
+/* vpmaddubsw multiplies unsigned bytes by signed ones and adds pairs of products in 16 bits with
+   saturation. Inverting the bits of w gives -w - 1, so where q is negative, the product with |q| is
+   q w - |q|, and vs_start adds the missing |q|. Pairs stay within 2 * 127 * 128 = 32,512, below the
+   limit of 32,767. vpsignb would negate exactly, but competes with the multiplications for
+   execution units. */
 static inline __m256i vs_products(__m256i w, vq q)
 {
     __m256i pairs = _mm256_maddubs_epi16(q.magnitude, _mm256_xor_si256(w, q.mask));
     return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 }
-/* Uses asm instead of _mm256_add_epi32, for which gcc 12 keeps two copies of the sums and spills
-   them. */
+/* In asm, because gcc 12 keeps two copies of the sums of _mm256_add_epi32 and spills them. */
 static inline void vs_add_8(__m256i *sum, __m256i products)
 {
     __asm__("vpaddd %1, %0, %0" : "+x"(*sum) : "x"(products));

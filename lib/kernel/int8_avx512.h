@@ -26,8 +26,7 @@ static inline vq vq_load(const int8_t *p)
     memcpy(&four, p, sizeof four);
     return _mm512_set1_epi32(four);
 }
-/* Uses asm instead of _mm512_dpbusd_epi32, for which gcc 12 keeps two copies of the sums and spills
-   them. */
+/* In asm, because gcc 12 keeps two copies of the sums of _mm512_dpbusd_epi32 and spills them. */
 static inline void vs_add(vs *s, vw w, vq q)
 {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(*s) : "v"(w), "v"(q));

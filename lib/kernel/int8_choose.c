@@ -1,5 +1,5 @@
-/* int8_choose.c - selects the kernels for 8-bit integers. The build decides which tables are linked
-   (RAPT_HAVE_...), and the processor decides which of them it can run. */
+/* int8_choose.c - selects the kernels for 8-bit integers among the tables that the build links
+   (RAPT_HAVE_...) and the processor can run. */
 #include "base/base.h"
 #include "kernel/int8.h"
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 extern const struct int8_kernels rapt__int8_scalar, rapt__int8_neon, rapt__int8_neondot,
     rapt__int8_avx2, rapt__int8_avxvnni, rapt__int8_avx512vnni, rapt__int8_amx;
 
-/* What a form needs besides its instruction set: instructions that sum products of bytes, and also
+/* What a form needs besides its instruction set: nothing, dot products of bytes, or these and
    tiles. */
 enum needs { NOTHING, DOTS, TILES };
 
@@ -38,9 +38,9 @@ static const struct int8_table {
 
 enum { TABLES = sizeof tables / sizeof tables[0], ISAS = RAPT_ISA_AVX512 + 1 };
 
-/* The kernels chosen for each instruction set, or NULL until they are first requested. The choice
-   is cached because CPUID takes microseconds in a virtual machine. The first choice is kept, so
-   that all threads of a team have the same one even if the process asks for tiles meanwhile. */
+/* The kernels chosen for each instruction set; NULL until first requested. The choice is cached
+   because CPUID takes microseconds in a virtual machine. It never changes, so all threads of a team
+   use the same kernels even if the process asks for tiles meanwhile. */
 static _Atomic(const struct int8_kernels *) chosen[ISAS];
 
 static bool runs(const struct int8_table *t)

@@ -1,13 +1,13 @@
-/* int8_gemm.c - the product of quantized rows and panels of weights, as defined in int8.h, in one
-   thread. It uses register tiles as gemm.c does, but over the whole depth, since 13 rows and two
-   panels stay in the L2 cache even if the depth is 4,096. Scales and bias are applied to the sums
-   in the registers. */
+/* int8_gemm.c - the product of quantized rows and panels of weights defined in int8.h. It uses
+   register tiles like gemm.c, but over the whole depth, because 13 rows and two panels stay in the
+   L2 cache even if the depth is 4,096. Scales and bias are applied to the sums in registers. */
 #include "kernel/int8_start.h"
 
 enum {
     VS_MAX_PANELS = 4 * VS_PANELS, /* panels of the widest tile, which has few rows */
-    VS_FEW_ROWS = 4,               /* with at most this many rows, w streams from memory */
-    VS_FETCH = 1024,               /* w is prefetched this many bytes ahead, into the next panels */
+    VS_FEW_ROWS = 4,               /* with at most this many rows, w is streamed from memory */
+    VS_FETCH = 1024,               /* w is prefetched this many bytes ahead, even into the next
+                                      panels */
     VS_JOINT = 3                   /* rows of q that share a pointer */
 };
 
@@ -21,7 +21,7 @@ static inline __attribute__((always_inline)) int int8_panels(int rows)
     return rapt__min(panels, VS_MAX_PANELS);
 }
 
-/* Prefetches the memory for the results of a tile, which are written at the end. */
+/* Prefetches the memory of a tile's results, which are written at the end. */
 static inline __attribute__((always_inline)) void int8_fetch(int rows, int panels,
                                                              const struct int8_block *b, float *y)
 {
@@ -29,11 +29,11 @@ static inline __attribute__((always_inline)) void int8_fetch(int rows, int panel
         for (int p = 0; p < panels; p++) __builtin_prefetch(y + r * b->y_row + p * LANES, 1);
 }
 
-/* Computes a tile of whole panels. rows and panels are constants where this is inlined.
+/* Computes a tile of full panels. rows and panels are constants where this is inlined.
 
-   Three rows of q share a pointer, since an x86 address can be a pointer plus one or two times the
-   distance between rows. The empty asm keeps gcc from computing a separate address for each row,
-   for which there are not enough registers. */
+   Three rows of q share a pointer, because an x86 address can add one or two times the distance
+   between rows to it. The empty asm keeps gcc from computing an address for each row, for which
+   there are not enough registers. */
 static inline __attribute__((always_inline)) void int8_tile(int rows, int panels,
                                                             const struct int8_block *b,
                                                             const struct int8_start *start, int row,
@@ -85,7 +85,7 @@ static inline __attribute__((always_inline)) void int8_tile(int rows, int panels
     }
 }
 
-/* Computes the last panel for one row, if it has only n < 16 columns. */
+/* Computes one row of the last panel, which has n < 16 columns. */
 static void int8_rest(const struct int8_block *b, const struct int8_start *start, int row,
                       int panel)
 {
@@ -129,8 +129,8 @@ static void int8_tile_any(int rows, const struct int8_block *b, const struct int
     }
 }
 
-/* The rows are split into tiles whose heights differ by at most one. The panels of a tile stay in
-   the L1 or L2 cache while all rows are multiplied by them. */
+/* Splits the rows into tiles whose heights differ by at most one. The panels of a tile stay in the
+   L1 or L2 cache while all rows are multiplied by them. */
 static void int8_gemm(const struct int8_block *b)
 {
     int tiles = rapt__ceil_div(b->rows, VS_ROWS), height = b->rows / tiles, tall = b->rows % tiles;

@@ -1,8 +1,8 @@
 /* int8_quantize.c - quantizes rows of floats, as defined in int8.h. Magnitudes are compared as
-   integers that have the same bits. In this order infinities and NaNs come after all numbers, and
+   integers with the same bits: infinities and NaNs are then larger than all numbers, and
    floating-point modes do not matter. */
 
-/* Sets the scale of a row whose largest magnitude has these bits, and returns the factor for its
+/* Sets the scale of a row, given the bits of its largest magnitude. Returns the factor for its
    elements, or 0 if all of them become 0. */
 static float quantize_factor(int32_t bits, float *scale)
 {
@@ -13,7 +13,7 @@ static float quantize_factor(int32_t bits, float *scale)
     return bits >= infinity || bits < least ? 0 : 127 / max;
 }
 
-/* Quantizes a row in one or two terms. `terms` is a constant after inlining. */
+/* Quantizes a row in one or two terms; `terms` is a constant where this is inlined. */
 static inline __attribute__((always_inline)) void
 quantize_terms(int terms, const float *x, int n, int8_t *const *q, float *scale, int32_t *sum)
 {
@@ -56,8 +56,7 @@ static void int8_quantize_twice(const float *x, int n, int8_t *const q[2], float
     quantize_terms(2, x, n, q, scale, sum);
 }
 
-/* Does the same as quantize_factor, but uses the given factor unless it is 0 or too large for the
-   row. */
+/* Like quantize_factor, but uses the given factor unless it is 0 or too large for the row. */
 static float given_factor(int32_t bits, float given, float *scale)
 {
     float max;
@@ -83,7 +82,7 @@ static void int8_quantize_panel(const float *w, int depth, const float *factors,
         UNROLL
         for (int i = 0; i < INT8_GROUP; i++) {
             vf row = k + i < depth ? vf_load(w + (k + i) * LANES) : vf_zero();
-            /* 0 times NaN is NaN, so rows whose factor is 0 are replaced with 0 before the
+            /* 0 times NaN is NaN, so rows with factor 0 are replaced with 0 before the
                multiplication. */
             vm some = vf_less(vf_zero(), vf_load(factor));
             group[i] = vi_nearest(vf_mul(vf_select(some, row, vf_zero()), vf_load(factor)));

@@ -80,7 +80,7 @@ static inline int32_t vi_reduce_max(vi x)
         if (x.v[i] > max) max = x.v[i];
     return max;
 }
-/* Truncates, which C does in the same way in every rounding mode, and then rounds by the remainder,
+/* Truncates, which in C does not depend on the rounding mode, and then rounds by the remainder,
    which is exact. */
 static inline vi vi_nearest(vf v)
 {

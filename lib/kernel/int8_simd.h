@@ -1,5 +1,5 @@
-/* int8_simd.h - the operations that int8_gemm.c and int8_quantize.c are made of, in addition to
-   those of kernel/simd.h. Each form implements them in the file that RAPT_INT8_HEADER names.
+/* int8_simd.h - the operations that int8_gemm.c and int8_quantize.c use in addition to those of
+   kernel/simd.h. Each form implements them in the file named by RAPT_INT8_HEADER.
 
      vs                sums of one row and the sixteen columns of a panel
      vs_start(sum)     their initial value, for a row of q with this q_sum
@@ -27,8 +27,8 @@
 
 #include <string.h>
 
-/* Returns the initial value of the sums of a row of q whose elements have the given sum, for forms
-   that multiply by w + 128 instead of w. Intermediate sums of a deep product may wrap around, but
+/* Returns the initial value of the sums of a row of q with the given sum of elements, for forms
+   that multiply by w + 128 instead of w. Sums may wrap around before the end of a deep product, but
    the final sums are correct. */
 static inline int32_t vs_shifted(int32_t sum)
 {

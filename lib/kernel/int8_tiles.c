@@ -1,18 +1,17 @@
-/* int8_tiles.c - the product of quantized rows and panels of weights, as defined in int8.h, by
-   tiles (int8_tiles.h), in one thread.
+/* int8_tiles.c - the product of quantized rows and panels of weights defined in int8.h, by tiles
+   (int8_tiles.h).
 
-   One instruction multiplies 16 rows of q by a panel, over 64 inputs. A panel has the layout that
-   it needs: a tile of weights is 16 groups of the panel, 1,024 bytes that are adjacent. Rows of q
-   are loaded as they are. The last inputs, if they are fewer than 64, are copied to buffers that
-   end in zeros.
+   One instruction multiplies 16 rows of q by a panel, over 64 inputs. A tile of weights is 16
+   groups of a panel, 1,024 adjacent bytes, and rows of q are loaded in place. If fewer than 64
+   inputs are left at the end, they are copied to zero-padded buffers.
 
-   Rows are taken in blocks of 32. A block multiplies its two tiles of rows by two panels at a time,
-   and a block of at most 16 rows its only tile by four. Both have four tiles of sums, which hide
-   the latency of the instruction (52 cycles, while one can start every 16: Intel's optimization
-   manual, chapter on AMX). Sums are stored, and then scaled as in int8_gemm.c.
+   Rows are taken in blocks of 32. The two tiles of rows of a block are multiplied by two panels at
+   a time, and the only tile of a block of at most 16 rows by four. Both use four tiles of sums,
+   which hide the latency of the instruction (52 cycles, while one can start every 16: Intel's
+   optimization manual, chapter on AMX). Sums are stored and then scaled as in int8_gemm.c.
 
-   Few rows are left to another form, RAPT_INT8_FEW: reading the weights then takes most of the
-   time, and tiles would be nearly empty. */
+   Up to TILES_FEW_ROWS rows are left to another form, RAPT_INT8_FEW, because reading the weights
+   then takes most of the time, and tiles would be nearly empty. */
 #include "kernel/int8_start.h"
 
 #define TILES_FEW TABLE_NAME(rapt__int8_, RAPT_INT8_FEW)
@@ -21,13 +20,13 @@ extern const struct int8_kernels TILES_FEW;
 enum {
     TILES_FEW_ROWS = 4,
     TILES_BLOCK = 2 * TILE_ROWS, /* maximum number of rows of a block */
-    TILES_PANELS = 4             /* panels that a tile of rows is multiplied by at a time */
+    TILES_PANELS = 4             /* maximum number of panels multiplied at a time */
 };
 
 _Static_assert(TILES_PANELS <= (int)START_PANELS, "zeros suffice for all panels");
 _Static_assert(LANES == (int)TILE_ROWS, "a tile of sums has the width of a panel");
 
-/* A block of rows, and buffers for one set of its products. */
+/* A block of rows, and buffers for its products with a few panels. */
 struct tiles_block {
     const struct int8_block *b;
     struct int8_start start;
@@ -35,14 +34,14 @@ struct tiles_block {
     int tall;        /* number of tiles of rows: 1 or 2 */
     ptrdiff_t panel; /* size of a panel in bytes */
     int steps;       /* number of steps of 64 inputs */
-    size_t rest;     /* number of inputs after them, rounded up to a multiple of 4 */
+    size_t rest;     /* number of inputs after these, rounded up to a multiple of 4 */
     _Alignas(INT8_LINE) int8_t q_rest[TILES_BLOCK * TILE_BYTES]; /* the last inputs, and zeros */
     _Alignas(INT8_LINE) int8_t w_rest[TILES_PANELS * TILE_SIZE];
     _Alignas(INT8_LINE) int32_t sums[TILES_PANELS][TILE_SUMS];
 };
 
-/* Tiles 0 to 3 hold sums, 4 and 5 rows of q, 6 and 7 weights. With two tiles of rows, sums 0 and 1
-   are those of the first, 2 and 3 those of the second. */
+/* Sets the shapes of tiles: 0 to 3 hold sums, 4 and 5 rows of q, and 6 and 7 weights. With two
+   tiles of rows, sums 0 and 1 belong to the first, and 2 and 3 to the second. */
 static void tiles_shape(const struct tiles_block *t)
 {
     struct tile_shapes shapes = {.palette = 1};
@@ -52,7 +51,7 @@ static void tiles_shape(const struct tiles_block *t)
     tile_configure(&shapes);
 }
 
-/* Multiplies 64 inputs. tall and panels are constants where this is inlined. */
+/* Adds the products over 64 inputs. tall and panels are constants where this is inlined. */
 static inline __attribute__((always_inline)) void
 tiles_step(int tall, int panels, const int8_t *q, ptrdiff_t q_row, const int8_t *w, ptrdiff_t panel)
 {
@@ -94,7 +93,7 @@ static inline __attribute__((always_inline)) void tiles_sum(int tall, int panels
     tile_store(2, t->sums[2]), tile_store(3, t->sums[3]);
 }
 
-/* Scales the sums of the p-th panel of these products, which has n columns, and stores the
+/* Scales the sums of panel `panel`, the p-th of these products, which has n columns, and stores the
    results. */
 static inline __attribute__((always_inline)) void tiles_finish(int n, const struct tiles_block *t,
                                                                int p, int panel)
@@ -167,7 +166,7 @@ static void tiles_gemm(const struct int8_block *b)
         TILES_FEW.gemm(b);
         return;
     }
-    struct tiles_block t; /* the buffers need no initial values, except for zeros after the rest */
+    struct tiles_block t; /* buffers need no initial values except the zeros after the rest */
     t.b = b, t.start = int8_start_of(b), t.panel = (ptrdiff_t)rapt__int8_panel(b->depth);
     t.steps = b->depth / TILE_BYTES;
     t.rest = rapt__round_up_size((size_t)(b->depth % TILE_BYTES), INT8_GROUP);

@@ -1,17 +1,17 @@
-/* int8_tiles.h - the operations that int8_tiles.c is made of, in addition to those of
-   kernel/int8_simd.h. RAPT_TILES_HEADER names the file that implements them: kernel/int8_amx.h, or
-   a plain C emulation in tests.
+/* int8_tiles.h - the operations that int8_tiles.c uses in addition to those of kernel/int8_simd.h.
+   RAPT_TILES_HEADER names the file that implements them: kernel/int8_amx.h or, in tests, an
+   emulation in plain C.
 
    A processor with AMX has eight tiles, numbered 0 to 7. A tile is a matrix of up to 16 rows of up
-   to 64 bytes. Numbers of tiles are constants after inlining.
+   to 64 bytes. Tile numbers are constants after inlining.
 
-     tile_configure(c)     sets the shapes of all tiles; until then no tile can be used
+     tile_configure(c)     sets the shapes of all tiles; must come first
      tile_zero(t)          sets a tile to 0
      tile_load(t,p,row)    loads a tile whose rows are `row` bytes apart
      tile_product(c,a,b)   adds the products of tiles of bytes a and b to the tile of sums c:
                            c[m][n] += sum over k and i of a[m][4 k + i] b[k][4 n + i]
      tile_store(t,sums)    stores a tile of sums as rows of 16
-     tile_release()        clears the shapes, so that the thread has no state in tiles any more
+     tile_release()        clears the shapes, after which the thread has no tile state
 
    Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18, and
    volume 2, TDPBSSD and LDTILECFG. */

@@ -1,5 +1,5 @@
-/* int8_tiles_table.c - the kernels for 8-bit integers whose products are summed in tiles, and their
-   table. The build defines what kernel/int8_table.c needs, and also RAPT_TILES_HEADER (such as
+/* int8_tiles_table.c - the kernels for 8-bit integers that compute products in tiles, and their
+   table. The build defines the macros of kernel/int8_table.c, RAPT_TILES_HEADER (such as
    "kernel/int8_amx.h") and RAPT_INT8_FEW (such as avx512vnni), the form that multiplies few
    rows. */
 #include "kernel/int8_simd.h"

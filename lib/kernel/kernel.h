@@ -1,11 +1,11 @@
-/* kernel.h - interface of lib/kernel: functions on rows and tiles of floats that run in one thread.
-   There is one table of these functions per instruction set. All tables are compiled from the same
+/* kernel.h - interface of lib/kernel: single-threaded functions on rows and tiles of floats. There
+   is a table of these functions for each instruction set. All tables are compiled from the same
    source and give the same bits.
 
    PANELS. The right operand b[depth][columns] of a product is stored as panels of 16 columns:
    b[k][n] is at (n/16)*panel + k*step + n%16, with panel = 16*depth and step = 16. The last panel
-   is padded with zeros. A weight matrix W [out][in], used as x W', is always stored this way: panel
-   p holds outputs 16p .. 16p+15 as [in][16]. */
+   is padded with zeros. A weight matrix W [out][in] is always stored as the operand W' of x W':
+   panel p holds outputs 16p .. 16p+15 as [in][16]. */
 #ifndef RAPT_LIB_KERNEL_H
 #define RAPT_LIB_KERNEL_H
 
@@ -17,15 +17,14 @@
 
 enum { LANES = 16 };
 
-/* Returns the number of floats that a matrix of `columns` columns and `depth` rows takes in
-   panels. */
+/* Returns the number of floats in the panels of a matrix [depth][columns]. */
 static inline size_t rapt__panels_size(size_t columns, size_t depth)
 {
     return rapt__round_up_size(columns, LANES) * depth;
 }
 
-/* The product c[r][n] = start + sum over k of a[r][k] * b[k][n], in the order of k, with one fma
-   each. The bits of an element depend neither on the numbers of rows and columns nor on its
+/* The product c[r][n] = start + sum over k of a[r][k] * b[k][n], one fma per term in the order of
+   k. The bits of an element depend neither on the numbers of rows and columns nor on its
    position. */
 struct gemm_block {
     int rows, columns, depth;
@@ -34,7 +33,7 @@ struct gemm_block {
     int max_tile;   /* maximum number of rows of a register tile; 0 means no limit */
     bool a_tiles;   /* a was packed by pack_tiles: a_row is 1, a_step is ignored */
     const float *b; /* b[k][n] is at b[(n/16)*b_panel + k*b_step + n%16]; the padding is ignored */
-    const uint16_t *half; /* replaces b if it is not NULL: panels of 16-bit floats, with padding */
+    const uint16_t *half; /* panels of 16-bit floats in place of b, with padding; NULL means b */
     enum half_type type;  /* type of `half` */
     ptrdiff_t b_panel, b_step;
     float *c; /* c[r][n] is at c[r*c_row + (n/16)*c_panel + n%16] */
@@ -59,26 +58,26 @@ struct dropout { /* key, row and column determine which elements of a row are dr
     float scale;    /* factor applied to the elements that are not dropped */
 };
 
-struct loss_sums {          /* results for one row of logits, in nats */
+struct loss_sums {          /* results of one row of logits, in nats */
     float loss, likelihood; /* smoothed cross-entropy, and -log p[label] */
-    int best;               /* argmax, the lowest index on ties */
+    int best;               /* index of the largest logit, the lowest on ties */
 };
 
 struct adam {
     float rate; /* learning rate of this step, without bias correction */
     float beta1, beta2, epsilon;
     float correct1, correct2; /* 1 / (1 - beta1^step) and 1 / (1 - beta2^step) */
-    float decay;              /* rate * weight_decay, the fraction of p that is subtracted */
+    float decay;              /* rate * weight_decay, the fraction of p that the step subtracts */
     float gradient_scale;     /* factor applied to g: 1/tokens times the clipping factor */
 };
 
-/* One query against keys in panels, scored by a hidden layer (kernel/additive.c). */
+/* Additive attention: a query and keys in panels, scored by a hidden layer (kernel/additive.c). */
 struct additive {
     int width, panels;
     const float *q, *vector; /* [width] */
     const float *keys;       /* [panels][width][16] */
-    float *hidden;           /* [panels][width][16] the tanh, or NULL: written by forward, read by
-                                backward instead of q and keys */
+    float *hidden;           /* [panels][width][16] tanh(q + k), which forward writes and backward
+                                reads instead of q and keys; may be NULL in forward */
 };
 struct additive_gradients {
     float *q, *vector; /* [width] */
@@ -98,20 +97,21 @@ struct attend_dq;
 struct kernels {
     const char *name; /* such as "avx512" */
     rapt_isa isa;
-    int tile_rows; /* rows of the register tile; products are fastest if their rows are a multiple
-                      of this */
+    int tile_rows; /* height of the register tile; products with a multiple of this number of rows
+                      are fastest */
 
     /* gemm.c */
     void (*gemm)(const struct gemm_block *g);
-    /* Packs the rows of a by tiles, [depth][rows of the tile] each, into out[rows * depth]. Reads
-       only rows, depth and a, whose rows must be adjacent (a_row 1). */
+    /* Packs the rows of a tile by tile, each as [depth][rows of the tile], into out[rows * depth].
+       Reads rows, depth, max_tile, a and a_step; a_row must be 1. */
     void (*pack_tiles)(const struct gemm_block *g, float *out);
     /* Transposes a matrix in panels: out[k][n] is input n of output k of w, whose panels are
        [columns][16]. Writes only rows [k0, k0 + ks) of panels [first, first + count) of out, as
        panels of [ks][16]. k0 must be a multiple of 16. */
     void (*transpose_panels)(const float *w, int columns, int k0, int ks, int first, int count,
                              float *out);
-    /* Packs panels [first, first + count) of a plain matrix x[depth][columns], rows ld apart. */
+    /* Packs panels [first, first + count) of a row-major matrix x[depth][columns], rows ld
+       apart. */
     void (*pack_rows)(const float *x, ptrdiff_t ld, int columns, int depth, int first, int count,
                       float *out);
     /* Packs panels of a transpose: out[k][n] = x[n][k] * scale, from x[columns][depth] with rows ld
@@ -126,13 +126,12 @@ struct kernels {
     void (*column_sum)(float *y, const float *x, ptrdiff_t ld, int rows,
                        int n); /* y[j] += sum_r x[r][j] */
 
-    /* norm.c. If bias is NULL, normalizes by the root mean square: the mean is 0 and nothing is
-       added. y may be x. */
+    /* norm.c. If bias is NULL, computes RMSNorm: the mean is 0 and nothing is added. y may be x. */
     void (*norm_row)(const float *x, const float *gain, const float *bias, float epsilon, int n,
                      float *y, float *mean,
                      float *inverse); /* y = (x - mean) inverse gain + bias */
-    /* Adds the gradient with respect to x to dx. If `from` is not NULL, sets dx = from + gradient
-       instead; dx may then be dy. `centered` means that the forward pass subtracted the mean. */
+    /* Adds the gradient of x to dx. If `from` is not NULL, sets dx = from + gradient instead; dx
+       may then be dy. `centered` is true if the forward pass subtracted the mean. */
     void (*norm_row_backward)(const float *x, const float *gain, bool centered, float mean,
                               float inverse, const float *dy, const float *from, int n, float *dx);
     /* dgain[j] += sum_r dy[r][j] (x[r][j] - mean[r]) inverse[r]; dbias[j] += sum_r dy[r][j], for n
@@ -140,19 +139,18 @@ struct kernels {
     void (*norm_columns)(const float *x, const float *dy, ptrdiff_t ld, const float *mean,
                          const float *inverse, int rows, int n, float *dgain, float *dbias);
 
-    /* activation.c; kind must not be ACTIVATION_NONE */
+    /* activation.c. kind must not be ACTIVATION_NONE */
     void (*activate)(enum activation kind, const float *x, float *y, size_t n); /* y may be x */
     void (*activate_backward)(enum activation kind, const float *x, const float *dy, float *dx,
                               size_t n); /* computes dx, which may be dy */
-    /* y = activation(x) gate. Backward sets dx and dgate to the gradients. No two arrays may
-       overlap. */
+    /* y = activation(x) gate. Backward computes dx and dgate. No two arrays may overlap. */
     void (*gate)(enum activation kind, const float *x, const float *gate, float *y, size_t n);
     void (*gate_backward)(enum activation kind, const float *x, const float *gate, const float *dy,
                           float *dx, float *dgate, size_t n);
 
     /* recurrent.c: f = 1 / (1 + e^-z), cell = f before + (1 - f) x, y = max(cell, 0), where before
        may be NULL for 0. Backward reads the gradient of cell from d, computes dx and dz, and
-       replaces d by the gradient of `before`. */
+       replaces d with the gradient of `before`. */
     void (*ssru_row)(const float *x, const float *z, const float *before, float *cell, float *y,
                      size_t n);
     void (*ssru_row_backward)(const float *x, const float *z, const float *before, float *d,
@@ -167,22 +165,24 @@ struct kernels {
     void (*gumbel_row)(uint64_t key, uint64_t row, int first, const float *x, float *to, int n);
 
     /* softmax.c */
-    /* Replaces x by exp(x - max x) and returns the maximum and the sum through the pointers. If all
-       x are -infinity, x and the sum become 0. */
+    /* Replaces x with exp(x - max x), and stores the maximum and the sum. If all x are -infinity, x
+       and the sum become 0. */
     void (*softmax_row)(float *x, int n, float *max, float *sum);
-    float (*log_sum_row)(const float *x, int n); /* returns log sum exp x[i]; writes nothing */
-    /* simplex.c: replaces x by sparsemax (power 1) or 1.5-entmax (power 2) of x. Returns false if
-       all x are -infinity, and sets them to 0. If any x is NaN or +infinity, every element other
-       than -infinity becomes NaN. */
+    float (*log_sum_row)(const float *x, int n); /* returns log(sum of exp x[i]) */
+    /* simplex.c: replaces x with its sparsemax (power 1) or 1.5-entmax (power 2). If all x are
+       -infinity, sets them to 0 and returns false. If any x is NaN or +infinity, every element
+       other than -infinity becomes NaN. */
     bool (*simplex_row)(float *x, int n, int power);
-    /* Sets p to entmax of x with alpha = 1 + order, 2^-20 <= order <= 1. Returns the same and
-       treats the same numbers in the same way as simplex_row. */
+    /* Sets p to the entmax of x with alpha = 1 + order, 2^-20 <= order <= 1. The result and special
+       values are as in simplex_row. */
     bool (*entmax_row)(const float *x, float *p, int n, float order);
-    /* Replaces logits by scale times the gradient of the loss, p - (1-s) [i == label] - s/n. */
+    /* Replaces logits with scale times the gradient of the loss, p - (1-s) [i == label] - s/n,
+       where p is the softmax and s is `smoothing`. */
     void (*loss_row)(float *x, int n, int label, float smoothing, float scale,
                      struct loss_sums *sums);
     /* Finds the k largest elements of x[0..n), in descending order; of equal elements, the one with
-       the lower index comes first. Skips -infinity and NaN. Returns the number found, at most k. */
+       the lower index comes first. Skips -infinity and NaN. Returns the number of elements
+       found. */
     int (*top_row)(const float *x, int n, int k, int *index, float *value);
     /* Continues such a search: x holds elements first, first + 1, ... of a longer row, and index
        and value hold the `count` largest elements before these. */
@@ -202,28 +202,28 @@ struct kernels {
     void (*additive_row_backward)(const struct additive *a, const float *dx,
                                   const struct additive_gradients *d);
 
-    /* gemv.c: gemv: y[j] += sum over s < n of w[s] x[s][j]. rank1_update: y[s][j] += w[s] x[j].
-       Rows are ld apart. */
+    /* gemv.c. gemv: y[j] += sum over s < n of w[s] x[s][j]. rank1_update: y[s][j] += w[s] x[j] for
+       s < n. Rows are ld apart; terms with w[s] = 0 are skipped. */
     void (*gemv)(const float *w, int n, const float *x, ptrdiff_t ld, int width, float *y);
     void (*rank1_update)(const float *w, int n, const float *x, int width, float *y, ptrdiff_t ld);
 
-    /* adam.c: updates the moments and parameters of a span */
+    /* adam.c: a step of Adam for n adjacent parameters */
     void (*adam_span)(const struct adam *a, float *p, const float *g, float *m, float *v, size_t n);
 
     /* flash.c, flash_head.c, flash_head_backward.c, flash_backward.c */
     /* Copies rows of `width` floats, ld apart, and pads them with 0 to whole vectors. Returns true
-       if one of the floats is infinite or NaN. */
+       if a float is infinite or NaN. */
     bool (*pad_rows)(const float *x, ptrdiff_t ld, int rows, int width, float *to);
-    /* Returns true if all floats of such rows are finite. */
+    /* Returns true if all floats of rows like these are finite. */
     bool (*rows_finite)(const float *x, ptrdiff_t ld, int rows, int width);
     void (*attend)(const struct attend *a);
-    /* Returns false without writing anything if keys may be hidden and a value is infinite or
+    /* Returns false, without writing anything, if keys may be hidden and a value is infinite or
        NaN. */
     bool (*attend_head)(const struct attend_head *a);
     void (*attend_head_backward)(const struct attend_head *a,
                                  const struct attend_head_gradients *d);
-    /* Multiplies rows padded by pad_rows by factor and packs them into slots [ATTEND_SLOTS *
-       width]. factor is rapt__query_factor(scale) for queries, and 1 for gradients of outputs. */
+    /* Multiplies rows from pad_rows by factor and packs them into slots [ATTEND_SLOTS * width].
+       factor is rapt__query_factor(scale) for queries, and 1 for gradients of outputs. */
     void (*attend_pack)(const float *from, int rows, int width, float factor, float *slots);
     /* delta[r] = dout[r].out[r], with dout in slots and out in rows of `width` floats, ld apart. */
     void (*attend_delta)(const float *dout_slots, const float *out, ptrdiff_t ld, int rows,

@@ -1,15 +1,15 @@
-/* norm.c - layer normalization of a row, and its gradients.
+/* norm.c - layer norm and RMSNorm of a row, and their gradients.
 
      y = (x - mean) inverse gain + bias,  inverse = 1 / sqrt(mean((x - mean)^2) + epsilon)
 
-   Ba, Kiros and Hinton 2016, "Layer normalization", equation 4. The variance is computed from the
-   differences, in a second pass over the row, so no precision is lost if the mean is far from zero.
-   With xhat = (x - mean) inverse, g = dy gain, and means over the row:
+   Ba, Kiros and Hinton 2016, "Layer normalization", equation 4. The variance is computed from x -
+   mean in a second pass over the row, so no precision is lost if the mean is far from 0. With xhat
+   = (x - mean) inverse, g = dy gain, and means over the row:
 
      dx = inverse (g - mean(g) - xhat mean(g xhat)),  dgain = sum dy xhat,  dbias = sum dy.
 
-   Root mean square normalization (Zhang and Sennrich 2019, equation 4) is the same with mean and
-   mean(g) replaced by 0, and without a bias. */
+   RMSNorm (Zhang and Sennrich 2019, equation 4) is the same without a bias and with 0 in place of
+   mean and mean(g). */
 
 static double row_sum(const float *x, size_t n)
 {

@@ -1,6 +1,6 @@
-/* pack.c - packs the operands of products into the layouts that kernels read. Plain matrices, their
-   transposes and the transposes of panels become panels of sixteen columns (kernel.h). Rows of the
-   left operand are packed tile by tile. */
+/* pack.c - packs the operands of products into the layouts that kernels read. Row-major matrices,
+   their transposes and the transposes of panels become panels of sixteen columns (kernel.h). Rows
+   of the left operand are packed tile by tile. */
 #include <string.h>
 
 /* Transposes 16 x 16 contiguous floats: out[j][i] = in[i][j]. */
@@ -58,9 +58,9 @@ static void pack_rows(const float *x, ptrdiff_t ld, int columns, int depth, int 
     }
 }
 
-/* Transposes and scales 16 rows of 16 floats: out[j][i] = scale x[i][j]. With the scale 1, bits are
-   copied, so that the host's flush-to-zero does not matter. Not inlined, because inlining made
-   attend slower (gcc 12). */
+/* Transposes and scales 16 rows of 16 floats: out[j][i] = scale x[i][j]. With scale 1, bits are
+   copied, so the host's flush-to-zero does not matter. Not inlined, because inlining made attend
+   slower (gcc 12). */
 static __attribute__((noinline)) void pack_block(const float *x, ptrdiff_t ld, float scale,
                                                  float *out)
 {
@@ -76,8 +76,8 @@ static __attribute__((noinline)) void pack_block(const float *x, ptrdiff_t ld, f
     for (int i = 0; i < LANES; i++) vf_store(out + i * LANES, block[i]);
 }
 
-/* Does the same at an edge, where only `rows` rows or `width` columns are left. Missing rows count
-   as 0. */
+/* Does the same at an edge, where only `rows` rows or `width` columns are left. Missing rows are
+   read as 0. */
 static void pack_rest(const float *x, ptrdiff_t ld, int rows, int width, float scale, float *out)
 {
     vf block[LANES];
@@ -108,7 +108,7 @@ static void pack_columns(const float *x, ptrdiff_t ld, int columns, int depth, f
 
 enum { STEPS_AHEAD = 4 }; /* a, whose steps are far apart, is prefetched this many steps ahead */
 
-/* Copies `count` tiles side by side, each [depth][height]; height is a constant where this is
+/* Copies `count` adjacent tiles to [count][depth][height]; height is a constant where this is
    inlined. */
 static inline __attribute__((always_inline)) void copy_tiles(int height, int count, const float *a,
                                                              ptrdiff_t step, int depth, float *out)

@@ -1,9 +1,9 @@
 /* random.c - Philox 4x32-10 (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy
-   as 1, 2, 3") for eight counters at once, and Gumbel noise computed from it. The words are the
-   same as those of rapt__philox. */
+   as 1, 2, 3") for eight counters at a time, with the same words as rapt__philox, and Gumbel
+   noise. */
 
 struct philox {
-    vu word[4]; /* one word of each of eight counters; only the low half of each lane is used */
+    vu word[4]; /* word[w] is word w of each of eight counters, in the low halves of lanes */
 };
 
 static inline struct philox philox_8(uint64_t key, uint64_t counter_low, uint64_t counter_high)

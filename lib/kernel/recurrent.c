@@ -1,4 +1,4 @@
-/* recurrent.c - one row of a simpler simple recurrent unit (SSRU: Kim et al. 2019, "From Research
+/* recurrent.c - a row of the simpler simple recurrent unit (SSRU: Kim et al. 2019, "From Research
    to Production and Back: Ludicrously Fast Neural Machine Translation", section 3.1), and its
    gradient:
 

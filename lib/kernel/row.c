@@ -1,10 +1,9 @@
 /* row.c - dot products, sums of squares, elementwise sums of two rows, and sums down columns.
 
-   Every sum along a row is computed in the same order. A block of BLOCK floats is summed in sixteen
-   lanes (or in four times sixteen, which are added as 0+1, 2+3). The lanes are added as 8+8, 4+4,
-   2+2, 1+1, and the blocks in double precision. The error therefore hardly grows with the length,
-   and no bit depends on the machine. Sums down a column are compensated (W. Kahan 1965, "Further
-   remarks on reducing truncation errors"). */
+   Sums along a row have a fixed order. A block of BLOCK floats is summed in one to four vectors of
+   sixteen lanes, which are added pairwise. The lanes are added as 8+8, 4+4, 2+2, 1+1, and the sums
+   of blocks are added in double precision, so the error hardly grows with the length. Sums down a
+   column are compensated (W. Kahan 1965, "Further remarks on reducing truncation errors"). */
 
 enum { BLOCK = 2048 };
 
@@ -63,7 +62,7 @@ static void add_row(float *y, const float *x, size_t n)
     vf_store_n(y + i, vf_add(vf_load_n(y + i, rest, 0), vf_load_n(x + i, rest, 0)), rest);
 }
 
-struct kahan { /* one sum per lane: the total is sum - excess */
+struct kahan { /* compensated sums, one per lane; the total is sum - excess */
     vf sum, excess;
 };
 

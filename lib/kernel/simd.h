@@ -1,7 +1,7 @@
-/* simd.h - vector operations, one implementation per instruction set. A vf is 16 floats on every
-   machine: one AVX-512 register, two AVX2 registers, four NEON registers, or a plain array. All
-   instruction sets give the same bits, because they share one width, one rule for tails, and one
-   order for every sum, which is fixed here and in the kernels.
+/* simd.h - vector operations, implemented for each instruction set in the file named by
+   RAPT_SIMD_HEADER. A vf is 16 floats on every machine: one AVX-512 register, two AVX2 registers,
+   four NEON registers, or a plain array. All instruction sets give the same bits, because the
+   width, the treatment of tails and the order of every sum are fixed here and in the kernels.
 
      vf_splat(s)               s in all lanes           vf_zero()
      vf_load(p) vf_store(p,v)  16 floats, any alignment
@@ -31,8 +31,7 @@
      VF_REST                   defined in place of vf_power if vf_ldexp is one instruction; then
      vf_rest(v)                v - vf_round(v), 0 for infinity
 
-   vf_max(a,b) and vf_min return b if either is NaN. RAPT_SIMD_HEADER names the file of the
-   instruction set. */
+   vf_max(a,b) and vf_min return b if either is NaN. */
 #ifndef RAPT_LIB_SIMD_H
 #define RAPT_LIB_SIMD_H
 
@@ -61,8 +60,8 @@ static inline vf vf_reduce_max_rows(const vf x[16])
 }
 #endif
 
-/* Transposes by four perfect shuffles: each interleaves the first half of 256 floats with the
-   second. */
+/* Transposes by four perfect shuffles, each of which interleaves the first half of 256 floats with
+   the second. */
 #ifndef VF_TRANSPOSE
 static inline void vf_transpose(vf x[16])
 {
@@ -80,23 +79,23 @@ static inline void vf_transpose(vf x[16])
 
 #include "kernel/simd_math.h"
 
-/* The name of a table of kernels, from a prefix and the name that the build defines; and that name
-   as a string. */
+/* TABLE_NAME is the name of a table of kernels, made from a prefix and a name that the build
+   defines; TABLE_TEXT is that name as a string. */
 #define TABLE_JOIN_(prefix, name) prefix##name
 #define TABLE_NAME(prefix, name)  TABLE_JOIN_(prefix, name)
 #define TABLE_TEXT_(name)         #name
 #define TABLE_TEXT(name)          TABLE_TEXT_(name)
 
-/* UNROLL must precede a loop with a constant number of iterations if the array indexed by the loop
-   is to stay in registers. */
+/* UNROLL precedes a loop with a constant number of iterations, so that the arrays it indexes stay
+   in registers. */
 #ifdef __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 /* UNROLL_FETCH does the same for a loop that only prefetches. On machines without a prefetch
-   instruction it expands to nothing, because the loop is then empty, and gcc rejects the pragma
-   before an empty loop. */
+   instruction the loop is empty, and gcc rejects the pragma before an empty loop, so it expands to
+   nothing. */
 #if defined(__x86_64__) || defined(__aarch64__)
 #define UNROLL_FETCH UNROLL
 #else

@@ -1,10 +1,10 @@
-/* simd_math.h - exp, log and tanh of vectors. They are inlined, need no library, and give the same
-   bits on every instruction set. The polynomials are minimax fits of the relative error (Lawson's
-   reweighted least squares). The stated errors are the maxima over all floats, with fma. */
+/* simd_math.h - exp, log and tanh of vectors, inlined and with the same bits on every instruction
+   set. The polynomials are minimax fits of the relative error (Lawson's reweighted least squares).
+   The stated errors are the maxima over all floats, with fma. */
 
-/* For -110 <= x <= 89, splits e^x into p 2^n, where p is in [0.7, 1.5]. Returns p and stores the
-   integer n in *exponent: x = n ln 2 + r with |r| <= ln 2 / 2, and p = e^r. ln 2 is split into two
-   parts, the first of 16 bits, so that n times that part is exact. */
+/* For -110 <= x <= 89, splits e^x into p 2^n, where n is an integer and p is in [0.7, 1.5]. Returns
+   p and stores n in *exponent: x = n ln 2 + r with |r| <= ln 2 / 2, and p = e^r. ln 2 is split into
+   two parts, the first of 16 bits, so n times the first is exact. */
 static inline vf vf_exp_parts(vf x, vf *exponent)
 {
     vf magic = vf_splat(0x1.8p23f), n = vf_sub(vf_fma(x, vf_splat(0x1.715476p0f), magic), magic);
@@ -19,8 +19,8 @@ static inline vf vf_exp_parts(vf x, vf *exponent)
     return vf_fma(p, r, vf_splat(1));
 }
 
-/* Returns e^x with an error below 0.90 ulp. The result is 0 for -infinity, +infinity on overflow,
-   and NaN for NaN. Results too small for a normal number are denormal and rounded once. */
+/* Returns e^x with an error below 0.90 ulp: 0 for -infinity, +infinity on overflow, and NaN for
+   NaN. Denormal results are rounded once. */
 static inline vf vf_exp(vf x)
 {
     vf n, p = vf_exp_parts(vf_min(vf_splat(89), vf_max(vf_splat(-105), x)), &n);
@@ -41,9 +41,9 @@ static inline vf vf_exp2_small(vf r)
 }
 
 /* Returns 2^x for x <= 128 with an error below 0.88 ulp and less work than vf_exp; returns 0 for x
-   < -100. A weight that small is negligible next to a weight of 1. Such a weight, or a value that
-   backward computes from it, could be denormal, and each multiplication by a denormal takes more
-   than a hundred cycles on Intel's processors. */
+   < -100. A weight that small is negligible next to a weight of 1, but it, or a value that the
+   backward pass computes from it, could be denormal, and each multiplication by a denormal takes
+   more than a hundred cycles on Intel's processors. */
 #ifdef VF_REST /* vf_rest and vf_ldexp accept any x */
 static inline vf vf_exp2(vf x)
 {
@@ -95,13 +95,13 @@ static inline vf vf_log(vf x)
     vf n, m = vf_frexp(vf_select(small, vf_mul(x, vf_splat(0x1p23f)), x), &n);
     vf p = vf_log_parts(m, vf_sub(n, vf_select(small, vf_splat(23), vf_zero())));
 
-    p = vf_select(vf_less(x, vf_splat(INFINITY)), p, x); /* keeps infinity and NaN */
+    p = vf_select(vf_less(x, vf_splat(INFINITY)), p, x); /* keeps +infinity and NaN */
     p = vf_select(vf_less(x, vf_zero()), vf_splat(NAN), p);
     return vf_select(vf_equal(x, vf_zero()), vf_splat(-INFINITY), p);
 }
 
-/* Returns the hyperbolic tangent with an error below 0.96 ulp: x + x^3 p(x^2) for |x| up to 1.0,
-   and 1 - 2 / (e^(2|x|) + 1) beyond. */
+/* Returns the hyperbolic tangent with an error below 0.96 ulp: x + x^3 p(x^2) for |x| < 1, and 1 -
+   2 / (e^(2|x|) + 1) with the sign of x beyond. */
 static inline vf vf_tanh(vf x)
 {
     vf a = vf_abs(x), s = vf_mul(x, x), e = vf_exp(vf_add(a, a));

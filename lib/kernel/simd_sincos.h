@@ -1,6 +1,6 @@
-/* simd_sincos.h - sine and cosine of ANGLE_LANES doubles at a time, computed by SLEEF if the
-   library is built with it. All variants give the same bits as rapt__sincos, because SLEEF's cinz
-   functions use no fused multiply-add on any processor. */
+/* simd_sincos.h - sine and cosine of ANGLE_LANES doubles at a time. With SLEEF, all variants give
+   the bits of rapt__sincos, because its cinz functions use no fused multiply-add on any
+   processor. */
 #include "base/util.h"
 
 #if defined(RAPT_HAVE_SLEEF) && (defined(__AVX512DQ__) || defined(__AVX2__))

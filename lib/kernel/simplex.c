@@ -1,17 +1,17 @@
-/* simplex.c - sparsemax and 1.5-entmax of a row of scores (Martins and Astudillo 2016; Peters,
-   Niculae and Martins 2019): p = max(0, (x - max x) / power - tau)^power, where tau makes the
-   sum 1.
+/* simplex.c - sparsemax and entmax of a row of scores. Sparsemax (power 1: Martins and Astudillo
+   2016) and 1.5-entmax (power 2: Peters, Niculae and Martins 2019) are p = max(0, (x - max x) /
+   power - tau)^power, with tau such that the sum is 1.
 
-   The norm N = (sum of p)^(1/power) is convex and falls as tau rises. Newton's method for N = 1,
-   started at tau = -1, approaches the solution from below, and takes few steps, each of which reads
+   The norm N = (sum of p)^(1/power) is convex and falls as tau rises, so Newton's method for N = 1,
+   started at tau = -1, approaches the solution from below. It takes few steps, each of which reads
    the row once. Finally p is divided by its sum, which removes the remaining rounding error.
 
-   Entmax of any alpha (Correia, Niculae and Martins 2019) has the same form: p = u^(1/order) of u =
-   order (x - max x) - tau, where order = alpha - 1, and needs a logarithm and an exponential for
-   each element and step. Where N'' is bounded, steps are therefore those of Halley's method, and
-   the last one moves p instead of computing it again. If order is small, u is close to 1 and log u
-   is multiplied by a large number. Therefore the rounding error of u is computed (Dekker 1971) and
-   its effect on the logarithm is added, and tau is stored as two floats. */
+   Entmax with any alpha (Correia, Niculae and Martins 2019) is p = u^(1/order), where order = alpha
+   - 1 and u = max(0, order (x - max x) - tau). Each step needs a logarithm and an exponential for
+   each element. To save steps, Halley's method is used where N'' is bounded, and the last step
+   updates p instead of recomputing it. If order is small, u is close to 1 and log u is multiplied
+   by a large number, so tau is stored as two floats, and the rounding error of u is computed
+   (Dekker 1971) and its effect on the logarithm added. */
 
 static inline vf above_threshold(const float *x, size_t left, float max, float share, float tau)
 {
@@ -20,7 +20,7 @@ static inline vf above_threshold(const float *x, size_t left, float max, float s
     return vf_max(vf_zero(), u); /* NaN if u is NaN */
 }
 
-/* Returns the sum of p, and the sum of p^(1 - 1/power) through *slope. */
+/* Returns the sum of p, and sets *slope to the sum of p^(1 - 1/power). */
 static inline __attribute__((always_inline)) float
 simplex_sums(const float *x, int n, int power, float max, float share, float tau, float *slope)
 {
@@ -50,8 +50,8 @@ static inline __attribute__((always_inline)) float simplex_threshold(const float
     return tau;
 }
 
-/* Handles a row whose maximum is -infinity: hidden keys get 0, and visible keys, whose scores are
-   all NaN, remain NaN. Returns true if any key is visible. */
+/* Handles a row with the maximum -infinity: hidden keys become 0, and visible keys, which all have
+   the score NaN, do not change. Returns true if any key is visible. */
 static bool simplex_without_max(float *x, int n)
 {
     bool visible = false;
@@ -87,7 +87,7 @@ struct entmax {
     float tau, rest;            /* the threshold is tau + rest */
 };
 
-/* Returns p, and 1 / u through *inverse where p is not 0. */
+/* Returns p, and sets *inverse to 1 / u where p is not 0. */
 static inline vf entmax_of(vf x, const struct entmax *e, vf *inverse)
 {
     const vf least = vf_splat(0x1p-60f), tau = vf_splat(e->tau);
@@ -134,9 +134,9 @@ static float entmax_rise(float x)
     return 1 - lane_of(vf_exp(vf_splat(-x)));
 }
 
-/* Returns a threshold below the solution, from which Newton's method starts: the one that would
-   solve N = 1 if all visible scores were equal to their mean. By the inequality of power means, N
-   is at least 1 there. */
+/* Returns the threshold from which Newton's method starts: the one that would solve N = 1 if all
+   visible scores were equal to their mean. By the power mean inequality N is at least 1 there, so
+   it is not above the solution. */
 static float entmax_start(const float *x, int n, float max, float order)
 {
     const vf hidden = vf_splat(-INFINITY);
@@ -153,9 +153,9 @@ static float entmax_start(const float *x, int n, float max, float order)
     return tau < -1 ? -1 : tau;
 }
 
-/* Returns by how much the threshold rises in a step for N = 1, given the sums at the threshold. If
-   alpha is at most 1.5, it is Halley's step, for which N'' is known; else p / u^2 may be huge, and
-   it is Newton's. */
+/* Returns the next step of the threshold toward N = 1, given the sums at the threshold: Halley's
+   step if alpha is at most 1.5, else Newton's, because p / u^2, on which N'' depends, may be
+   huge. */
 static float entmax_step(const struct entmax *e, const struct entmax_sums *s)
 {
     const float rise = entmax_rise(e->order * lane_of(vf_log(vf_splat(s->sum))));
@@ -167,9 +167,9 @@ static float entmax_step(const struct entmax *e, const struct entmax_sums *s)
     return e->tau + further < 0 ? further : step;
 }
 
-/* Moves the threshold by a small step without new powers: u falls by the step, and p = u^power by
-   power step / u of itself, and so on up to the second order. Vectors with a u that is close to the
-   step are computed again, as entmax_of does. Returns the new sum of p. */
+/* Moves the threshold by a small step and updates p by its Taylor polynomial of second order in
+   step / u instead of new powers. Vectors in which a u is close to the step are recomputed by
+   entmax_of. Returns the new sum of p. */
 static float entmax_move(const float *x, int n, const struct entmax *from, double tau, float step,
                          float *p)
 {
@@ -194,9 +194,9 @@ static float entmax_move(const float *x, int n, const struct entmax *from, doubl
     return vf_sum(sum);
 }
 
-/* Solves N = 1, sets p to values whose sum is almost 1, and returns this sum. If alpha exceeds 1.5,
-   a step of Newton's method that is near the solution may still miss it by too much to be the
-   last. */
+/* Solves N = 1, sets p to values with a sum of almost 1, and returns this sum. If alpha exceeds
+   1.5, no step is taken by entmax_move, because a step of Newton's method from near the solution
+   may still miss it by too much. */
 static float entmax_solve(const float *x, float *p, int n, struct entmax *e)
 {
     enum { STEPS = 60 }; /* more than ever needed */

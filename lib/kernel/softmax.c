@@ -4,7 +4,7 @@
      p[i] = exp(x[i] - max x) / sum,  sum = sum over i of exp(x[i] - max x)
 
    Loss with label smoothing s (Szegedy et al. 2016, "Rethinking the Inception architecture",
-   section 7): the target is (1 - s) for the label plus s/n for each of the n logits, so
+   section 7): the target probability is s/n for each of the n logits, plus 1 - s for the label, so
 
      loss = log sum - (1 - s) (x[label] - max x) - s mean(x - max x). */
 
@@ -28,14 +28,14 @@ static float row_origin(float max)
     return max == -INFINITY ? 0 : max;
 }
 
-/* Returns exp(x - origin), or 0 for hidden keys (x = -infinity) in every rounding mode. */
+/* Returns exp(x - origin), or exactly 0 for hidden keys (x = -infinity) in every rounding mode. */
 static inline vf visible_exp(vf x, vf origin)
 {
     vf e = vf_exp(vf_sub(x, origin));
     return vf_select(vf_equal(x, vf_splat(-INFINITY)), vf_zero(), e);
 }
 
-/* Replaces x by exp(x - origin) and returns the sum. `hides` means that keys may be hidden by
+/* Replaces x with exp(x - origin) and returns the sum. `hides` is true if keys may be hidden by
    -infinity. */
 static inline __attribute__((always_inline)) double row_exp(float *x, int n, float origin,
                                                             bool hides)
@@ -64,8 +64,8 @@ static void softmax_row(float *x, int n, float *max, float *sum)
     *sum = (float)row_exp(x, n, row_origin(*max), true);
 }
 
-static double log_of(double x) /* returns the log in float precision, corrected for the rounding of
-                                  x to a float */
+static double log_of(double x) /* returns log x in float precision, corrected for the rounding of x
+                                  to a float */
 {
     float near = (float)x, log = vf_reduce_max(vf_log(vf_splat(near)));
     return near > 0 && near < INFINITY ? (double)log + (x - (double)near) / (double)near
@@ -122,8 +122,8 @@ static void loss_row(float *x, int n, int label, float smoothing, float scale,
     double offset = (double)x[label] - (double)origin;
 
     sums->best = row_find(x, n, max);
-    x[sums->best] = -INFINITY; /* the term e^0 of the maximum is added in double precision, which
-                                  makes a small loss precise */
+    x[sums->best] = -INFINITY; /* the term e^0 of the maximum is added in double precision, for the
+                                  precision of small losses */
     double sum = 1 + row_exp(x, n, origin, false), log_sum = log_of(sum);
     x[sums->best] = 1;
     sums->likelihood = (float)(log_sum - offset);

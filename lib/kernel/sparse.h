@@ -1,5 +1,5 @@
-/* sparse.h - the keys that a query sees in sparse attention: keys near its position, global keys,
-   and keys in its blocks. Global keys and keys in blocks are called far. */
+/* sparse.h - the keys that a query sees in sparse attention: those near its position, global keys,
+   and keys in its blocks. The last two kinds are called far. */
 #ifndef RAPT_LIB_SPARSE_H
 #define RAPT_LIB_SPARSE_H
 
@@ -7,7 +7,8 @@
 
 struct sparse_keys {
     bool given;         /* false: all keys are visible, and the other fields are ignored */
-    int near, near_end; /* keys near .. near_end - 1 are visible */
+    int near, near_end; /* keys near .. near_end - 1 are visible, the keys near the query's
+                           position */
     const int *globals; /* [global_count] keys that are visible, strictly increasing; NULL means
                            keys 0 .. global_count - 1 */
     int global_count;
@@ -31,7 +32,7 @@ static inline int rapt__global_from(const struct sparse_keys *k, int64_t key)
     return low;
 }
 
-/* Returns the global key with this index, or INT32_MAX if there are fewer keys. */
+/* Returns the global key with this index, or INT32_MAX if there is none. */
 static inline int rapt__global_key(const struct sparse_keys *k, int index)
 {
     if (index >= k->global_count) return INT32_MAX;
@@ -55,7 +56,7 @@ static inline int rapt__next_far(const struct sparse_keys *k, int key, int end)
     return next;
 }
 
-/* A bit for each of SPARSE_KEYS keys, the first of which is a multiple of LANES. */
+/* One bit for each of SPARSE_KEYS adjacent keys; the first key is a multiple of LANES. */
 enum { SPARSE_KEYS = 128, SPARSE_WORDS = SPARSE_KEYS / 64 };
 struct sparse_bits {
     uint64_t words[SPARSE_WORDS];
@@ -67,7 +68,7 @@ static inline uint64_t rapt__low_bits(int64_t n)
     return n <= 0 ? 0 : n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
 }
 
-/* Sets those of the bits low .. high - 1 that exist. */
+/* Sets bits low .. high - 1, as far as they exist. */
 static inline void rapt__set_bits(struct sparse_bits *bits, int64_t low, int64_t high)
 {
     for (int w = 0; w < SPARSE_WORDS; w++, low -= 64, high -= 64)
@@ -81,8 +82,8 @@ static inline unsigned rapt__panel_bits(const struct sparse_bits *bits, int pane
     return bits->words[panel / PANELS] >> panel % PANELS * LANES & 0xffff;
 }
 
-/* Returns the bits of the far keys in [key, end), of which there are at most SPARSE_KEYS. The bits
-   of later keys are unspecified. */
+/* Returns the bits of the far keys in [key, end), a range of at most SPARSE_KEYS keys. Bits of
+   later keys are unspecified. */
 static inline struct sparse_bits rapt__far_bits(const struct sparse_keys *k, int key, int end)
 {
     struct sparse_bits bits = {{0}};
@@ -95,7 +96,7 @@ static inline struct sparse_bits rapt__far_bits(const struct sparse_keys *k, int
     return bits;
 }
 
-/* Adds the keys near the query to its far keys. */
+/* Adds the bits of the keys near the query. */
 static inline void rapt__add_near(const struct sparse_keys *k, int key, struct sparse_bits *bits)
 {
     rapt__set_bits(bits, (int64_t)k->near - key, (int64_t)k->near_end - key);

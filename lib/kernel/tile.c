@@ -1,14 +1,14 @@
 /* tile.c - the register tile of products. Its sums stay in registers during the loop over k. Every
    element is a separate chain of fma in the order of k, so the shape and position of a tile do not
-   affect the bits. Tiles of few rows span more panels, to keep enough independent sums in
-   flight. */
+   affect the bits. Tiles with few rows span more panels, because only independent sums hide the
+   latency of the fma. */
 
 enum { MAX_PANELS = 4 * VF_PANELS }; /* panels of the widest tile, which has few rows */
 
 _Static_assert(VF_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
 
-/* Returns the number of panels of the widest tile with `rows` rows. As with the largest tile, the
-   sums, one vector of each panel and one vector of a together fit into the registers. */
+/* Returns the number of panels of the widest tile with `rows` rows: as many as leave the sums, a
+   vector of each panel and a vector of a in registers. */
 static inline __attribute__((always_inline)) int tile_panels(int rows)
 {
     int panels = (VF_ROWS + 1) * VF_PANELS / (rows + 1);
@@ -20,12 +20,12 @@ enum panel_type { PANEL_FLOAT, PANEL_BF16, PANEL_F16 }; /* type of the elements 
 struct tile { /* operands and results of one register tile */
     const float *a, *bias;
     const void *b;
-    const void *ahead;    /* memory that will soon be read, prefetched along with b, or NULL */
-    ptrdiff_t ahead_step; /* distance from one k to the next, in elements */
+    const void *ahead;    /* memory that will soon be read, to prefetch along with b, or NULL */
+    ptrdiff_t ahead_step; /* distance in `ahead` from one k to the next, in elements */
     float *c;
 };
 
-/* Returns the address of element n. In these functions `type` is a constant. */
+/* Returns the address of element n. `type` is a constant where these functions are inlined. */
 static inline const void *panel_at(enum panel_type type, const void *b, ptrdiff_t n)
 {
     return type == PANEL_FLOAT ? (const void *)((const float *)b + n) : (const uint16_t *)b + n;
@@ -80,7 +80,7 @@ static inline __attribute__((always_inline)) void tile_sums(enum panel_type type
     }
 }
 
-/* Computes a tile of whole panels. */
+/* Computes a tile of full panels. */
 static inline __attribute__((always_inline)) void tile_whole(enum panel_type type, int rows,
                                                              int panels, const struct gemm_block *g,
                                                              const struct tile *t)
@@ -103,7 +103,7 @@ static inline __attribute__((always_inline)) void tile_whole(enum panel_type typ
     }
 }
 
-/* Returns row k of the last panel, which has n columns. Panels of 16-bit elements are padded. */
+/* Returns row k of the last panel, which has n columns; panels of 16-bit elements are padded. */
 static inline vf rest_row(enum panel_type type, const struct gemm_block *g, const struct tile *t,
                           int k, int n)
 {

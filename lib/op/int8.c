@@ -14,10 +14,10 @@ enum { TERMS = 2 };
 
 struct quantized { /* quantized rows, in the buffer `pack` */
     int terms;     /* 1 or TERMS */
-    int size;      /* bytes per element: 1, or q_size if the rows are arranged for a product */
+    int size;      /* bytes per element: 1, or q_size if the rows are rearranged for a product */
     float *scale[TERMS];
     int32_t *sum[TERMS]; /* q_sum of each row */
-    int8_t *q[TERMS];    /* `row` bytes apart */
+    int8_t *q[TERMS];    /* rows, `row` bytes apart */
     ptrdiff_t row;
 };
 
@@ -27,7 +27,7 @@ static ptrdiff_t row_size(int depth, int size)
     return rapt__int8_row(rapt__round_up_size((size_t)depth, LANES) * (size_t)size);
 }
 
-/* Returns how many quantized rows fit into the buffer, at least 1. */
+/* Returns the number of quantized rows that fit into the buffer, at least 1. */
 static int rows_at_once(int depth, int size, int terms)
 {
     size_t row = (size_t)row_size(depth, size) + sizeof(float) + sizeof(int32_t);
