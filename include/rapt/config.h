@@ -209,8 +209,7 @@ typedef struct rapt_config { /* size-first, see base.h */
     int center_hidden; /* hidden units of the network that predicts the center of local-p, 0
                           to 2^16; 0 means the width of a head */
     int location_channels;     /* filters of location-aware scores, 0 to 2^10; 0 means 4 */
-    int location_filter_width; /* width of these filters, 0 or an odd number below 2^10; 0 means
-                                  7 */
+    int location_filter_width; /* width of these filters, odd, 0 to 2^10; 0 means 7 */
 
     rapt_pooling pooling; /* RAPT_POOLING_NONE if an encoder-only model computes one result per
                              token, another value if one per sequence */
@@ -223,9 +222,9 @@ typedef struct rapt_config { /* size-first, see base.h */
 
     rapt_relative_bias relative_bias; /* effects of the distance between key and query in
                                          self-attention */
-    int relative_buckets;  /* buckets of T5 biases, even and at least 4, up to 2^10; 0 means 32.
-                              With RAPT_RELATIVE_BIAS_DEBERTA, the position_buckets of DeBERTa v2;
-                              0 means no buckets */
+    int relative_buckets;  /* buckets of T5 biases, even and at least 4, 0 to 2^10; 0 means 32. With
+                              RAPT_RELATIVE_BIAS_DEBERTA, the position_buckets of DeBERTa v2, or 0
+                              for no buckets */
     int relative_distance; /* distance in tokens, 0 to 2^24, from which on keys share the last T5
                               bucket or the last vector; at most 32767 for vectors; 0 means 128 */
 
@@ -294,7 +293,7 @@ typedef struct rapt_config { /* size-first, see base.h */
                           cross-attention, queries at these positions see the whole source, and all
                           queries see these positions of the source */
     int latent_width;  /* elements of the latent row c of a token, from which the keys and values of
-                          all heads are computed; a multiple of 16, at most 2^16; 0 means that keys
+                          all heads are computed, a multiple of 16, 0 to 2^16; 0 means that keys
                           and values are computed from the input (DeepSeek-AI 2024). c is the last
                           latent_width elements of "self_attn.qkv", after RMSNorm with the gain
                           "self_attn.latent_norm.weight". Head h has the values B_h c and the keys
@@ -346,7 +345,7 @@ typedef struct rapt_config_field {
     const char *name;     /* as in rapt_config and in model files, such as "ffn_width" */
     rapt_field_type type; /* type of the member */
     size_t offset;        /* offset of the member in rapt_config; every member is 4 bytes long */
-    double min, max;      /* smallest and largest value, for all types */
+    double min, max;      /* smallest value; largest value, for all types */
     double zero;          /* the value that 0 stands for if that is a constant, else 0 */
     const char *(*word)(
         int value); /* returns the name of an enumerator, such as "pre", or NULL if the value is

@@ -72,7 +72,7 @@ RAPT_API rapt_status rapt_tokenizer_learn(rapt_tokenizer **tokenizer, const rapt
    option that would change tokens; *why describes the problem. */
 RAPT_API rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
                                          const rapt_allocator *allocator, rapt_message *why);
-/* Works like rapt_tokenizer_load on a file in memory, bytes [size], which is copied. */
+/* Does the same as rapt_tokenizer_load, from a file in memory: bytes [size], which are copied. */
 RAPT_API rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, const void *bytes,
                                                 size_t size, const rapt_allocator *allocator,
                                                 rapt_message *why);

@@ -106,11 +106,11 @@ RAPT_API rapt_status rapt_model_load_with(rapt_model **model, const char *path,
    it. */
 RAPT_API rapt_status rapt_model_check(const rapt_model *model, rapt_message *why);
 
-/* Works like rapt_model_load_with on a file in memory, bytes [size], which is copied. */
+/* Does the same as rapt_model_load_with, from a file in memory: bytes [size], which are copied. */
 RAPT_API rapt_status rapt_model_load_memory(rapt_model **model, const void *bytes, size_t size,
                                             const rapt_load_options *options,
                                             const rapt_allocator *allocator, rapt_message *why);
-/* Works like rapt_model_load_with on a file that is read through `reader`. */
+/* Does the same as rapt_model_load_with, from a file that is read through `reader`. */
 RAPT_API rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader *reader,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
@@ -267,11 +267,11 @@ RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *pare
                                           rapt_message *why);
 
 /* Copies the cross-attention weights of the tokens in the last rapt_decode, for a layer and head. A
-   layer or head of -1 means the mean over all layers or heads. weights has one row per token, back
-   to back, each as long as its own source. Rows sum to 1, except with local-p, sinks, sigmoids,
-   differential or talking heads. Returns RAPT_BAD_ARGUMENT if the model has no cross-attention, if
-   the layer or head is out of range, or if targets have been reordered since the last
-   rapt_decode. */
+   layer or head of -1 means the mean over all layers or heads. weights is [tokens][source tokens],
+   back to back, where each row is as long as its own source. Rows sum to 1, except with local-p,
+   sinks, sigmoids, differential or talking heads. Returns RAPT_BAD_ARGUMENT if the model has no
+   cross-attention, if the layer or head is out of range, or if targets have been reordered since
+   the last rapt_decode. */
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
 
