@@ -14,10 +14,10 @@ extern "C" {
 #endif
 
 /* The kinds of blocks. Each computes y [rows][width] from x [rows][width]. A layer applies its
-   functions one after another. It adds the input of each function to the result, and normalizes
-   before or after the function according to config.norm_order. With RAPT_NORM_ORDER_PRE the last
-   sum is not normalized. The other kinds are single functions without a residual sum or a norm. W'
-   is the transpose of a matrix W. */
+   functions one after another. It adds the input of each function to the function's result, and
+   normalizes before the function or after the sum, according to config.norm_order. With
+   RAPT_NORM_ORDER_PRE the last sum is not normalized. The other kinds are single functions without
+   a residual sum or a norm. W' is the transpose of a matrix W. */
 typedef enum rapt_block_kind {
     RAPT_BLOCK_KIND_ENCODER,      /* layer: self-attention, feed-forward */
     RAPT_BLOCK_KIND_DECODER,      /* layer: causal self-attention, cross-attention, feed-forward */

@@ -67,10 +67,11 @@ typedef struct rapt_relative {
 
    Shaw, Uszkoreit and Vaswani 2018 use r and a, with before = after. Transformer-XL (Dai et al.
    2019) uses r, u and v. DeBERTa (He et al. 2021) uses r and r' and a scale of 1 / sqrt(3 K).
-   Scores must be scaled dot products or dot products, without rotary positions. All terms except u
-   . k[s] are added after the cap, like a bias. The weights that multiply a are those after dropout.
-   All fields may be 0. A workspace grows by about n floats for each head and row. With `buckets`,
-   distances share vectors: r[d], r'[d] and a[d] are then row buckets[before + d] of the arrays. */
+   Scores must be scaled dot products or dot products, without rotary positions. All terms except
+   that of u are added after the cap, like a bias. The weights that multiply a are those after
+   dropout. All fields may be 0. A workspace grows by about n floats for each head and row. With
+   `buckets`, distances share vectors: r[d], r'[d] and a[d] are then row buckets[before + d] of the
+   arrays. */
 typedef struct rapt_distances {
     int before; /* largest distance of a key before the position, 0 or more */
     int after;  /* largest distance of a key after it, 0 or more. There are n = before + 1 + after

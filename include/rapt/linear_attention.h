@@ -1,7 +1,7 @@
 /* linear_attention.h - linear attention and the delta rule on plain arrays, forward and backward.
 
-   Instead of comparing a query with every key, each head maintains a state S [key_width]
-   [value_width], so time is linear in the number of rows. Row t of a sequence computes
+   Instead of comparing a query with every key, each head maintains a state, the key_width x
+   value_width matrix S, so time is linear in the number of rows. Row t of a sequence computes
 
        S = a[t] S                                     if log_decay is given: a = exp(log_decay)
        u = v[t]                                       if beta is NULL
@@ -76,15 +76,14 @@ typedef struct rapt_linear_attention { /* size-first, see base.h */
                                      Ignored by step */
     float scale;                  /* factor applied to out; 0 means 1 / sqrt(key_width) */
     rapt_feature_map feature_map; /* function applied to q and k; default: none */
-    int normalized; /* if nonzero, out is divided by the sum of the weights (S' q with all v = 1),
-                       and scale has no effect. Requires a feature map and no beta. If the sum is 0,
-                       out is 0 and no gradient flows */
+    int normalized; /* if nonzero, out is divided by the sum of the weights, which is S' q if all
+                       values are 1, and scale has no effect. Requires a feature map and no beta. If
+                       the sum is 0, out is 0 and no gradient flows */
     int threads;    /* maximum number of threads, see base.h */
 } rapt_linear_attention;
 
 /* States are [batch][key_heads][key_width][value_width], contiguous. If `normalized` is set, each
-   row of a state has one more float at its end, as if every value had one more element that is
-   1. */
+   row of S has one more float at its end, as if every value ended with an additional 1. */
 
 /* Fills in *a for arrays [batch][heads][rows][width] and gates [batch][heads][rows]. size is sizeof
    *a. Any field may be changed afterwards, together with the strides that depend on it. Returns

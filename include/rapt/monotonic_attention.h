@@ -26,8 +26,8 @@
    hard stops, at the first key with p >= 0.5 without noise, and reads no key after it.
 
    If a query stops at no key, its output is 0, and so are the alignments and outputs of all later
-   queries of the head, as in Raffel et al. Sums of alpha[t] may therefore be less than 1. With
-   last_stops, the head always stops at the last existing key, so they are 1.
+   queries of the head, as in Raffel et al. The sum of alpha[t] may therefore be less than 1. With
+   last_stops, it is 1, because the head always stops at the last existing key.
 
    Alignments and weights below 2^-100 may become 0. If an element is infinite or NaN, the results
    of its sequence and key head are meaningless; other results are not affected.
@@ -81,7 +81,7 @@ typedef struct rapt_monotonic_attention { /* size-first, see base.h */
                                 `queries` rows */
     const int *key_starts;   /* the same for k, v and chunk_k, with `keys` rows */
     const int *key_counts;   /* [batch] number of existing keys of each sequence, or NULL if all
-                                keys exist. The others are ignored */
+                                keys exist. Other keys are ignored */
     const float *offset; /* [heads] added to the energies; papers start at -1 to -4. NULL means 0 */
     float scale;         /* factor applied to the energies; 0 means 1 / sqrt(key_width) */
     float chunk_scale;   /* factor applied to the chunk energies; 0 means 1 / sqrt(key_width) */
