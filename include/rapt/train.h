@@ -199,8 +199,8 @@ typedef struct rapt_train_limits { /* size-first, see base.h */
    argument is invalid or the number overflows. */
 RAPT_API size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_limits *limits);
 /* Returns the number of bytes for the given options, or the defaults if options is NULL. A frozen
-   parameter needs no moments, and one with RAPT_TUNING_LORA needs W0, A, B and their moments
-   instead of its own moments. */
+   parameter needs no moments, and one with RAPT_TUNING_LORA needs W0, A, B and the moments of A and
+   B instead of its own. */
 RAPT_API size_t rapt_trainer_bytes_with(const rapt_model *model, const rapt_train_options *options,
                                         const rapt_train_limits *limits);
 /* Creates a trainer, which the caller must free. The model is not copied and must outlive the

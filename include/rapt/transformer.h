@@ -275,8 +275,8 @@ RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *pare
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
 
-/* Which attention rapt_session_weights returns the weights of. There is one row per query; the rows
-   of all sequences are stored back to back. */
+/* The attention whose weights rapt_session_weights returns. There is one row per query; the rows of
+   all sequences are stored back to back. */
 typedef enum rapt_weights {
     RAPT_WEIGHTS_ENCODER, /* self-attention of the source tokens of the last rapt_encode; each row
                              is as long as its source */
