@@ -55,7 +55,10 @@ static inline void vs_add(vs *s, vw w, vq q)
 }
 #else
 #define VQ_ARRANGE vq_arrange
-enum { VQ_SIZE = 2 }; /* each four magnitudes |q| are followed by four masks, -1 where q < 0 */
+enum {
+    VQ_SIZE = 2
+}; /* groups of four magnitudes |q|, each followed by four masks, -1 where q <
+      0 */
 enum { VS_FORM = INT8_AVX2 };
 enum { VS_ROWS = 4, VS_PANELS = 1 }; /* register tile: 8 of 16 registers hold sums */
 
@@ -77,7 +80,7 @@ static inline void vq_arrange(int8_t *q, int n, int32_t *sum)
     }
     *sum = _mm_cvtsi128_si32(negative) + _mm_extract_epi32(negative, 2);
 }
-/* `sum` is that of |q[k]| over the negative q[k]: see vs_products. */
+/* `sum` is the sum of |q[k]| over the negative q[k]; see vs_products. */
 static inline vs vs_start(int32_t sum)
 {
     __m256i start = _mm256_set1_epi32(sum);
