@@ -33,8 +33,8 @@ typedef enum rapt_position {
     /* Sinusoids with angle(p, i) = p / 10000^(2i / width) for i = 0 .. width/2 - 1: */
     RAPT_POSITION_INTERLEAVED,     /* columns sin cos sin cos ...      Vaswani et al. 2017, 3.5 */
     RAPT_POSITION_CONCATENATED,    /* all sines, then all cosines */
-    RAPT_POSITION_CONCATENATED_N1, /* the same with i / (width/2 - 1) as exponent: tensor2tensor,
-                                      Marian */
+    RAPT_POSITION_CONCATENATED_N1, /* the same, but with the exponent i / (width/2 - 1):
+                                      tensor2tensor, Marian */
     RAPT_POSITION_LEARNED,         /* a row of a learned table */
     RAPT_POSITION_NONE             /* nothing */
 } rapt_position;
@@ -152,8 +152,8 @@ typedef enum rapt_output_gate {
 typedef enum rapt_cross_monotonic {
     RAPT_CROSS_MONOTONIC_NONE,    /* cross_normalizer applies */
     RAPT_CROSS_MONOTONIC_HARD,    /* the value of the key at which the head stops */
-    RAPT_CROSS_MONOTONIC_CHUNK,   /* a softmax over the last monotonic_chunk keys up to it */
-    RAPT_CROSS_MONOTONIC_LOOKBACK /* a softmax over all keys up to it */
+    RAPT_CROSS_MONOTONIC_CHUNK,   /* a softmax over the last monotonic_chunk keys up to that key */
+    RAPT_CROSS_MONOTONIC_LOOKBACK /* a softmax over all keys up to that key */
 } rapt_cross_monotonic;
 
 /* The number of fields that rapt_config_field_at describes. */

@@ -67,9 +67,9 @@ bool rapt__gemm_packs(const struct gemm *g); /* true if b is packed block by blo
 /* Returns the number of panels per unit, 4 to `max`, that minimizes the work of the busiest
    member. */
 int rapt__gemm_even_panels(int members, int row_parts, int panels, int max);
-/* Divides a product of `rows` rows and `panels` panels whose rows have been packed or quantized.
-   Units have 4 to max_panels panels, where a max_panels below 8 counts as 8. In a team, each member
-   gets several units if possible, and members get nearly equal shares. */
+/* Divides a product of `rows` rows and `panels` panels, whose rows are packed or quantized. Units
+   have 4 to max_panels panels, where a max_panels below 8 counts as 8. In a team, each member gets
+   several units if possible, and members get nearly equal shares. */
 struct gemm_partition rapt__gemm_units(int members, int rows, int panels, int max_panels);
 struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, const struct gemm *g,
                                            int columns);

@@ -23,8 +23,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* RAPT_OPENBLAS_PATH is the path that CMake found; libopenblas.so.0 is the soname of every build of
-   OpenBLAS. */
+/* RAPT_OPENBLAS_PATH is the path that CMake found; libopenblas.so.0 is the soname that builds of
+   OpenBLAS share. */
 #ifndef RAPT_OPENBLAS_PATH
 #define RAPT_OPENBLAS_PATH "libopenblas.so.0"
 #endif
