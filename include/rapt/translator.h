@@ -33,7 +33,7 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     size_t size;
     int beams;                      /* width of the beam, at most 1024; 0 means 5 */
     int nbest;                      /* translations per sentence, at most beams; 0 means 1 */
-    float length_penalty;           /* 0 for no penalty; 1 ranks by mean log-probability */
+    float length_penalty;           /* 0 means no penalty; 1 ranks by mean log-probability */
     int batch;                      /* sentences per batch, at most 65536; 0 means 32 */
     int batch_tokens;               /* source tokens per batch, 0 or more; 0 means 2048 */
     int threads;                    /* maximum number of threads, see base.h */
@@ -102,9 +102,10 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
    opened), or a folder or file of another project:
 
        CTranslate2     model.bin and vocabularies; source.spm and target.spm, or Hugging Face's
-                       tokenizer files, if they were copied into the folder (or, for encoders, are
-                       around it). Includes packages of Argos Translate: an .argosmodel file or the
-                       folder in it, with metadata.json, sentencepiece.model and the folder "model"
+                       tokenizer files, if they were copied into the folder (for encoders, also if
+                       they are in its parent folder). Includes packages of Argos Translate: an
+                       .argosmodel file or the folder in it, with metadata.json,
+                       sentencepiece.model and the folder "model"
        Marian          a .bin or .npz file, and vocabularies: the files named in decoder.yml, or
                        .spm files, or lists of tokens whose names contain "vocab" and end in .yml,
                        .yaml, .json or .txt. Each file may be compressed with gzip or zstd.
