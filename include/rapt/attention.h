@@ -7,9 +7,9 @@
    query sees) and the normalizer (how scores become weights). No queries x keys matrix is stored,
    except in the backward pass of location-aware and coverage scores.
 
-   In every mask, nonzero means attend. A query without a visible key is fully masked: it gets
-   output 0, weights 0 and a log-sum-exp of -infinity, and no gradient flows through it. A key can
-   be hidden by a causal mask, a window, the locality, key counts, a boolean mask or a bias of
+   In every mask, nonzero means attend. A query without a visible key is fully masked: its output
+   and weights are 0, its log-sum-exp is -infinity, and no gradient flows through it. A key can be
+   hidden by a causal mask, a window, the locality, key counts, a boolean mask or a bias of
    -infinity. A hidden key never affects a result, so it and its value may be NaN. There are two
    exceptions: the forget gates of hidden keys are included in sums, and with talking heads, a key
    is ignored only if all heads hide it.
@@ -279,8 +279,8 @@ typedef struct rapt_attention { /* size-first, see base.h */
        error of a sum is about 2^-24 of its magnitude, plus 2^-48 of the magnitude of the sum over
        all keys up to the query. NULL means no gates */
     const float *log_forget;
-    rapt_stride log_forget_stride; /* strides of log_forget and of its gradient, whose rows have one
-                                      element; rows are those of k, and heads are query heads */
+    rapt_stride log_forget_stride; /* strides of log_forget and of its gradient. There is one row
+                                      per row of k, with one element; heads are query heads */
     rapt_sparse sparse;            /* global positions and blocks of the locality sparse */
     rapt_distances distances;      /* distance vectors */
     /* Talking heads (Shazeer et al. 2020), at most 65536. Not supported with location-aware scores,
@@ -450,8 +450,8 @@ typedef struct rapt_gradients { /* size-first, see base.h */
 
    Errors are the same as for rapt_attention_forward. Also returns RAPT_BAD_ARGUMENT if saved has
    neither lse nor statistics, if the normalizer is hard and saved lacks chosen, or if a gradient is
-   requested for an array that the problem does not have or whose rows share memory because a stride
-   is 0. */
+   requested for an array that the problem does not have, or for one whose rows share memory because
+   a stride is 0. */
 RAPT_API rapt_status rapt_attention_backward(const rapt_attention *a, const float *q,
                                              const float *k, const float *v, const float *out,
                                              const rapt_attention_saved *saved, const float *dout,

@@ -246,9 +246,9 @@ typedef struct rapt_config { /* size-first, see base.h */
                                            score_cap must be 0. With linear attention, latent_width
                                            must be 0 */
     int no_source_end;                  /* 1: translators append no end token to the source */
-    int alignment_layer; /* decoder layer, counted from 1, of which the first alignment_heads heads
-                            of cross-attention align translations, 0 to 2^10; 0 means the mean of
-                            all layers and heads */
+    int alignment_layer; /* decoder layer, counted from 1, from which alignments are taken, as the
+                            mean of its first alignment_heads heads of cross-attention, 0 to 2^10; 0
+                            means the mean of all layers and heads */
     int embedding_norm;  /* 1: the sum of the embeddings of token and position is normalized (Devlin
                             et al. 2019) */
     int token_types;     /* types of source tokens, each with a learned vector, 0 to 2^4. The id of
@@ -257,7 +257,7 @@ typedef struct rapt_config { /* size-first, see base.h */
     int pooler; /* 1: pooled rows pass through a dense layer with tanh before the output matrix
                    (Devlin et al. 2019); rapt_embed ignores it */
     int alignment_heads; /* number of heads of alignment_layer, starting with the first, that are
-                            averaged for the alignment, 0 to 2^16; 0 means 1 */
+                            averaged for alignments, 0 to 2^16; 0 means 1 */
     int head_width;      /* elements of a head, 0 to 2^16; 0 means width / heads */
     rapt_rotary_scaling rotary_scaling; /* how rotary angles are reduced for long sequences */
     float rotary_factor;  /* ratio of the new to the original length, 0 or more, and at least 1 with

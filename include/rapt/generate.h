@@ -24,9 +24,9 @@ typedef int rapt_token_fn(void *user, int source, int32_t id, float log_probabil
 
 /* May change logits [vocab], from which the next token of a hypothesis is chosen. source is the
    index of its source, and ids [count] are the tokens of the hypothesis so far, including the
-   prefix. -INFINITY forbids a token. If a logit is NaN or +INFINITY, the source gets an arbitrary
-   sequence with a score of NaN, or no sequence. repetition_penalty, suppressed tokens, min_length
-   and no_repeat_ngram are applied after the callback. */
+   prefix. -INFINITY forbids a token. If a logit is NaN or +INFINITY, the sequence of the source is
+   arbitrary with a score of NaN, or missing. repetition_penalty, suppressed tokens, min_length and
+   no_repeat_ngram are applied after the callback. */
 typedef void rapt_logits_fn(void *user, int source, const int32_t *ids, int count, float *logits,
                             int vocab);
 

@@ -34,8 +34,8 @@ RAPT_API const char *rapt_precision_name(rapt_precision precision);
    In 8-bit precision, a matrix has one scale per row and takes a quarter of the memory. Sessions
    also quantize each row that they multiply by such a matrix, and sum the products exactly. Results
    therefore have the same bits on AVX2, AVX-512 and NEON, for any number of threads and in any
-   batch. A matrix that was imported from 8-bit integers (rapt_model_scales) gets the same integers
-   again. Converting to floats gives the values that the integers represent.
+   batch. A matrix that was imported from 8-bit integers (rapt_model_scales) is converted to the
+   same integers again, and integers are converted to the floats that they represent.
 
    In a 16-bit precision, a matrix takes half the memory. Products convert its elements to floats,
    which is exact, so results have the same bits as those of a model in floats with matrices rounded

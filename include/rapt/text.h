@@ -22,7 +22,7 @@ extern "C" {
 
    rapt_tokenizer_load opens a SentencePiece model (Kudo and Richardson 2018) of type unigram, BPE,
    word or char. Encoding and decoding give the same results as SentencePiece 0.1.97. The model's
-   rules normalize text before it is encoded, so decoding gives the normalized text.
+   rules normalize text before it is encoded, so decoding returns the normalized text.
 
    rapt_tokenizer_create_list creates a tokenizer from the vocabulary file of another project, with
    or without a SentencePiece model.
@@ -60,7 +60,7 @@ typedef struct rapt_text {
    with the lower ids. The result does not depend on the order of the texts. The memory needed is
    proportional to the number of distinct words. The caller must free *tokenizer.
 
-   Returns RAPT_BAD_ARGUMENT if the texts have too few pairs for this many tokens (*why gives the
+   Returns RAPT_BAD_ARGUMENT if the texts have too few pairs for this many tokens (*why states the
    largest possible number), and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_learn(rapt_tokenizer **tokenizer, const rapt_text *texts,
                                           size_t count, int vocab, const rapt_allocator *allocator,

@@ -33,7 +33,7 @@ enum { VS_ROWS = 6, VS_PANELS = 1 }; /* register tile: 12 of 16 registers hold s
 
 typedef __m256i vq;
 
-/* vpdpbusd multiplies unsigned bytes by signed ones, so it gets w + 128. */
+/* vpdpbusd multiplies unsigned bytes by signed ones, so w + 128 is passed to it. */
 static inline vs vs_start(int32_t sum)
 {
     __m256i start = _mm256_set1_epi32(vs_shifted(sum));

@@ -11,7 +11,7 @@ enum { VS_ROWS = 13, VS_PANELS = 2 }; /* register tile: 26 sums, 2 of w, 1 of q,
 
 typedef __m512i vs, vw, vq, vi;
 
-/* vpdpbusd multiplies unsigned bytes by signed ones, so it gets w + 128. */
+/* vpdpbusd multiplies unsigned bytes by signed ones, so w + 128 is passed to it. */
 static inline vs vs_start(int32_t sum)
 {
     return _mm512_set1_epi32(vs_shifted(sum));
