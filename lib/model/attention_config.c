@@ -32,8 +32,8 @@ rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gra
     return d;
 }
 
-/* Placeholder for learned arrays while only sizes are computed, since their pointers must not be
-   NULL. */
+/* Placeholders while only sizes are computed: a pointer that is NULL would mean that the problem
+   has no such array. */
 static const float unread[1];
 static const int no_buckets[1];
 
@@ -58,8 +58,9 @@ static rapt_relative relative_of(const rapt_config *c, const struct attention_us
     return r;
 }
 
-/* Makes a problem that of queries and keys with P rotated elements before those of the latent rows,
-   which are the values, too. The scale remains that of heads whose keys are computed. */
+/* Adapts a problem to latent rows: a key consists of P rotated elements and a latent row, which is
+   also the value, and queries have the same width. The scale remains that of expanded heads of P +
+   K elements. */
 static void read_latent_rows(const rapt_config *c, bool cross, rapt_attention *a)
 {
     int P = rapt__latent_rotary(c, cross), R = c->latent_width;
@@ -74,7 +75,8 @@ static const float *array_at(const struct attention_use *which, size_t offset)
     return offset ? which->block + offset : unread;
 }
 
-/* Returns distance vectors. Those that are projections are set later (rapt__distances_use). */
+/* Returns the distance vectors of self-attention. Projections are set later
+   (rapt__distances_use). */
 static rapt_distances distances_of(const rapt_config *c, const struct attention_use *which)
 {
     static const struct attention_offsets none;
@@ -97,8 +99,8 @@ static rapt_distances distances_of(const rapt_config *c, const struct attention_
     return d;
 }
 
-/* Returns the scale of scores, or 0 for the default. Each of DeBERTa's three terms has the variance
-   of one. */
+/* Returns the scale of scores, or 0 for the default. DeBERTa's scores are sums of three terms, so
+   their scale is divided by sqrt(3) to keep the variance. */
 static float scale_of(const rapt_config *c, const rapt_attention *a)
 {
     if (c->relative_bias != RAPT_RELATIVE_BIAS_DEBERTA) return 0;

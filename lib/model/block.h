@@ -13,8 +13,8 @@ struct rapt_block {
     rapt_model model; /* configuration, layout and slopes, but no parameters */
     enum part parts[3];
     int parts_count;
-    bool decoder;                 /* causal, or with a source */
-    bool alone;                   /* a single function without sum and norm */
+    bool decoder;                 /* causal, or with cross-attention */
+    bool alone;                   /* a single function, without residual sum and norm */
     bool learned;                 /* true if the last forward pass stored what backward needs */
     int batch, rows, source_rows; /* number of sequences and of rows in that pass */
     struct drop drop;             /* dropout of that pass */

@@ -1,5 +1,5 @@
 /* block_memory.c - creates a block from a kind of layer, a configuration and limits, with all of
-   its memory in one arena, and reads and writes its parameters by index. */
+   its working memory in one arena, and reads and writes its parameters by index. */
 #include "model/block.h"
 
 static const struct {
@@ -16,7 +16,7 @@ static const struct {
     [RAPT_BLOCK_KIND_FEEDFORWARD] = {RAPT_KIND_ENCODER_ONLY, false, true, PART_FEEDFORWARD},
 };
 
-/* Returns true if causal attention as a single function is linear attention. */
+/* Returns true for a block of causal attention alone that is linear attention. */
 static bool alone_is_linear(const rapt_config *c, rapt_block_kind kind)
 {
     return kind == RAPT_BLOCK_KIND_CAUSAL_ATTENTION && rapt__decoder_is_linear(c);
@@ -71,8 +71,8 @@ static rapt_status check_block_limits(const rapt_block *b, rapt_message *why)
     return status ? status : rapt__int_check("limits.threads", l->threads, 0, INT32_MAX, why);
 }
 
-/* Returns the bytes of workspace for self-attention and cross-attention with sequences of any
-   length. */
+/* Returns the bytes of workspace that suffice for each attention of the layer with sequences of any
+   length, or SIZE_MAX if the size overflows. */
 static size_t workspace_bytes(const rapt_block *b)
 {
     const rapt_block_limits *l = &b->limits;
@@ -88,7 +88,7 @@ static size_t workspace_bytes(const rapt_block *b)
                            ? rapt__linear_bytes(&c, l->rows, true, l->threads)
                            : rapt__attention_bytes_of(&c, &which, l->batch, l->rows,
                                                       cross ? l->source_rows : l->rows, l->threads);
-        if (!bytes) return SIZE_MAX; /* the size overflows size_t */
+        if (!bytes) return SIZE_MAX;
         max = rapt__max_size(max, bytes);
     }
     return max;

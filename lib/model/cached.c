@@ -1,6 +1,5 @@
-/* cached.c - attention of the decoder at inference. The keys of new tokens are projected by the
-   score and appended to a cache together with their values. Queries then attend to everything in
-   the cache. */
+/* cached.c - attention of the decoder at inference. The score projects the keys of new tokens,
+   which are appended to a cache together with their values. Queries then attend to the cache. */
 #include "model/sublayer.h"
 
 static float *packed_of(const struct cache_state *state, int layer)
@@ -15,7 +14,7 @@ static float *distances_of(const struct stack *s, const struct cache_state *stat
     return state->distances ? state->distances + (size_t)layer * size : NULL;
 }
 
-/* Returns the attention problem of a layer, except for its rows. */
+/* Returns the attention problem of a layer without numbers of rows and strides. */
 static rapt_attention cached_spec(const struct stack *s, const struct cache_state *state, int layer,
                                   bool cross)
 {
@@ -41,8 +40,9 @@ void rapt__scores_pack(const struct exec_context *c, const struct stack *s,
     rapt__relative_fill(team, &spec, state->relative_row, state->relative_zero, state->relative);
 }
 
-/* Appends h->k and h->v to the cache of a layer. positions holds the position of the first new key
-   of each sequence; NULL means 0. */
+/* Appends h->k and h->v to the cache of a layer. If projected_keys is not NULL, the score first
+   projects the keys into it. positions holds the position of the first new key of each sequence;
+   NULL means 0. */
 static void cached_append(struct team *team, const rapt_attention *spec,
                           const struct cache_state *state, int layer, const int *positions,
                           const int *starts, const struct heads *h, float *projected_keys)

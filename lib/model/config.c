@@ -143,8 +143,8 @@ static rapt_status check_differential(const rapt_config *c, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Returns the name of the first field that has no meaning with latent rows, and sets *needed to
-   what it must be, or returns NULL. */
+/* Returns the name of the first field that latent rows do not support and sets *needed to what it
+   must be. Returns NULL if there is none. */
 static const char *not_latent(const rapt_config *c, const char **needed)
 {
     bool both = c->kind == RAPT_KIND_ENCODER_DECODER;
@@ -184,7 +184,7 @@ static rapt_status check_latent(const rapt_config *c, rapt_message *why)
     if (P + R > MAX_WIDTH || ((long long)P + R + K) * c->heads + width > MAX_ROWS)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
-            "latent_width is %d, too many with %d rotated elements and %d heads of %d", R, P,
+            "latent_width is %d, too large with %d rotated elements and %d heads of %d", R, P,
             c->heads, K);
     return RAPT_OK;
 }
@@ -246,7 +246,7 @@ static rapt_status check_rotary(const rapt_config *c, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Checks distance vectors. */
+/* Checks the fields that concern distance vectors. */
 static rapt_status check_distances(const rapt_config *c, rapt_message *why)
 {
     int distance = rapt__config_int(c, CONFIG_relative_distance);
@@ -303,8 +303,8 @@ static rapt_status check_relative(const rapt_config *c, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Rejects latent rows beside linear attention, and fields of self-attention in a model whose only
-   attention is linear. */
+/* Rejects latent rows combined with linear attention, and fields of self-attention in a model whose
+   only attention is linear. */
 static rapt_status check_linear_decoder(const rapt_config *c, rapt_message *why)
 {
     static const enum config_field meaningless[] = {

@@ -1,8 +1,8 @@
 /* differential.c - attention sublayers whose heads are differences of two attentions
-   (`differential`). The halves of a head's queries and keys are those of two attentions, which the
-   attention layer computes as heads of their own ("maps"). Each head's values are therefore stored
-   twice. If several heads share keys, the first maps of all of them come first, because the
-   attention layer requires maps that share keys to be adjacent. */
+   (`differential`). Each attention has half of the head's queries and keys, and the attention layer
+   computes it as a head of its own, a "map". The values of a head are therefore stored twice. If
+   several heads share keys, their first maps precede their second ones, because maps that share
+   keys must be adjacent. */
 #include "model/sublayer.h"
 
 /* Returns the number of heads that share keys. */

@@ -1,11 +1,11 @@
-/* distances.c - distance vectors between tokens in self-attention (rapt/distances.h),
-   which relative_bias selects. Those of Shaw et al. 2018 are parameters of a layer. Those of
-   Transformer-XL and DeBERTa are projections of a row for each distance: sinusoids, or a learned
-   row that the layers of a half share. The decoder sees no later keys, so it needs no vectors for
-   them.
+/* distances.c - distance vectors between tokens in self-attention (rapt/distances.h), which
+   relative_bias selects. Those of Shaw et al. 2018 are parameters of a layer. Those of
+   Transformer-XL and DeBERTa are projections of a row for each distance: sinusoids, or learned rows
+   that all layers of the encoder or decoder share. The decoder sees no later keys, so it needs no
+   vectors for them.
 
-   DeBERTa's query vector for key s and position p belongs to the distance from the key to the
-   query, so r[d] projects row d of R, and r'[d] projects row -d. R has a row for each distance from
+   In DeBERTa's term k . r', distances are measured from the key to the query. So if R[d] is the row
+   of distance d, r[d] projects R[d], and r'[d] projects R[-d]. R has a row for each distance from
    -C to C, or for each of their logarithmic buckets (DeBERTa v2), which are -(B - 1) to B - 1. */
 #include "model/sublayer.h"
 
@@ -61,7 +61,7 @@ static size_t row_floats(const rapt_config *c)
     return (size_t)(c->heads * rapt__head_width(c));
 }
 
-/* Returns the number of floats of all keys, or of all queries. */
+/* Returns the number of floats of the projected keys of a layer, or of its projected queries. */
 static size_t array_floats(const rapt_config *c, bool decoder)
 {
     size_t rows = (size_t)rapt__distances_rows(c, decoder);
@@ -119,7 +119,7 @@ static size_t query_rows(const struct stack *s)
     return s->decoder ? (size_t)rows_before(c) * (size_t)c->width : 0;
 }
 
-/* Reverses the order of rows with the whole team. */
+/* Reverses the order of the rows of x. */
 static void reverse(const struct exec_context *c, float *x, int rows, size_t width)
 {
     for (int n; (n = rapt__team_take(c->team)) < rows / 2;)

@@ -1,6 +1,5 @@
-/* file.c - saves blocks of parameters, and other blocks such as Adam's moments, to
-   safetensors files, and loads them. Tensors are stored as plain matrices [rows][columns] or
-   packed. */
+/* file.c - saves blocks of floats, such as parameters or Adam's moments, to safetensors files and
+   loads them. Tensors are stored as plain matrices [rows][columns] or packed. */
 #include "model/model.h"
 
 #include <stdio.h>
@@ -59,7 +58,7 @@ static const struct layout *layout_of(const rapt_model *m, const struct block_fi
     return block->layout ? block->layout : &m->layout;
 }
 
-/* Describes all tensors. Returns their number. */
+/* Describes all tensors of the blocks and returns their number. */
 static int describe(const rapt_model *m, const struct block_file *blocks, int count, bool packed,
                     struct named *named, struct tensor_source *sources)
 {

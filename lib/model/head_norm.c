@@ -1,4 +1,4 @@
-/* head_norm.c - the norms of the queries and keys of an attention sublayer (query_key_norm). */
+/* head_norm.c - normalizes the queries and keys of attention sublayers (query_key_norm). */
 #include "model/sublayer.h"
 
 /* The queries or the keys of a sublayer, and their norm. */

@@ -2,16 +2,17 @@
 
    Matrices are uniform in +-sqrt(6 / (in + out)) (Glorot and Bengio 2010, eq. 16). The packed
    projections of attention are drawn as if each D x D part were a matrix of its own, with gain
-   1/sqrt 2. Tables are normal with standard deviation width^-1/2, so that a token has unit variance
-   after multiplication by sqrt(width). The learned arrays of scores and localities are drawn like a
-   table, so that scores are initially about as large as scaled dot products. Inverse temperatures
-   of cosines start at 8, sinks and orders of entmax at 0, and slopes at those of ALiBi. Biases of
-   sigmoids start at -log 32, which makes the weights of 32 tokens sum to about 1. The vectors of
-   lambda are normal with standard deviation 0.1 (Ye et al. 2024). Decays of linear attention start
-   at values between 31/32 and 511/512, as in retention (Sun et al. 2023). The matrices of
-   talking heads start as the identity, so that heads are initially independent. Offsets of
-   monotonic attention start at -2, as in fairseq, so that a head reads on with the probability
-   0.88. Each number depends only on seed, parameter and element. */
+   1/sqrt 2. Tables are normal with standard deviation columns^-1/2, so that the elements of an
+   embedding have unit variance after multiplication by sqrt(width). Matrices, vectors and filters
+   of scores and localities are drawn like tables, which makes scores initially about as large as
+   scaled dot products. Inverse temperatures of cosines start at 8, the parameters of sinks and of
+   entmax at 0, and learned slopes at those of ALiBi. Biases of sigmoids start at -log 32, which
+   makes the weights of 32 tokens sum to about 1. The vectors of lambda are normal with standard
+   deviation 0.1 (Ye et al. 2024). The biases of decays of linear attention correspond to decays
+   between 31/32 and 511/512, those of retention (Sun et al. 2023). The matrices of talking heads
+   start as the identity, so that heads are initially independent. Offsets of monotonic attention
+   start at -2, as in fairseq, so that with energy 0 a head reads on with probability 0.88. Each
+   number depends only on the seed and on the indices of the parameter and the element. */
 #include "model/model.h"
 
 #include <math.h>

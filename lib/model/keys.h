@@ -21,11 +21,12 @@ struct scale_rows { /* rows [first, first + count) of a parameter */
     bool same;           /* all rows have the same scale */
     float alpha;         /* 0 means unknown */
 };
-/* Appends lines for these rows, except for those whose scale and alpha are unknown. */
+/* Appends lines for these rows. Rows whose scale and alpha are both unknown may be left out. */
 rapt_status rapt__scales_append(struct scale_text *t, const rapt_allocator *allocator,
                                 const struct scale_rows *rows, rapt_message *why);
-/* Replaces all alphas. `alphas` holds one for each parameter of the model, or 0 if unknown; `none`
-   is the alpha of the name "none". Scales do not change. After an error, the model is unchanged. */
+/* Replaces all alphas. `alphas` holds one for each parameter of the model, or 0 if it is unknown;
+   `none` is stored under the name "none". Scales do not change. After an error, the model is
+   unchanged. */
 rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, float none,
                                     rapt_message *why);
 #define SCALES_KEY "rapt.scales" /* lines that scales.c reads */
@@ -34,9 +35,9 @@ rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, floa
 #define LENGTH_KEY "rapt.max_length_factor"
 /* Keys for other settings of an imported model. The first five are defaults of a translator (see
    rapt_translator_options_default). LIMIT_KEY is the maximum number of target tokens, including the
-   end. SUPPRESSED_KEY lists tokens that are never produced, separated by spaces. FIRST_KEY is the
-   first token of every translation, unless the caller names a target language. IGNORED_KEY lists,
-   for human readers, the settings that are not supported. */
+   end token. SUPPRESSED_KEY lists tokens that are never produced, separated by spaces. FIRST_KEY is
+   the first token of every translation, unless the caller names a target language. IGNORED_KEY
+   lists, for human readers, the settings that are not supported. */
 #define BEAMS_KEY      "rapt.beams"
 #define PENALTY_KEY    "rapt.length_penalty"
 #define LEAST_KEY      "rapt.min_length"
@@ -54,9 +55,9 @@ rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, floa
 #define TOKENS_KEY    "rapt.max_tokens"
 #define NORMALIZE_KEY "rapt.normalize"
 #define PAIR_KEY      "rapt.pair_ends"
-/* Keys in the metadata of multilingual translators: the language of a source follows its end token
-   instead of preceding it; the language of a target is the decoder's first input, not its first
-   output. */
+/* Keys in the metadata of multilingual translators. LANGUAGE_LAST_KEY means that the language token
+   of a source follows the end token instead of preceding the text. LANGUAGE_START_KEY means that
+   the language token of a target is the decoder's first input, not its first output. */
 #define LANGUAGE_LAST_KEY  "rapt.source_language_last"
 #define LANGUAGE_START_KEY "rapt.language_starts"
 /* Works like rapt_model_scales for a name that is not a parameter and has one row. */

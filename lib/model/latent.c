@@ -1,14 +1,14 @@
 /* latent.c - attention sublayers whose keys and values are computed from latent rows (latent_width;
-   DeepSeek-AI 2024, section 2.1). With c the latent row of a token and p the rotated part of its
-   key, which all heads share, head h has
+   DeepSeek-AI 2024, section 2.1). Let c be the latent row of a token, and p the rotated part of its
+   key, which all heads share. Then head h has
 
        k_h = (p, A_h' c)    v_h = B_h c    q_h . k_h = (q_h's first P elements) . p + (A_h q) . c
 
    where q is the rest of q_h. Keys and values of heads are never computed: A_h maps the queries,
    and B_h the weighted sums of latent rows. With latent_query_width, all q_h are a linear function
-   of a latent row of their own. To the attention layer, all heads thus share one key
-   head, whose keys are (p, c) and whose values are c. Training, prompts and caches all compute this
-   form, so that they have the same bits. */
+   of a latent row of their own. To the attention layer, all heads thus share one key head, whose
+   keys are (p, c) and whose values are c. Training, prompts and decoding all compute this form, so
+   that their bits agree. */
 #include "model/sublayer.h"
 
 static struct head_norm norm_of(const struct stack *s, int layer, bool cross, ptrdiff_t row)
@@ -52,7 +52,7 @@ static struct linear query_up_of(const struct step *s, bool cross)
                            &rapt__offsets_of(s->stack, s->layer, cross)->query_up, s->stack->block);
 }
 
-/* Computes the queries of heads from their latent rows in u->q. */
+/* Normalizes the latent rows of queries in u->q and computes the queries of heads from them. */
 static void expand_queries(const struct exec_context *c, const struct step *s, bool cross)
 {
     const struct sublayer *u = s->u;

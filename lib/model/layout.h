@@ -26,7 +26,7 @@ struct linear_offsets {
 struct norm_offsets {
     size_t gain, bias; /* [D] each; RMSNorm has no bias */
 };
-struct score_offsets { /* learned arrays of score and locality, and of talking heads */
+struct score_offsets { /* learned arrays of score, locality and normalizer, and of talking heads */
     size_t array[RAPT_ATTENTION_PARAMETER_COUNT];
     size_t talking_scores, talking_weights; /* [heads][heads] */
 };
@@ -67,7 +67,7 @@ struct layer_offsets {
     struct recurrent_offsets recurrent;   /* takes the place of `self` in a decoder with SSRU */
     struct feedforward_offsets feedforward;
 };
-struct stack_offsets {       /* one half of the model */
+struct stack_offsets {       /* encoder or decoder */
     size_t table, positions; /* [vocab][D] in panels, and [positions][D] in rows for learned
                                 positions only */
     size_t types;            /* [token_types][D] in rows; 0 if there are no types */
@@ -123,8 +123,8 @@ struct layer_parts {
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3]);
 
 /* ---- config.c: the heads of an attention sublayer ---- */
-/* Return the numbers of query and key heads for which a sublayer computes weights, and their width.
-   With `differential`, each half of a head counts. */
+/* Return the number of maps, the sets of weights that a sublayer computes, the number of key maps,
+   and the width of their queries and keys. A map is a head or, with `differential`, half a head. */
 int rapt__maps(const rapt_config *config);
 int rapt__key_maps(const rapt_config *config);
 int rapt__map_width(const rapt_config *config);
@@ -132,22 +132,22 @@ int rapt__map_width(const rapt_config *config);
 struct head_rows {
     int q, k, v;
 };
-/* Without latent_width, these are heads K, key_heads K and the same. With it, P floats of each
-   query and P of the only key precede K and the latent row; v is 0, since the latent row is also
-   the value. With latent_query_width, q is that width. In monotonic cross-attention with a softmax,
-   its queries follow the others in q, and its keys follow the values in v. */
+/* Without latent_width, q is heads K, and k and v are key_heads K. With it, q is heads (P + K), or
+   latent_query_width if that is set; k is P + latent_width; and v is 0, since the latent row is
+   also the value. In monotonic cross-attention with a softmax, its queries follow the others in q,
+   and its keys follow the values in v. */
 struct head_rows rapt__head_rows(const rapt_config *c, bool cross);
 /* Returns heads (P + K), the number of floats in the queries of a token with latent_width. */
 int rapt__latent_queries_row(const rapt_config *c, bool cross);
-/* Returns P, the number of floats of queries and keys that are rotated apart from the latent
-   row. */
+/* Returns P, the number of rotated floats that precede the others in each query and the latent row
+   in the key. P is 0 without latent_width, without rotary positions and in cross-attention. */
 int rapt__latent_rotary(const rapt_config *c, bool cross);
 
 /* Lays out the parameters of a model in an arena, which first counts and then hands out memory
    (lib/base/base.h). `matrices` is as in struct layout. */
 void rapt__layout_make(struct layout *layout, const rapt_config *config, enum layout_kind matrices,
                        struct arena *arena);
-/* Does the same for a single layer, without embedding, last norm or output. */
+/* Does the same for a single layer, without embedding, last norm and output. */
 void rapt__layer_layout_make(struct layout *layout, const rapt_config *config, bool decoder,
                              const struct layer_parts *parts, struct arena *arena);
 size_t rapt__parameter_count(const struct parameter *p); /* rows * columns */
@@ -172,6 +172,7 @@ struct row_sizes { /* maxima over the parameters of a layout */
 };
 struct row_sizes rapt__row_sizes(const struct layout *layout);
 int rapt__ffn_rows(const rapt_config *c); /* rows of the first matrix of feed-forward layers */
+/* Sets all parameters to initial values (initial.c). Padding does not change. */
 void rapt__parameters_init(const struct layout *layout, uint64_t seed, float *block);
 
 #endif

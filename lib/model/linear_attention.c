@@ -1,20 +1,20 @@
 /* linear_attention.c - linear attention, which replaces self-attention in a decoder
-   (decoder_recurrence). With f = SiLU, heads of q and k divided by their lengths, and RMSNorm of
-   each head of out, unless the kind is LINEAR, where f(x) = x and nothing is normalized:
+   (decoder_recurrence):
 
        q, k, v = f(x Wqkv' + b)          decay = sigmoid(x Wf' + bf), rate = sigmoid(x Wr')
        y = gate(norm(attention(q, k, v, decay, rate))) Wo' + bo
 
-   Training computes chunks of rows. At inference the state of each head is stored between calls,
-   and rows are computed one by one, so that their bits do not depend on how a target is divided
-   into calls. */
+   f is SiLU, each head of q and k is divided by its L2 norm, and `norm` is the RMSNorm of each
+   head. With RAPT_RECURRENCE_LINEAR, f(x) = x and there are no norms. Training computes chunks of
+   rows. At inference the state of each head is stored between calls, and rows are computed one by
+   one, so that their bits do not depend on how a target is divided into calls. */
 #include "model/sublayer.h"
 
-/* Stands for arrays without values yet, if only sizes are computed: their pointers must not be
-   NULL. */
+/* Placeholder while only sizes are computed: a pointer that is NULL would mean that the problem has
+   no such array. */
 static const float unread[1];
 
-/* Returns the problem of a decoder's heads, except for its numbers of sequences and rows. */
+/* Returns the problem of a decoder's heads without the numbers of sequences and rows. */
 static rapt_linear_attention spec_of(const rapt_config *c)
 {
     int K = rapt__head_width(c), G = rapt__key_heads(c);
@@ -102,7 +102,7 @@ static struct head_norm output_norm_of(const struct step *s)
                               .epsilon = rapt__epsilon(c)};
 }
 
-/* Computes x W' + b and its activation. `before` receives x W' + b. */
+/* Computes y = activation(x W' + b). `before` receives x W' + b and may be y. */
 static void activated(const struct exec_context *c, const struct step *s,
                       const struct linear_offsets *offset, enum activation activation,
                       float *before, float *y)
@@ -170,8 +170,8 @@ static void project_backward(const struct exec_context *c, const struct step *s)
     rapt__activate_backward(c, ACTIVATION_SILU, u->raw_q, dq, dq, (size_t)rows * (size_t)q.row);
 }
 
-/* Propagates the gradient of the outputs of heads, in the stack's dmixed, to its dq, dforget and
-   drate. */
+/* Computes the stack's dq, dforget and drate from its dmixed, the gradient of the outputs of heads,
+   and adds the gradient of the output norm. */
 static void heads_backward(const struct exec_context *c, const struct step *s, float *gradients)
 {
     const rapt_config *config = &s->stack->model->config;

@@ -1,6 +1,6 @@
 /* load.c - loads a model from a safetensors file on disk, in memory or from a caller's reader.
-   Nothing in the file is trusted before it is checked, and no more memory is reserved than the file
-   could fill. */
+   Nothing in the file is trusted before it is checked, and the size of the file limits the memory
+   that loading may use (base/memory.c). */
 #include "model/model.h"
 
 #include <rapt/precision.h>
@@ -25,7 +25,7 @@ static bool known(const rapt_model *m, const char *name)
            rapt_model_find(m, name) >= 0 || is_scale(m, name);
 }
 
-/* Number of floats of sinusoids that a file of any size may ask for. */
+/* Floats of sinusoids that a file of any size may request. */
 enum { FREE_OFFSETS = 1 << 20 };
 
 rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_file *file,
@@ -92,8 +92,9 @@ static rapt_status load_rest(rapt_model *model, struct tensor_file *file,
     return status ? status : rapt_model_set_precision(model, options->precision, 1, why);
 }
 
-/* Loads a model from an open file. Everything except the parameters and the metadata is allocated
-   with `reading`, the allocator of the budget. After that, the model uses `allocator`. */
+/* Loads a model from an open file. The parts of the model that precede parameters and metadata are
+   allocated with `reading`, which enforces the budget. The model then uses `allocator` for
+   these. */
 static rapt_status load_open(rapt_model **model, struct tensor_file *file,
                              const rapt_load_options *options, const rapt_allocator *reading,
                              const rapt_allocator *allocator, rapt_message *why)

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Lays out a model, or only counts if the arena has no memory yet. */
+/* Lays out all memory of a model except its block. If the arena has no memory yet, only counts. */
 static void lay_out(rapt_model *m, enum layout_kind matrices, struct arena *arena)
 {
     const rapt_config *c = &m->config;

@@ -1,7 +1,7 @@
 /* model.h - the interface of the model layer: configuration, parameters, model files, and the
    stacks of layers that use them.
 
-   Functions that take an exec_context are called by all members of a team (lib/base/base.h). */
+   All members of a team call each function that takes an exec_context (lib/base/base.h). */
 #ifndef RAPT_LIB_MODEL_H
 #define RAPT_LIB_MODEL_H
 
@@ -26,9 +26,9 @@ void rapt__config_set(rapt_config *config, int field, const void *value);
 /* Return the value of a field or, if it is 0, the default. */
 int rapt__config_int(const rapt_config *config, enum config_field field);
 float rapt__config_float(const rapt_config *config, enum config_field field);
-/* Returns the configuration with each 0 replaced by the default, if that is a constant. */
+/* Returns the configuration with the constants that zeros stand for (config.def) filled in. */
 rapt_config rapt__config_filled(const rapt_config *config);
-/* Returns true if two configurations describe the same models. */
+/* Returns true if two configurations are equal after rapt__config_filled. */
 bool rapt__config_same(const rapt_config *a, const rapt_config *b);
 
 /* ---- config.c ---- */
@@ -36,32 +36,31 @@ rapt_status rapt__config_check(const rapt_config *config, rapt_message *why);
 float rapt__epsilon(const rapt_config *config);
 int rapt__key_heads(const rapt_config *config);
 int rapt__head_width(const rapt_config *config);
-int rapt__gates(const rapt_config *config); /* elements of a row of output gates; 0 if none */
-int rapt__forget_gates(const rapt_config *config, bool decoder); /* gates of a row; 0 if none */
-/* Return true if self-attention of the decoder is linear attention, and if it is of a kind that
-   normalizes queries, keys and outputs. */
+int rapt__gates(const rapt_config *config);                      /* output gates per token, or 0 */
+int rapt__forget_gates(const rapt_config *config, bool decoder); /* per token, or 0 */
+/* Return true if the decoder has linear attention in place of self-attention, and if that is of a
+   kind that normalizes queries, keys and outputs. */
 bool rapt__decoder_is_linear(const rapt_config *config);
 bool rapt__linear_normed(const rapt_config *config);
-/* Return the numbers of decays and of rates of the delta rule in a row of the decoder, or 0. */
+/* Return the number of decays, and of rates of the delta rule, per token of the decoder, or 0. */
 int rapt__linear_decays(const rapt_config *config);
 int rapt__linear_rates(const rapt_config *config);
 
 /* ---- monotonic_config.c ---- */
-/* Rejects fields that have no meaning with monotonic cross-attention. */
+/* Returns RAPT_BAD_ARGUMENT if `monotonic` contradicts another field. */
 rapt_status rapt__monotonic_check(const rapt_config *config, rapt_message *why);
 /* Returns true if monotonic cross-attention has a softmax with queries and keys of its own. */
 bool rapt__monotonic_is_soft(const rapt_config *config);
 
 /* ---- config_json.c: the configuration in a model file ---- */
-enum { CONFIG_TEXT = 4096 }; /* size in bytes that is sufficient for any configuration */
+enum { CONFIG_TEXT = 4096 }; /* bytes that suffice for any configuration as text */
 rapt_status rapt__config_write(const rapt_config *config, char *text, size_t capacity);
-/* load.c: returns RAPT_BAD_FILE if a file is too small for the model that its configuration
-   describes. Such a file holds far fewer numbers than the parameters or the sinusoids of the model
-   or, with one_each, fewer tensors than the model has parameters. */
+/* load.c: returns RAPT_BAD_FILE if the configuration describes a larger model than the file can
+   hold: if its parameters or sinusoids have many more elements than all tensors of the file or,
+   with one_each, if the file has fewer tensors than the model has parameters. */
 rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_file *file,
                                 bool one_each, rapt_message *why);
-/* Returns RAPT_BAD_FILE if the text is not a configuration, or if rapt__config_check rejects the
-   configuration. */
+/* Returns RAPT_BAD_FILE if the text is not a configuration or rapt__config_check rejects it. */
 rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size,
                               rapt_message *why);
 
@@ -72,7 +71,7 @@ struct model_notes {      /* metadata */
     size_t size;
     size_t *scale_lines; /* [scale_count] offsets of the lines of SCALES_KEY, sorted by name */
     size_t scale_count;
-    int bad_scale_line; /* number of the first damaged line, from 1; 0 if all are sound */
+    int bad_scale_line; /* number of the first damaged line, counted from 1; 0 if there is none */
 };
 struct rapt_model {
     rapt_allocator allocator;
@@ -86,7 +85,7 @@ struct rapt_model {
     float *slopes;         /* ALiBi slopes [H]; NULL if they are learned or absent */
     float *distances;      /* Transformer-XL's sinusoids [distances][D]; otherwise NULL */
     int *distance_buckets; /* with relative_bias deberta and relative_buckets, the bucket of each
-                              distance from -relative_distance on; otherwise NULL */
+                              distance from -relative_distance to relative_distance, or NULL */
     char *config_text;     /* the configuration as JSON */
     struct model_notes notes;
     double bound; /* upper bound on the magnitudes of all parameters; infinite if unknown */
@@ -95,8 +94,8 @@ struct rapt_model {
 rapt_status rapt__model_make(rapt_model **model, const rapt_config *config,
                              enum layout_kind matrices, const rapt_allocator *allocator,
                              rapt_message *why);
-/* Do the same in two steps: the first makes a model whose block is NULL, the second allocates the
-   block. */
+/* Do the same in two steps: the first function makes a model whose block is NULL, and the second
+   allocates the block. */
 rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
                                   enum layout_kind matrices, const rapt_allocator *allocator,
                                   rapt_message *why);
@@ -105,32 +104,32 @@ rapt_status rapt__model_take_block(rapt_model *model, rapt_message *why);
 rapt_status rapt__model_own_block(rapt_model *model, rapt_message *why);
 
 /* ---- precision.c ---- */
-/* Returns the form that matrices have in a precision, or `stored` for RAPT_PRECISION_STORED. */
+/* Returns the layout of matrices in a precision, or `stored` for RAPT_PRECISION_STORED. */
 enum layout_kind rapt__matrices_of(rapt_precision precision, enum layout_kind stored);
 /* Returns RAPT_BAD_ARGUMENT if a value is not an enumerator of rapt_precision. */
 rapt_status rapt__precision_check(rapt_precision precision, rapt_message *why);
-/* Returns RAPT_BAD_ARGUMENT if the rows of a matrix are too long for this form of matrices. */
+/* Returns RAPT_BAD_ARGUMENT if matrices IN_BYTES have more than INT8_MAX_DEPTH columns. */
 rapt_status rapt__check_depths(const struct layout *layout, enum layout_kind matrices,
                                rapt_message *why);
-/* Checks a model that was just converted. Returns `otherwise` if it is in f16 and an element is
-   NaN, or was too large and is now infinite. */
+/* Checks a model that was just converted. If it is in f16 and an element is NaN or infinite, for
+   example because it was too large for f16, returns `otherwise`. */
 rapt_status rapt__check_rounded(const rapt_model *model, rapt_status otherwise, rapt_message *why);
-/* Returns RAPT_BAD_ARGUMENT if the matrices of a model are not floats. The message says that such a
-   model cannot be `what`, for example "trained". */
+/* Returns RAPT_BAD_ARGUMENT if the matrices of a model are not floats. The message says that the
+   model can be `what`, for example "trained", only in f32. */
 rapt_status rapt__model_needs_floats(const rapt_model *model, const char *what, rapt_message *why);
 
 /* ---- attention_config.c: the attention of a sublayer, derived from a configuration ---- */
 /* Selects an attention and its parameters. If `learning` is false, nothing is drawn at random.
-   offset may be NULL if only sizes are computed; the learned arrays are then left out. */
+   offset may be NULL if only sizes are needed; learned arrays are then NULL or placeholders. */
 struct attention_use {
     bool decoder, cross, learning;
     const struct score_offsets *offset;
     const float *block;
     const float *relative; /* slopes or table of self-attention, if the configuration has them */
     const struct attention_offsets *all; /* offsets of the sublayer, or NULL */
-    const int *buckets;                  /* of distances; may be NULL if only sizes are computed */
+    const int *buckets;                  /* of distances; may be NULL if only sizes are needed */
 };
-/* Returns the attention problem, except for its numbers of rows and its row strides. */
+/* Returns the attention problem without the numbers of rows and the strides of q, k and v. */
 rapt_attention rapt__attention_of(const rapt_config *config, const struct attention_use *which);
 /* Returns pointers to the gradients of the learned arrays in a block of gradients. */
 rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gradients);
@@ -140,21 +139,21 @@ bool rapt__attention_normalizes(const rapt_config *config, rapt_normalizer by);
    config->positions is not 0, no sequence has more tokens than that. */
 size_t rapt__attention_bytes_of(const rapt_config *config, const struct attention_use *which,
                                 int batch, int rows, int keys, int threads);
-/* Returns the bytes of workspace for the attention of one half, or SIZE_MAX if the size overflows.
-   If source_rows is 0, there is no cross-attention. */
+/* Returns the bytes of workspace that suffice for each attention sublayer of the encoder or
+   decoder, or SIZE_MAX if the size overflows. If source_rows is 0, there is no cross-attention. */
 size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch, int rows,
                              int source_rows, int threads);
 
 /* ---- linear_attention.c: linear attention of the decoder ---- */
 /* Returns the bytes of workspace for sequences of at most `rows` rows, or 0 if the size overflows
-   size_t. Unless `learning` is true, it suffices for decoding only, and does not depend on rows. */
+   size_t. Without `learning`, they do not suffice for backward and do not depend on rows. */
 size_t rapt__linear_bytes(const rapt_config *config, int rows, bool learning, int threads);
 /* Returns the number of floats that a recurrent decoder stores for each target and layer, or 0 if
    the decoder is not recurrent. */
 size_t rapt__state_floats(const rapt_config *config);
 
 /* ---- monotonic.c: monotonic attention of the decoder to the source ---- */
-/* Returns the bytes of workspace, for sessions only unless `learning`; 0 if they overflow. */
+/* Returns the bytes of workspace, for inference only unless `learning`, or 0 if they overflow. */
 size_t rapt__monotonic_bytes(const rapt_config *config, int batch, int rows, int keys,
                              bool learning, int threads);
 
@@ -173,7 +172,7 @@ rapt_status rapt__metadata_replace(rapt_model *m, const char *key, const char *v
    or reserved for the library. */
 rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why);
 /* Fills `all` [count + m->notes.count] with the given entries whose value is not NULL and the
-   model's entries with other keys, in the order of keys. Returns the number of entries. */
+   model's entries whose keys are not given, sorted by key. Returns the number of entries. */
 int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int count,
                          struct tensor_metadata *all);
 
@@ -185,7 +184,7 @@ struct block_file {
     enum value_range range;      /* the values that loading accepts; saving does not check them */
     const struct layout *layout; /* of the block; NULL means that of the model */
 };
-struct block_output { /* either the file at path, or a writer */
+struct block_output { /* the writer or, if it is NULL, the file at path */
     const char *path;
     const rapt_writer *writer;
     bool packed; /* see packed.c; only for a single block without a prefix */
@@ -194,9 +193,10 @@ struct block_output { /* either the file at path, or a writer */
 rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *blocks, int count,
                               const struct block_output *to, const rapt_metadata *metadata,
                               int metadata_count, const char *trainer, rapt_message *why);
-/* Checks that a file has a tensor of the right shape for every parameter of every block. */
+/* Returns RAPT_BAD_FILE unless a file has a tensor of the right shape for each parameter. */
 rapt_status rapt__blocks_match(const rapt_model *model, const struct block_file *blocks, int count,
                                const struct tensor_file *file, rapt_message *why);
+/* Loads blocks from a file that matches. Returns RAPT_BAD_FILE if a value is out of range. */
 rapt_status rapt__blocks_load(const rapt_model *model, const struct block_file *blocks, int count,
                               struct tensor_file *file, rapt_message *why);
 
@@ -223,12 +223,12 @@ enum { PACKED_LAYOUT = 32 };
 /* Writes the value of LAYOUT_KEY for a model. */
 void rapt__packed_layout_write(const rapt_model *m, char text[PACKED_LAYOUT]);
 /* Gives a block to a model that has none: maps the file if that is possible and the options allow
-   it, otherwise reads it. `layout` is the layout of the file; the model's matrices must have the
-   same form. */
+   it, otherwise reads it. `layout` is that of the file; the model's matrices must already be laid
+   out in the same way. */
 rapt_status rapt__packed_load(rapt_model *m, const struct tensor_file *file,
                               const struct packed_layout *layout, const rapt_load_options *options,
                               rapt_message *why);
-/* Returns the number of values before the first that is not finite. */
+/* Returns the index of the first value that is infinite or NaN, or count if all are finite. */
 size_t rapt__finite_count(const float *x, size_t count);
 
 /* ---- stack.c: the layers of one half ----
@@ -238,7 +238,7 @@ struct drop { /* dropout rates of a pass, and its random key; all zeros at infer
     uint64_t key;
 };
 
-/* The results of a sublayer, which backward reads. At inference, sublayers share memory. */
+/* The results of a sublayer, which backward reads. At inference, layers share most of it. */
 struct sublayer {
     float *q;  /* self-attention, also linear: [rows] queries, keys and values (struct head_rows);
                   cross-attention: [rows] queries; recurrent unit: [rows][2 D]
@@ -247,8 +247,8 @@ struct sublayer {
     float *raw_q, *raw_kv; /* for backward, with query_key_norm or latent_width: queries and keys
                               before their norms, in the layouts of q and kv; in linear attention,
                               raw_q is q before its activation */
-    float *inverse_q;      /* with raw_q: [maps][rows], in linear attention [rows][H] */
-    float *inverse_k;      /* with raw_q: [key maps][rows or source rows], in linear attention
+    float *inverse_q;      /* with raw_q: reciprocal norms [maps][rows], linear: [rows][H] */
+    float *inverse_k;      /* with raw_q: reciprocal norms [key maps][rows or source rows], linear:
                               [rows][key_heads] */
     float *mixed;          /* [rows][H K] output of the heads, or [rows][D] cells of the unit */
     float *forget;         /* with forget_gate: [rows][maps] before the sigmoid; in linear
@@ -258,22 +258,23 @@ struct sublayer {
     float *by_query;       /* at inference: result of rapt__score_distances */
     float *rate_in, *rate; /* delta rule: [rows][key_heads] before and after the sigmoid */
     float *gate, *gated;   /* with output_gate: [rows][gates] before the sigmoid; [rows][H K] */
-    float *values;         /* differential: [rows or source rows][key maps][K] each value twice */
-    float *queries;        /* with latent_query_width: [rows][H (P + K)] queries, from the latent
-                              rows in q */
-    float *latent_q;       /* with latent_width: [rows][H][P + latent_width] queries of latent
-                              rows */
+    float *values;         /* differential: [rows or source rows][key maps][K], each value twice */
+    float *queries;        /* with latent_query_width: [rows][H (P + K)] queries, computed from the
+                              latent rows in q */
+    float *latent_q;       /* with latent_width: [rows][H][P + latent_width] queries that are
+                              multiplied by latent rows */
     float *maps;           /* differential: [rows][maps][K] outputs of both attentions; with
                               latent_width: [rows][H][latent_width] weighted sums of latent rows */
     float *raw_mixed;      /* for backward, differential or linear: [rows][H K] before the norm */
-    float *inverse_mixed;  /* with raw_mixed: [H][rows] */
+    float *inverse_mixed;  /* with raw_mixed: [H][rows] reciprocal norms */
     float *statistics;     /* [maps][rows][2] softmax statistics (see rapt_attention_saved) */
-    int *chosen;        /* [H][rows] keys: of hard normalizers; of monotonic stops at inference */
-    float *projected_q; /* at inference: [rows][maps][W] queries projected by the score, unless
-                           they are used unchanged */
-    float *projected_keys;   /* at inference: [rows or source rows][key maps][W], new keys */
-    float *centers;          /* at inference, local-p: [maps][rows] */
-    float *center_hidden;    /* at inference, local-p: [maps][rows][center_hidden] */
+    int *chosen;           /* [H][rows] keys chosen by a hard normalizer or, at inference, monotonic
+                              stops */
+    float *projected_q;    /* at inference: [rows][maps][W] queries projected by the score, unless
+                              they are used unchanged */
+    float *projected_keys; /* at inference: [rows or source rows][key maps][W], new keys */
+    float *centers;        /* at inference, local-p: [maps][rows] */
+    float *center_hidden;  /* at inference, local-p: [maps][rows][center_hidden] */
     float *hidden, *active;  /* feed-forward: [rows][F, or 2F if gated] before the activation, and
                                 [rows][F] after it */
     float *y;                /* [rows][D] output of the sublayer, before the residual */
@@ -292,10 +293,10 @@ struct stack_memory {
     /* for backward only: */
     float *dout, *dstream;                             /* [rows][D] */
     float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive only if gated */
-    float *norm_partial;                               /* if heads have norms */
+    float *norm_partial;                               /* workspace for the norms of heads */
     float *dgate, *dgated, *dforget, *drate;           /* of the arrays of the same names */
-    float *ddistances;                                 /* of the distance vectors */
-    float *dvalues, *dmaps;                            /* differential, latent_width */
+    float *ddistances;                                 /* of distance vectors */
+    float *dvalues, *dmaps;                            /* differential or latent_width */
     float *dlambda, *dlatent_q;                        /* differential: [rows]; latent_width */
     float *dqueries;                                   /* latent_query_width */
 };
@@ -311,10 +312,10 @@ static inline struct rows rapt__rows(int batch, const int *starts)
     return (struct rows){batch, starts[batch], starts, rapt__longest(batch, starts)};
 }
 
-/* The source of monotonic cross-attention at inference, and where its heads are. */
+/* The source of monotonic cross-attention at inference, and the positions of its heads. */
 struct monotonic_state {
     float *keys;       /* [layers][rows][floats] keys and values, in rows like those of u->kv */
-    size_t rows;       /* source rows for which there is room */
+    size_t rows;       /* capacity in source rows */
     const int *starts; /* [sources + 1] rows of each source */
     int *positions;    /* [layers][targets][heads] the key at which each head continues */
     int *spare;        /* scratch memory of the same size, used to reorder */
@@ -324,12 +325,12 @@ struct monotonic_state {
 struct cache_state {      /* state of self- or cross-attention between calls at inference */
     struct cache *caches; /* [layers] keys and values of past tokens */
     struct attention_history *history; /* recurrent scores: [layers]; else NULL */
-    float *packed;                     /* [layers][packed_size] weights (see rapt__score_pack) */
+    float *packed;                     /* [layers][packed_size] (see rapt__score_pack) */
     size_t packed_size;                /* floats per layer; 0 if the score needs none */
     float *distances; /* [layers][rapt__distances_floats] (see rapt__distances_project) */
     float *relative;  /* [maps][relative_row] relative biases, or NULL */
-    int relative_row, relative_zero; /* the bias of key s is element s - position +
-                                        relative_zero */
+    int relative_row, relative_zero; /* the bias of key s for a query at `position` is element s -
+                                        position + relative_zero */
     int *counts;                     /* [batch] number of keys of each target sequence */
     float *states;                   /* recurrent decoders only: [layers][sequences]
                                         [rapt__state_floats] */
@@ -347,13 +348,12 @@ struct stack {
     const rapt_model *model;
     const float *block; /* block of parameters */
     bool decoder;       /* causal, and with cross-attention if there is a source */
-    bool bare;          /* only layers: reads vectors of D, and the last layer is not followed by a
-                           norm */
+    bool bare;          /* no embedding and no norm after the last layer; the input is [rows][D] */
     struct stack_memory *memory;
     void *attention_workspace;
     int threads;
-    /* If not NULL, all members call it during backward each time the gradients of more layers have
-       become final. All floats from `from` to the end of the block are then final. */
+    /* If not NULL, all members call this function during backward each time more gradients have
+       become final: those from float `from` of the block to its end. */
     void (*final)(struct team *team, void *argument, size_t from);
     void *argument;
 };
@@ -373,15 +373,15 @@ struct pass {
     float entropy;           /* while learning: see rapt_reinforce */
     float anneal; /* while learning: if not 0, the arg-max is replaced by a softmax of anneal times
                      the scores */
-    float noise;  /* while learning: of the energies of monotonic attention */
-    struct weight_losses losses; /* for backward: of cross-attention; the guide is for layer
+    float noise;  /* while learning: standard deviation of the noise in monotonic attention */
+    struct weight_losses losses; /* for backward: of cross-attention; the guide applies to layer
                                     config.alignment_layer */
 };
 
-/* The results that a pass keeps. CROSS keeps the queries of every layer, for the weights of
-   cross-attention. SELF also keeps the queries of self-attention and, in an encoder, which has no
-   caches, its keys. ALL keeps everything for backward: every sublayer has its own memory, and there
-   are no caches. */
+/* The results that a pass keeps. CROSS keeps the queries of cross-attention in every layer, from
+   which its weights can be computed. SELF also keeps the queries of self-attention and, in an
+   encoder, which has no caches, the keys. ALL keeps everything for backward: every sublayer has its
+   own memory, and there are no caches. */
 enum stack_keeps { KEEPS_CROSS, KEEPS_SELF, KEEPS_ALL };
 /* Lays out the memory of a pass of `rows` rows. source_rows is the number of source rows, 0 without
    cross-attention. */
@@ -393,15 +393,15 @@ void rapt__layer_memory(struct stack_memory *memory, const rapt_config *config, 
                         const enum part *parts, int count, int rows, int source_rows,
                         struct arena *arena);
 
-/* Returns the sublayer that computes this part of a layer, or NULL if layers lack the part. */
+/* Returns the sublayer that computes this part of a layer, or NULL if layers do not have it. */
 struct sublayer *rapt__sublayer_of(const struct stack *s, int layer, enum part part);
 
 /* Computes the embedding and all layers. Returns the last output [rows][D]. */
 const float *rapt__stack_forward(const struct exec_context *c, const struct stack *s,
                                  const struct pass *p);
 
-/* Runs the backward pass for the gradient of the last output, which is in memory->dout. Adds the
-   gradients of the parameters to the block `gradients`, and the gradient of the source to dstates
+/* Runs the backward pass. memory->dout holds the gradient of the last output. Adds the gradients of
+   the parameters to the block `gradients`, and the gradient of the source to dstates
    [source.count][D]. partial is workspace of rapt__norm_partial floats. Returns the gradient of the
    vectors [rows.count][D] if the stack is bare, otherwise NULL. */
 const float *rapt__stack_backward(const struct exec_context *c, const struct stack *s,
@@ -427,8 +427,8 @@ void rapt__sublayer_backward(const struct exec_context *c, const struct step *s,
    have kept its queries and keys (KEEPS_SELF). */
 void rapt__encoder_weights(struct team *team, const struct stack *s, const struct rows *all,
                            int layer, int map, int sequence, int first, int rows, float *weights);
-/* Returns map i of a head, which has one, or two with `differential`. Sets *share to the factor
-   with which its weights are added to the head's: 1, or -lambda for a second map. */
+/* Returns the index of map i of a head. A head has one map, or two with `differential`. Sets *share
+   to the factor with which its weights are added to the head's: 1, or -lambda for a second map. */
 int rapt__map_of(const struct stack *s, int layer, bool cross, int head, int i, float *share);
 enum site { SITE_RESIDUAL, SITE_ATTENTION, SITE_HIDDEN, SITES };
 /* Returns the dropout of one site of a pass. The key of a batch is rapt__mix(seed, number of
@@ -439,18 +439,18 @@ struct dropout rapt__site(const struct drop *drop, float share, bool decoder, in
                           enum site site);
 
 /* ---- cached.c: attention of the decoder at inference ---- */
-/* Appends the keys and values of sources to the cache of a decoder layer. `starts` covers all
-   sequences of the cache. */
+/* Computes the keys and values of sources from states [rows][D] and appends them to the cache of a
+   decoder layer. `starts` covers all sequences of the cache. */
 void rapt__cross_append(const struct exec_context *c, const struct stack *s, int layer,
                         const struct cache_state *state, const float *states, int rows,
                         const int *starts);
-/* Packs learned arrays of scores, projects distance vectors and fills in relative biases. */
+/* Packs the learned arrays of scores, projects distance vectors and fills in relative biases. */
 void rapt__scores_pack(const struct exec_context *c, const struct stack *s,
                        const struct cache_state *state, bool cross);
-/* After a pass of the decoder, takes the attention weights of one of its rows in one layer and
-   head, multiplies them by share and adds them to weights [keys of the source, or tokens of the
-   target so far]. The row belongs to target `sequence`. The pass must have kept the queries of that
-   attention (enum stack_keeps). Runs on one thread and uses s->attention_workspace. */
+/* After a pass of the decoder, adds `share` times the attention weights of one of its rows in one
+   layer and head to weights [keys of the source, or tokens of the target so far]. The row belongs
+   to target `sequence`. The pass must have kept the queries of that attention (enum stack_keeps).
+   Runs on one thread and uses s->attention_workspace. */
 void rapt__decoder_weights(const struct stack *s, const struct rows *rows,
                            const struct stack_caches *caches, bool cross, int layer, int head,
                            int sequence, int row, float share, float *weights);
@@ -463,7 +463,7 @@ void rapt__pooler_backward(const struct exec_context *c, const rapt_model *model
                            const float *y, int rows, float *dy, float *dx, float *gradients);
 
 /* ---- tokens.c ---- */
-/* Returns the number of different ids in a source, where an id is token + type * source_vocab. */
+/* Returns the number of distinct ids in a source, where an id is token + type * source_vocab. */
 static inline int rapt__source_ids(const rapt_config *c)
 {
     return c->source_vocab * rapt__max(c->token_types, 1);
@@ -473,8 +473,8 @@ struct token_limits {
                          "source_tokens" */
     int vocab, batch;
     int tokens, length; /* maximum number in the batch, and in a sequence */
-    int extra; /* number of tokens that will be added around each sequence; they count, too */
-    bool begin_and_end; /* the extra tokens are begin and end, and messages say that they count */
+    int extra; /* tokens that will be added around each sequence; both limits include them */
+    bool begin_and_end; /* the extra tokens are begin and end; messages say that they count */
     bool vectors;       /* rows are vectors instead of tokens */
 };
 /* Return the largest valid limits for tokens and for sequences. They exist because attention counts
@@ -487,8 +487,8 @@ static inline int rapt__batch_max(const rapt_config *config)
 {
     return rapt__min(1 << 20, rapt__tokens_max(config));
 }
-/* Returns RAPT_BAD_ARGUMENT if tokens is NULL, a token is out of range, or there are more tokens
-   than the limits allow. */
+/* Returns RAPT_BAD_ARGUMENT if tokens is NULL, starts are not ascending from 0, ids and vectors are
+   mixed up, a token is out of range, or there are more tokens than the limits allow. */
 rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_limits *limits,
                                rapt_message *why);
 

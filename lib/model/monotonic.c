@@ -3,14 +3,14 @@
        q, q2 = x Wq' + b          k, v, k2 = z Wkv' + b          z: the encoder's output
        y = gate(attention(q, k, v, q2, k2, offset)) Wo' + bo
 
-   q2 and k2 are the queries and keys of the softmax over keys before a stop, if there is one.
-   Training computes the expected outputs. At inference, heads make hard stops, query by query, and
-   each target keeps the positions of its heads. Keys and values of the source stay plain rows,
-   since a head reads a few of them per query. */
+   In modes with a softmax over the keys before a stop, q2 and k2 are its queries and keys. Training
+   computes expected outputs. At inference each head makes one hard stop per query, and a session
+   stores the position of each head of each target. Keys and values of the source are stored as
+   plain rows instead of panels, because a head reads only a few of them per query. */
 #include "model/sublayer.h"
 
-/* Returns the problem, except for its numbers of sequences and rows. `offset` is the position of
-   the learned offsets in the block, which may be NULL if only sizes are computed. */
+/* Returns the problem without the numbers of sequences and rows. The learned offsets are at block +
+   offset. block may be NULL if only sizes are needed. */
 static rapt_monotonic_attention spec_of(const rapt_config *c, const float *block, size_t offset)
 {
     int K = rapt__head_width(c);
@@ -44,7 +44,8 @@ size_t rapt__monotonic_bytes(const rapt_config *c, int batch, int rows, int keys
     return rapt__monotonic_workspace(&a, learning);
 }
 
-/* Sets the arrays of a call, given the projections of targets and sources. */
+/* Sets the queries, keys and values of a call, given the projections q of targets and kv of
+   sources. */
 static void read_rows(const rapt_config *c, const float *q, const float *kv,
                       struct monotonic_call *call)
 {
@@ -55,7 +56,7 @@ static void read_rows(const rapt_config *c, const float *q, const float *kv,
     call->chunk_k = kv + 2 * (ptrdiff_t)rows.k;
 }
 
-/* Returns the call of a layer for these targets, without source. */
+/* Returns a call for these rows of targets, without its source. */
 static struct monotonic_call call_of(const struct stack *s, int layer, const struct rows *rows)
 {
     const struct attention_offsets *offset = rapt__offsets_of(s, layer, true);
@@ -85,7 +86,8 @@ static struct monotonic_call learning_call(const struct step *s)
     return call;
 }
 
-/* Propagates the stack's dmixed to the projections, which become the stack's dq and dkv. */
+/* Computes the stack's dq and dkv, the gradients of the projections, from its dmixed, and adds the
+   gradient of the learned offsets. */
 static void heads_backward(const struct exec_context *c, const struct step *s, float *gradients)
 {
     const rapt_config *config = &s->stack->model->config;
@@ -123,7 +125,7 @@ void rapt__monotonic_sublayer_backward(const struct exec_context *c, const struc
 
 /* ---- inference ---- */
 
-/* Returns the rows of the source in a layer. */
+/* Returns the keys and values of all sources in a layer. */
 static float *source_of(const rapt_config *c, const struct monotonic_state *state, int layer)
 {
     const struct head_rows rows = rapt__head_rows(c, true);

@@ -1,4 +1,5 @@
-/* monotonic_config.c - the fields of a configuration that concern monotonic cross-attention. */
+/* monotonic_config.c - checks the fields of a configuration that concern monotonic
+   cross-attention. */
 #include "model/model.h"
 
 bool rapt__monotonic_is_soft(const rapt_config *c)

@@ -1,4 +1,4 @@
-/* output_gate.c - the gates of the outputs of an attention sublayer (output_gate). */
+/* output_gate.c - gates the outputs of attention sublayers (output_gate). */
 #include "model/sublayer.h"
 
 static struct output_gate gate_of(const rapt_config *c)

@@ -9,14 +9,15 @@
        floats    F32 [panels][columns][16]; element [p][c][i] is row 16 p + i, column c
        16 bits   BF16 or F16 [n][16]: the same elements in the same order; n is even
        bytes     I8 [panels][groups][16][4]; element [p][g][i][k] is row 16 p + i, column 4 g + k,
-                 from -127 to 127. Another tensor, whose name ends in ".scale", has the scale of
-                 each row
+                 from -127 to 127. Another tensor, whose name ends in ".scale", holds the
+                 scale of each row
 
-   Other tensors are stored row by row. Each is padded with zeros to whole vectors of 16. If the
-   tensors are in the order of the layout and start at a multiple of 64 bytes, they form the block
-   and can be mapped. A file of another program may order them differently; it is then read instead.
-   Names, shapes and offsets are always checked. If a mapped file says that its values are finite,
-   this is not checked, since checking would read the whole file. */
+   Other parameters are stored row by row, in one dimension. Every tensor is padded with zeros to a
+   multiple of 16 elements. If the tensors are in the order of the layout and start at a multiple of
+   64 bytes, they form the block and can be mapped. A file of another program may order them
+   differently; it is then read instead. Names, shapes and offsets are always checked. If a mapped
+   file says that its values are finite, this is not checked, since checking would read the whole
+   file. */
 #include "kernel/int8.h"
 #include "model/model.h"
 
@@ -107,7 +108,7 @@ size_t rapt__finite_count(const float *x, size_t count)
 }
 
 /* Checks that the scales of a matrix of bytes are finite and not negative, and that no byte is
-   -128, which the products of some instruction sets cannot multiply. Returns `otherwise` if not. */
+   -128, which the kernels of some instruction sets cannot multiply. Returns `otherwise` if not. */
 static rapt_status check_bytes(const struct parameter *p, const float *block, rapt_status otherwise,
                                rapt_message *why)
 {
@@ -204,8 +205,8 @@ static rapt_status check_piece(const struct parameter *p, const struct packed_pi
     return RAPT_OK;
 }
 
-/* Checks the tensors of a file, and sets *in_order if the data can be mapped as the block. Returns
-   RAPT_BAD_FILE if a tensor is missing or has the wrong shape. */
+/* Checks the tensors of a file, and sets *in_order to whether the data can be mapped as the block.
+   Returns RAPT_BAD_FILE if a tensor is missing or has the wrong shape. */
 static rapt_status check_tensors(const rapt_model *m, const struct tensor_file *file,
                                  bool *in_order, rapt_message *why)
 {

@@ -122,7 +122,7 @@ static const enum initial learned_initial[] = {
 #include "attention/learned.def"
 };
 
-/* Lays out the learned arrays of the score and locality of self- or cross-attention. */
+/* Lays out the learned arrays of the score, locality and normalizer of self- or cross-attention. */
 static void lay_out_learned(struct layout_pass *w, const rapt_config *c, bool cross,
                             const char *scope, int layer, const char *prefix,
                             struct score_offsets *to)
@@ -247,7 +247,8 @@ void rapt__layout_make(struct layout *layout, const rapt_config *config, enum la
     lay_out_all(&w, config);
 }
 
-/* Lays out a single layer and its relative biases. The names of its parameters have no scope. */
+/* Lays out a single layer with its relative biases and distance vectors. Names of parameters have
+   no prefix such as "encoder.layers.0.". */
 static void lay_out_alone(struct layout_pass *w, const rapt_config *c, bool decoder,
                           const struct layer_parts *parts)
 {

@@ -1,8 +1,8 @@
 /* position.c - the slopes of ALiBi, and sinusoids (Vaswani et al. 2017, section 3.5) in three
    common layouts.
 
-   angle(p, i) = p / 10000^(2i / D); rapt_position defines the columns of the sine and cosine of
-   pair i. */
+   The angle of pair i at position p is p / 10000^(2i / D), or p / 10000^(i / (D/2 - 1)) with
+   RAPT_POSITION_CONCATENATED_N1. rapt_position defines the columns of its sine and cosine. */
 #include "model/model.h"
 
 static double rate(rapt_position position, int pair, int pairs)

@@ -1,5 +1,5 @@
-/* positions.h - sinusoids, slopes and distance vectors; part of the interface of the model
-   layer (model.h). */
+/* positions.h - sinusoids, slopes and distance vectors; part of the interface of the model layer
+   (model.h). */
 #ifndef RAPT_LIB_MODEL_POSITIONS_H
 #define RAPT_LIB_MODEL_POSITIONS_H
 
@@ -17,14 +17,15 @@ void rapt__positions_fill(const rapt_config *config, float *table);
 int rapt__distances_before(const rapt_config *c); /* before and after of rapt_distances */
 int rapt__distances_after(const rapt_config *c, bool decoder);
 int rapt__distances_rows(const rapt_config *c, bool decoder); /* number of vectors; 0 if none */
-size_t rapt__distances_floats(const rapt_config *c, bool decoder); /* of a layer's projections */
+size_t rapt__distances_floats(const rapt_config *c, bool decoder); /* of a layer's vectors */
 size_t rapt__distances_sinusoids(const rapt_config *c); /* number of floats of model->distances */
 void rapt__distances_sinusoids_fill(const rapt_config *c, float *to); /* to may be NULL */
-/* Return the number of elements of model->distance_buckets, and fill it. The first ones, of
-   distances that are not positive, are those of a decoder. */
+/* Return the number of elements of model->distance_buckets, and fill it. A decoder uses only the
+   first ones, up to distance 0. */
 size_t rapt__distances_buckets(const rapt_config *c);
 void rapt__distances_buckets_fill(const rapt_config *c, int *to); /* to may be NULL */
-/* Sets the arrays of a->distances that are projections. */
+/* If the vectors are projections, sets a->distances to those in `arrays`
+   [rapt__distances_floats]. */
 void rapt__distances_use(const rapt_config *c, bool decoder, const float *arrays,
                          rapt_attention *a);
 

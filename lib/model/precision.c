@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* The name of each precision, and the form that matrices have in it. */
+/* The name of each precision, and the layout of matrices in it. */
 static const struct {
     rapt_precision precision;
     enum layout_kind matrices;
@@ -92,7 +92,7 @@ struct converting {
     int index;      /* index of the current parameter */
 };
 
-/* Converts a parameter to floats and then to its new form, LANES rows at a time. */
+/* Converts a parameter to floats and then to its new layout, LANES rows at a time. */
 static void work_on_parameter(struct team *team, void *argument)
 {
     const struct converting *c = argument;
@@ -131,7 +131,7 @@ static rapt_status convert_all(struct converting *c, int threads, rapt_message *
     return status;
 }
 
-/* Exchanges the parameters of two models, but not their metadata. */
+/* Exchanges two models with the same configuration and allocator, except for their metadata. */
 static void swap_parameters(rapt_model *model, rapt_model *other)
 {
     const rapt_model old = *model;

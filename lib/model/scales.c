@@ -4,10 +4,10 @@
 
        NAME FIRST ROWS SCALE ALPHA
 
-   where rows [FIRST, FIRST + ROWS) of parameter NAME have this scale and alpha; 0 means unknown.
-   Where rows have many different scales, SCALE is # and the bits of the ROWS scales, in 8
-   lower-case hexadecimal digits each, since decimal numbers for every row of a model take seconds
-   to read. An index of the lines, sorted by name, is made when the metadata is set. */
+   where rows [FIRST, FIRST + ROWS) of parameter NAME have this scale and alpha; 0 means unknown. If
+   rows have many different scales, SCALE is # followed by the bits of each row's scale in 8
+   lower-case hexadecimal digits: parsing a decimal number for every row of a model would take
+   seconds. An index of the lines, sorted by name, is made when the metadata is set. */
 #include "model/model.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ struct scale_line {
     const char *each; /* hexadecimal digits of each row's scale, or NULL: all rows have `scale` */
 };
 
-enum { DIGITS = 8, MOST_RUNS = 8 }; /* of a scale; lines that are written before # is shorter */
+enum { DIGITS = 8, MOST_RUNS = 8 }; /* of a scale; runs of equal scales above which # is used */
 
 /* Copies the word that ends at the next space or line break. Returns false if it is empty or too
    long. */
@@ -57,7 +57,7 @@ static int digit_of(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads 8 digits. Returns false if they are no finite float >= 0. */
+/* Reads 8 digits. Returns false unless they are the bits of a finite float that is not negative. */
 static bool read_each(const char *text, float *scale)
 {
     uint32_t bits = 0;
@@ -118,7 +118,7 @@ void rapt__scales_free(rapt_model *m)
     m->notes.scale_lines = NULL, m->notes.scale_count = 0, m->notes.bad_scale_line = 0;
 }
 
-/* Counts the lines, of which the last may be unfinished. */
+/* Counts the lines, including an unfinished last one. */
 static size_t count_lines(const char *text)
 {
     size_t count = 0;
@@ -152,7 +152,7 @@ rapt_status rapt__scales_index(rapt_model *m)
     return RAPT_OK;
 }
 
-/* Returns the number of the first line in the index whose name is not below this one. */
+/* Returns the position in the index of the first line whose name is not less than `name`. */
 static size_t first_line(const rapt_model *m, const char *text, const char *name)
 {
     size_t low = 0, high = m->notes.scale_count;
@@ -182,8 +182,9 @@ static size_t number_of(const char *text, size_t at)
     return number;
 }
 
-/* Reads the lines of a name into scales and alphas [rows], either of which may be NULL. Lines that
-   cover more rows than there are could take quadratic time, and are rejected as damaged. */
+/* Reads the lines of a name into scales and alphas [rows], either of which may be NULL. If lines
+   cover more than `rows` rows in all, they are rejected as damaged, since reading them could take
+   quadratic time. */
 static rapt_status read_lines(const rapt_model *m, const char *name, int rows, float *scales,
                               float *alphas, rapt_message *why)
 {
@@ -267,7 +268,7 @@ static void append_digits(struct scale_text *t, const float *scales, size_t coun
     *at = 0, t->size += count * DIGITS;
 }
 
-/* Appends the line of rows that have one scale, or each its own. */
+/* Appends one line for rows that have the same scale or one each. */
 static rapt_status append_line(struct scale_text *t, const rapt_allocator *allocator,
                                const struct scale_rows *rows, rapt_message *why)
 {

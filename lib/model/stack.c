@@ -1,4 +1,4 @@
-/* stack.c - computes the layers of one half, from token ids to the output of the last layer, and
+/* stack.c - computes an encoder or decoder, from token ids to the output of the last layer, and
    propagates the gradient of that output back to the parameters. Training and inference share this
    code.
 
@@ -109,7 +109,7 @@ static struct dropout residual_site(const struct stack *s, const struct pass *p,
     return rapt__site(&p->drop, p->drop.share, s->decoder, i, SITE_RESIDUAL);
 }
 
-/* Embeds tokens, or projects vectors, then adds positions and applies dropout unless d is NULL. */
+/* Embeds tokens or projects vectors, adds positions, and applies dropout unless d is NULL. */
 static void embed_rows(const struct exec_context *c, const struct chain *chain,
                        const struct stack *s, const struct pass *p, const struct dropout *d,
                        float *y)
@@ -218,7 +218,8 @@ const float *rapt__stack_forward(const struct exec_context *c, const struct stac
     return chain.bare ? stream : input_of(&chain, m, m->count);
 }
 
-/* Sets dx to `from` plus the gradient of x, the input of a norm. */
+/* Given the gradient of a norm's output in memory->dout, sets dx to `from` plus the gradient of its
+   input x, and adds the gradients of gain and bias. */
 static void back_through(const struct exec_context *c, const struct chain *chain,
                          const struct stack *s, const struct norm_offsets *offset,
                          const struct norm_saved *saved, const float *x, const float *from,
@@ -229,8 +230,8 @@ static void back_through(const struct exec_context *c, const struct chain *chain
                         offset->bias ? gradients + offset->bias : NULL, partial);
 }
 
-/* Given the gradient of a sublayer's `out` and, with pre-norm, of the stream, computes the
-   gradients of its inputs. */
+/* Replaces the gradient of sublayer i's `out`, in dout, with that of its input and, with pre-norm,
+   updates the gradient of the stream, in dstream. Adds the gradients of the parameters. */
 static void step_backward(const struct exec_context *c, const struct chain *chain,
                           const struct stack *s, const struct pass *p, int i, float *dstates,
                           float *gradients, float *partial)

@@ -1,6 +1,6 @@
 /* stack_layout.c - lays out the memory of a stack in an arena: the activations of every sublayer
-   for a configuration and a number of rows. In training each sublayer has its own activations,
-   which backward reads. At inference layers share most of them. */
+   for a configuration and a number of rows. In training, each sublayer has its own activations,
+   which backward reads. At inference, layers share most of them. */
 #include "model/sublayer.h"
 
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3])
@@ -22,8 +22,8 @@ struct sublayer *rapt__sublayer_of(const struct stack *s, int layer, enum part p
     return i < n ? &s->memory->sublayers[layer * n + i] : NULL;
 }
 
-/* Lays out the results of cached attention for each query: projected queries, centers and
-   statistics. */
+/* Lays out what attention to caches computes for each query: projected queries, centers, products
+   with distance vectors, and statistics. */
 static void queries_layout(struct sublayer *u, const rapt_attention *spec, size_t rows,
                            struct arena *arena)
 {
@@ -58,7 +58,7 @@ static bool normalizes_hard(const rapt_config *c, enum part part)
     return rapt__normalizer_is_hard(normalizer);
 }
 
-/* Returns the number of floats in a token's outputs of all heads. */
+/* Returns the number of floats that all heads output for a token. */
 static size_t output_elements(const rapt_config *c)
 {
     return (size_t)c->heads * (size_t)rapt__head_width(c);
@@ -89,21 +89,19 @@ static size_t latent_elements(const rapt_config *c, bool cross)
     return (size_t)c->heads * (size_t)rapt__head_rows(c, cross).k;
 }
 
-/* Returns the number of floats in a token's outputs of attention, if they are not yet those of
-   heads. */
+/* Returns the number of floats per token in u->maps. */
 static size_t map_elements(const rapt_config *c)
 {
     return c->latent_width ? (size_t)c->heads * (size_t)c->latent_width : 2 * output_elements(c);
 }
 
-/* Returns the number of floats in a token's values if each value is stored twice, for a
-   difference. */
+/* Returns the number of floats per token in u->values, where each value is stored twice. */
 static size_t value_elements(const rapt_config *c)
 {
     return 2 * (size_t)rapt__head_rows(c, false).v;
 }
 
-/* Lays out the outputs of heads. */
+/* Lays out the outputs of heads and their gates. */
 static void outputs_layout(struct sublayer *u, const rapt_config *c, size_t rows,
                            struct arena *arena)
 {
@@ -114,8 +112,8 @@ static void outputs_layout(struct sublayer *u, const rapt_config *c, size_t rows
     u->gated = rapt__arena_floats(arena, rows, Q);
 }
 
-/* Lays out the results of attention without a cache for each row: the statistics of its
-   normalization and, if the normalizer is hard, the chosen keys. */
+/* Lays out what attention without a cache saves for each row: softmax statistics and, if the
+   normalizer is hard, the chosen keys. */
 static void softmax_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
                            struct arena *arena)
 {
@@ -124,7 +122,7 @@ static void softmax_layout(struct sublayer *u, const rapt_config *c, enum part p
     if (normalizes_hard(c, part)) u->chosen = rapt__arena_take(arena, rows * H, sizeof(int));
 }
 
-/* Lays out the arrays that the backward pass of attention needs in addition. */
+/* Lays out the additional arrays that the backward pass of attention needs. */
 static void learning_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
                             size_t source_rows, struct arena *arena)
 {
@@ -142,7 +140,7 @@ static void learning_layout(struct sublayer *u, const rapt_config *c, enum part 
     }
 }
 
-/* The purpose of a sublayer: translation with caches, results only, or a backward pass. */
+/* The purpose of a pass: decoding with caches, forward only, or forward and backward. */
 enum use { USE_CACHED, USE_FORWARD, USE_LEARNING };
 
 /* Lays out linear attention in a decoder. */
@@ -165,7 +163,8 @@ static void linear_layout(struct sublayer *u, const rapt_config *c, enum use use
     u->inverse_mixed = rapt__arena_floats(arena, rows, (size_t)c->heads);
 }
 
-/* Lays out monotonic attention: at inference, the stops, from which weights are computed later. */
+/* Lays out monotonic attention. At inference it keeps its stops, from which weights can be
+   computed. */
 static void monotonic_layout(struct sublayer *u, const rapt_config *c, enum use use, size_t rows,
                              size_t source_rows, struct arena *arena)
 {
@@ -294,8 +293,8 @@ static struct sublayer weights_layout(const rapt_config *c, bool decoder, enum p
 }
 
 /* For inference, makes all layers share the memory of the first layer, and all parts share y, sum,
-   out and saved. Memory from which attention weights are computed is not shared in cross-attention,
-   since alignments need it, nor in self-attention if `self` is set. */
+   out and saved. Each layer has its own memory for what attention weights are computed from: always
+   in cross-attention, for alignments, and in self-attention if `self` is set. */
 static void share_layout(struct stack_memory *m, const rapt_config *c, bool decoder, bool self,
                          size_t rows, struct arena *arena)
 {
@@ -319,8 +318,8 @@ static void share_layout(struct stack_memory *m, const rapt_config *c, bool deco
     }
 }
 
-/* Lays out a chain of m->count sublayers, whose parts repeat every n. The first `own` of them get
-   their own memory. */
+/* Lays out a chain of m->count sublayers. Sublayer i computes parts[i % n]. Only the first `own`
+   sublayers receive memory here. */
 static void chain_layout(struct stack_memory *m, const rapt_config *c, bool decoder,
                          const enum part *parts, int n, int own, enum use use, size_t rows,
                          size_t source_rows, struct arena *arena)

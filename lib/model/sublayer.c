@@ -10,10 +10,10 @@
 
    The projections of attention also have biases, which are omitted here. Queries and keys may have
    norms (head_norm.c), heads may be differences of two attentions (differential.c), and their
-   outputs may have gates (output_gate.c). Keys of a decoder may be forgotten (forget_gate.c). Keys
-   and values may be computed from latent rows (latent.c), and distances may have vectors
-   (distances.c). The operator * multiplies element by element. Gated layers are those of Shazeer
-   2020. */
+   outputs may have gates (output_gate.c). Self-attention of a decoder may have forget gates
+   (forget_gate.c). Keys and values may be computed from latent rows (latent.c), and scores may
+   depend on distance vectors (distances.c). The operator * multiplies element by element. Gated
+   feed-forward layers are those of Shazeer 2020. */
 #include "model/sublayer.h"
 
 static const struct stack_offsets *stack_offsets_of(const struct stack *s)
@@ -71,7 +71,7 @@ struct heads rapt__heads_of(const struct stack *s, bool cross, const struct subl
     return h;
 }
 
-/* Returns the outputs of attention. */
+/* Returns the array that attention writes: u->maps if the outputs of heads are computed from it. */
 static float *attended(const struct sublayer *u)
 {
     return u->maps ? u->maps : u->mixed;

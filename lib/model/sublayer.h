@@ -5,17 +5,17 @@
 
 #include "model/model.h"
 
-/* The queries, keys and values of a sublayer. */
+/* The queries, keys and values of a sublayer, or their gradients. */
 struct heads {
-    float *q, *k, *v; /* their values, or their gradients */
-    ptrdiff_t q_row, k_row, v_row;
+    float *q, *k, *v;              /* head 0 of row 0 */
+    ptrdiff_t q_row, k_row, v_row; /* floats between rows */
 };
 /* Locates queries, keys and values: in q for self-attention, in q and kv for cross-attention. q and
-   kv may be NULL. If `values` is not NULL, it holds the values: those of differential attention,
-   each stored twice, or those of latent rows, as far apart as the keys. */
+   kv may be NULL. If `values` is not NULL, it holds the values instead: with `differential` each
+   one twice, with latent_width in rows as far apart as those of the keys. */
 struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *kv, float *values);
-/* Returns the inputs of attention: the projections in u or, if there are any, the queries for
-   latent rows or the values of a difference. */
+/* Returns the inputs of attention: the projections in u, or u->latent_q and u->values where these
+   exist. */
 struct heads rapt__heads_of(const struct stack *s, bool cross, const struct sublayer *u);
 const struct attention_offsets *rapt__offsets_of(const struct stack *s, int layer, bool cross);
 /* attention_config.c: adapts a problem to training. Sequences marked in p->expected use expected
@@ -31,7 +31,8 @@ void rapt__sublayer_project_backward(const struct exec_context *c, const struct 
                                      const struct linear_offsets *offset, const float *x,
                                      const float *dy, int rows, float *dx, bool add,
                                      float *gradients);
-/* Returns the attention problem of a layer, except for its numbers of rows and its row strides. */
+/* Returns the attention problem of a layer without the numbers of rows and the strides of q, k and
+   v. */
 rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross, bool learning);
 
 /* ---- head_norm.c: without query_key_norm, these functions do nothing ---- */
@@ -52,7 +53,7 @@ void rapt__values_repeat(const struct exec_context *c, const struct stack *s, bo
                          const struct sublayer *u, int rows);
 /* Computes u->mixed from u->maps. */
 void rapt__maps_subtract(const struct exec_context *c, const struct step *s, bool cross);
-/* Computes the stack's dmaps from its dmixed, which it changes, clears its dvalues, and adds the
+/* Computes the stack's dmaps from its dmixed, which it overwrites, clears its dvalues, and adds the
    gradients of the parameters. */
 void rapt__maps_backward(const struct exec_context *c, const struct step *s, bool cross,
                          float *gradients);
@@ -63,7 +64,7 @@ void rapt__values_backward(const struct exec_context *c, const struct step *s, b
 /* Normalizes the latent rows of self-attention, in u->q, or those of cross-attention, in u->kv. */
 void rapt__latent_normalize(const struct exec_context *c, const struct stack *s, int layer,
                             bool cross, const struct sublayer *u, int rows);
-/* Computes u->latent_q from u->q. */
+/* Computes u->latent_q from u->q, with latent_query_width by way of u->queries. */
 void rapt__latent_queries(const struct exec_context *c, const struct step *s, bool cross);
 /* Computes u->mixed from u->maps. */
 void rapt__latent_values(const struct exec_context *c, const struct step *s, bool cross);
@@ -71,34 +72,37 @@ void rapt__latent_values(const struct exec_context *c, const struct step *s, boo
    gradients of "value_up". */
 void rapt__latent_values_backward(const struct exec_context *c, const struct step *s, bool cross,
                                   float *gradients);
-/* Computes the gradients of queries, in the stack's dq, from its dlatent_q. Adds its dvalues to the
-   gradients of latent rows, in its dq or dkv, which become those before the norm. Adds the
-   gradients of "key_up" and "latent_norm". */
+/* Computes the gradients of queries, in the stack's dq, from dlatent_q. Adds dvalues to the
+   gradients of latent rows, in dq or dkv, and replaces these with the gradients before the norm.
+   Adds the gradients of all parameters except "value_up". */
 void rapt__latent_backward(const struct exec_context *c, const struct step *s, bool cross,
                            float *gradients);
 
 /* ---- output_gate.c ---- */
-/* Returns u->mixed or, with output_gate, u->gated, which it computes. */
+/* Without output_gate, returns u->mixed. With it, computes and returns u->gated. */
 const float *rapt__outputs_gate(const struct exec_context *c, const struct step *s, bool cross);
 /* With output_gate, computes the stack's dmixed from its dgated, sets din to the gradient that
-   passes through the gates (or adds it, if `add` is set), and returns true, so that later gradients
-   of the input are added. Without output_gate, only returns `add`. */
+   passes through the gates (or adds it, if `add` is set), and returns true, so that the caller adds
+   later gradients of the input. Adds the gradients of the gates' weights. Without output_gate, only
+   returns `add`. */
 bool rapt__outputs_gate_backward(const struct exec_context *c, const struct step *s, bool cross,
                                  float *din, bool add, float *gradients);
 
 /* ---- forget_gate.c: without forget gates or decays, these functions do nothing ---- */
 /* Computes u->log_forget from the input of the sublayer. */
 void rapt__forget_gates_forward(const struct exec_context *c, const struct step *s);
-/* Propagates the stack's dforget, the gradient of u->log_forget, to the parameters and to din as
-   rapt__outputs_gate_backward does. Returns true, or `add` without forget gates. */
+/* Propagates the stack's dforget, the gradient of u->log_forget, to the parameters and to din like
+   rapt__outputs_gate_backward. Overwrites dforget. Returns true, or `add` if it does nothing. */
 bool rapt__forget_gates_backward(const struct exec_context *c, const struct step *s, float *din,
                                  bool add, float *gradients);
 
 /* ---- distances.c ---- */
-/* Computes the projected vectors of a layer, [rapt__distances_floats]. */
+/* If the distance vectors of a layer are projections, computes them: arrays
+   [rapt__distances_floats]. */
 void rapt__distances_project(const struct exec_context *c, const struct stack *s, int layer,
                              float *arrays);
-/* Sets to->distances, to gradients of parameters or to the stack's ddistances, which it clears. */
+/* Points to->distances to the gradients of parameters or, for projections, to the stack's
+   ddistances, which it clears. */
 void rapt__distances_gradients(const struct exec_context *c, const struct step *s, float *gradients,
                                rapt_gradients *to);
 /* Propagates the stack's ddistances to the parameters. */
@@ -110,7 +114,7 @@ void rapt__linear_sublayer_forward(const struct exec_context *c, const struct st
 void rapt__linear_sublayer_backward(const struct exec_context *c, const struct step *s,
                                     const float *dy, float *din, bool add, float *gradients);
 
-/* ---- monotonic.c: like rapt__sublayer_forward and _backward, and the functions of cached.c ----
+/* ---- monotonic.c: like rapt__sublayer_forward and _backward, and two functions of cached.c ----
  */
 void rapt__monotonic_sublayer_forward(const struct exec_context *c, const struct step *s);
 void rapt__monotonic_sublayer_backward(const struct exec_context *c, const struct step *s,
