@@ -112,8 +112,8 @@ static rapt_status check_repeats(const struct call *c, rapt_message *why)
                       array);
 }
 
-/* Checks that each requested gradient belongs to an array of the problem. An array that the score
-   ignores gets a gradient of 0. */
+/* Checks that each requested gradient belongs to an array of the problem. The gradient of an array
+   that the score ignores is 0. */
 static rapt_status check_wanted_gradients(const struct call *c, rapt_message *why)
 {
     const rapt_attention *a = &c->a;

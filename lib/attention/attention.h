@@ -1,11 +1,11 @@
 /* attention.h - the interface of lib/attention: attention on whole arrays, forward and backward,
    and attention of queries to a cache of past keys and values.
 
-   A function that takes a team must be called by all of its members with the same arguments, which
-   must have passed their checks. It ends at a barrier (lib/base/base.h). The team shares the
+   All members of a team must call each function that takes a team, with the same arguments, which
+   must have been checked. The function ends at a barrier (lib/base/base.h). The team shares the
    workspace. The result of a row has the same bits for every batch, number of threads and
-   instruction set, whether keys come from a cache or from arrays. Gradients have the same bits for
-   every number of threads and instruction set. */
+   instruction set with fused multiply-add, whether keys come from a cache or from arrays (except in
+   linear/). Gradients have the same bits for every number of threads and such instruction set. */
 #ifndef RAPT_LIB_ATTENTION_H
 #define RAPT_LIB_ATTENTION_H
 
@@ -19,8 +19,8 @@
    into an int. */
 enum { ATTENTION_ROWS = INT32_MAX - 128 };
 
-/* Trains one head to attend to given keys: the weights of each query should be uniform over the
-   keys that are listed for it, and deviations add to the loss. */
+/* Trains one head to attend to given keys: the loss is smallest if the weights of each query are
+   uniform over the keys listed for it. */
 enum { GUIDED_HEAD = 0 };
 struct guide {
     float weight;      /* factor of this loss */
@@ -37,14 +37,14 @@ struct coverage_loss {
     double *losses; /* [H][query rows]: weight times the sum over the visible keys s of min(w[s],
                        coverage[s]) is added */
 };
-struct weight_losses { /* losses of attention weights, for backward; NULL: none */
+struct weight_losses { /* losses of attention weights, for backward; NULL means none */
     const struct guide *guide;
     const struct coverage_loss *coverage;
 };
 
 /* ---- dispatch.c: like rapt_attention_forward, _backward and _weights, but inside a team ----
-   saved and reinforce must not be NULL. Their arrays may be NULL where rapt/attention.h allows it.
-   The gradients of `losses` are added, and the losses are stored in them. */
+   saved, reinforce and losses must not be NULL. Their fields may be NULL where that is allowed.
+   Backward also adds the gradients of `losses`, and writes the losses to its arrays. */
 void rapt__attention_forward(struct team *team, const rapt_attention *a, const float *q,
                              const float *k, const float *v, float *out,
                              const rapt_attention_saved *saved, void *workspace);
@@ -73,8 +73,9 @@ int rapt__longest(int batch, const int *starts);
 
 /* ---- transform_rows.c: projects new rows, for callers that store keys in a cache ----
    A score projects rows of q and k to q' and k' (projected.h), after which only a dot product or a
-   tanh layer remains. `spec` gives the score, locality, relative positions and weights; its rows,
-   starts and masks are ignored. The bits are the same as in rapt__attention_forward. */
+   tanh layer remains. `spec` gives the score, locality, relative positions and weights; its rows
+   and starts are ignored, and so are its masks except mask.causal. The bits are the same as in
+   rapt__attention_forward. */
 struct rows_given { /* rows of queries or of keys, all heads */
     int sequences;
     const int *starts;    /* [sequences + 1] rows of each sequence, back to back */
@@ -86,10 +87,10 @@ struct rows_given { /* rows of queries or of keys, all heads */
     ptrdiff_t y_head, y_row;
 };
 int rapt__score_width(const rapt_attention *spec);
-bool rapt__score_changes(const rapt_attention *spec, bool keys); /* returns true if k' differs from
-                                                                    k, or q' from q */
-/* The weights are packed into panels once and used by all calls. rapt__score_packed returns the
-   number of floats that this takes. */
+bool rapt__score_changes(const rapt_attention *spec, bool keys); /* true if k' differs from k or,
+                                                                    without `keys`, q' from q */
+/* The weights are packed into panels once, for all calls of the functions below. rapt__score_packed
+   returns the number of floats in the panels. */
 size_t rapt__score_packed(const rapt_attention *spec);
 void rapt__score_pack(struct team *team, const rapt_attention *spec, float *packed);
 void rapt__score_queries(struct team *team, const rapt_attention *spec, const float *packed,
@@ -97,26 +98,26 @@ void rapt__score_queries(struct team *team, const rapt_attention *spec, const fl
 void rapt__score_keys(struct team *team, const rapt_attention *spec, const float *packed,
                       const struct rows_given *rows);
 /* For local-p: computes centers[H][rows] of queries. Sequence i has counts[i] keys. rows->y is
-   workspace of H * rows * center_hidden floats. */
+   workspace [H][rows][center_hidden]. */
 void rapt__score_centers(struct team *team, const rapt_attention *spec, const float *packed,
                          const struct rows_given *rows, const int *counts, float *centers);
 
-/* For spec->distances.keys: sets rows->y, [H][rows][rapt__distance_row], to the terms that are
-   added to the scores of the queries rows->x, by distance. */
+/* With spec->distances.keys, sets rows->y [H][rows][rapt__distance_row] to the terms, by distance,
+   that are added to the scores of the queries in rows->x. */
 void rapt__score_distances(struct team *team, const rapt_attention *spec, const float *packed,
                            const struct rows_given *rows);
+/* Return the number of floats in a row of by_query and in a panel of by_key (projected.h). */
 size_t rapt__distance_row(const rapt_attention *spec);
 size_t rapt__distance_panel(const rapt_attention *spec);
 
 /* ---- score.c, mask.c: properties of the score and of the locality of a checked problem ---- */
 /* Returns true if scores read the weights of previous queries. The queries of a head must then be
-   computed in order, and a cache also stores the last weights (history.c). */
+   computed in order, and a decoder needs their history (history.c). */
 bool rapt__score_recurrent(const rapt_attention *a);
 bool rapt__score_is_additive(rapt_score score); /* true for a tanh layer, false for a dot product */
 /* Returns true if the score is a dot product of unchanged queries and keys. */
 bool rapt__score_is_plain(rapt_score score);
-/* Returns `scale`, or the default of the score if `scale` is 0. The scale of a scaleless score is
-   always 1. */
+/* Returns `scale`, or the default of the score if `scale` is 0. Always returns 1 for cosines. */
 float rapt__score_scale(rapt_score score, float scale, int key_width);
 /* Returns true if the score learns a row for each position, which limits sequences of keys to
    parameters.positions. Returns false for an invalid score. */
@@ -154,17 +155,17 @@ void rapt__relative_fill(struct team *team, const rapt_attention *spec, int row,
                          float *to);
 
 /* ---- cache.c: keys in panels of 16, and values, in the layout of the kernels ----
-   A joint cache holds values that are the last value_width elements of their keys, which are plain
-   rows. Kernels pack them again for each call. Its value_width is a multiple of 16. */
+   A joint cache, for latent rows, stores keys as plain rows, and the last value_width elements of a
+   row are its value. Each call packs them again. value_width must be a multiple of 16. */
 struct cache {
     int sequences, key_heads, key_width, value_width;
     bool joint;
-    int *offsets; /* [sequences + 1] first panel of each slot */
-    int *slot;
+    int *offsets;              /* [sequences + 1] first panel of each slot */
+    int *slot;                 /* [sequences] slot that each sequence occupies */
     int *counts;               /* [sequences] number of keys */
     int *after, *spare;        /* [sequences] scratch space for reordering */
-    float *keys;               /* per slot and key head [panels][key width][16], or if joint [panels
-                                * 16][key width] */
+    float *keys;               /* per slot and key head [panels][key width][16], or if joint
+                                  [panels][16][key width] */
     float *values;             /* per slot and key head [panels * 16][padded value width]; not if
                                   joint */
     unsigned char *non_finite; /* per slot and key head [panels]: 1 if a value is infinite or NaN;
@@ -172,7 +173,7 @@ struct cache {
     int forget_heads;          /* number of query heads with forget gates; 0 means no gates */
     float *forget;         /* per slot and query head [panels][2][16]: sums of log f, as in struct
                               attend_row */
-    int distance_heads;    /* number of query heads if distances have queries, else 0 */
+    int distance_heads;    /* number of query heads with distances.queries, else 0 */
     size_t distance_panel; /* result of rapt__distance_panel */
     float *by_key;    /* per slot and query head [panels][distance_panel]: the terms that distances
                          add to scores, as in struct distances */
@@ -183,8 +184,8 @@ struct cache {
     int copy_count;   /* number of copies */
 };
 /* Lays out a cache of `panels` panels per key head for all sequences together; a panel holds 16
-   keys of one sequence. forget_heads is the number of query heads if they have forget gates, else
-   0, and distance_heads that number if distances have queries. Once the arena has memory,
+   keys of one sequence. forget_heads is the number of query heads if there are forget gates, else
+   0, and distance_heads the same for distances.queries. Once the arena has memory,
    rapt__cache_start initializes the cache or empties it. Sequence i then has room for capacity[i]
    keys. */
 void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int key_heads,
@@ -206,8 +207,8 @@ void rapt__cache_forget(struct team *team, struct cache *cache, const int *start
 void rapt__cache_distances(struct team *team, struct cache *cache, const rapt_attention *spec,
                            const int *starts, const float *k, ptrdiff_t k_row, void *workspace);
 /* Reorders the cache: the new sequence i is the old sequence parents[i], which must have the same
-   capacity in panels of 16. Neither sequences with a single child nor panels that two sequences
-   have in common are copied. */
+   capacity in panels of 16. Nothing is copied for the first child of a sequence, nor for panels
+   whose contents are already equal. */
 void rapt__cache_reorder(struct team *team, struct cache *cache, const int *parents);
 
 /* ---- history.c: the attention weights of the last query or, with coverage scores, the sum of all
@@ -217,7 +218,7 @@ struct attention_history {
     size_t *offsets;          /* [sequences + 1] floats before each sequence, per head */
     int *counts, *old_counts; /* [sequences][heads] number of weights; 0 means no query yet */
     float *weights, *old;     /* per sequence [heads][capacity]: weights or their sum after the last
-                                 query, and after the last query before the last call */
+                                 query, and before the last call */
 };
 /* Work like rapt__cache_layout and rapt__cache_start. `floats` is the total number of weights per
    head; sequence i has room for capacity[i] weights. */
@@ -232,9 +233,9 @@ void rapt__history_reorder(struct team *team, struct attention_history *history,
 /* ---- attend.c ---- */
 struct cached_queries {
     const rapt_attention *spec; /* the fields for heads, key and value width, score, scale,
-                                   locality, normalizer, learned parameters, talking heads, cap and
-                                   mask.causal are used; dropout and blocks of sparse attention are
-                                   not supported */
+                                   locality, normalizer, learned parameters, distances, talking
+                                   heads, cap and mask.causal are used; dropout and blocks of sparse
+                                   attention are not supported */
     int count;                  /* number of query sequences */
     const int *starts;          /* [count + 1] first row of each sequence */
     const int *sequence;        /* [count] index in the cache of the sequence whose keys are read;
@@ -249,15 +250,14 @@ struct cached_queries {
                               biases */
     int relative_row, relative_zero;
     const float *by_query; /* result of rapt__score_distances; NULL without distances.keys */
-    struct attention_history *history; /* history of the query sequences, for location-aware
-                                          scores */
+    struct attention_history *history; /* history of the query sequences, for recurrent scores */
     float *out;                        /* row r of head h is at out + r*out_row + h*value_width */
     ptrdiff_t out_row;
     float *lse, *statistics; /* [heads][rows] and [heads][rows][2] as in rapt_attention_saved; may
                                 be NULL, but weights.c needs statistics */
 };
-/* Returns the bytes of workspace for the functions below if no sequence has more than `longest`
-   keys. spec->threads is as in rapt_attention. */
+/* Returns the bytes of workspace for rapt__cache_distances, _attend and _weights if no sequence has
+   more than `longest` keys, or SIZE_MAX if they overflow size_t. */
 size_t rapt__cache_workspace(const rapt_attention *spec, int longest, bool joint);
 void rapt__cache_attend(struct team *team, const struct cache *cache,
                         const struct cached_queries *queries, void *workspace);
@@ -300,12 +300,12 @@ struct monotonic_call { /* arguments of forward, backward or step */
                           the number of existing keys; may be NULL */
     void *workspace;
 };
-/* Do what the public functions do, where `call` is a valid struct monotonic_call. */
+/* Implement the public functions; `call` is a valid struct monotonic_call. */
 void rapt__monotonic_forward(struct team *team, void *call);
 void rapt__monotonic_backward(struct team *team, void *call);
 void rapt__monotonic_step(struct team *team, void *call);
 /* Adds `share` times the weights of the values of row `row`, counted over all sequences, to weights
-   [keys]. The row belongs to sequence `sequence`, and call->stops is that of its step. Must be
+   [keys]. The row belongs to sequence `sequence`, and call->stops was written by its step. Must be
    called by a single thread without a team. */
 void rapt__monotonic_step_weights(const struct monotonic_call *call, int sequence, int row,
                                   int head, float share, float *weights);

@@ -5,9 +5,10 @@
        -slope |s - position|            Press, Smith and Lewis 2022 (ALiBi)
        table[bucket(s - position)]      Raffel et al. 2020 (T5), section 2.1
 
-   Half of the buckets hold one distance each. The others grow logarithmically up to `distance`, and
-   the last one also holds all larger distances. If biases are bidirectional, the upper half of the
-   buckets is for keys after the position; otherwise all of these keys are in bucket 0. */
+   Half of the buckets hold one distance each. The sizes of the others grow exponentially up to
+   `distance`, and the last one also holds all larger distances. If biases are bidirectional, the
+   upper half of the buckets is for keys after the position; otherwise all of these keys are in
+   bucket 0. */
 #include "attention/problem.h"
 
 #include <stdlib.h>

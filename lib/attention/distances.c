@@ -1,6 +1,6 @@
-/* distances.c - ranges of distances, sizes of the arrays that distance vectors need, pointers
-   to the vectors that are added to values, and buckets of distances. The products of the other
-   vectors are in score/distances.c. */
+/* distances.c - ranges of distances, sizes of the arrays that distance vectors need, pointers to
+   the vectors that are added to values, and buckets of distances. The products of the other vectors
+   are in score/distances.c. */
 #include "attention/projected.h"
 
 #include <limits.h>
@@ -47,7 +47,7 @@ const float *rapt__distance_values(const rapt_attention *a, int h, ptrdiff_t *ro
     return x && !a->distances.shared ? x + (ptrdiff_t)h * a->value_width : x;
 }
 
-/* Checks the buckets of distances, whose range has been checked. */
+/* Checks the buckets; before and after must have been checked. */
 static rapt_status check_buckets(const rapt_distances *d, rapt_message *why)
 {
     int n = d->before + 1 + d->after;
@@ -89,7 +89,8 @@ static int log_bucket(int d, int half, int distance)
 {
     if (d <= half) return d;
     double share = rapt__log((double)d / half) / rapt__log((double)distance / half);
-    double above = ceil(share * (half - 1) - 1e-9); /* whole numbers may have been rounded up */
+    double above = ceil(share * (half - 1) - 1e-9); /* rounding may have raised a whole number
+                                                       slightly */
     return above < INT_MAX - half ? half + (int)above : INT_MAX;
 }
 

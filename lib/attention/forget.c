@@ -1,17 +1,17 @@
-/* forget.c - forgetting attention (Lin et al. 2025, "Forgetting Transformer"). A gate f[l] for each
-   key l weakens all keys before l for the queries from l on:
+/* forget.c - forgetting attention (Lin et al. 2025, "Forgetting Transformer"). Each key l has a
+   gate f[l], which reduces the scores of all keys before l for queries at position l and later:
 
        x[t][s] += log f[s+1] + ... + log f[p] = C[p] - C[s],   C[l] = log f[0] + ... + log f[l]
 
    where p is the position of query t, or the last key if the position is beyond it. C is stored as
    the sum of two floats, high and low, so that its error is about 2^-48 of its magnitude, and a
-   difference of two sums is exact to the precision of a float. Each sum is computed from the two
-   floats before it, so a cache gives the same bits and needs no other state. Backward:
+   difference of two sums has the precision of a float. Each sum is computed from the two floats
+   before it, so a cache gives the same bits and needs no other state. Backward:
 
        dC[p] += sum over s of dx[t][s]   dC[s] -= sum over t of dx[t][s]
        dlog f[l] = dC[l] + dC[l+1] + ...
 
-   f[0] cancels out of every difference, so it has no gradient. */
+   f[0] cancels out of every difference, so its gradient is 0. */
 #include "attention/score/score.h"
 
 #include <string.h>

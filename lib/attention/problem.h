@@ -95,8 +95,8 @@ void rapt__apply_locality(const rapt_attention *a, int64_t first, int64_t last,
 /* Sets low, high, sparse, allowed and bias in *row for query t of head h. */
 void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, int t,
                     struct attend_row *row);
-/* Returns true if one of the queries [t, t + rows) of head h sees one of the keys [key, key +
-   keys), unless a boolean mask or a bias hides them. */
+/* Returns false if none of the queries [t, t + rows) of head h sees any of the keys [key, key +
+   keys). Ignores the boolean mask and the bias. */
 bool rapt__rows_see(const rapt_attention *a, const struct sequence *b, int h, int t, int rows,
                     int key, int keys);
 
@@ -125,8 +125,8 @@ static inline bool rapt__mine(struct tickets *t)
     if (run > t->mine) t->mine = t->team->size + rapt__team_take(t->team);
     return run == t->mine;
 }
-/* Returns the item that follows the one for which rapt__mine last returned true, assuming that all
-   members are equally fast. */
+/* Returns the item that this member takes next if all members are equally fast. Must be called
+   after rapt__mine has returned true. */
 static inline int rapt__next_item(const struct tickets *t)
 {
     return t->item % t->run ? t->item : t->item + (t->team->size - 1) * t->run;
@@ -143,7 +143,7 @@ static inline int rapt__run_of_pairs(int sequences, int heads, int members)
 
 /* ---- relative_sums.c ---- */
 /* Returns the sums of head h of a sequence, or NULL if `all` is NULL. Gradients of relative biases
-   are first summed per head and sequence, since the rows of several queries overlap. `all` is
+   are first summed per head and sequence, since the rows of different queries overlap. `all` is
    [H][query rows + key rows]; each head and sequence uses queries + existing - 1 of these
    floats. */
 float *rapt__relative_sums(const rapt_attention *a, float *all, const struct sequence *b, int h);

@@ -4,15 +4,16 @@
        x[t][s] = scale q'[t].k'[s]                    all scores of the dot family
        x[t][s] = vector . tanh(q'[t] + k'[s] + L f)   additive; location-aware and coverage with L f
 
-   These are followed by soft cap, bias, relative bias, masks, the normalizer and the sum of values.
+   Soft cap, biases, masks, the normalizer and the sum of values are then the same for all scores.
    Softmax (with or without a sink) and sigmoids of dot products take the flash path
-   (flash/flash.h); everything else takes the general path (general/general.h). */
+   (flash/flash.h), except with local-p or talking heads. Everything else takes the general path
+   (general/general.h). */
 #ifndef RAPT_LIB_ATTENTION_PROJECTED_H
 #define RAPT_LIB_ATTENTION_PROJECTED_H
 
 #include "attention/problem.h"
 
-/* The term L f of a recurrent score. f[s] has a channel for each filter, whose input is the weights
+/* The term L f of a recurrent score. f[s] has one channel per filter. The filters read the weights
    of the previous query around key s or, if `summed`, the sum of the weights of all previous
    queries. */
 struct features {
@@ -41,9 +42,9 @@ struct projected {
     int relative_row, relative_zero;
     const float *forget;   /* [H][rapt__key_panels][2][16]: sums of log f (kernel/flash.h); NULL if
                               none */
-    const float *by_query; /* [H][query rows][rapt__distance_row], whose element 16 is for the first
-                              distance: the terms that distance vectors add to scores
-                              (kernel/flash.h); NULL if there are none */
+    const float *by_query; /* [H][query rows][rapt__distance_row] terms that distance vectors add to
+                              scores (kernel/flash.h), starting with element 16 of a row; NULL if
+                              there are none */
     const float *by_key;   /* [H][rapt__key_panels][rapt__distance_panel]: the same for keys */
     const float *by_dout;  /* in backward, laid out like by_query: products of dout with the vectors
                               that are added to values; NULL if none */
@@ -53,8 +54,8 @@ struct projected {
     const float *centers;    /* [H][query rows], for local-p; otherwise NULL */
     int *chosen; /* [H][query rows], written by forward, read by backward and weights; NULL unless
                     the normalizer is hard */
-    rapt_reinforce reinforce;    /* for backward of sampled keys; zeros for other normalizers,
-                                    whose callers may pass arrays of another shape */
+    rapt_reinforce reinforce;    /* for backward of sampled keys; zeros with other normalizers,
+                                    since their callers may pass arrays of another shape */
     struct weight_losses losses; /* for backward on the general path */
 };
 
@@ -106,7 +107,7 @@ float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b);
 const float *rapt__relative_row(const struct projected *c, const struct sequence *b, int h, int t);
 
 /* ---- row_biases.c ---- */
-/* Sets `relative`, `forget` and `distances` of query t of head h, and C of the query. */
+/* Sets the relative biases, sums of log f and distances in *row for query t of head h. */
 void rapt__bias_row(const struct projected *c, const struct sequence *b, int h, int t,
                     struct attend_row *row);
 /* Sets the arrays to which the gradients of a row's distances are added. */
@@ -119,23 +120,24 @@ bool rapt__biased(const struct projected *c);
 int rapt__distance_count(const rapt_attention *a);    /* n */
 int rapt__distance_vectors(const rapt_attention *a);  /* n, or the number of buckets */
 bool rapt__distances_wanted(const rapt_attention *a); /* true if distances add to scores */
-/* Returns the values of head h, which are *row floats apart, or NULL if the problem
-   lacks them. */
+/* Returns the vectors of head h that are added to values, *row floats apart, or NULL. */
 const float *rapt__distance_values(const rapt_attention *a, int h, ptrdiff_t *row);
 /* Returns the elements of a row of by_query, by_dout or distance_weights that belong to vectors:
    those of the distances or, if these share buckets, those of the buckets, after the distances. */
 float *rapt__distance_by_vector(const rapt_attention *a, float *row);
-/* Adds the products of `rows` rows of distance_weights, which it changes, with the values of head h
-   to the rows `out`, which are out_row floats apart (score/distance_values.c). */
+/* Multiplies `rows` rows of distance_weights by the vectors of head h that are added to values, and
+   adds the products to the rows `out`, out_row floats apart. Overwrites sums
+   (score/distance_values.c). */
 void rapt__distance_output(const rapt_attention *a, int h, int rows, float *sums, float *out,
                            ptrdiff_t out_row);
-/* Returns the index of the distance of key s from a query, which is 0 for x->before. */
+/* Returns the index of the distance of key s from a query. Index 0 stands for distances up to
+   -x->before. */
 static inline int rapt__distance_of(const struct distances *x, int s)
 {
     int64_t d = (int64_t)s - x->position;
     return d < -x->before ? 0 : d > x->after ? x->before + x->after : (int)d + x->before;
 }
-/* Returns the index of its value in by_key. */
+/* Returns the index in by_key of the value of key s. */
 static inline ptrdiff_t rapt__distance_of_key(const struct distances *x, int s)
 {
     int64_t last = x->before + LANES - 1, e = (int64_t)x->position - s / LANES * LANES;
@@ -150,15 +152,18 @@ static inline float rapt__distance_score(const struct distances *x, int s)
 }
 
 /* ---- forget.c: sums C of the logarithms of forget gates ---- */
-/* Returns the number of panels of all sequences, and the index of the first panel of a sequence. */
+/* Return the number of panels that suffice for all sequences, and the index of a sequence's first
+   one. */
 size_t rapt__key_panels(size_t batch, size_t key_rows);
 size_t rapt__key_panel(const struct sequence *b);
-/* Returns C of key l in the panels of its head and sequence. */
+/* Returns the high float of C of key l in the panels of its head and sequence; the low float is at
+   LANES. */
 static inline const float *rapt__forget_at(const float *panels, int l)
 {
     return panels + (ptrdiff_t)(l / LANES) * FORGET_PANEL + l % LANES;
 }
-/* Sets C of a query at `position` from the panels in row->forget, which hold `keys` keys. */
+/* Sets C of a query at `position` from the panels in row->forget, which hold `keys` keys. Does
+   nothing if the query is fully masked. */
 void rapt__forget_query(int64_t position, int keys, struct attend_row *row);
 /* Sets C of key l, whose gate is log_forget, from C of the key before it. The first key of a panel
    also clears the others, because kernels read whole panels. */

@@ -1,9 +1,9 @@
 /* row_biases.c - the terms that are added to the scaled scores of a query, apart from the bias of
    the mask: relative biases (bias.c), sums of forget gates (forget.c) and products with distance
-   vectors (distances.c). */
+   vectors (score/distances.c). */
 #include "attention/projected.h"
 
-/* Sets the distances of query t of head h. */
+/* Sets *x for query t of head h. */
 static void set_distances(const struct projected *c, const struct sequence *b, int h, int t,
                           struct distances *x)
 {
