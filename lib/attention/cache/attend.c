@@ -14,7 +14,7 @@ struct cache_reader {
     struct kernel_space {          /* workspace of this member */
         float *workspace;          /* workspace of the kernel */
         float *panels;             /* a block of keys of a joint cache */
-        unsigned char *non_finite; /* values of this block */
+        unsigned char *non_finite; /* panels of this block whose values are not finite */
         float *by_distance; /* [ATTEND_ROWS][rapt__distance_row] sums of weights; NULL if distances
                                add nothing to values */
     } space;
@@ -71,7 +71,7 @@ static int group_end(const struct cached_queries *q, int i)
     return end;
 }
 
-/* Returns the description of query head h in query row r of query sequence i. */
+/* Describes query head h of query row r of query sequence i. */
 static struct attend_row cached_row_of(const struct cache_reader *x, int i, int h, int r)
 {
     const struct cached_queries *q = x->q;
@@ -111,7 +111,8 @@ static struct attend_keys keys_of(const struct cache_reader *x, int sequence, in
     return keys;
 }
 
-/* Zeroes and returns the sums of weights by distance of row n of a call, as in struct distances. */
+/* Zeroes and returns the sums of weights by distance of row n of a call, as in struct distances, or
+   returns NULL if there are none. */
 static float *sums_of(const struct cache_reader *x, int n)
 {
     const rapt_attention *a = x->q->spec;

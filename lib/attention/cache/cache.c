@@ -60,7 +60,8 @@ static void count_tokens(struct cache *c, const int *starts)
 }
 
 /* Writes row `key` of one sequence and key head. The first row of a panel also clears the keys of
-   the other rows, because kernels compute scores with them, which are then discarded. */
+   the other rows, because kernels compute the scores of whole panels and discard those of missing
+   keys. */
 static void append_row(const struct cache *c, const struct kernels *kernels, int sequence, int g,
                        int key, const float *k, const float *v)
 {

@@ -22,7 +22,7 @@ static inline float *rapt__cache_forget_of(const struct cache *c, int slot, int 
     return c->forget + (first * (size_t)c->forget_heads + (size_t)h * own) * FORGET_PANEL;
 }
 
-/* Returns by_key of query head h of a slot. */
+/* Returns the panels of by_key of query head h of a slot. */
 static inline float *rapt__cache_by_key(const struct cache *c, int slot, int h)
 {
     size_t first = (size_t)c->offsets[slot], own = (size_t)c->offsets[slot + 1] - first;
@@ -58,7 +58,7 @@ struct attend_row rapt__cached_visible(const struct cache *c, const struct cache
 
 /* Returns the position of row r of query sequence i among the keys. */
 int64_t rapt__cached_position(const struct cache *c, const struct cached_queries *q, int i, int r);
-/* Sets `relative`, `forget` and `distances` of that row in head h, and C of the query. */
+/* Sets the relative biases, sums of log f and distances in *row for that row in head h. */
 void rapt__cached_biases(const struct cache *c, const struct cached_queries *q, int i, int h, int r,
                          struct attend_row *row);
 
@@ -74,7 +74,7 @@ static inline const float *rapt__cache_joint_values(const struct cache *c, const
 void rapt__cached_distances_layout(struct arena *arena, const struct bounds *b);
 
 /* ---- weights.c ---- */
-/* Lays out the workspace that rapt__cache_weights needs for a softmax of dot products. */
+/* Lays out the workspace that rapt__cache_weights needs for rows of the flash path. */
 void rapt__cached_weights_layout(struct arena *part, const struct bounds *b);
 
 /* ---- attend_general.c: row by row, for every score, locality and normalizer ---- */
@@ -88,8 +88,8 @@ struct cached_rows {
         float *panels; /* [longest / 16][width][16] keys of a joint cache; otherwise NULL */
     } space;
 };
-/* Returns the bounds of c for sequences of at most `longest` keys, in a cache that is joint or not.
-   Ignores the numbers of rows in its spec. */
+/* Returns the bounds of c for a cache, joint or not, with sequences of at most `longest` keys.
+   Ignores the numbers of rows in c->a. */
 struct bounds rapt__cached_bounds(const struct projected *c, int longest, bool joint,
                                   int team_size);
 void rapt__cached_row_layout(struct arena *part, const void *bounds, void *to); /* a cached_space */
@@ -100,7 +100,7 @@ struct row_head rapt__cached_head(const struct cached_rows *x, int h);
 /* Returns the keys of a head. The keys of a joint cache are packed in the workspace of x, where
    they remain until the next call. */
 struct row_keys rapt__cached_keys(const struct cached_rows *x, int i, int h);
-/* Returns row r of query sequence i, without the weights of the previous query. */
+/* Returns row r of query sequence i. Does not set the weights of the previous query. */
 struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *head,
                             const struct row_keys *keys, int i, int h, int r);
 /* Computes the output of row r of query sequence i in all heads, with talking heads. Returns false

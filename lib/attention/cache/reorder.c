@@ -1,16 +1,16 @@
 /* reorder.c - reorders a cache: the new sequence i is the old sequence parents[i].
 
-   The first child of a sequence takes over its slot with all its panels. The other children get
-   slots that no child took over. Only panels that differ are copied to them, since hypotheses of a
-   beam search share their prefixes. No slot is both read and written, so the order of the copies
-   does not matter. */
+   The first child of a sequence takes over its slot with all its panels. The other children receive
+   slots that no child has taken over. Hypotheses of a beam search share prefixes, so only panels
+   that differ are copied to these slots. No slot is both read and written, so the order of the
+   copies does not matter. */
 #include "attention/cache/cache.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Assigns the new slots: the first child of a parent gets the parent's slot, and other children get
-   free slots. */
+/* Assigns the new slots: the first child of a parent takes over the parent's slot, and other
+   children receive free slots. */
 static void find_slots(struct cache *c, const int *parents)
 {
     int *taken = c->spare, next = 0;
@@ -27,7 +27,8 @@ static void find_slots(struct cache *c, const int *parents)
     }
 }
 
-/* Lists the panels that must be copied, and gives the panels that they overwrite their stamps. */
+/* Lists the panels that must be copied, and copies their stamps to the panels that they
+   overwrite. */
 static void find_copies(struct cache *c, const int *parents)
 {
     c->copy_count = 0;

@@ -1,6 +1,6 @@
-/* weights.c - the attention weights of a query to a cache. For a softmax of dot products, they are
-   computed from the query's statistics and the cached keys, and are bit-identical to the weights
-   from which the output was computed. Otherwise the row is recomputed. */
+/* weights.c - the attention weights of a query to a cache. On the flash path they are computed from
+   the query's statistics and the cached keys, and are bit-identical to the weights that produced
+   the output. On the general path the row is recomputed. */
 #include "attention/cache/cache.h"
 
 struct weights_space {
@@ -68,8 +68,8 @@ static void add_row(const struct row *r, float share, float *weights)
         weights[s] += share * r->space.weights[s];
 }
 
-/* For a recurrent score, recomputes the rows of the last call, starting from the history that
-   preceded it. */
+/* For a recurrent score, recomputes the rows of the last call, starting from the history before
+   that call. */
 static void add_recurrent(const struct cached_rows *x, int i, int row, int h, float share,
                           float *weights, float *before)
 {
