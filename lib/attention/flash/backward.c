@@ -1,10 +1,11 @@
 /* backward.c - flash backward: adds the gradients of projected queries, keys, values and biases to
    the arrays in struct projected_gradients. A member of the team takes a key block of a pair and
-   processes all queries against its keys, so the order of every sum is the same, no matter which
-   member computes it (backward_blocks.c). If there are many pairs, each member takes whole pairs;
-   if there are few, the team shares one pair at a time. Pairs that share a bias must add to its
-   gradient in order: either one member computes them all, or the team computes one after the other.
-   Memory for the queries of a long pair is laid out once, so the team shares every such pair.
+   processes all queries against its keys. The order of every sum does not depend on which member
+   computes what (backward_blocks.c). If there are many pairs, each member takes whole pairs; if
+   there are few, the team shares one pair at a time. Pairs that share a bias must add to its
+   gradient in order, so either one member computes them all, or the team computes one after the
+   other. Memory for the queries of a long pair exists only once, so the team shares every such
+   pair.
 
    Rows of a relative bias overlap, because many queries and keys have the same distance s -
    position. Their gradient is therefore summed first within each pair, by one member, and then over
@@ -96,7 +97,8 @@ static struct pair_groups pair_groups_of(const struct flash_backward *f)
                                 .heads = f->d->bias && s->head == 0 ? 1 : f->key_heads};
 }
 
-/* Returns true if members take whole groups, in any order. */
+/* Returns true if each member should take whole groups: if there are enough of them, or if
+   sequences have at most one block of keys. */
 static bool whole_groups(const struct flash_backward *f, const struct pair_groups *groups, int team)
 {
     int64_t count = (int64_t)groups->sequences * groups->heads;

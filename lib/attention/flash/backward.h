@@ -1,6 +1,6 @@
 /* backward.h - declarations shared by the files of flash backward: the blocks of a pair (one
-   sequence and key head) and their workspace. A pair is a table of blocks, each with 56 queries of
-   one query head and 128 keys. */
+   sequence and key head) and their workspace. A pair is a table of blocks, each with at most
+   ATTEND_ROWS (56) queries of one query head and ATTEND_BLOCK (128) keys. */
 #ifndef RAPT_LIB_ATTENTION_FLASH_BACKWARD_H
 #define RAPT_LIB_ATTENTION_FLASH_BACKWARD_H
 
@@ -34,7 +34,7 @@ struct query_block {
 struct key_block {
     int key, keys; /* first key and number of keys */
     bool non_finite;
-    float *key_panels, *value_panels; /* in the head-by-head path, value_panels holds padded rows of
+    float *key_panels, *value_panels; /* in backward_heads.c, value_panels holds padded rows of
                                          values */
     float *key_rows, *dk, *dv, *weights, *dscores;
 };

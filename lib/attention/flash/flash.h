@@ -16,8 +16,8 @@ void rapt__flash_layout(struct arena *arena, const struct bounds *b);
    present contents of the arena. */
 void rapt__flash_forward(struct team *team, const struct projected *c, const float *v, float *out,
                          const rapt_attention_saved *saved, struct arena *arena);
-/* Recompute the statistics if forward did not save them, [H][query rows][STATISTICS], in the arena:
-   for all rows, or only for query rows [first, first + rows) of one sequence and head. */
+/* Compute the statistics [H][query rows][STATISTICS] in the arena if forward did not save them: for
+   all rows, or only for query rows [first, first + rows) of one sequence and head. */
 const float *rapt__flash_statistics(struct team *team, const struct projected *c,
                                     struct arena *arena);
 const float *rapt__flash_statistics_of(struct team *team, const struct projected *c, int sequence,
@@ -38,8 +38,8 @@ void rapt__flash_weights(struct team *team, const struct projected *c, const flo
 bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g, float *low,
                       float *high, struct attend_head *head);
 /* Sets everything that depends on the query head, for the queries starting at `first`: queries,
-   their masks and biases, and the key and row of dropout. Leaves low, high and the number of
-   queries unchanged. */
+   their masks and biases, and the key and row of dropout. Does not change low, high and the number
+   of queries. */
 void rapt__flash_head_queries(const struct projected *c, const struct sequence *b, int h, int first,
                               struct attend_head *head);
 /* Returns the rows of x, which are *row floats apart, as rows of whole vectors: x itself if width

@@ -1,11 +1,11 @@
 /* forward.c - flash forward: computes out, lse and softmax statistics from projected queries, keys
    and values, or only the statistics for callers that did not save them.
 
-   The keys and values of a sequence and key head (a pair) are packed into panels, and then its
-   query rows are processed in items. The rows of all query heads that share the key head fill tiles
-   together. Each member of the team takes whole pairs, which then stay in its caches. If the number
-   of pairs is not a multiple of the team's size and there are many rows, the whole team first
-   computes the excess pairs, one at a time. */
+   The keys and values of a pair (a sequence and a key head) are packed, and then its query rows are
+   processed in items. Rows of all query heads that share the key head fill tiles together. Each
+   member of the team takes whole pairs, which then stay in its caches. If the number of pairs is
+   not a multiple of the team's size and there are many rows, the whole team first computes the
+   excess pairs, one at a time. */
 #include "attention/flash/forward.h"
 #include "op/op.h"
 
@@ -67,7 +67,7 @@ static void attend_pair(const struct flash_forward *f, const struct sequence *b,
     int all = b->queries * f->group;
     bool many = b->existing > PACKED_KEYS;
     if (all == 0 || rapt__flash_forward_heads(f, b, g)) return;
-    bool plain = all <= rows && b->existing > 0; /* if true, every key is read only once */
+    bool plain = all <= rows && b->existing > 0; /* one call reads every key once */
     int64_t tiles = rapt__ceil_div(all, f->kernels->tile_rows);
     rapt__ahead_spread(f->ahead, 2 * tiles * rapt__ceil_div(b->existing, ATTEND_BLOCK) +
                                      (plain ? rapt__ceil_div(b->existing, LANES) : 0));
@@ -124,8 +124,8 @@ static void share_pair(struct team *team, const struct flash_forward *f, const s
     rapt__team_barrier(team);
 }
 
-/* Returns the number of pairs, starting with the first, that the team shares. If there are many
-   rows, this is the remainder of dividing the pairs equally among the members, otherwise 0. */
+/* Returns the number of pairs, starting with the first, that the team shares. If pairs have many
+   rows, this is the remainder after dividing the pairs equally among the members, otherwise 0. */
 static int shared_pairs(const struct flash_forward *f, int team)
 {
     int64_t pairs = (int64_t)f->a->batch * f->key_heads;

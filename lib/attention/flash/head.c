@@ -4,8 +4,8 @@
 #include "attention/flash/flash.h"
 #include "op/op.h"
 
-/* Computes the ranges of visible keys of all queries. Returns false if every query sees every
-   key. */
+/* Computes the ranges of visible keys of all queries. Returns false if every range contains all
+   keys. */
 static bool visible_ranges(const rapt_attention *a, const struct sequence *b, float *low,
                            float *high)
 {

@@ -1,10 +1,10 @@
 /* numbers.c - gradients of the numbers that a normalizer learns, one for each head.
 
-   A sink is a key with the value 0, so its dp is 0, and the gradient of its logit is the sum over
-   the queries of -p delta, where p is its weight, computed from the statistics that forward saved,
-   and delta = out.dout. The gradient of the bias of sigmoids is the sum of all ds. Blocks sum ds
-   row by row, in the order of keys. One member then sums the rows of a head, in the order of
-   sequences and queries. */
+   A sink is a key with the value 0, so its dp is 0. The gradient of its logit is therefore the sum
+   over the queries of -p delta. Here p is the weight of the sink, computed from the statistics that
+   forward saved, and delta = out.dout. The gradient of the bias of sigmoids is the sum of all ds.
+   Blocks sum ds row by row, in the order of keys. One member then sums the rows of a head, in the
+   order of sequences and queries. */
 #include "attention/flash/backward.h"
 
 float *rapt__flash_numbers_layout(struct arena *arena, const struct bounds *b)

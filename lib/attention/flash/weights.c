@@ -1,5 +1,5 @@
-/* weights.c - flash weights: recomputes w[t][s] for some queries of one sequence and head from the
-   softmax statistics, block by block as in the backward pass. Also lays out the workspace of the
+/* weights.c - flash weights: recomputes the weights of some queries of one sequence and head from
+   their statistics, block by block as in the backward pass. Also lays out the workspace of the
    whole flash path. */
 #include "attention/flash/flash.h"
 
