@@ -1,11 +1,12 @@
 /* distance_values.c - vectors for distances that are added to values (Shaw, Uszkoreit and Vaswani
-   2018, equation 3). With the sums W of a query's weights by distance,
+   2018, equation 3). If W[t][d] is the sum of the weights of query t for keys at distance d,
 
        out[t] += sum over d of W[t][d] r[d]        dw[t][s] += dout[t].r[s - t]
 
-   The kernels sum weights and read dout.r by distance, so that both products with the n vectors are
-   products of matrices, computed once for the rows of a head. If distances share buckets, sums by
-   distance are added up for each bucket first, and dout.r is copied from buckets to distances. */
+   The kernels sum weights and read dout.r by distance. Both products with the n vectors are
+   therefore matrix products, computed once for the rows of a head. If distances share buckets, the
+   sums of each bucket's distances are added first, and dout.r is copied from buckets to
+   distances. */
 #include "attention/score/score.h"
 
 #include <string.h>

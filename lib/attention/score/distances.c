@@ -1,15 +1,15 @@
-/* distances.c - distance vectors between queries and keys (rapt/distances.h). Their
-   products with queries and keys are computed once per row, for all n distances, and tiles of
-   scores add them by distance (kernel/flash_distances.c):
+/* distances.c - distance vectors between queries and keys (rapt/distances.h). Their products with
+   queries and keys are computed once per row, for all n distances, and tiles of scores add them by
+   distance (kernel/flash_distances.c):
 
        by_query[t][d] = scale (q[t] + v).r[d]        by_key[s][d] = scale k[s].r'[d]
 
-   Memory is therefore n floats for each query and key and head. If distances share buckets, only
-   the products of the buckets are computed, and copied to the distances: a row of by_query has the
-   products after the distances. Backward sums the gradients of scores in arrays of the same
-   layouts, folds repetitions and buckets, and multiplies them by the rows. The rows of one head are
-   added in the order of sequences and rows, and shared vectors in the order of heads. Vectors that
-   are added to values are in distance_values.c. */
+   Memory is therefore about n floats for each row and head. If distances share buckets, only the
+   products of buckets are computed and then copied to the distances; a row of by_query holds them
+   after the distances. Backward sums the gradients of scores in arrays of the same layouts, folds
+   repetitions and buckets, and multiplies the results by the rows. The gradients of a head's
+   vectors are summed in the order of sequences and rows, and those of shared vectors also in the
+   order of heads. Vectors that are added to values are in distance_values.c. */
 #include "attention/score/score.h"
 
 #include <string.h>
@@ -121,7 +121,8 @@ void rapt__distance_pack(struct team *team, const rapt_attention *a, float *pack
     rapt__team_barrier(team);
 }
 
-/* Sets the values of the distances of a row of by_query from its products. */
+/* Fills in the distances of a row of by_query from the products of its buckets, if any, and repeats
+   the first and the last distance. */
 static void spread(const rapt_attention *a, float *row)
 {
     const int *buckets = a->distances.buckets;
@@ -253,8 +254,8 @@ void rapt__distances_fill(struct team *team, const struct distance_fill *f,
 
 /* ---- backward ---- */
 
-/* Adds the gradients of repetitions to those of the distances that they repeat, and of these to
-   those of the products, which it multiplies by the scale. */
+/* Folds a row of gradients (rapt__distance_fold) and multiplies the gradients of the products by
+   the scale. */
 static void fold_query(const rapt_attention *a, float scale, float *row)
 {
     float *products = rapt__distance_by_vector(a, row);
@@ -262,8 +263,8 @@ static void fold_query(const rapt_attention *a, float scale, float *row)
     for (int i = 0; i < rapt__distance_vectors(a); i++) products[i] *= scale;
 }
 
-/* Replaces a panel of gradients by rows [16][vectors], one for each key. space: 16 floats for each
-   vector. */
+/* Replaces a panel of gradients with rows [16][vectors], one for each key, multiplied by the scale.
+   space is workspace of 16 floats for each vector. */
 static void fold_panel(const rapt_attention *a, float scale, float *space, float *panel)
 {
     int n = rapt__distance_vectors(a);
@@ -321,11 +322,11 @@ static void add_keys(const struct distance_fill *f, float *dk, const struct sequ
                 .y_row = a->k.row});
 }
 
-/* Products of coefficients with rows of q, k or dout, which add to gradients of vectors. */
+/* Coefficients and rows of q, k or dout, whose products are added to gradients of vectors. */
 struct products_by_distance {
     const rapt_attention *a;
     bool keys;      /* rows are keys, not queries */
-    const float *g; /* coefficients: rows as in by_query, or panels of rows [16][n] */
+    const float *g; /* coefficients: rows laid out like by_query, or panels of rows [16][n] */
     size_t g_row;   /* floats from one row to the next, or from one panel to the next */
     const float *x; /* rows */
     const rapt_stride *stride;
@@ -333,7 +334,8 @@ struct products_by_distance {
     float *to; /* gradients, as in rapt_distances */
 };
 
-/* Adds the products of `rows` rows, starting with row t, for distances [first, first + 16). */
+/* Adds the products of `rows` rows, starting with row t, to the gradients of vectors [first, first
+   + 16). */
 static void add_block(const struct products_by_distance *p, const struct sequence *b, int h, int t,
                       int rows, int first)
 {
@@ -374,7 +376,8 @@ static void add_products(struct team *team, const struct products_by_distance *p
     rapt__team_barrier(team);
 }
 
-/* Sums the gradients of one head over all queries, and from the sums adds the gradient of v. */
+/* Sums the gradients of by_query of one head over all queries, and adds the gradient of v, computed
+   from the sums. */
 static void sum_head(const struct distance_fill *f, const rapt_distance_gradients *d, int h,
                      float *sums)
 {

@@ -43,6 +43,7 @@ struct score_side {
     struct projection (*weights)(const rapt_attention *a, const rapt_gradients *d);
     /* computes y if it is another function of x; NULL if y is x or its projection */
     void (*rows)(const rapt_attention *a, const struct score_block *b);
+    /* adds the gradient of x to dx; NULL together with `rows` or if x is ignored */
     void (*rows_back)(const rapt_attention *a, const struct score_block *b);
     /* adds the gradients of learned arrays that are not part of a projection; r->y holds dy */
     void (*learned)(struct team *team, const struct score_rows *r, const rapt_gradients *d);
@@ -89,21 +90,24 @@ struct distance_fill { /* products of distance vectors with all rows, or their g
 struct score_choice { /* a sequence and a head; negative numbers mean all of them */
     int sequence, head;
 };
+/* Return the floats of packed vectors and their biases, and of a member's workspace. */
 size_t rapt__distance_packed(const rapt_attention *a);
 size_t rapt__distance_space(const rapt_attention *a);
-/* Packs keys and position biases. Divides the work and ends at a barrier. */
+/* Packs the vectors of distances.keys and their products with position biases. Divides the work and
+   ends at a barrier. */
 void rapt__distance_pack(struct team *team, const rapt_attention *a, float *packed);
 /* Computes rows of by_query for adjacent rows q of head h. */
 void rapt__distance_queries(const rapt_attention *a, const float *packed, int h, const float *q,
                             ptrdiff_t q_row, int rows, float *to);
-/* Computes the lanes of a panel of by_key that begin with lane `first`, for adjacent rows k. Lane 0
-   also clears the others. */
+/* Computes the lanes of a panel of by_key that begin with lane `first`, for adjacent rows k. If
+   `first` is 0, also clears the other lanes. */
 void rapt__distance_keys(const rapt_attention *a, int h, const float *k, ptrdiff_t k_row, int first,
                          int keys, float *space, float *panel);
+/* Packs, and fills by_query and by_key, for all sequences and heads or for one. */
 void rapt__distances_fill(struct team *team, const struct distance_fill *f,
                           struct score_choice only);
-/* Adds to d->q, d->k and d->distances, except for content_bias, given the gradients of by_query and
-   by_key and the sums of weights, all of which it changes. */
+/* Given the gradients of by_query and by_key and the sums of weights, which it overwrites, adds to
+   the gradients in d->q, d->k and d->distances, except for content_bias. */
 void rapt__distances_backward(struct team *team, const struct distance_fill *f, const float *dout,
                               const rapt_gradients *d);
 
@@ -119,12 +123,12 @@ struct distance_product {
     ptrdiff_t y_row;
 };
 void rapt__distance_add(const struct distance_product *p);
-/* Sets rows as in by_query to the products of rows x, of `width` floats, with vectors packed in
-   panels, plus bias[n] unless it is NULL. */
+/* Sets rows laid out like by_query to the products of rows x, of `width` floats, with vectors
+   packed in panels, plus bias [vectors] unless it is NULL. */
 void rapt__distance_products(const rapt_attention *a, const float *packed, const float *bias,
                              const float *x, ptrdiff_t x_row, int width, int rows, float *to);
-/* Adds the sums of repetitions in a row as in by_query to those of the distances that they repeat,
-   and the sums of distances that share buckets to those of the buckets. */
+/* In a row of sums laid out like by_query, adds the sums of repetitions to those of the distances
+   that they repeat, and then the sums of distances to those of their buckets, if any. */
 void rapt__distance_fold(const rapt_attention *a, float *row);
 
 /* ---- distance_values.c: vectors that are added to values ---- */
@@ -132,7 +136,8 @@ size_t rapt__distance_values_packed(const rapt_attention *a); /* floats of packe
 /* Sets by_dout of struct projected. packed is workspace. */
 void rapt__distance_dout(struct team *team, const rapt_attention *a, float *packed,
                          const float *dout, float *by_dout);
-/* Adds the products of distance_weights of struct projected, which it changes, to all outputs. */
+/* Multiplies distance_weights of struct projected by the vectors and adds the products to all
+   outputs. Overwrites sums. */
 void rapt__distance_outputs(struct team *team, const rapt_attention *a, float *sums, float *out);
 
 /* ---- transform.c: from a problem to q' and k', relative biases and centers, and back ---- */
@@ -164,8 +169,9 @@ void rapt__transform_layout(struct arena *arena, const struct bounds *b, struct 
    it, each with its own t. */
 void rapt__transform(struct team *team, const rapt_attention *a, const float *q, const float *k,
                      struct score_choice only, struct arena *arena, struct transformed *t);
-/* Zero the sums of weights by distance, which the flash path adds to, and add their products with
-   vectors to the outputs. Do nothing if distances add nothing to values. */
+/* The first function zeroes the sums of weights by distance, to which the flash path adds. The
+   second adds their products with vectors to the outputs. Both do nothing if distances add nothing
+   to values. */
 void rapt__transform_begin_outputs(struct team *team, struct transformed *t);
 void rapt__transform_add_outputs(struct team *team, const struct transformed *t, float *out);
 /* Returns the arrays to which gradients of projected rows are to be added: the caller's, or zeroed
@@ -215,8 +221,8 @@ void rapt__rotary_rotate(struct team *team, const struct score_rows *r, const do
                          const int *positions, bool back, struct score_choice only);
 
 /* ---- forget.c (lib/attention) ---- */
-/* Fills to[H][rapt__key_panels][2][16] with the sums of a->log_forget, for all sequences and
-   heads or for one. */
+/* Fills to[H][rapt__key_panels][2][16] with the sums of a->log_forget, for all sequences and heads
+   or for one. */
 void rapt__forget_fill(struct team *team, const rapt_attention *a, struct score_choice only,
                        float *to);
 /* Adds the gradient of log_forget to `to`, given the sums in struct projected_gradients. */

@@ -1,5 +1,5 @@
-/* transform.c - turns q and k into the q' and k' of projected.h: the score projects them, rotary
-   positions rotate them, and if neither applies they are used in place. Backward turns the
+/* transform.c - turns q and k into the q' and k' of projected.h: the score projects them and rotary
+   positions rotate them. If neither changes an array, it is used in place. Backward turns the
    gradients of q' and k' into the gradients of q, k and the learned arrays. */
 #include "attention/score/score.h"
 
@@ -294,7 +294,8 @@ static struct score_rows rotated_back(struct team *team, const struct transforme
     return r;
 }
 
-/* Adds the gradient of the content bias of distances. Without queries, dqueries is NULL. */
+/* Adds the gradient of the content bias of distances. dqueries is NULL if there are no query
+   rows. */
 static void finish_content_bias(struct team *team, const struct transformed *p)
 {
     const rapt_attention *a = p->a;
