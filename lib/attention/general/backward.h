@@ -24,8 +24,8 @@ struct backward_rows { /* workspace of one member */
     float *dkeys;                     /* [panels][width][16], for additive scores */
     float *dz, *dnext;                /* [capacity] */
     float *dq;         /* [width], receives the gradient of q if the caller did not request it */
-    float *transposed; /* [panels of channels][keys][16]; this array and those below are for
-                          recurrent scores */
+    float *transposed; /* [panels of channels][keys][16]; this array and those down to `weights` are
+                          for recurrent scores */
     float *dfilters, *dfeature_weight; /* sums of one head: [channels] and [width] rows, padded to
                                           whole vectors */
     float *product;                    /* scratch space, large enough for dfilters or
@@ -108,8 +108,8 @@ void rapt__row_normalizer_backward(const struct backward_row *l);
 void rapt__row_score_backward(const struct backward_row *l);
 
 /* ---- features.c ---- */
-/* Adds to the gradients of filters and feature weights, and sets dnext, from the gradient of
-   k + L f in dsums. */
+/* From the gradient of k + L f in dsums, adds to the gradients of filters and feature weights, and
+   computes dnext. */
 void rapt__features_backward(const struct backward_row *l);
 
 #endif

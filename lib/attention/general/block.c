@@ -1,8 +1,8 @@
 /* block.c - computes together the adjacent rows of a head that see almost the same keys: the
    products of their weights with values, and the gradients of their scores with respect to keys and
    queries. Each sum has the same terms in the same order as with gemv and rank1_update
-   (kernel/gemv.c) row by row. If a key, value, query or gradient that one of the rows must not read
-   contains an infinity or NaN, the sums are computed row by row. */
+   (kernel/gemv.c) row by row. If a product may have read an infinity or NaN that is hidden from one
+   of the rows, the sums are computed row by row. */
 #include "attention/general/general.h"
 
 #include <limits.h>

@@ -5,7 +5,8 @@
        dx = g (dz - mean),  g = z^(2 - alpha) where z is not 0,  mean = g.dz / sum of g
        dalpha = (z.dz - mean) / (alpha - 1)^2 - (e.dz - mean sum of e) / (alpha - 1),  e = z log z
 
-   alpha is 2 for sparsemax. kernel/simplex.c computes the rows. */
+   alpha is 2 for sparsemax, and 1 + sigmoid(a) for a learned a. kernel/simplex.c computes the
+   rows. */
 #include "attention/general/general.h"
 
 #include <math.h>

@@ -40,7 +40,8 @@ static void add_product(const struct backward_row *l, const float *a, ptrdiff_t 
 }
 
 /* Computes dnext, the gradient of the row's `before`, from df in dfeatures, by a convolution with
-   reversed filters. A sum of weights is also part of the later sums, whose gradient is added. */
+   reversed filters. If `before` is a sum of weights, later sums contain it, so their gradient, in
+   dnext, remains. */
 static void gradient_before(const struct backward_row *l, ptrdiff_t row)
 {
     const struct row_head *h = l->r->head;

@@ -117,9 +117,9 @@ void rapt__forward_sum(const struct general_forward *f, const struct row_block *
     for (int i = 0; i < block->rows; i++) rapt__row_settle(out + i * ld, width);
 }
 
-/* Computes the outputs of at most BLOCK_ROWS rows of a head, starting at t. With a hard normalizer,
-   values are not summed by blocks, because each row has only one value. If distances have values,
-   they are not summed by blocks either. */
+/* Computes the outputs of at most BLOCK_ROWS rows of a head, starting at t. Values are summed by
+   blocks, except with a hard normalizer, where each row reads only one value, and if distances have
+   values. */
 static void attend_block(const struct general_forward *f, const struct sequence *b,
                          const struct row_head *head, int h, int t, int rows)
 {

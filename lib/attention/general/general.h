@@ -12,8 +12,9 @@
 
 /* ---- forward.c, backward.c: whole problems ---- */
 /* Lays out enough workspace for any of the functions below. Recurrent scores, whose gradients flow
-   backward through time, need queries x keys floats for one head. Talking heads need heads x keys
-   floats for each member and each row of a block. All other memory is linear in queries + keys. */
+   backward through time, need queries x keys floats for each member. Talking heads need heads x
+   keys floats for each member and each row of a block. All other memory is linear in queries +
+   keys. */
 void rapt__general_layout(struct arena *arena, const struct bounds *b);
 
 /* All members of a team call these functions. Each function lays out its workspace after the
@@ -90,8 +91,8 @@ struct row {
     const float *dots;         /* element s is q.k of key s; NULL if not computed yet */
     struct attend_row visible; /* low, high, allowed and biases; local-p narrows it further */
     const float *center;       /* center of local-p, else NULL */
-    uint64_t number;           /* index of the query in its sequence, from which dropout and noise
-                                  are drawn */
+    uint64_t number;           /* index of the query in its sequence, and of its row of random
+                                  numbers */
     const float *before;       /* for recurrent scores: weights of the previous query or the sum of
                                   all previous weights; may be NULL if all are 0 */
     int before_keys;           /* length of `before`; the rest is 0 */
@@ -126,10 +127,9 @@ void rapt__row_by_distance(const struct row *r, float *to);
 void rapt__row_drop(struct row *r);               /* applies dropout and sets r->dropped */
 void rapt__row_attend(struct row *r, float *out); /* computes weights, applies dropout and sums the
                                                      values */
-/* Turns each sum of values that underflowed to -0 into 0, as adding products with weights of 0
-   would do. */
+/* Turns sums of values that are -0 into 0, as adding products with weights of 0 would do. */
 void rapt__row_settle(float *out, int width);
-/* Copies the weights to a plain array of `keys` floats. */
+/* Copies the weights to a plain array of `keys` floats, with 0 for keys that are not visible. */
 void rapt__row_copy_weights(const struct row *r, int keys, float *weights);
 /* Sets to[keys] to the `before` of the next query, for recurrent scores. `to` may be r->before. */
 void rapt__row_remember(const struct row *r, int keys, float *to);
@@ -156,8 +156,8 @@ void rapt__block_layout(struct arena *arena, const struct bounds *b, bool backwa
 bool rapt__block_begin(struct row_block *block, const struct projected *c, const struct sequence *b,
                        const struct row_head *head, const struct row_keys *keys, int h, int t,
                        int rows);
-/* Returns true if `rows` rows see enough keys in common to be computed together. All of them are in
-   [first, end), and `seen` is the sum of their numbers of keys. */
+/* Returns true if `rows` rows see enough keys in common to be computed together. All of these keys
+   are in [first, end), and `seen` is the sum of the numbers of keys over the rows. */
 static inline bool rapt__block_fits(int rows, int first, int end, int64_t seen)
 {
     return seen > 0 && (int64_t)rows * (end - first) <= 2 * seen;

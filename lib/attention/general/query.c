@@ -1,7 +1,7 @@
 /* query.c - one query: scores, weights and output from q, keys and values. The equations are in
    general.h. Local-p: Luong, Pham and Manning 2015, section 3.2. Location-aware scores: Chorowski
-   et al. 2015, section 2.2. Coverage: See, Liu and Manning 2017, section 2.3. A hidden key gets the
-   score -infinity before anything is summed over keys. */
+   et al. 2015, section 2.2. Coverage: See, Liu and Manning 2017, section 2.3. The scores of hidden
+   keys are set to -infinity before anything is summed over keys. */
 #include "attention/general/general.h"
 #include "op/op.h"
 
@@ -271,7 +271,7 @@ void rapt__row_by_distance(const struct row *r, float *to)
     for (int s = r->visible.low; s < r->visible.high; s++) to[vector_of(r, s)] += r->dropped[s];
 }
 
-/* Adds the values of distances to out. */
+/* Adds the vectors of distances, times the sums of weights by distance, to out. */
 static void add_distance_values(const struct row *r, float *out)
 {
     float *sums = r->space.sums_by_distance;

@@ -3,7 +3,7 @@
 
        dw[s] = dropout(dout.v[s]) + the next query's dnext   dv[s] += dropout(w)[s] dout
        dw[s] -= weight / (n (w[s] + 1e-6)) for each of the n keys that a guide lists for the query
-       dw[s] += weight if w[s] is less than its coverage, whose gradient else grows by that weight
+       dw[s] += weight if w[s] is less than the coverage of s, else dcoverage[s] += weight
        dcenter += sum over s of w[s] dw[s] d / (radius / 2)^2       dz = gauss dw
 
    distribution.c turns dz into dx, which is added to the gradients of bias and relative bias. With
@@ -89,7 +89,8 @@ static void weight_gradients(const struct backward_row *l)
     if (losses->coverage) coverage_gradients(l, losses->coverage);
 }
 
-/* Stores the sums of the weights by distance, from which gradients of values are computed. */
+/* Stores the sums of the weights by distance, from which the gradients of distances.values
+   follow. */
 static void keep_distance_weights(const struct backward_row *l)
 {
     const struct distances *x = &l->r->visible.distances;

@@ -65,7 +65,7 @@ void rapt__talking_rows(struct talking *t, const struct projected *c, const stru
     }
 }
 
-/* Sets the keys that each head sees and, in t, those that at least one head sees. */
+/* Sets the range of keys that each head sees and, in t, the range that contains all of them. */
 static void span(struct talking *t)
 {
     t->low = INT_MAX, t->high = 0;

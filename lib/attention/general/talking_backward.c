@@ -2,8 +2,8 @@
    of a query in all heads are recomputed. Then
 
        du[h] = dropout(dout[h].v[h])           dW[h][g] += du[h].w[g]
-       dw[g] = sum over h of W[h][g] du[h]     dy = gradient of the mixed scores, from dw
-   (normalizer) dP[h][g] += dy[h].x[g]                  dx[g] = sum over h of P[h][g] dy[h]
+       dw[g] = sum over h of W[h][g] du[h]     dy[g] = gradient of the mixed scores, from dw[g]
+       dP[h][g] += dy[h].x[g]                  dx[g] = sum over h of P[h][g] dy[h]
 
    and dx flows to queries and keys as in attention without talking heads. Keys that all heads hide
    have x = 0 and du = 0, since their products may be NaN. */
