@@ -29,7 +29,7 @@ struct backward_memory { /* memory of a member */
     float *dout, *scaled;    /* [C][V]; `scaled` is dout or u, scaled by rows */
     float *du;               /* [C][V] gradient of u, then of values */
     float *dq, *dk;          /* [C][K] */
-    float *dweights, *pairs; /* [C][C] gradient of weights and dots; terms from row i to row r */
+    float *dweights, *pairs; /* [C][C] gradients of weights or dots; terms from row i to row r */
     double *to_row, *to_end, whole; /* terms from the state to row r, from row i to the next state,
                                        and from the state to the next */
 };
@@ -130,7 +130,8 @@ static void add_to_dstate(const struct linear_problem *l, const float *x, struct
                    rapt__plain(b->scaled, l->value_ld), b->dstate, l->value_ld, true);
 }
 
-/* Begins a chunk: sets du and dk to the terms of the next state, and decays dstate. */
+/* Begins a chunk: sets du and dk to the terms that come from the next state, and multiplies dstate
+   by the decay of the chunk. */
 static void from_next_state(const struct linear_problem *l, const float *state,
                             struct backward_memory *b)
 {
@@ -162,8 +163,8 @@ static void times_u(const struct linear_problem *l, const float *x, struct backw
     rapt__multiply_scores(l, b->chunk.rows, l->values, x, l->value_ld, b->u_panels, b->dweights);
 }
 
-/* Loads dout of a query head. If out is normalized, replaces dout by the gradient of the quotient's
-   numerator and denominator. */
+/* Loads dout of a query head. If out is normalized, replaces dout with the gradients of the
+   numerator and the denominator. */
 static void load_dout(const struct linear_problem *l, const struct linear_item *item,
                       const float *dout, int first, struct backward_memory *b)
 {

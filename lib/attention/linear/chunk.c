@@ -1,12 +1,12 @@
 /* chunk.c - one chunk of linear attention: its rows, its decays, the triangular system of the delta
-   rule, and its products, which skip the blocks that are zero. */
+   rule, and products, in which blocks of triangular matrices that are zero are skipped. */
 #include "attention/linear/linear.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Replaces logarithms of -infinity: its exponential is 0, and sums of it can be subtracted
-   accurately enough in double precision. */
+/* Lower bound of the logarithms of decays: its exponential is 0 in float, and sums of 64 of these
+   logarithms can be subtracted accurately in double precision. */
 static const double LEAST_LOG = -1e6;
 
 struct linear_problem rapt__linear(const rapt_linear_attention *a)

@@ -66,8 +66,8 @@ static rapt_status check_linear_options(const rapt_linear_attention *a, rapt_mes
     return RAPT_OK;
 }
 
-/* Return the number of sequences, and the number of rows in each, that the strides must reach. With
-   starts, all rows count as a single sequence. */
+/* Return the number of sequences, and of rows per sequence, as the strides see them: with starts,
+   all rows form a single sequence. */
 static int batches(const rapt_linear_attention *a)
 {
     return a->starts ? 1 : a->batch;

@@ -1,9 +1,9 @@
 /* linear.h - linear attention and the delta rule in chunks of rows (rapt/linear_attention.h).
 
-   One item is a key head of a sequence with the query heads that share its state. An item is
-   computed by one member, chunk by chunk. With S the state before a chunk, G[r] the sum of the
-   logarithms of the decays of rows 0 .. r of the chunk, and D[r][i] = exp(G[r] - G[i]), the rows of
-   a chunk are (Yang et al. 2024, arXiv 2406.06484 and 2412.06464)
+   One item is a key head of a sequence with the query heads that share its state. One member
+   computes an item, chunk by chunk. Let S be the state before a chunk, G[r] the sum of the
+   logarithms of the decays of rows 0 .. r of the chunk, and D[r][i] = exp(G[r] - G[i]). The rows of
+   a chunk are then (Yang et al. 2024, arXiv 2406.06484 and 2412.06464)
 
        X = V - exp(G) K S - N B X          N = D K K' below the diagonal, B = diag(beta)
        U = B X                             without the delta rule, U = X = V
@@ -21,7 +21,7 @@ enum {
     CHUNK_ROWS = 64,
     BLOCK_ROWS = 16 /* rows of a block of a triangular matrix [CHUNK_ROWS][CHUNK_ROWS] */
 };
-/* Returns the number of columns that products of a triangular matrix compute and read in a row. */
+/* Returns the number of columns that are computed and read in a row of a triangular matrix. */
 static inline int rapt__chunk_columns(int row)
 {
     return rapt__round_up(row + 1, BLOCK_ROWS);
@@ -67,8 +67,8 @@ void rapt__linear_features(const struct linear_problem *l, float *x, int n);
 void rapt__linear_copy(const float *x, ptrdiff_t ld, int rows, int width, float *to, int to_ld);
 
 /* The rows of a chunk and the arrays that are computed from them. K is the width of keys, V that of
-   values, with padding, and C is CHUNK_ROWS. Row r of a matrix [C][C] has rapt__chunk_columns(r)
-   elements; the rest is ignored. */
+   values, with padding, and C is CHUNK_ROWS. Only the first rapt__chunk_columns(r) elements of row
+   r of a matrix [C][C] are used. */
 struct chunk {
     int rows;
     float *keys, *panels;    /* [C][K] features of keys; the same in panels [C/16][K][16] */
