@@ -17,7 +17,7 @@ struct gradient_memory { /* memory of a member */
     float *dstop;        /* [MONOTONIC_ROWS][ld] gradients of the energies */
     float *dchunk;       /* [MONOTONIC_ROWS][ld] gradients of the chunk energies */
     float *dalpha;       /* [ld] gradient of the alignment of a query */
-    float *own, *reach;  /* [ld] the part of dalpha that comes from the query's own weights */
+    float *own, *reach;  /* [ld] part of dalpha from the query's own weights; see recurrence.c */
 };
 
 static void lay_out_backward(struct arena *part, const void *what, void *to)
@@ -145,8 +145,8 @@ static void add_product(const struct monotonic_problem *m, struct gemm_block g)
     m->kernels->gemm(&g);
 }
 
-/* Adds the gradients of queries and keys, given those of their energies, which are multiplied by
-   the scale. dq and dk may be NULL. */
+/* Multiplies d, the gradients of energies, by the scale, and adds the gradients of queries and
+   keys. dq and dk may be NULL. */
 static void energies_backward(const struct monotonic_problem *m, const struct monotonic_item *item,
                               const struct monotonic_block *b, float *d, float scale,
                               const float *q, const rapt_stride *query, float *dq, const float *k,

@@ -1,5 +1,5 @@
-/* block.c - enumerates the pairs of sequence and head in a problem of monotonic attention, and
-   computes the energies of a block of queries. */
+/* block.c - enumerates the items of a problem of monotonic attention, and computes the energies and
+   stopping probabilities of a block of queries. */
 #include "attention/monotonic/monotonic.h"
 
 #include <math.h>
@@ -109,7 +109,7 @@ static void add_noise(const struct monotonic_problem *m, const struct monotonic_
     }
 }
 
-/* Replaces energies by p = sigmoid(energy), and computes 1 - p without cancellation. */
+/* Replaces energies with p = sigmoid(energy), and computes keep = 1 - p without cancellation. */
 static void stop_or_keep(const struct monotonic_problem *m, int n, float *energies, float *keep)
 {
     for (int s = 0; s < n; s++) keep[s] = -fabsf(energies[s]);

@@ -1,10 +1,10 @@
 /* monotonic.h - expected alignments of monotonic attention, their gradients, and hard stops
    (rapt/monotonic_attention.h).
 
-   One item is a key head of a sequence with the query heads that share its keys. An item is
-   computed by one member. The alignment of a query depends on that of the query before it, so rows
-   are computed one after the other; only the products of queries, keys and values are computed in
-   blocks of rows. The recurrences never divide by a product of probabilities, which may underflow.
+   One item is a key head of a sequence with the query heads that share its keys. One member
+   computes an item. The alignment of a query depends on that of the query before it, so rows are
+   computed one after the other; only the products of queries, keys and values are computed in
+   blocks of rows. No recurrence divides by a product of probabilities, which may underflow.
  */
 #ifndef RAPT_LIB_ATTENTION_MONOTONIC_H
 #define RAPT_LIB_ATTENTION_MONOTONIC_H
@@ -73,12 +73,12 @@ void rapt__monotonic_energies(const struct monotonic_problem *m, const struct mo
 /* ---- recurrence.c: rows of n keys ---- */
 /* Computes the alignment before the first query: 1 for key 0. */
 void rapt__monotonic_begin(int n, float *alpha);
-/* From the alignment of the query before it, computes the probabilities that a query reaches each
-   key and stops there. */
+/* Computes the probabilities that a query reaches each key, and that it stops there, from `before`,
+   the alignment of the previous query. */
 void rapt__monotonic_align(const float *stop, const float *keep, const float *before, int n,
                            float *reach, float *alpha);
-/* Computes the gradient of the energies from the gradient of alpha. Replaces dalpha by the gradient
-   of `before`. Returns the sum of the gradients of the energies. */
+/* Computes the gradient of the energies from the gradient of alpha. Replaces dalpha with the
+   gradient of `before`. Returns the sum of the gradients of the energies. */
 double rapt__monotonic_align_backward(const float *stop, const float *keep, const float *reach,
                                       int n, float *dalpha, float *denergies);
 

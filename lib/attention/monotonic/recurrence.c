@@ -1,15 +1,15 @@
 /* recurrence.c - the recurrences along the keys of one query, forward and backward, in the notation
    of rapt/monotonic_attention.h.
 
-   Weights in mode lookback: with the running maximum M[k] of the energies u[0 .. k], S[k] the sum
-   of exp(u[l] - M[k]) over l <= k, and R[j] the sum of exp(M[j] - M[k]) alpha[k] / S[k] over k >=
-   j,
+   Weights in mode lookback: let M[k] be the maximum of the energies u[0 .. k], S[k] the sum of
+   exp(u[l] - M[k]) over l <= k, and R[j] the sum of exp(M[j] - M[k]) alpha[k] / S[k] over k >= j.
+   Then
 
        weights[j] = exp(u[j] - M[j]) R[j],    R[j] = alpha[j] / S[j] + exp(M[j] - M[j+1]) R[j+1]
 
-   No exponent is above 0, and S is at least 1. The gradients need g[k], the mean of dweights
-   weighted by the softmax over keys 0 .. k, which is computed by the recurrence of S, and Q[j], the
-   sum of exp(M[j] - M[k]) alpha[k] g[k] / S[k] over k >= j, which is computed by that of R:
+   No exponent is above 0, and S is at least 1. Let g[k] be the mean of dweights weighted by the
+   softmax over keys 0 .. k, and Q[j] the sum of exp(M[j] - M[k]) alpha[k] g[k] / S[k] over k >= j.
+   They are computed by the recurrences of S and R:
 
        dalpha[k] = g[k],    du[j] = exp(u[j] - M[j]) (R[j] dweights[j] - Q[j])
 
@@ -28,7 +28,7 @@ enum { PART = 64 }; /* keys whose probabilities are converted at once */
 
 /* Computes 1 - p. Its absolute error is about 2^-24 times the smaller of p and 1 - p, so products
    of thousands of factors near 1 stay accurate. The loop does nothing else, so that the compiler
-   can replace its branch, which is hard to predict, by vector instructions. */
+   can replace its branch, which is hard to predict, with vector instructions. */
 static void rest_of(const float *stop, const float *keep, int n, double *rest)
 {
     for (int s = 0; s < n; s++) {
@@ -143,8 +143,7 @@ static int window_of(const struct monotonic_problem *m, int n)
     return rapt__min(m->a->chunk, n);
 }
 
-/* Computes the exponentials of the keys at a distance from the ends of their windows: element k
-   belongs to key k - distance. */
+/* Sets exponentials[k] = exp(u[k - distance] - tops[k]) for the windows that end at each key k. */
 static void window_exponentials(const struct kernels *kernels, const float *u, int n, int distance,
                                 const struct monotonic_scratch *s)
 {

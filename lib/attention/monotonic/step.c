@@ -81,8 +81,8 @@ static void step_query(const struct monotonic_problem *m, const struct monotonic
     }
 }
 
-/* Returns the queries of a sequence and the keys that it reads. With sources, arrays for keys have
-   no element for the sequence itself. */
+/* Returns the queries of a sequence and the keys that it reads. With call->source, key_starts and
+   key_counts are indexed by source instead of sequence. */
 static struct monotonic_item item_of(const struct monotonic_problem *m,
                                      const struct monotonic_call *call, int sequence, int head)
 {
