@@ -75,7 +75,8 @@ static void narrow_near(const rapt_attention *a, int64_t first, int64_t last, in
     rapt__narrow(&end, high, (double)last, (double)a->radius);
 }
 
-/* Sets row->sparse for keys row->low .. row->high - 1. */
+/* Sets row->sparse for keys row->low .. row->high - 1. A query at a global position sees them
+   all. */
 static void set_sparse(const rapt_attention *a, int64_t first, int64_t last, const uint8_t *blocks,
                        struct attend_row *row)
 {
