@@ -34,8 +34,8 @@ struct guide {
 /* The coverage loss of See, Liu and Manning 2017, equation 12, for scores with coverage. */
 struct coverage_loss {
     float weight;   /* factor of this loss */
-    double *losses; /* [H][query rows]: weight times the sum over the visible keys s of min(w[s],
-                       coverage[s]) is added */
+    double *losses; /* [H][query rows], to which weight times the sum of min(w[s], coverage[s]) over
+                       the visible keys s is added */
 };
 struct weight_losses { /* losses of attention weights, for backward; NULL means none */
     const struct guide *guide;
@@ -43,8 +43,9 @@ struct weight_losses { /* losses of attention weights, for backward; NULL means 
 };
 
 /* ---- dispatch.c: like rapt_attention_forward, _backward and _weights, but inside a team ----
-   saved, reinforce and losses must not be NULL. Their fields may be NULL where that is allowed.
-   Backward also adds the gradients of `losses`, and writes the losses to its arrays. */
+   saved, reinforce and losses must not be NULL. Their fields may be NULL where rapt/attention.h
+   allows it, and those of losses always. Backward also adds the gradients of `losses`, and writes
+   the losses to its arrays. */
 void rapt__attention_forward(struct team *team, const rapt_attention *a, const float *q,
                              const float *k, const float *v, float *out,
                              const rapt_attention_saved *saved, void *workspace);
@@ -254,7 +255,8 @@ struct cached_queries {
     float *out;                        /* row r of head h is at out + r*out_row + h*value_width */
     ptrdiff_t out_row;
     float *lse, *statistics; /* [heads][rows] and [heads][rows][2] as in rapt_attention_saved; may
-                                be NULL, but weights.c needs statistics */
+                                be NULL, but rapt__cache_weights needs statistics on the flash
+                                path */
 };
 /* Returns the bytes of workspace for rapt__cache_distances, _attend and _weights if no sequence has
    more than `longest` keys, or SIZE_MAX if they overflow size_t. */
@@ -293,8 +295,8 @@ struct monotonic_call { /* arguments of forward, backward or step */
     rapt_monotonic_attention_gradients d;
     const float *q, *k, *v, *chunk_q, *chunk_k, *dout, *dalpha, *ddelays;
     float *out;
-    const int *source; /* step: [batch] the sequence of keys that each sequence of queries reads,
-                          an index of a.key_starts; NULL means that of the same index */
+    const int *source; /* step: [batch] index in a.key_starts of the keys that each sequence of
+                          queries reads; NULL means its own index */
     int *positions;    /* step: see rapt_monotonic_attention_step */
     int *stops;        /* step: [heads][query rows] receives the key at which each query stops, or
                           the number of existing keys; may be NULL */
@@ -304,9 +306,9 @@ struct monotonic_call { /* arguments of forward, backward or step */
 void rapt__monotonic_forward(struct team *team, void *call);
 void rapt__monotonic_backward(struct team *team, void *call);
 void rapt__monotonic_step(struct team *team, void *call);
-/* Adds `share` times the weights of the values of row `row`, counted over all sequences, to weights
-   [keys]. The row belongs to sequence `sequence`, and call->stops was written by its step. Must be
-   called by a single thread without a team. */
+/* Adds `share` times the weights with which a row sums values to weights [keys]. `row` is counted
+   over all sequences, the row belongs to sequence `sequence`, and call->stops was written by its
+   step. Must be called by a single thread without a team. */
 void rapt__monotonic_step_weights(const struct monotonic_call *call, int sequence, int row,
                                   int head, float share, float *weights);
 /* Returns the bytes of workspace for step and step_weights and, if `learning` is true, forward and

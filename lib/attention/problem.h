@@ -95,7 +95,7 @@ void rapt__apply_locality(const rapt_attention *a, int64_t first, int64_t last,
 /* Sets low, high, sparse, allowed and bias in *row for query t of head h. */
 void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, int t,
                     struct attend_row *row);
-/* Returns false if none of the queries [t, t + rows) of head h sees any of the keys [key, key +
+/* Returns true if one of the queries [t, t + rows) of head h may see one of the keys [key, key +
    keys). Ignores the boolean mask and the bias. */
 bool rapt__rows_see(const rapt_attention *a, const struct sequence *b, int h, int t, int rows,
                     int key, int keys);

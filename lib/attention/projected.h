@@ -156,8 +156,8 @@ static inline float rapt__distance_score(const struct distances *x, int s)
    one. */
 size_t rapt__key_panels(size_t batch, size_t key_rows);
 size_t rapt__key_panel(const struct sequence *b);
-/* Returns the high float of C of key l in the panels of its head and sequence; the low float is at
-   LANES. */
+/* Returns a pointer to the high float of C of key l in the panels of its head and sequence. The low
+   float is LANES floats further. */
 static inline const float *rapt__forget_at(const float *panels, int l)
 {
     return panels + (ptrdiff_t)(l / LANES) * FORGET_PANEL + l % LANES;

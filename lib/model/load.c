@@ -92,9 +92,8 @@ static rapt_status load_rest(rapt_model *model, struct tensor_file *file,
     return status ? status : rapt_model_set_precision(model, options->precision, 1, why);
 }
 
-/* Loads a model from an open file. The parts of the model that precede parameters and metadata are
-   allocated with `reading`, which enforces the budget. The model then uses `allocator` for
-   these. */
+/* Loads a model from an open file. Parameters and metadata are allocated with `allocator`, and
+   everything else with `reading`, which enforces the budget. */
 static rapt_status load_open(rapt_model **model, struct tensor_file *file,
                              const rapt_load_options *options, const rapt_allocator *reading,
                              const rapt_allocator *allocator, rapt_message *why)

@@ -166,7 +166,7 @@ rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file);
 /* Replaces the metadata with the given entries, in this order, leaving out those whose value is
    NULL. The entries may be those of m. If it returns RAPT_NO_MEMORY, the metadata is unchanged. */
 rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int count);
-/* Replaces or adds one entry, or removes it if value is NULL, in the same way. */
+/* Replaces or adds one entry, or removes it if value is NULL. Fails like rapt__metadata_set. */
 rapt_status rapt__metadata_replace(rapt_model *m, const char *key, const char *value);
 /* Returns RAPT_BAD_ARGUMENT if a caller may not pass these entries: if a key is NULL, given twice
    or reserved for the library. */
@@ -231,7 +231,7 @@ rapt_status rapt__packed_load(rapt_model *m, const struct tensor_file *file,
 /* Returns the index of the first value that is infinite or NaN, or count if all are finite. */
 size_t rapt__finite_count(const float *x, size_t count);
 
-/* ---- stack.c: the layers of one half ----
+/* ---- stack.c: the layers of an encoder or decoder ----
    Activations are [rows][D], sequences back to back. */
 struct drop { /* dropout rates of a pass, and its random key; all zeros at inference */
     float share, attention, hidden; /* residual branches, attention weights, feed-forward units */
@@ -294,7 +294,7 @@ struct stack_memory {
     float *dout, *dstream;                             /* [rows][D] */
     float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive only if gated */
     float *norm_partial;                               /* workspace for the norms of heads */
-    float *dgate, *dgated, *dforget, *drate;           /* of the arrays of the same names */
+    float *dgate, *dgated, *dforget, *drate;           /* gradients of gate, gated, ... */
     float *ddistances;                                 /* of distance vectors */
     float *dvalues, *dmaps;                            /* differential or latent_width */
     float *dlambda, *dlatent_q;                        /* differential: [rows]; latent_width */

@@ -53,7 +53,8 @@ struct row_head { /* data that all rows of one query head of a sequence share */
         *distance_values; /* [vectors][value width], rows distance_row apart; NULL if none */
     ptrdiff_t distance_row;
     int distance_vectors;
-    const int *distance_buckets; /* row of distance_values for each distance; NULL: its own */
+    const int *distance_buckets; /* row of distance_values for each distance; NULL means a row
+                                    each */
     struct dropout drop;
     uint64_t noise; /* random key of the Gumbel noise (distribution.c) */
 };
@@ -69,7 +70,7 @@ struct row_keys {        /* the keys of one key head of a sequence */
 struct row_space {
     int capacity;            /* rapt__row_capacity of the problem */
     float *x;                /* [capacity] scores after cap and biases; -infinity for hidden keys */
-    float *p;                /* [capacity] softmax of the scores, if the normalizer needs it */
+    float *p;                /* [capacity] z, or scratch space of hard normalizers */
     float *weights;          /* [capacity] w, before dropout */
     float *dropped;          /* [capacity] w after dropout */
     float *gauss;            /* [capacity] weights of local-p's Gaussian */
@@ -219,8 +220,8 @@ void rapt__row_layout(struct arena *arena, const struct bounds *b, bool backward
    P and W are talking_scores and talking_weights of rapt_attention. Only keys that all heads hide
    count as hidden: neither they nor their values are read. */
 
-/* A query in all heads, of which at least one sees key low and one sees key high - 1. [first, end)
-   are these keys extended to whole panels; only this range of arrays over keys is used. */
+/* A query in all heads. Its heads see keys from low to high - 1. [first, end) is this range
+   extended to whole panels, and only this part of arrays over keys is used. */
 struct talking {
     int heads;
     ptrdiff_t capacity; /* rapt__row_capacity of the problem */

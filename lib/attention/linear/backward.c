@@ -25,7 +25,7 @@ struct backward_memory { /* memory of a member */
     float *x;                /* [chunks][CHUNK_ROWS][value_ld] */
     float *dstate;           /* [key_width][value_ld] */
     float *state_panels;     /* the transpose of a state, in panels [value][16] */
-    float *u_panels;         /* the same of u */
+    float *u_panels;         /* the transpose of u, in panels of the same kind */
     float *dout, *scaled;    /* [C][V]; `scaled` is dout or u, scaled by rows */
     float *du;               /* [C][V] gradient of u, then of values */
     float *dq, *dk;          /* [C][K] */
@@ -123,7 +123,7 @@ static void times_state(const struct linear_problem *l, const float *x, const fl
                    right, to, l->key_ld, add);
 }
 
-/* Adds x' `scaled` to dstate, for rows x of keys or queries. */
+/* Adds the product of x' and b->scaled to dstate, for rows x of keys or queries. */
 static void add_to_dstate(const struct linear_problem *l, const float *x, struct backward_memory *b)
 {
     rapt__multiply(l, l->width, l->value_ld, b->chunk.rows, (struct left){x, 1, l->key_ld},

@@ -60,7 +60,7 @@ static inline size_t rapt__linear_state_at(const struct linear_problem *l,
     return ((size_t)item->sequence * (size_t)l->key_heads + (size_t)item->head) *
            rapt__linear_state_size(l);
 }
-/* Replaces a row with its features. */
+/* Replaces n elements of a row with their features. */
 void rapt__linear_features(const struct linear_problem *l, float *x, int n);
 
 /* Copies the rows of a chunk, or those of a state, and pads them with 0 to `to_ld` floats. */

@@ -17,7 +17,7 @@ struct gradient_memory { /* memory of a member */
     float *dstop;        /* [MONOTONIC_ROWS][ld] gradients of the energies */
     float *dchunk;       /* [MONOTONIC_ROWS][ld] gradients of the chunk energies */
     float *dalpha;       /* [ld] gradient of the alignment of a query */
-    float *own, *reach;  /* [ld] part of dalpha from the query's own weights; see recurrence.c */
+    float *own, *reach;  /* [ld] part of dalpha from the query's own weights; reach of the query */
 };
 
 static void lay_out_backward(struct arena *part, const void *what, void *to)

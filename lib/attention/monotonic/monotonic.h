@@ -3,8 +3,8 @@
 
    One item is a key head of a sequence with the query heads that share its keys. One member
    computes an item. The alignment of a query depends on that of the query before it, so rows are
-   computed one after the other; only the products of queries, keys and values are computed in
-   blocks of rows. No recurrence divides by a product of probabilities, which may underflow.
+   computed in order; only products of queries, keys and values are computed in blocks of rows. No
+   recurrence divides by a product of probabilities, which may underflow.
  */
 #ifndef RAPT_LIB_ATTENTION_MONOTONIC_H
 #define RAPT_LIB_ATTENTION_MONOTONIC_H

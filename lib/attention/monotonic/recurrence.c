@@ -9,7 +9,7 @@
 
    No exponent is above 0, and S is at least 1. Let g[k] be the mean of dweights weighted by the
    softmax over keys 0 .. k, and Q[j] the sum of exp(M[j] - M[k]) alpha[k] g[k] / S[k] over k >= j.
-   They are computed by the recurrences of S and R:
+   They are computed like S and R. Then
 
        dalpha[k] = g[k],    du[j] = exp(u[j] - M[j]) (R[j] dweights[j] - Q[j])
 

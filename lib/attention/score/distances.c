@@ -7,9 +7,9 @@
    Memory is therefore about n floats for each row and head. If distances share buckets, only the
    products of buckets are computed and then copied to the distances; a row of by_query holds them
    after the distances. Backward sums the gradients of scores in arrays of the same layouts, folds
-   repetitions and buckets, and multiplies the results by the rows. The gradients of a head's
-   vectors are summed in the order of sequences and rows, and those of shared vectors also in the
-   order of heads. Vectors that are added to values are in distance_values.c. */
+   repetitions and buckets, and multiplies the results by the rows. The gradient of a vector is
+   summed in the order of the heads that share it, of sequences and of rows. Vectors that are added
+   to values are in distance_values.c. */
 #include "attention/score/score.h"
 
 #include <string.h>

@@ -90,7 +90,7 @@ struct distance_fill { /* products of distance vectors with all rows, or their g
 struct score_choice { /* a sequence and a head; negative numbers mean all of them */
     int sequence, head;
 };
-/* Return the floats of packed vectors and their biases, and of a member's workspace. */
+/* Return the number of floats of packed vectors and their biases, and of a member's workspace. */
 size_t rapt__distance_packed(const rapt_attention *a);
 size_t rapt__distance_space(const rapt_attention *a);
 /* Packs the vectors of distances.keys and their products with position biases. Divides the work and
@@ -103,7 +103,7 @@ void rapt__distance_queries(const rapt_attention *a, const float *packed, int h,
    `first` is 0, also clears the other lanes. */
 void rapt__distance_keys(const rapt_attention *a, int h, const float *k, ptrdiff_t k_row, int first,
                          int keys, float *space, float *panel);
-/* Packs, and fills by_query and by_key, for all sequences and heads or for one. */
+/* Packs the vectors and fills by_query and by_key, for all sequences and heads or for one. */
 void rapt__distances_fill(struct team *team, const struct distance_fill *f,
                           struct score_choice only);
 /* Given the gradients of by_query and by_key and the sums of weights, which it overwrites, adds to
@@ -151,8 +151,8 @@ struct transformed {
     /* in the workspace: */
     float *query_panels, *key_panels, *center_panels; /* weights packed in panels */
     double *frequencies;                              /* frequencies of rotary positions */
-    float *relative, *forget, *centers, *hidden;      /* see struct projected; hidden belongs to the
-                                                         centers */
+    float *relative, *forget, *centers, *hidden;      /* see struct projected; hidden is C q of
+                                                         local-p */
     float *dqueries, *dkeys, *drelative, *dcenters;   /* gradients of projected rows */
     float *forget_rows, *forget_keys;                 /* see struct projected_gradients */
     struct distance_fill distances, ddistances;       /* arrays by distance, and their gradients */

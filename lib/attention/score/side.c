@@ -1,5 +1,5 @@
-/* side.c - projects all rows of one side (queries or existing keys) block by block, or adds their
-   gradients to the caller's. */
+/* side.c - projects all rows of one side (queries or existing keys) block by block, or adds the
+   gradients of the rows to the caller's arrays. */
 #include "attention/score/score.h"
 
 #include <assert.h>
