@@ -1,8 +1,7 @@
-/* block.c - computes together the adjacent rows of a head that see almost the same keys: the
-   products of their weights with values, and the gradients of their scores with respect to keys and
-   queries. Each sum has the same terms in the same order as with gemv and rank1_update
-   (kernel/gemv.c) row by row. If a product may have read an infinity or NaN that is hidden from one
-   of the rows, the sums are computed row by row. */
+/* block.c - matrix products for adjacent rows of a head that see almost the same keys: of weights
+   with values, and of gradients of scores with keys and queries. Each sum has the same terms in the
+   same order as with gemv and rank1_update (kernel/gemv.c) row by row. If a product may have read
+   an infinity or NaN that is hidden from one of the rows, the sums are computed row by row. */
 #include "attention/general/general.h"
 
 #include <limits.h>

@@ -118,7 +118,7 @@ void rapt__forward_sum(const struct general_forward *f, const struct row_block *
 }
 
 /* Computes the outputs of at most BLOCK_ROWS rows of a head, starting at t. Values are summed by
-   blocks, except with a hard normalizer, where each row reads only one value, and if distances have
+   blocks unless the normalizer is hard, so that each row reads only one value, or distances have
    values. */
 static void attend_block(const struct general_forward *f, const struct sequence *b,
                          const struct row_head *head, int h, int t, int rows)

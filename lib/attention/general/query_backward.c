@@ -2,8 +2,8 @@
    biases, center and vector. Let dw be the gradient of the weights and d = s - center:
 
        dw[s] = dropout(dout.v[s]) + the next query's dnext   dv[s] += dropout(w)[s] dout
-       dw[s] -= weight / (n (w[s] + 1e-6)) for each of the n keys that a guide lists for the query
-       dw[s] += weight if w[s] is less than the coverage of s, else dcoverage[s] += weight
+       dw[s] -= guide.weight / (n (w[s] + 1e-6)) for each of the query's n guided keys
+       dw[s] += loss.weight if w[s] < coverage[s], else dcoverage[s] += loss.weight
        dcenter += sum over s of w[s] dw[s] d / (radius / 2)^2       dz = gauss dw
 
    distribution.c turns dz into dx, which is added to the gradients of bias and relative bias. With

@@ -1,4 +1,4 @@
-/* talking_forward.c - forward pass of talking heads, which computes blocks of queries, each in all
+/* talking_forward.c - forward pass of talking heads: computes blocks of queries, each in all
    heads. */
 #include "attention/general/forward.h"
 
@@ -20,7 +20,7 @@ static void open_heads(const struct general_forward *f, const struct sequence *b
     }
 }
 
-/* Starts a block of every head and computes q.k of all rows. */
+/* Starts a block of every head and, unless the score is additive, computes q.k of all rows. */
 static void begin_blocks(const struct general_forward *f, const struct sequence *b, int query,
                          int rows, const struct talking_range *range)
 {

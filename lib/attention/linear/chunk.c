@@ -1,5 +1,5 @@
 /* chunk.c - one chunk of linear attention: its rows, its decays, the triangular system of the delta
-   rule, and products, in which blocks of triangular matrices that are zero are skipped. */
+   rule, and products that skip the zero blocks of triangular matrices. */
 #include "attention/linear/linear.h"
 
 #include <math.h>
