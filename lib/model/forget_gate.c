@@ -1,5 +1,5 @@
-/* forget_gate.c - the forget gates of self-attention in a decoder (forget_gate), and the decays of
-   linear attention. */
+/* forget_gate.c - computes the forget gates of self-attention in a decoder (forget_gate) and the
+   decays of linear attention. */
 #include "model/sublayer.h"
 
 static size_t gates_of(const struct step *s)

@@ -5,10 +5,10 @@
        k_h = (p, A_h' c)    v_h = B_h c    q_h . k_h = (q_h's first P elements) . p + (A_h q) . c
 
    where q is the rest of q_h. Keys and values of heads are never computed: A_h maps the queries,
-   and B_h the weighted sums of latent rows. With latent_query_width, all q_h are a linear function
-   of a latent row of their own. To the attention layer, all heads thus share one key head, whose
-   keys are (p, c) and whose values are c. Training, prompts and decoding all compute this form, so
-   that their bits agree. */
+   and B_h the weighted sums of latent rows. To the attention layer, all heads therefore share one
+   key head, whose keys are (p, c) and whose values are c. Training, prompts and decoding all
+   compute this form, so that their bits agree. With latent_query_width, all q_h are linear
+   functions of another latent row. */
 #include "model/sublayer.h"
 
 static struct head_norm norm_of(const struct stack *s, int layer, bool cross, ptrdiff_t row)

@@ -17,7 +17,7 @@ static inline bool rapt__in_halves(enum layout_kind kind)
 
 /* ---- parameters.c: the location of each parameter in a block of floats ----
    Offsets are in floats, so the same layout serves weights, gradients and moments. Offset 0 means
-   that the model does not have the array. */
+   that the model does not have the array, except for the first parameter, a table or `source`. */
 struct linear_offsets {
     size_t weight, bias; /* [out][in] in panels, and [out] */
     int in, out;

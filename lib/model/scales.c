@@ -21,7 +21,7 @@ struct scale_line {
     const char *each; /* hexadecimal digits of each row's scale, or NULL: all rows have `scale` */
 };
 
-enum { DIGITS = 8, MOST_RUNS = 8 }; /* of a scale; runs of equal scales above which # is used */
+enum { DIGITS = 8, MOST_RUNS = 8 }; /* of a scale; with more runs of equal scales, # is used */
 
 /* Copies the word that ends at the next space or line break. Returns false if it is empty or too
    long. */
