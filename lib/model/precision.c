@@ -1,6 +1,6 @@
 /* precision.c - converts the matrices of a model between floats, 8-bit integers (kernel/int8.h) and
-   16-bit floats (kernel/half.h). Vectors, learned positions and the learned arrays of attention
-   remain in floats. */
+   16-bit floats (kernel/half.h). Vectors, tables of positions, types and distances, and the learned
+   arrays of attention remain in floats. */
 #include "kernel/int8.h"
 #include "model/model.h"
 #include <rapt/precision.h>

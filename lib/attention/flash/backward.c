@@ -222,7 +222,7 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
     bool alone =
         team->size == 1 || f.relative || distances || whole_groups(&f, &groups, team->size);
     bool pairs_alone = groups.sequences == c->a->batch && groups.heads == f.key_heads;
-    if (w.many && !pairs_alone) alone = false; /* pairs must be added in order */
+    if (w.many && !pairs_alone) alone = false; /* pairs that share a bias must be added in order */
     f.group = c->a->heads / f.key_heads;
     f.keys = w.mine.keys, f.many = w.many;
     if (w.many || !alone) {

@@ -47,7 +47,7 @@ void rapt__flash_layout(struct arena *arena, const struct bounds *b)
     }
 }
 
-/* Recomputes rows [first, first + rows), where rows is at most ATTEND_ROWS. */
+/* Recomputes the weights of rows [first, first + rows), at most ATTEND_ROWS. */
 static void rebuild_rows(const struct flash_weights *w, int first, int rows,
                          const struct weights_part *p)
 {

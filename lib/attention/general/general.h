@@ -3,7 +3,7 @@
    row's bits depend only on its query and the keys it sees: a call with many rows gives the same
    bits as a call for each row.
 
-       x = scale q.k | v.tanh(q + k + L f),  x = cap tanh(x / cap),  x += bias + relative,  masks
+       x = scale q.k | v.tanh(q + k + L f),  x = cap tanh(x / cap),  x += biases,  masks
        z = normalize(x)    w = z gauss    out = sum over s of dropout(w)[s] v[s] */
 #ifndef RAPT_LIB_ATTENTION_GENERAL_H
 #define RAPT_LIB_ATTENTION_GENERAL_H

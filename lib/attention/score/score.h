@@ -41,7 +41,8 @@ struct score_side {
     /* returns the projection y = x W' + b; NULL if the side has no weights. d may be NULL if no
        gradients are requested */
     struct projection (*weights)(const rapt_attention *a, const rapt_gradients *d);
-    /* computes y if it is another function of x; NULL if y is x or its projection */
+    /* computes y if it is another function of x; NULL if y is its projection, or x plus the content
+       bias, if any */
     void (*rows)(const rapt_attention *a, const struct score_block *b);
     /* adds the gradient of x to dx; NULL together with `rows` or if x is ignored */
     void (*rows_back)(const rapt_attention *a, const struct score_block *b);
