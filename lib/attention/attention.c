@@ -7,7 +7,6 @@
 
 #define READ(own, given, type, why) rapt__struct_read(own, sizeof *(own), given, #type, why)
 
-/* Reads the caller's problem and checks it. */
 static rapt_status read_problem(rapt_attention *own, const rapt_attention *given, rapt_message *why)
 {
     rapt_status status = READ(own, given, rapt_attention, why);

@@ -182,7 +182,7 @@ struct cache {
     uint64_t clock;   /* the last stamp that was assigned */
     int *copies;      /* [panels][3] copies to make when reordering: the slot to copy from, the
                          sequence to copy to, and the panel */
-    int copy_count;   /* number of copies */
+    int copy_count;
 };
 /* Lays out a cache of `panels` panels per key head for all sequences together; a panel holds 16
    keys of one sequence. forget_heads is the number of query heads if there are forget gates, else

@@ -156,7 +156,6 @@ static rapt_status check_mask(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Checks a dimension of a learned array. */
 static rapt_status check_width(const char *field, int width, rapt_message *why)
 {
     return width < 1 || width > MAX_WIDTH ? rapt__bad_field(why, field, width, "1 to 65536")

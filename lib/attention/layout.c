@@ -32,7 +32,6 @@ static rapt_stride by_rows(int heads, int rows, int width)
     return (rapt_stride){stride_times(rows, row), rapt__max(width, 0), row};
 }
 
-/* Returns a problem with the fields that all layouts have in common. */
 static rapt_attention problem(int batch, int heads, int queries, int keys, int width)
 {
     return (rapt_attention){.batch = batch,

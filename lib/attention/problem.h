@@ -60,7 +60,6 @@ bool rapt__rows_repeat(const rapt_stride *s, int batch, int heads, int rows);
 rapt_stride rapt__stride_by_heads(int heads, int rows, int width);
 
 /* ---- distances.c ---- */
-/* Checks the range of distances and their buckets. */
 rapt_status rapt__distances_check(const rapt_distances *d, rapt_message *why);
 
 /* ---- bias.c ---- */

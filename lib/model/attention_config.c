@@ -37,7 +37,6 @@ rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gra
 static const float unread[1];
 static const int no_buckets[1];
 
-/* Returns the rotary positions and relative biases of self-attention. */
 static rapt_relative relative_of(const rapt_config *c, const struct attention_use *which)
 {
     const float *numbers = which->relative ? which->relative : unread;
@@ -100,7 +99,7 @@ static rapt_distances distances_of(const rapt_config *c, const struct attention_
 }
 
 /* Returns the scale of scores, or 0 for the default. DeBERTa's scores are sums of three terms, so
-   their scale is divided by sqrt(3) to keep the variance. */
+   their scale is divided by sqrt(3). */
 static float scale_of(const rapt_config *c, const rapt_attention *a)
 {
     if (c->relative_bias != RAPT_RELATIVE_BIAS_DEBERTA) return 0;

@@ -71,7 +71,6 @@ static rapt_status check_block_rows(const rapt_block *b, const rapt_block_rows *
     return status;
 }
 
-/* Checks the caller's arguments and sets up a call from them. */
 static rapt_status begin_call(struct block_call *c, rapt_block *b, const float *parameters,
                               const rapt_block_rows *rows, rapt_message *why)
 {

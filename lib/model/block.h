@@ -25,7 +25,6 @@ struct rapt_block {
     void *attention_workspace;
 };
 
-/* Returns true if a block has cross-attention. */
 bool rapt__block_reads_source(const rapt_block *block);
 /* Returns true if the score of self-attention (or of cross-attention, if `cross`) learns a row for
    each position of its keys. Sequences may then have at most config.positions keys. */

@@ -115,7 +115,6 @@ static void block_lay_out(rapt_block *b, struct arena *arena)
     b->attention_workspace = rapt__arena_take(arena, 1, workspace_bytes(b));
 }
 
-/* Checks the arguments and copies them to *own, completing the configuration. */
 static rapt_status read_arguments(rapt_block *own, rapt_block_kind kind, const rapt_config *config,
                                   const rapt_block_limits *limits, rapt_message *why)
 {

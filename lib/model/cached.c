@@ -7,7 +7,6 @@ static float *packed_of(const struct cache_state *state, int layer)
     return state->packed ? state->packed + (size_t)layer * state->packed_size : NULL;
 }
 
-/* Returns the projected distance vectors of a layer. */
 static float *distances_of(const struct stack *s, const struct cache_state *state, int layer)
 {
     size_t size = rapt__distances_floats(&s->model->config, true);

@@ -246,7 +246,6 @@ static rapt_status check_rotary(const rapt_config *c, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Checks the fields that concern distance vectors. */
 static rapt_status check_distances(const rapt_config *c, rapt_message *why)
 {
     int distance = rapt__config_int(c, CONFIG_relative_distance);

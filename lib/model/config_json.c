@@ -32,7 +32,6 @@ static const enum presence presence[] = {
 
 /* ---- writing ---- */
 
-/* Prints the value of a field as JSON: a quoted name or a number. */
 static void print_value(const rapt_config *c, int i, char *text, size_t capacity)
 {
     const rapt_config_field *f = rapt_config_field_at(i);

@@ -119,7 +119,6 @@ static size_t query_rows(const struct stack *s)
     return s->decoder ? (size_t)rows_before(c) * (size_t)c->width : 0;
 }
 
-/* Reverses the order of the rows of x. */
 static void reverse(const struct exec_context *c, float *x, int rows, size_t width)
 {
     for (int n; (n = rapt__team_take(c->team)) < rows / 2;)

@@ -55,7 +55,6 @@ size_t rapt__state_floats(const rapt_config *config)
     return (size_t)a.key_heads * (size_t)a.key_width * values;
 }
 
-/* Returns the arguments that forward, backward and step have in common. */
 static struct linear_call call_of(const struct step *s)
 {
     const rapt_config *config = &s->stack->model->config;
@@ -79,7 +78,6 @@ static const struct attention_offsets *offsets_at(const struct step *s)
     return rapt__offsets_of(s->stack, s->layer, false);
 }
 
-/* Returns the norm of queries or keys. */
 static struct unit_heads units_of(const struct step *s, bool keys)
 {
     const rapt_config *c = &s->stack->model->config;
@@ -90,7 +88,6 @@ static struct unit_heads units_of(const struct step *s, bool keys)
                                .epsilon = rapt__epsilon(c)};
 }
 
-/* Returns the norm of the outputs of heads. */
 static struct head_norm output_norm_of(const struct step *s)
 {
     const rapt_config *c = &s->stack->model->config;
@@ -111,7 +108,6 @@ static void activated(const struct exec_context *c, const struct step *s,
     rapt__linear_forward(c, &l, s->in, l.in, s->pass->rows.count, before, l.out, activation, y);
 }
 
-/* Computes queries, keys, values, decays and rates. */
 static void project(const struct exec_context *c, const struct step *s)
 {
     const struct attention_offsets *offset = offsets_at(s);

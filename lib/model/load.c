@@ -63,7 +63,6 @@ static rapt_status no_other_tensors(const rapt_model *m, const struct tensor_fil
     return RAPT_OK;
 }
 
-/* Loads a file of plain matrices into the block. */
 static rapt_status load_plain(rapt_model *model, struct tensor_file *file,
                               const rapt_load_options *options, rapt_message *why)
 {

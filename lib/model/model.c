@@ -173,7 +173,6 @@ int rapt_model_find(const rapt_model *model, const char *name)
     return -1;
 }
 
-/* Reports which argument is wrong: the model, the array or the index. */
 static rapt_status no_parameter(const rapt_model *model, int index, const float *data,
                                 rapt_message *why)
 {

@@ -178,7 +178,6 @@ rapt_status rapt_model_check(const rapt_model *model, rapt_message *why)
 
 /* ---- tensors of a file ---- */
 
-/* Returns the tensor of a piece, or NULL if the file does not have it. */
 static const struct tensor_entry *entry_of(const struct tensor_file *file,
                                            const struct parameter *p,
                                            const struct packed_piece *piece)

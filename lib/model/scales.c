@@ -70,7 +70,6 @@ static bool read_each(const char *text, float *scale)
     return bits < 0x7f800000;
 }
 
-/* Takes a scale, or # and the scales of all rows. */
 static bool take_scales(const char **at, struct scale_line *line)
 {
     float scale;

@@ -36,7 +36,6 @@ static void queries_layout(struct sublayer *u, const rapt_attention *spec, size_
     u->statistics = rapt__arena_floats(arena, rows, 2 * H);
 }
 
-/* Lays out the memory that attention to caches needs in addition to queries and outputs. */
 static void cached_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
                           size_t source_rows, struct arena *arena)
 {
@@ -64,7 +63,6 @@ static size_t output_elements(const rapt_config *c)
     return (size_t)c->heads * (size_t)rapt__head_width(c);
 }
 
-/* Returns the number of floats in a token's keys and values. */
 static size_t key_elements(const rapt_config *c, bool cross)
 {
     const struct head_rows rows = rapt__head_rows(c, cross);
@@ -77,7 +75,6 @@ static size_t projected_elements(const rapt_config *c, bool cross)
     return (size_t)rapt__head_rows(c, cross).q + (cross ? 0 : key_elements(c, false));
 }
 
-/* Returns memory for queries and, except for cross-attention, keys and values. */
 static float *projections_of(const rapt_config *c, enum part part, size_t rows, struct arena *arena)
 {
     return rapt__arena_floats(arena, rows, projected_elements(c, part == PART_CROSS));
@@ -101,7 +98,6 @@ static size_t value_elements(const rapt_config *c)
     return 2 * (size_t)rapt__head_rows(c, false).v;
 }
 
-/* Lays out the outputs of heads and their gates. */
 static void outputs_layout(struct sublayer *u, const rapt_config *c, size_t rows,
                            struct arena *arena)
 {
@@ -122,7 +118,6 @@ static void softmax_layout(struct sublayer *u, const rapt_config *c, enum part p
     if (normalizes_hard(c, part)) u->chosen = rapt__arena_take(arena, rows * H, sizeof(int));
 }
 
-/* Lays out the additional arrays that the backward pass of attention needs. */
 static void learning_layout(struct sublayer *u, const rapt_config *c, enum part part, size_t rows,
                             size_t source_rows, struct arena *arena)
 {
@@ -143,7 +138,6 @@ static void learning_layout(struct sublayer *u, const rapt_config *c, enum part 
 /* The purpose of a pass: decoding with caches, forward only, or forward and backward. */
 enum use { USE_CACHED, USE_FORWARD, USE_LEARNING };
 
-/* Lays out linear attention in a decoder. */
 static void linear_layout(struct sublayer *u, const rapt_config *c, enum use use, size_t rows,
                           struct arena *arena)
 {

@@ -1,5 +1,4 @@
-/* tokens.c - checks rapt_tokens against a vocabulary and limits. Messages name the index, the value
-   and the limit. */
+/* tokens.c - checks rapt_tokens against a vocabulary and limits. */
 #include "model/model.h"
 
 static rapt_status check_token_starts(const rapt_tokens *t, const struct token_limits *l,

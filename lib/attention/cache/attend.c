@@ -111,8 +111,8 @@ static struct attend_keys keys_of(const struct cache_reader *x, int sequence, in
     return keys;
 }
 
-/* Zeroes and returns the sums of weights by distance of row n of a call, as in struct distances, or
-   returns NULL if there are none. */
+/* Zeroes and returns the sums of weights by distance of row n of a call (struct distances), or
+   returns NULL. */
 static float *sums_of(const struct cache_reader *x, int n)
 {
     const rapt_attention *a = x->q->spec;

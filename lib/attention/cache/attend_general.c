@@ -111,7 +111,6 @@ static void attend_next(struct attention_history *l, int keys, struct row *row, 
     l->counts[n] = keys;
 }
 
-/* Computes the outputs of rows [first, first + rows) of a query sequence and head. */
 static void attend_cached_rows(const struct cached_rows *x, int i, int h, int first, int rows)
 {
     const struct cached_queries *q = x->q;
@@ -140,7 +139,6 @@ bool rapt__cached_talking(const struct cached_rows *x, struct talking *t, int i,
     return rapt__talking_weights(t);
 }
 
-/* Computes the output of row r of a query sequence in all heads. */
 static void attend_talking_row(const struct cached_rows *x, struct talking *t, int i, int r)
 {
     const struct cached_queries *q = x->q;

@@ -15,7 +15,6 @@ void rapt__cached_distances_layout(struct arena *arena, const struct bounds *b)
     rapt__arena_parts(arena, b->team, lay_out_distances, b, &mine, NULL);
 }
 
-/* Computes the products of the new keys of sequence i with the vectors of head h. */
 static void append_distances(const struct cache *c, const rapt_attention *spec, const int *starts,
                              int i, int h, const float *k, ptrdiff_t k_row, float *space)
 {

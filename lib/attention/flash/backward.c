@@ -139,7 +139,6 @@ static bool has_many_blocks(const struct flash_backward *f, const struct backwar
     return f->many && p->blocks > OWN_BLOCKS;
 }
 
-/* Lets each member take whole pairs, except those with many blocks. */
 static void backward_alone(struct team *team, const struct flash_backward *f)
 {
     struct tickets tickets =
@@ -157,7 +156,6 @@ static void backward_alone(struct team *team, const struct flash_backward *f)
     rapt__team_barrier(team);
 }
 
-/* Lets each member take whole groups. */
 static void backward_groups(struct team *team, const struct flash_backward *f,
                             const struct pair_groups *groups)
 {
@@ -183,7 +181,6 @@ static void backward_together(struct team *team, const struct flash_backward *f,
     rapt__team_barrier(team);
 }
 
-/* Zeroes n floats with the whole team. */
 static float *zeroed(struct team *team, float *x, size_t n)
 {
     size_t begin, end;

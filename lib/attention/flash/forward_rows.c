@@ -65,7 +65,6 @@ static struct attend_keys keys_of(const struct flash_forward *f, const struct pa
                                 .value_width = f->a->value_width};
 }
 
-/* Returns the arguments of a call for rows that have been described. */
 static struct attend call_of(const struct flash_forward *f, const struct attend_keys *keys,
                              const struct attend_row *row, int rows)
 {

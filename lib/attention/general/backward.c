@@ -147,7 +147,6 @@ static void compact(const float *from, int rows, int n, float *to)
                (size_t)n * sizeof *to);
 }
 
-/* Computes the gradients of the rows from the last to the first. */
 static void backward_in_time(const struct backward_keys *p, const struct row_head *h,
                              struct backward_row *l)
 {
@@ -274,7 +273,6 @@ struct backward_keys rapt__backward_keys(const struct general_backward *f, int s
     return p;
 }
 
-/* Computes the gradients of one sequence and key head. */
 static void backward_key_head(const struct general_backward *f, int sequence, int g)
 {
     const struct backward_keys p = rapt__backward_keys(f, sequence, g);
@@ -282,7 +280,6 @@ static void backward_key_head(const struct general_backward *f, int sequence, in
     rapt__backward_dkeys(&p);
 }
 
-/* Computes the gradients of one sequence. */
 static void backward_sequence(const struct general_backward *f, int sequence)
 {
     if (rapt__talks(f->c->a)) {

@@ -79,7 +79,6 @@ static float exponentiate_with_sink(struct row *r)
     return (float)((double)top + (double)log);
 }
 
-/* Sets `to` to x + g. */
 static void add_noise(const struct row *r, float *to)
 {
     const struct row_head *h = r->head;
@@ -87,7 +86,6 @@ static void add_noise(const struct row *r, float *to)
                            r->end - r->first);
 }
 
-/* Copies p to the weights, and sets r->lse and r->fully_masked. */
 static void take_weights(struct row *r, float lse)
 {
     r->lse = lse;

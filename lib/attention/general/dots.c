@@ -14,7 +14,6 @@ struct dots {
     float *to, *more; /* more: scratch space, [rows][DOT_COLUMNS], or [end - first] for one row */
 };
 
-/* Copies columns [k, k + depth) of the rows, multiplied by the factor. */
 static void scale_rows(const struct dots *d, int k, int depth, float to[BLOCK_ROWS * CHAIN])
 {
     for (int i = 0; i < d->rows; i++)

@@ -23,7 +23,6 @@ struct general_forward {
 };
 
 /* ---- forward.c ---- */
-/* Returns the keys and values of a sequence and key head. */
 struct row_keys rapt__forward_keys(const struct general_forward *f, const struct sequence *b,
                                    int g);
 /* Sums the values of all rows of a block, using weights that are already known. */

@@ -258,7 +258,6 @@ void rapt__row_drop(struct row *r)
     r->dropped = r->space.dropped;
 }
 
-/* Returns the row of distance_values for key s. */
 static int vector_of(const struct row *r, int s)
 {
     int d = rapt__distance_of(&r->visible.distances, s);
@@ -271,7 +270,7 @@ void rapt__row_by_distance(const struct row *r, float *to)
     for (int s = r->visible.low; s < r->visible.high; s++) to[vector_of(r, s)] += r->dropped[s];
 }
 
-/* Adds the vectors of distances, times the sums of weights by distance, to out. */
+/* Adds the vectors of distances, times the sums of weights, to out. */
 static void add_distance_values(const struct row *r, float *out)
 {
     float *sums = r->space.sums_by_distance;

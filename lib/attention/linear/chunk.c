@@ -158,7 +158,6 @@ static void load_features(const struct linear_problem *l, const float *x, ptrdif
         rapt__linear_features(l, to + (ptrdiff_t)r * l->key_ld, l->width);
 }
 
-/* Sets to[i] = exp(from - sums[i]) for i < n. */
 static void exp_differences(const struct linear_problem *l, double from, const double *sums, int n,
                             float *to)
 {

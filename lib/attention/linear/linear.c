@@ -117,7 +117,6 @@ static void lay_out_forward(struct arena *part, const void *what, void *to)
     f->state = rapt__arena_floats(part, (size_t)l->width, (size_t)l->value_ld);
 }
 
-/* Returns true if the size of all states fits into size_t. */
 static bool states_fit(const struct linear_problem *l)
 {
     size_t n = rapt__linear_state_size(l);

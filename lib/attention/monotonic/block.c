@@ -68,7 +68,6 @@ void rapt__monotonic_pack(const struct monotonic_problem *m, const struct monoto
     if (m->soft) pack_keys(m, item, chunk_k, &m->a->chunk_k, m->chunk_scale, b->chunk_panels);
 }
 
-/* Multiplies the queries of a block by packed keys. */
 static void multiply_keys(const struct monotonic_problem *m, const struct monotonic_item *item,
                           const float *q, const rapt_stride *s, const struct monotonic_block *b,
                           const float *panels, float *to)

@@ -48,7 +48,6 @@ static void store_delay(const struct monotonic_problem *m, const struct monotoni
     delays[rapt__monotonic_delay(m, item, head, t)] = (float)sum;
 }
 
-/* Computes the rows of out that belong to the block from the weights of values. */
 static void multiply_values(const struct monotonic_problem *m, const struct monotonic_item *item,
                             const struct monotonic_block *b, const float *weights, const float *v,
                             float *out)

@@ -86,7 +86,6 @@ static rapt_status check_key_counts(const rapt_monotonic_attention *a, rapt_mess
     return RAPT_OK;
 }
 
-/* Checks the layouts that only monotonic attention has. */
 static rapt_status check_monotonic_extents(const struct monotonic_problem *m, rapt_message *why)
 {
     const rapt_monotonic_attention *a = m->a;

@@ -48,7 +48,6 @@ void rapt__rotary_frequencies(const rapt_attention *a, double *frequencies)
     }
 }
 
-/* Returns the factor by which sines and cosines are multiplied. */
 static float magnitude_of(const rapt_relative *r)
 {
     if (r->rotary_scaling != RAPT_ROTARY_SCALING_YARN) return 1;
@@ -56,7 +55,6 @@ static float magnitude_of(const rapt_relative *r)
     return (float)(0.1 * rapt__log(factor_of(r)) + 1);
 }
 
-/* Rotates the n pairs (x[i * step], y[i * step]). */
 static void rotate_pairs(float *x, float *y, int step, const float *s, const float *c, int n)
 {
     for (int i = 0; i < n; i++, x += step, y += step) {
@@ -66,7 +64,6 @@ static void rotate_pairs(float *x, float *y, int step, const float *s, const flo
     }
 }
 
-/* Rotates row t of all heads. */
 static void rotate_row(const struct score_rows *r, const struct sequence *b, int t, double position,
                        const double *frequencies, float magnitude, struct score_choice only)
 {

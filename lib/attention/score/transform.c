@@ -109,7 +109,6 @@ struct projected rapt__projected(const rapt_attention *a, const float *q, const 
     return c;
 }
 
-/* Computes q' or k' of one side. */
 static void prepare_side(struct team *team, struct transformed *p, const struct score_side *side,
                          struct score_rows *r, float *panels, struct score_choice only)
 {
