@@ -1,6 +1,6 @@
 /* alignment.c - reads attention weights. After rapt_encode or rapt_decode, these are the weights of
-   one layer and head, or averages. During a search, they are the weights of cross-attention of all
-   hypotheses, token by token, averaged over the heads that config.alignment_layer and
+   one layer and head, or means over them. During a search, they are the weights of cross-attention
+   of all hypotheses, token by token, averaged over the heads that config.alignment_layer and
    alignment_heads select.
 
    A recorded row belongs to a position and a slot. The rows of a hypothesis that has moved between
@@ -18,12 +18,11 @@ struct readout {
     bool cross;
     const int *keys; /* [targets] keys per row: tokens of the source, or of the target so far */
     int layer, head; /* -1 means the mean over all of them */
-    int heads;       /* number of heads to average, starting with `head` */
+    int heads;       /* number of heads to average, starting with `head`, unless that is -1 */
     size_t position; /* if 0, rows are written back to back; otherwise it is the number of floats
                         per position of a record, and rows are written by position and slot */
     float *weights;  /* result */
-    const unsigned char *wanted; /* [sources] sources whose byte is 0 are skipped; NULL means that
-                                    none is skipped */
+    const unsigned char *wanted; /* [sources] a 0 skips the source; NULL skips none */
 };
 
 /* Writes the weights of row `row`, which belongs to target i, averaged over the requested layers
@@ -46,7 +45,7 @@ static void read_row(const struct readout *r, const struct stack *stack, int i, 
                                   weights);
 }
 
-/* Reads the rows of the last rapt_decode. Members take rows in turn. */
+/* Reads the rows of the last rapt_decode, which the members of the team divide among themselves. */
 static void work_on_rows(struct team *team, void *argument)
 {
     const struct readout *r = argument;
@@ -70,8 +69,8 @@ static void work_on_rows(struct team *team, void *argument)
     }
 }
 
-/* Adds `share` times the weights of n rows of a sequence, starting with row t, in one layer and
-   head of the encoder to `to`. */
+/* Adds `share` times the weights of one layer and head of the encoder to `to`, for n rows of a
+   sequence, starting with row t. */
 static void add_rows(struct team *team, const rapt_session *s, const struct stack *stack, int layer,
                      int head, int sequence, int t, int n, float share, float *to)
 {

@@ -1,12 +1,12 @@
 /* beam.c - beam search: decides which continuations of a source's hypotheses survive. The sources
    of a batch do not affect each other.
 
-   A step takes the beams + 1 most likely next tokens of every live hypothesis; at most one of them
-   is the end. It ranks all of them by the log-probability of the whole sequence. Ties go to the
-   earlier hypothesis, then to the lower token. An end token among the first `beams` finishes its
-   hypothesis; the first `beams` other candidates survive. rapt_search_rules documents where other
-   projects differ, and finish.c handles the hypotheses that end. Greedy search is beam search with
-   beams = 1. */
+   A step takes the beams + 1 most likely next tokens of every live hypothesis, at least `beams` of
+   which are not the end. It ranks all of them by the log-probability of the whole sequence. Ties go
+   to the earlier hypothesis, then to the lower token. An end token among the first `beams` finishes
+   its hypothesis; the first `beams` other candidates survive. rapt_search_rules documents where
+   other projects differ, and finish.c handles the hypotheses that end. Greedy search is beam search
+   with beams = 1. */
 #include "generate/generate.h"
 
 #include "generate/terms.h"
@@ -76,7 +76,8 @@ static size_t hypothesis_at(const struct search *s, int source, int slot)
     return (size_t)(source * s->stride + slot) * (size_t)s->length;
 }
 
-/* Returns the continuation of a live hypothesis, which is in row `row`, by a token. */
+/* Returns the candidate that appends a token to a live hypothesis. `row` is the row of the
+   hypothesis in this step. */
 static struct candidate candidate_of(const struct search *s, int source, int slot, int row,
                                      int32_t token, float logit)
 {
@@ -101,8 +102,8 @@ static int collect(struct search *s, int source, int row)
     return n;
 }
 
-/* Does the same for a source with terms, whose candidates are in its term_memory. Tokens that lead
-   to terms are added, and end tokens of hypotheses that lack terms are excluded. */
+/* Does the same for a source with terms, in the candidates of term_memory. Adds the tokens that
+   lead to terms, and excludes end tokens of hypotheses that lack terms. */
 static int collect_terms(struct search *s, int source, int row)
 {
     const struct search_memory *m = s->m;
@@ -151,13 +152,14 @@ void rapt__search_take(struct search *s, int source, const struct candidate *c)
     s->m->live_count[source] = !end;
 }
 
-/* Returns true if hypotheses that reach their limit are dropped. */
+/* Returns true if hypotheses that reach their limit are dropped because others have finished. */
 static bool drops_unended(const struct search *s, int source)
 {
     return s->session->ended_only && s->m->done_count[source] > 0;
 }
 
-/* Appends the end to every live hypothesis, regardless of the logits, as HF does at the limit. */
+/* Finishes every live hypothesis with an end of log-probability 0, regardless of the logits, as HF
+   does at the limit. */
 static void force_end(struct search *s, int source)
 {
     struct search_memory *m = s->m;
@@ -169,7 +171,7 @@ static void force_end(struct search *s, int source)
     m->live_count[source] = 0;
 }
 
-/* Returns the number of best candidates that count in a step; ends below that rank are ignored.
+/* Returns how many of the best candidates may finish a hypothesis; ends of lower rank are ignored.
    With Marian's rules this is the number of live hypotheses, except that it is `beams` in the first
    step, when only one hypothesis is live. */
 static int width_of(const struct search *s, int source)

@@ -1,7 +1,7 @@
-/* constrain.c - changes the logits that follow a hypothesis. Logits of forbidden tokens become
-   -infinity: the end token before min_length, tokens that would repeat an n-gram of the hypothesis,
-   and tokens that would complete a suppressed sequence. Tokens that the hypothesis already contains
-   are penalized by repetition_penalty. */
+/* constrain.c - changes the logits of the token that follows a hypothesis. Logits of forbidden
+   tokens become -infinity: the end token before min_length, tokens that would repeat an n-gram of
+   the hypothesis, and tokens that would complete a suppressed sequence. repetition_penalty changes
+   the logits of tokens that the hypothesis already contains. */
 #include "generate/terms.h"
 
 #include <string.h>
@@ -20,8 +20,7 @@ static void forbid_repeats(const struct search *s, int row, const int32_t *ids, 
     }
 }
 
-/* Forbids the last token of each suppressed sequence whose other tokens are the last ones of
-   ids[count]. */
+/* Forbids the last token of each suppressed sequence if ids[count] ends with its other tokens. */
 static void forbid_sequences(const struct search *s, const int32_t *ids, int count,
                              const struct section *section)
 {

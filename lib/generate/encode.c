@@ -1,6 +1,7 @@
 /* encode.c - runs the encoder over source tokens and stores the keys and values of cross-attention
-   in the decoder's caches. Also pools and classifies the encoder's output. The encoder reads a
-   group of a few sequences at a time, so its memory does not grow with the batch. */
+   in the decoder's caches. Also pools and classifies the encoder's output. The encoder reads a few
+   sequences at a time, called a group, so its memory does not grow with the batch unless
+   limits.self_weights is set. */
 #include "generate/session.h"
 
 #include <string.h>
@@ -37,8 +38,7 @@ static int group_from(const rapt_session *s, int first, int sources)
     return end;
 }
 
-/* Runs the encoder over sequences first .. end - 1 and returns its output. In group_starts, the
-   sequences outside the group are empty. */
+/* Runs the encoder over sequences first .. end - 1, the current group, and returns its output. */
 static const float *read_group(const struct exec_context *c, const struct reading *r, int first,
                                int end)
 {
@@ -100,7 +100,7 @@ static void pack_scores(const struct exec_context *c, rapt_session *s)
     rapt__scores_pack(c, &decoder, &s->cross, true);
 }
 
-/* Prepares the caches of a decoder-only model, which has no source. */
+/* Packs the parameters of a decoder-only model, which has no source. */
 static void work_on_nothing(struct team *team, void *argument)
 {
     const struct exec_context c = rapt__session_exec(argument, team);

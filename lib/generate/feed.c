@@ -1,10 +1,10 @@
 /* feed.c - divides known target sequences into calls of rapt__decode: a prefix before a search, or
-   a whole target to be scored. The input of row p is token p - 1, or the begin token for p = 0. The
-   token that follows it is token p, or the end. */
+   a whole target to be scored. The input of row p is token p - 1, or the begin token for p = 0. It
+   is followed by token p, or by the end. */
 #include "generate/generate.h"
 
 /* Returns the number of rows of a sequence: one for each token, and one for the end if there is
-   one. The last row predicts the last token or the end, which is never an input. */
+   one. What the last row predicts is never an input. */
 static int feed_rows(const struct feed *f, int source)
 {
     return f->tokens->starts[source + 1] - f->tokens->starts[source] + (f->end >= 0);

@@ -20,7 +20,7 @@ static double coverage_of(const struct search *s, int own, int count, bool ended
 }
 
 /* Returns the length to which length_penalty applies. Except with CTranslate2's rules, the length
-   excludes the prefix, apart from its first options->scored_prefix tokens. */
+   excludes the prefix, apart from its first options->scored_prefix tokens. It is at least 1. */
 static int scored(const struct search *s, int source, int count)
 {
     int given = rapt__max(s->m->given[source] - s->options->scored_prefix, 0);
@@ -59,9 +59,9 @@ static void move_done(struct search *s, int from, int to)
 }
 
 /* Returns a free slot of `done` for a hypothesis with this score and number of terms, or -1 if it
-   is not kept. If `beams` hypotheses have already been kept, RAPT's rules keep no more, except for
-   sources with terms. Otherwise a better hypothesis replaces the worst one. The hypotheses after
-   the worst one move up, so all stay in the order in which they finished. */
+   is not kept. Once `beams` hypotheses are kept, RAPT's rules keep no more; with other rules, or
+   terms, a better hypothesis replaces the worst one. The hypotheses after the worst one move up, so
+   all stay in the order in which they finished. */
 static int slot_for(struct search *s, int source, double score, int terms)
 {
     struct search_memory *m = s->m;
@@ -112,8 +112,8 @@ static bool none_better(const struct search *s, int source, int live)
     return best <= m->done_score[worst_of(s, source)];
 }
 
-/* Returns true if nbest finished hypotheses with all terms score at least as high as every live
-   hypothesis whose end has not been refused. */
+/* Returns true if no hypothesis is live, or if nbest finished hypotheses with all terms score at
+   least as high as every live one whose end was never refused. */
 static bool terms_done(const struct search *s, int source, int live)
 {
     const struct search_memory *m = s->m;

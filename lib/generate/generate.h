@@ -9,55 +9,54 @@
 
 /* ---- beam.c: the state of a search ---- */
 
-/* Each source has `beams` slots for its hypotheses: slot b*beams + i is hypothesis i of source b.
-   Hypotheses that are "live" are extended in the next step; those that are "done" are finished. */
+/* Each source has limits.beams slots for its hypotheses: slot b*beams + i is hypothesis i of source
+   b. Hypotheses that are "live" are extended in the next step; those that are "done" are finished.
+   In the shapes below, `length` is the session's target_capacity. */
 struct candidate { /* a possible continuation of a live hypothesis */
-    double sum;    /* log-probability of the whole sequence with this token */
+    double sum;    /* log-probability of the sequence with this token, without its prefix */
     int slot;      /* the hypothesis that it continues: 0 .. beams-1 within its source */
     int32_t token;
     float log_p; /* log-probability of the token */
 };
 struct search_memory {
-    int32_t *live, *next; /* [slots][target_length] tokens of live hypotheses, without the begin
-                             token, before and after a step */
-    float *live_log, *next_log; /* [slots][target_length] log-probabilities of these tokens, if
-                                   requested */
-    double *sums, *next_sums;   /* [slots] sums of log-probabilities */
-    int *count;                 /* [batch] number of tokens of each live hypothesis, including the
-                                   prefix */
-    int *given;                 /* [batch] number of tokens of the prefix */
-    int *announced;             /* [batch] number of tokens passed to options.token; -1 once all
-                                   have been passed */
-    int *live_count;            /* [batch] number of live hypotheses */
-    int *done_count;            /* [batch] number of finished hypotheses that are kept */
-    int *ended_count;           /* [batch] number of finished hypotheses, kept or not */
-    int *top_ended;             /* [batch] 1 if in some step the best candidate was an end token */
-    int *limit;                 /* [batch] maximum number of tokens, including the end */
-    int32_t *done;              /* [slots][target_length] tokens of finished hypotheses, without the
-                                   end */
-    float *done_log;            /* [slots][target_length] log-probabilities of the tokens and of the
-                                   end */
-    int *done_length;           /* [slots] number of tokens without the end; -1 if already output */
-    int *done_ended;            /* [slots] 1 if finished by the end token, 0 if truncated */
-    int *done_slot;             /* [slots] the live slot in which the hypothesis finished */
-    double *done_score;         /* [slots] */
-    int *done_terms;            /* [slots] number of terms that the hypothesis contains */
-    int *parents;               /* [slots] the slot that each live hypothesis continues */
-    int *starts;                /* [slots + 1] first row of each slot in a step */
-    int *row_slot;              /* [slots] the slot of each row of a step */
-    int32_t *inputs;            /* [rows] decoder inputs, where rows = max(slots, target_tokens) */
-    int32_t *wanted;            /* [rows] for forced decoding: the token that follows each input */
-    float *wanted_logits;       /* [rows] logit of that token */
-    /* For sampling: one set for each thread that samples, where members = min(threads, batch). */
+    int32_t *live, *next; /* [slots][length] tokens of live hypotheses, without the begin token,
+                             before and after a step */
+    float *live_log,
+        *next_log;            /* [slots][length] log-probabilities of these tokens, if requested */
+    double *sums, *next_sums; /* [slots] sums of log-probabilities */
+    int *count;               /* [batch] number of tokens of each live hypothesis, including the
+                                 prefix */
+    int *given;               /* [batch] number of tokens of the prefix */
+    int *announced;   /* [batch] number of tokens passed to options.token, plus the prefix; -1 once
+                         all have been passed */
+    int *live_count;  /* [batch] number of live hypotheses */
+    int *done_count;  /* [batch] number of finished hypotheses that are kept */
+    int *ended_count; /* [batch] number of finished hypotheses, kept or not */
+    int *top_ended;   /* [batch] 1 if in some step the best candidate was an end token */
+    int *limit;       /* [batch] maximum number of tokens, including the end */
+    int32_t *done;    /* [slots][length] tokens of finished hypotheses, without the end */
+    float *done_log;  /* [slots][length] log-probabilities of the tokens and of the end */
+    int *done_length; /* [slots] number of tokens without the end; -1 once output */
+    int *done_ended;  /* [slots] 1 if finished by the end token, 0 if truncated */
+    int *done_slot;   /* [slots] the live slot in which the hypothesis finished */
+    double *done_score;   /* [slots] */
+    int *done_terms;      /* [slots] number of terms that the hypothesis contains */
+    int *parents;         /* [slots] the slot that each live hypothesis continues */
+    int *starts;          /* [slots + 1] first row of each slot in a step */
+    int *row_slot;        /* [slots] the slot of each row of a step */
+    int32_t *inputs;      /* [rows] decoder inputs, where rows = max(slots, target_tokens) */
+    int32_t *wanted;      /* [rows] for forced decoding: the token that follows each input */
+    float *wanted_logits; /* [rows] logit of that token */
+    /* Workspace for sampling, one set per thread, where members = min(threads, batch). */
     int *order;            /* [members][vocab] heap of tokens, most likely first */
     float *shares;         /* [members][vocab] probabilities relative to the most likely token */
-    double *block_sums;    /* [members][rapt__sample_blocks(vocab)] sums of shares */
-    float *block_greatest; /* [members][rapt__sample_blocks(vocab)] largest logits */
+    double *block_sums;    /* [members][rapt__sample_blocks(vocab)] sum of shares of each block */
+    float *block_greatest; /* [members][rapt__sample_blocks(vocab)] largest logit of each block */
     struct candidate *candidates; /* [beams * (beams + 1)] */
     int *counts, *tokens;         /* counts and tokens of struct picks */
     float *logits;                /* logits of struct picks */
     float *log_sums;              /* [rows] log sum exp of each row of logits */
-    float *section_sums;          /* [rows][rapt__pick_sections(vocab)] */
+    float *section_sums; /* [rows][rapt__pick_sections(vocab)] log sum exp of each section */
 };
 void rapt__search_layout(struct search_memory *m, const rapt_limits *limits, int vocab,
                          struct arena *arena);
@@ -65,8 +64,9 @@ void rapt__search_layout(struct search_memory *m, const rapt_limits *limits, int
 /* ---- alignment.c: cross-attention weights recorded during a search ---- */
 struct alignment_record {
     float *rows;  /* [positions][beams * source tokens]: at each position, for every slot, one row
-                     over the tokens of its source; NULL if nothing is recorded */
-    int *parents; /* [positions + 1][targets] the slot that each slot continues */
+                     over the tokens of its source; NULL without limits.alignments */
+    int *parents; /* [positions + 1][targets]: parents[p][i] is the slot from which slot i took over
+                     its first p - 1 tokens */
     const unsigned char *wanted; /* [sources] only the rows of sources whose byte is not 0 are
                                     recorded; NULL means all */
 };
@@ -82,15 +82,15 @@ struct term_memory {
                         missing */
     float *logits;   /* [starts[rows]] their logits */
     struct term_scan *scans; /* [rows] */
-    bool *open;              /* [rows] the hypothesis lacks terms */
-    bool *refused;           /* [slots] the end was the most likely token of the hypothesis, or of
-                                one that it continues, but terms were missing */
-    bool *next_refused;      /* [beams] */
-    double *hope;            /* [sources] see rapt__terms_hope */
+    bool *open;              /* [rows] true if the hypothesis lacks terms */
+    bool *refused; /* [slots] true if the end was once the most likely token of the hypothesis, or
+                      of one that it continues, but terms were missing */
+    bool *next_refused;           /* [beams] */
+    double *hope;                 /* [sources] see rapt__terms_hope */
     struct candidate *candidates; /* candidates of one source */
     int *left;                    /* number of tokens that each candidate lacks */
-    int *places, *taken, *seen;   /* for each bank: its part of the beam, the number of places used,
-                                     and the number of candidates so far */
+    int *places, *taken, *seen;   /* [banks] places of each bank in the beam, places used, and
+                                     candidates counted so far */
 };
 /* Allocates memory for the terms of the encoded sources. If it succeeds, free it with
    rapt__terms_end. */
@@ -151,10 +151,11 @@ struct picks {             /* a request to pick tokens, and its result */
     void (*forbid)(const void *rules, int row, const struct section *section);
     /* Changes the logits of a section before tokens are forbidden. May be NULL. */
     void (*penalize)(const void *rules, int row, const struct section *section);
-    const void *rules; /* argument of both */
+    const void *rules; /* passed to both */
     bool sum_first;    /* the whole row is summed before `penalize` is called; needs sum_all */
     const struct listed_rows *listed; /* the tokens that each source may use; NULL means all */
-    const int *row_slot; /* if listed: [rows] the source of row r is row_slot[r] / stride */
+    const int *row_slot; /* [rows], used only if `listed` is set: the source of row r is row_slot[r]
+                            / stride */
     int stride;
     bool keep; /* if true, all logits remain available to the caller */
 };
@@ -164,8 +165,9 @@ int rapt__pick_sections(int vocab);
    otherwise it is workspace. Must be called by all members of a team. */
 void rapt__pick(const struct exec_context *c, const struct linear *output, const float *x, int rows,
                 struct picks *p, float *logits);
-/* Picks from logits [rows][vocab], and sets those of suppressed and forbidden tokens to -infinity.
-   Must be called by all members of a team. */
+/* Picks from given logits [rows][vocab], which it changes: suppressed and forbidden tokens get
+   -infinity, penalties are applied, and with p->listed the logits are moved. Must be called by all
+   members of a team. */
 void rapt__pick_again(const struct exec_context *c, int rows, int vocab, struct picks *p,
                       float *logits);
 
@@ -184,28 +186,30 @@ struct rapt_session {
     int weights_rows;         /* number of encoder rows whose attention weights are read at a time;
                                  0 without limits.self_weights */
     float *some_weights;      /* [weights_rows][positions] */
-    int encoder_rows;         /* rows that the encoder reads at a time; sequences are not split */
-    int *group_starts;        /* [batch + 1] starts within a group, that is, within the sequences
-                                 read at once */
-    float *states;        /* [source_tokens][D] encoder output, if there may be several groups */
-    float *pack;          /* [PACK_FLOATS] */
-    float *logits;        /* [target_tokens][N]; in encoder-only models [source_tokens][N], or
-                             [batch][N] with pooling */
-    float *pooled;        /* [batch][D] */
-    float *hidden;        /* [batch][D] after the pooler; NULL without one */
+    int encoder_rows;  /* maximum number of rows that the encoder reads at a time; sequences are not
+                          split */
+    int *group_starts; /* [batch + 1] starts relative to the group of sequences being read;
+                          sequences outside the group are empty */
+    float *states;     /* [source_tokens][D] encoder output, if there may be several groups */
+    float *pack;       /* [PACK_FLOATS] */
+    float *logits;     /* [target_tokens][N]; in encoder-only models [source_tokens][N], or
+                          [batch][N] with pooling */
+    float *pooled;     /* [batch][D] */
+    float *hidden;     /* [batch][D] after the pooler; NULL without one */
     int sources, targets; /* number of sequences of the last rapt_encode, and of their targets */
     int target_rows;      /* rows of the last rapt_decode; 0 if there were none or targets have
                              moved since */
-    bool reordered;       /* targets have moved since the last rapt_decode */
-    bool searched;        /* the targets belong to a search, so the caller must not extend them */
-    int target_capacity;  /* number of tokens that a target may have, as passed to rapt__encode */
-    int *source_starts;   /* [batch + 1] the last value repeats for absent sequences */
-    int *target_starts;   /* [batch * beams + 1] for the last rapt_decode; the last value repeats
-                             for absent targets */
-    int *past;            /* [batch * beams] number of tokens before the last rapt_decode */
-    int *length;          /* [batch * beams] number of tokens now */
-    int *source_of;       /* [batch * beams] the source of each target */
-    int *source_length;   /* [batch * beams] number of tokens of that source */
+    bool reordered; /* rapt_session_reorder was called since the last rapt_decode, even if nothing
+                       moved */
+    bool searched;  /* the targets belong to a search, so the caller must not extend them */
+    int target_capacity; /* number of tokens that a target may have, as passed to rapt__encode */
+    int *source_starts;  /* [batch + 1] the last value repeats for absent sequences */
+    int *target_starts;  /* [batch * beams + 1] for the last rapt_decode; the last value repeats
+                            for absent targets */
+    int *past;           /* [batch * beams] number of tokens before the last rapt_decode */
+    int *length;         /* [batch * beams] number of tokens now */
+    int *source_of;      /* [batch * beams] the source of each target */
+    int *source_length;  /* [batch * beams] number of tokens of that source */
     struct search_memory search;
     struct listed_rows listed; /* belongs to the current rapt_generate, like `terms` */
     struct term_memory terms;

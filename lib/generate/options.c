@@ -93,7 +93,7 @@ static rapt_status check_shortlist(const rapt_session *s, const rapt_generate_op
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "shortlist: the model has no source tokens");
     if (o->temperature > 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "shortlist: sampling (temperature above 0) chooses among all tokens");
+                          "a shortlist cannot be combined with sampling (temperature above 0)");
     return rapt__shortlist_check(o->shortlist, &s->model->config, why);
 }
 
@@ -103,7 +103,7 @@ static rapt_status check_terms(const rapt_session *s, const rapt_generate_option
     if (!o->terms) return RAPT_OK;
     if (o->temperature > 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "terms: sampling (temperature above 0) cannot be made to contain them");
+                          "terms cannot be combined with sampling (temperature above 0)");
     return rapt__terms_check(o->terms, &s->model->config, o->end, sources, why);
 }
 

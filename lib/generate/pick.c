@@ -3,9 +3,9 @@
        log sum exp x = log sum over sections of exp(log sum exp of the section)
 
    The product with the output matrix is computed in sections of columns. The most likely tokens and
-   the log sum of a section are found while its logits are in the processor's cache, so no
-   [rows][vocab] array is filled. Sections do not depend on rows or threads, so neither do the bits
-   of the results. */
+   the log sum of a section are found while its logits are in the processor's cache, and no
+   [rows][vocab] array is filled unless the caller needs all logits. Sections do not depend on rows
+   or threads, so neither do the bits of the results. */
 #include "generate/generate.h"
 
 #include <math.h>
@@ -47,13 +47,13 @@ void rapt__section_forbid(const struct section *s, int32_t token)
     if (logit) *logit = -INFINITY;
 }
 
-/* Returns where the sum of a section is stored. */
+/* Returns where the log sum exp of a section is stored. */
 static float *sum_at(const struct picks *p, int row, const struct section *s)
 {
     return &p->section_sums[(size_t)row * (size_t)p->sections + (size_t)(s->first / SECTION)];
 }
 
-/* Stores the logits of tokens that the caller requested, whether they are picked or not. */
+/* Stores the logits of the tokens that the caller requested, whether or not they are picked. */
 static void read_wanted(struct picks *p, int row, const struct section *s)
 {
     const struct term_memory *terms = p->terms;
@@ -85,7 +85,7 @@ static void pick_section(const struct kernels *k, struct picks *p, int row, cons
 
 /* Picks from columns [first, first + columns) of a row, section by section. `logits` holds the
    logits of these columns; `all` is the number of columns of the whole row. Picking from the last
-   columns also computes the log sum of the row. If p->sum_first, these have to be all columns. */
+   columns also computes the log sum of the row. If p->sum_first, `columns` must equal `all`. */
 static void pick_row(const struct kernels *k, struct picks *p, int row, int first, int columns,
                      int all, const int32_t *tokens, float *logits)
 {
@@ -102,7 +102,7 @@ static void pick_row(const struct kernels *k, struct picks *p, int row, int firs
 }
 
 /* Picks from the tokens that are listed for the source of a row. `logits` holds the logits of all
-   tokens if `whole`, otherwise those of the rows of p->listed->output. The logits of the listed
+   tokens if `whole`, otherwise one for each row of p->listed->output. The logits of the listed
    tokens are moved to the beginning of the array. Since the tokens are in ascending order, no logit
    is overwritten before it is read. */
 static void pick_listed(const struct kernels *k, struct picks *p, int row, bool whole,

@@ -1,12 +1,12 @@
 /* sample.c - draws the next token of each source from softmax(logits / temperature). The options
-   top_k and top_p restrict the draw to the top_k most likely tokens, and to the most likely tokens
-   whose probabilities together reach top_p (Holtzman et al. 2020). Draw t of sequence b depends
-   only on (seed, b, t), not on the batch.
+   top_k and top_p restrict the draw to the top_k most likely tokens, and to the fewest most likely
+   tokens whose probabilities together reach top_p (Holtzman et al. 2020). Draw t of sequence b
+   depends only on (seed, b, t), not on the batch.
 
    The cumulative distribution is inverted. A complete distribution is scanned in the order of
    tokens, skipping whole blocks by their sums. A truncated distribution is scanned in descending
    order of probability, using a heap of the tokens that may belong to it. The members of a team
-   take sources in turn. */
+   divide the sources among themselves. */
 #include "generate/search.h"
 
 #include <math.h>
@@ -70,8 +70,8 @@ struct urn {
     float temperature;
     double all;      /* sum of shares */
     float *shares;   /* [vocab] exp((logit - max) / temperature) */
-    double *sums;    /* [blocks] sums of shares */
-    float *greatest; /* [blocks] largest logits */
+    double *sums;    /* [blocks] sum of shares of each block */
+    float *greatest; /* [blocks] largest logit of each block */
     int *tokens;     /* [vocab] memory for heaps */
 };
 
@@ -87,7 +87,7 @@ static double sum_of(const float *x, int n)
     return sum;
 }
 
-/* Computes the shares, their sums per block and overall, and the largest logits. */
+/* Computes the shares, and their sums and the largest logits per block and overall. */
 static void compute_shares(const struct kernels *k, struct urn *urn)
 {
     int blocks = rapt__sample_blocks(urn->vocab);
@@ -130,7 +130,8 @@ static int draw_whole(const struct urn *urn, double u)
 }
 
 /* Returns a lower bound on the logits of the top_k most likely tokens: the top_k-th largest of the
-   blocks' maxima. At least top_k tokens reach it. */
+   blocks' maxima, which at least top_k tokens reach, or -infinity if there are fewer than top_k
+   blocks. */
 static float bound_of_k(const struct urn *urn, int top_k)
 {
     int blocks = rapt__sample_blocks(urn->vocab), block = 0;
@@ -141,8 +142,8 @@ static float bound_of_k(const struct urn *urn, int top_k)
     return urn->greatest[block];
 }
 
-/* Returns a logit such that all tokens below it together have a probability of less than 1 - top_p:
-   even if all `vocab` tokens had the share computed here, they would not exceed that. The terms
+/* Returns a logit such that all tokens below it together have a probability of less than 1 - top_p.
+   It corresponds to a share of which `vocab` tokens would have exactly that probability. The terms
    with 1e-3 and 1e-6 allow for rounding. */
 static float bound_of_p(const struct urn *urn, double top_p)
 {
@@ -151,8 +152,8 @@ static float bound_of_p(const struct urn *urn, double top_p)
     return (float)((double)urn->max + distance - 1e-6 * fabs((double)urn->max));
 }
 
-/* Takes tokens from a heap until there are top_k tokens or their total probability is top_p, and
-   draws one of them. */
+/* Takes tokens from a heap until there are top_k tokens or their total probability reaches top_p,
+   and draws one of them. */
 static int draw_truncated(const rapt_generate_options *o, struct urn *urn, double u)
 {
     bool nucleus = o->top_p > 0 && o->top_p < 1;

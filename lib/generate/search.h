@@ -28,8 +28,8 @@ void rapt__record_parents(struct search *s, int source);
 /* Writes the [count + 1] rows of the hypothesis that finished in `slot` with `count` tokens. The
    last row belongs to its end; it is 0 unless `ended`. */
 void rapt__record_trace(const struct search *s, int slot, int count, bool ended, float *alignment);
-/* Returns the sum of log min(c, 1) over the tokens of a source, where c is the sum of a column of
-   these rows. */
+/* Returns the sum of log min(c, 1) over the tokens of a source, where c is the sum of a token's
+   column in the rows that rapt__record_trace writes, but at least FLT_MIN. */
 double rapt__record_coverage(const struct search *s, int slot, int count, bool ended);
 
 /* ---- beam.c ---- */
@@ -46,7 +46,8 @@ int rapt__search_best(const struct search *s, int source);
 void rapt__search_output(const struct search *s, int source, const rapt_generate_outputs *out);
 
 /* ---- finish.c: decides which finished hypotheses are kept, and when a source is finished ---- */
-/* Finishes hypothesis `slot` of a source, with this end token, or truncated if `end` is NULL. */
+/* Finishes hypothesis `slot` of a source with the end token `end`, or truncates it if `end` is
+   NULL. */
 void rapt__search_finish(struct search *s, int source, int slot, const struct candidate *end);
 /* Returns true if the finished hypothesis in slot `a` is better than that in slot `b`: it contains
    more terms, or the same number of terms and has a higher score. */
@@ -55,7 +56,7 @@ bool rapt__search_better(const struct search_memory *m, int a, int b);
 bool rapt__search_ended(const struct search *s, int source, int live);
 
 /* ---- options.c ---- */
-/* Checks everything except the tokens of the source, which rapt__encode checks. */
+/* Checks all options. rapt__encode checks the tokens of the source. */
 rapt_status rapt__generate_check(const rapt_session *session, const rapt_generate_options *o,
                                  int sources, rapt_message *why);
 
@@ -70,7 +71,7 @@ void rapt__constrain(struct search *s);
 bool rapt__search_announce(struct search *s, int source);
 
 /* ---- sample.c ---- */
-/* Returns the number of blocks of tokens whose sums are stored. */
+/* Returns the number of blocks into which sampling divides the vocabulary. */
 int rapt__sample_blocks(int vocab);
 /* Draws the next token of every live source and extends or finishes its hypothesis. */
 void rapt__search_sample(struct search *s);

@@ -1,4 +1,4 @@
-/* session.h - helper functions for the files that run a session's stacks. */
+/* session.h - functions shared by the files that run a session's encoder and decoder. */
 #ifndef RAPT_LIB_GENERATE_SESSION_H
 #define RAPT_LIB_GENERATE_SESSION_H
 
@@ -21,7 +21,8 @@ static inline struct stack_caches rapt__session_caches(rapt_session *s)
     return caches;
 }
 
-/* Returns the number of positions of heads of monotonic cross-attention. */
+/* Returns the number of head positions that monotonic cross-attention stores, over all layers and
+   targets. */
 static inline size_t rapt__positions_count(const rapt_session *s)
 {
     const rapt_config *c = &s->model->config;
@@ -34,8 +35,8 @@ static inline struct exec_context rapt__session_exec(rapt_session *s, struct tea
     return (struct exec_context){team, rapt__kernels(), s->pack, NULL, s->observer};
 }
 
-/* Copies starts[batch + 1] to to[max + 1], repeating the last value, so that absent sequences are
-   empty. */
+/* Copies `starts` [batch + 1] to `to` [max + 1] and repeats the last value, so that absent
+   sequences are empty. */
 static inline void rapt__starts_copy(int *to, const int *starts, int batch, int max)
 {
     for (int b = 0; b <= max; b++) to[b] = starts[b < batch ? b : batch];

@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-    GROUP_ROWS = 128, /* rows that the encoder reads at a time, unless a sequence is longer */
+    GROUP_ROWS = 128, /* rows that the encoder reads at a time, at least config.positions */
     WEIGHTS_ROWS = 64 /* encoder rows whose attention weights are read at a time */
 };
 
@@ -43,7 +43,7 @@ static rapt_status check_session_limits(const rapt_model *model, const rapt_limi
 
 /* Lays out the caches of all layers, each with `panels` panels of keys, and the packed parameters,
    relative biases and history of weights that the score needs. `history` is the number of floats of
-   that history per head. */
+   that history per layer and head. */
 static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool cross,
                                 int sequences, size_t panels, size_t history, struct arena *arena)
 {
@@ -93,7 +93,7 @@ static void lay_out_states(rapt_session *s, int slots, struct arena *arena)
     s->self.spare_states = rapt__arena_floats(arena, rows, floats);
 }
 
-/* Lays out the source of monotonic cross-attention and the positions of its heads. */
+/* Lays out the keys and values of monotonic cross-attention and the positions of its heads. */
 static void lay_out_monotonic(rapt_session *s, struct arena *arena)
 {
     const rapt_config *c = &s->model->config;
@@ -129,7 +129,7 @@ static void lay_out_caches(rapt_session *s, struct arena *arena)
     lay_out_cache_state(s, &s->cross, true, l->batch, cross, tokens * (size_t)l->beams, arena);
 }
 
-/* Returns the bytes of workspace for self- or cross-attention of the decoder. */
+/* Returns the number of bytes of workspace for self- or cross-attention of the decoder. */
 static size_t cached_bytes(const rapt_config *c, bool cross, int threads)
 {
     const struct attention_use which = {.decoder = true, .cross = cross};
@@ -171,8 +171,8 @@ static size_t weights_workspace_of(const rapt_session *s)
     return rapt__round_up_size(max, 64);
 }
 
-/* Lays out enough memory for the record of any search. A search with fewer sources may have longer
-   targets, so the sizes are maxima over all numbers of sources. */
+/* Lays out enough memory for the alignments of any search. A search with fewer sources may have
+   longer targets, so the sizes are maxima over all numbers of sources. */
 static void lay_out_record(rapt_session *s, struct arena *arena)
 {
     const rapt_limits *l = &s->limits;

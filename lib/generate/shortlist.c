@@ -1,6 +1,6 @@
 /* shortlist.c - applies a shortlist to the sources of a call: collects the target tokens that each
-   source may use, and copies the rows of the output matrix for these tokens into separate panels.
-   Products with the panels are bit-identical to those with the whole matrix. */
+   source may use, and copies their rows of the output matrix into new panels. Products with these
+   panels are bit-identical to those with the whole matrix. */
 #include "generate/generate.h"
 
 #include <limits.h>
@@ -59,7 +59,7 @@ static rapt_status list_source(const struct listing *g, int b, int32_t *own, int
     return RAPT_OK;
 }
 
-/* Makes room for the whole vocabulary after the `used` tokens. */
+/* Makes room for a list of the whole vocabulary after the `used` tokens. */
 static rapt_status reserve_tokens(struct listing *g, size_t used, rapt_message *why)
 {
     const rapt_allocator *allocator = &g->session->allocator;
@@ -84,7 +84,7 @@ static rapt_status list_all(struct listing *g, int *rows, rapt_message *why)
     int vocab = g->session->model->config.target_vocab, count = 0;
     for (int t = 0; t < vocab; t++) g->columns[t] = -1;
     g->l->starts[0] = 0;
-    rapt_status status = reserve_tokens(g, 0, why); /* the end is always listed */
+    rapt_status status = reserve_tokens(g, 0, why); /* allocates even if there are no sources */
     if (status) return status;
     for (int b = 0; b < g->source->batch; b++) {
         int first = g->l->starts[b];
@@ -102,7 +102,8 @@ static rapt_status list_all(struct listing *g, int *rows, rapt_message *why)
     return RAPT_OK;
 }
 
-struct copying { /* rows of the output matrix: floats, 16-bit floats, or bytes and their scales */
+struct copying { /* a copy of rows of the output matrix: floats, 16-bit floats, or bytes and scales
+                  */
     const struct listed_rows *l;
     const struct linear *whole;
     float *weight, *bias, *scale;

@@ -1,16 +1,14 @@
-/* term_beam.c - divides a beam among hypotheses that contain different numbers of tokens of the
-   terms of a source: dynamic beam allocation (M. Post and D. Vilar, Fast Lexically Constrained
-   Decoding with Dynamic Beam Allocation for Neural Machine Translation, 2018, arXiv 1804.06609),
-   which makes the cost of grid beam search (C. Hokamp and Q. Liu, 2017, arXiv 1704.07138)
-   independent of the number of terms.
+/* term_beam.c - divides a beam among hypotheses that lack different numbers of term tokens: dynamic
+   beam allocation (M. Post and D. Vilar, Fast Lexically Constrained Decoding with Dynamic Beam
+   Allocation for Neural Machine Translation, 2018, arXiv 1804.06609), which makes the cost of grid
+   beam search (C. Hokamp and Q. Liu, 2017, arXiv 1704.07138) independent of the number of terms.
 
    Candidates are the most likely tokens of every hypothesis and the tokens that lead to its missing
-   terms, or the end if no terms are missing. All candidates whose hypotheses lack the same number
-   of tokens form a bank. Each bank has an equal part of the beam. The bank of complete hypotheses
-   also gets the remainder. Places that a bank cannot fill go to the other banks, beginning with the
-   banks that lack the fewest tokens. Candidates that cannot be completed within the limit are
-   dropped, unless that applies to all of them. The end is a candidate only of complete
-   hypotheses. */
+   terms, or the end if no terms are missing. All candidates that still lack the same number of term
+   tokens form a bank. The beam is divided equally among the banks; the bank of complete hypotheses
+   also receives the remainder. Places that a bank cannot fill go to the other banks, beginning with
+   the banks that lack the fewest tokens. Candidates that cannot be completed within the length
+   limit are dropped, unless none can. The end is a candidate only of complete hypotheses. */
 #include "generate/terms.h"
 
 #include <math.h>
@@ -123,8 +121,8 @@ double rapt__terms_hope(const struct search *s, int source)
 
 /* ---- allocation ---- */
 
-/* Computes how many tokens each candidate lacks, and removes those that cannot be completed, unless
-   that applies to all of them. Returns the number of candidates left. */
+/* Computes how many term tokens each candidate lacks, and removes the candidates that cannot be
+   completed within the limit, unless none can. Returns the number of candidates left. */
 static int measure(struct search *s, const struct term_list *l, int source, int row, int count)
 {
     struct search_memory *m = s->m;
@@ -155,7 +153,7 @@ static int measure(struct search *s, const struct term_list *l, int source, int 
     return kept;
 }
 
-/* Divides the beam among banks 0 to l->tokens. The candidates of bank b lack b tokens. */
+/* Divides the beam among banks 0 to l->tokens. The candidates of bank b lack b term tokens. */
 static void divide(const struct search *s, const struct term_list *l, int count)
 {
     const struct term_memory *t = &s->session->terms;
@@ -193,7 +191,8 @@ static int keep_best(const struct search *s, int count)
     return kept;
 }
 
-/* Records for which survivors the end was refused although it was the most likely token. */
+/* Records for which survivors the end was refused although it was the most likely token, and the
+   best sum of the others, see rapt__terms_hope. */
 static void note_refusals(struct search *s, int source, int row, int count)
 {
     const struct search_memory *m = s->m;

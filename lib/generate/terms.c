@@ -58,7 +58,7 @@ static int phrase_at(const struct term_list *l, uint64_t met, const int32_t *ids
     return longest;
 }
 
-/* Counts the phrases that begin before `limit`. */
+/* Continues a scan: counts the phrases that begin before position `limit`. */
 static void scan(const struct term_list *l, struct term_scan *scan, const int32_t *ids, int count,
                  int limit)
 {
@@ -87,7 +87,8 @@ struct term_scan rapt__terms_scan(const struct term_list *l, struct term_scan se
     return settled;
 }
 
-/* Returns the number of last tokens that begin a phrase without completing it. */
+/* Returns the largest number of tokens at the end of ids[count] that begin a phrase without
+   completing it. */
 static int begun(const struct term_list *l, const struct term_scan *s, int phrase,
                  const int32_t *ids, int count)
 {

@@ -1,5 +1,5 @@
-/* terms.h - the search for sequences that contain given terms, see rapt_terms. terms.c defines
-   which terms a sequence contains, and term_beam.c divides a beam among hypotheses. */
+/* terms.h - the search for sequences that contain given terms, see rapt_terms. terms.c finds the
+   terms that a sequence contains, and term_beam.c divides a beam among hypotheses. */
 #ifndef RAPT_LIB_GENERATE_TERMS_H
 #define RAPT_LIB_GENERATE_TERMS_H
 
@@ -11,27 +11,29 @@ struct term_list { /* the terms of a source */
     int first, count; /* terms of the source in `all` */
     int phrases;      /* number of phrases */
     int longest;      /* tokens of the longest phrase */
-    int tokens;       /* tokens of the shortest phrase of each term, in all */
+    int tokens;       /* sum over the terms of the size of the shortest phrase, in tokens */
 };
 struct term_scan {
     uint64_t met; /* one bit per term: set if the term is met */
     int count;    /* number of terms met */
     int at;       /* number of tokens that have been scanned */
-    int end;      /* the end of the last phrase that counts */
+    int end;      /* position after the last phrase that counts; 0 if there is none */
 };
 /* Returns the terms of a source. */
 struct term_list rapt__terms_of(const rapt_terms *terms, int source);
-/* Scans a sequence as far as no further tokens can change the result. */
+/* Scans the beginning of a sequence, up to the point from which appended tokens could change the
+   result. */
 struct term_scan rapt__terms_settle(const struct term_list *list, const int32_t *ids, int count);
-/* Scans a whole sequence, given `settled`, a scan of its beginning. */
+/* Scans the rest of a sequence, given `settled`, a scan of its beginning. */
 struct term_scan rapt__terms_scan(const struct term_list *list, struct term_scan settled,
                                   const int32_t *ids, int count);
-/* Returns the minimum number of tokens to append so that a sequence contains all terms, given a
-   scan of the whole sequence. */
+/* Returns the number of tokens that must be appended to a sequence until it contains all terms: the
+   shortest phrase of every missing term, minus what is saved by continuing a phrase that has begun.
+   `scan` covers the whole sequence. */
 int rapt__terms_left(const struct term_list *list, const struct term_scan *scan, const int32_t *ids,
                      int count);
-/* Writes the tokens that begin or continue phrases of the missing terms to tokens [list->phrases],
-   and returns their number. */
+/* Writes the distinct tokens that begin or continue phrases of the missing terms to tokens
+   [list->phrases], and returns their number. */
 int rapt__terms_next(const struct term_list *list, const struct term_scan *scan, const int32_t *ids,
                      int count, int32_t *tokens);
 
@@ -45,7 +47,7 @@ int rapt__terms_count(const struct search *s, int source);
 /* Finds the wanted tokens of all rows of the next step: those that lead to missing terms, or the
    end if none is missing. */
 void rapt__terms_prepare(struct search *s);
-/* Returns true if a hypothesis in this row lacks terms, so that the end is refused. */
+/* Returns true if the hypothesis in a row lacks terms and therefore must not end. */
 bool rapt__terms_open(const struct search *s, int row);
 /* Returns true if a token is wanted in a row. */
 bool rapt__terms_want(const struct search *s, int row, int32_t token);
@@ -54,8 +56,8 @@ bool rapt__terms_want(const struct search *s, int row, int32_t token);
 int rapt__terms_allocate(struct search *s, int source, int row, int count);
 /* Returns the number of terms of a source that a sequence contains. */
 int rapt__terms_met(const struct search *s, int source, const int32_t *ids, int count);
-/* Returns the largest sum of log-probabilities of the live hypotheses of a source for which the end
-   has not been refused although it was the most likely token, or -infinity. */
+/* Returns the largest sum of log-probabilities among the live hypotheses of a source that are not
+   marked in term_memory.refused, or -infinity if all are. */
 double rapt__terms_hope(const struct search *s, int source);
 
 #endif
