@@ -39,8 +39,8 @@ struct aim {
 };
 
 /* Computes the loss of rows of states. If aim->gradient is set, also adds to the gradients of the
-   output layer and sets dstates to the gradient of the states. The backward pass uses the weights
-   as floats. */
+   output layer and sets dstates to the gradient of the states. If the model is quantized, the
+   backward pass uses its weights as floats. */
 static void loss_of_rows(const struct exec_context *c, struct batch *b, const struct aim *aim,
                          const float *states, int rows, float *dstates)
 {
@@ -56,7 +56,7 @@ static void loss_of_rows(const struct exec_context *c, struct batch *b, const st
 }
 
 /* Pools the encoder's output and computes the loss of the pooled rows. If aim->gradient is set,
-   stores the gradient of the encoder's output in its dout. */
+   stores the gradient of the encoder's output in t->encoder.dout. */
 static void pooled_loss(const struct exec_context *c, struct batch *b, const struct aim *aim,
                         const float *states)
 {
@@ -229,8 +229,8 @@ rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
     rapt__team_run(t->limits.threads, work_on_batch, &b);
     if (gradient) rapt__guide_end(t, b.target.rows.count);
     if (gradient) rapt__coverage_end(t, b.target.rows.count);
-    /* If the baseline is not finite, the gradient is useless. Reports the baseline as the loss, so
-       that the caller rejects the batch. */
+    /* If the baseline is not finite, the gradient is useless. Report the baseline as the loss, so
+   that the caller rejects the batch. */
     if (!isfinite(b.expected.loss)) b.sums.loss = b.expected.loss;
     *sums = b.sums;
     return RAPT_OK;

@@ -1,6 +1,6 @@
 /* checkpoint.c - saves and loads checkpoints: parameters, adapters, Adam's moments, and the
-   counters of steps and random numbers in one file. A trainer that loads a checkpoint continues
-   with the same bits as the trainer that saved it. */
+   counters that determine the learning rate and random draws, all in one file. A trainer that loads
+   a checkpoint continues with the same bits as the trainer that saved it. */
 #include "train/train.h"
 
 #include "format/format.h"
@@ -34,7 +34,7 @@ static bool present(const rapt_trainer *t, const struct field *f)
     return f->when == ALWAYS || t->options.products == RAPT_PRODUCTS_AUTO;
 }
 
-/* The memory that a checkpoint contains. */
+/* The arrays that a checkpoint contains. */
 enum { PARAMETERS, FIRST, SECOND, FROZEN, ADAPTERS, ADAPTER_FIRST, ADAPTER_SECOND, MEMORIES };
 struct saved_memory {
     float *at;
@@ -56,7 +56,7 @@ static void memory_of(const rapt_trainer *t, struct saved_memory memory[MEMORIES
     memcpy(memory, all, sizeof all);
 }
 
-/* Describes the tensors of a checkpoint, which are in `memory`. */
+/* Describes the tensors of a checkpoint whose arrays are in `memory`. */
 enum { BLOCKS = 10 };
 static void blocks_of(const rapt_trainer *t, const struct saved_memory memory[MEMORIES],
                       struct block_file blocks[BLOCKS])
@@ -238,7 +238,8 @@ rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, 
     return RAPT_OK;
 }
 
-/* Checks the configuration, and reads the numbers of a checkpoint. */
+/* Reads the numbers of a checkpoint into *state, and checks that they and the configuration of its
+   model suit the trainer. */
 static rapt_status load_state(const rapt_trainer *t, struct tensor_file *file,
                               struct trainer_state *state, rapt_message *why)
 {

@@ -1,6 +1,6 @@
-/* products.c - decides how the matrix products of a trainer are computed: in bf16, or by OpenBLAS,
-   which computes all, none, or only those that it computes faster on this machine. The decision is
-   stored in checkpoints as bits, and is also available as text. */
+/* products.c - decides how the matrix products of a trainer are computed: by the library in floats
+   or bf16, by OpenBLAS, or each by whichever of the two is faster on this machine. In the last
+   case, checkpoints store the choices as bits. */
 #include "kernel/bf16.h"
 #include "train/train.h"
 
@@ -17,8 +17,8 @@ struct measurement {
     int rows; /* maximum number of rows of a product */
 };
 
-/* Returns true if a parameter is a matrix by which rows are multiplied. For a table of embeddings
-   this is true only if it is also the output matrix. */
+/* Returns true if a parameter is a factor of matrix products. A table of embeddings is one only if
+   it is also the output matrix. */
 static bool multiplies(const struct layout *l, const struct parameter *p)
 {
     bool table = p->offset == l->encoder.table || p->offset == l->decoder.table;

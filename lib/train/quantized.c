@@ -21,7 +21,8 @@ static int widest(const struct layout *l)
     return columns;
 }
 
-/* Returns a model with the memory of the trainer's, except for its layout and block. */
+/* Returns a model that shares the tables of the trainer's model, but has its own layout and
+   block. */
 static rapt_model twin_of(const rapt_model *m, const struct layout *layout, float *block)
 {
     return (rapt_model){.config = m->config,

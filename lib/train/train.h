@@ -1,4 +1,4 @@
-/* train.h - interface of the layer train: a trainer, and the functions that its files share. */
+/* train.h - interface of the train layer: the trainer, and the functions that its files share. */
 #ifndef RAPT_LIB_TRAIN_H
 #define RAPT_LIB_TRAIN_H
 
@@ -8,14 +8,14 @@
 /* The maximum learning rate. It still fits into a float after bias correction. */
 #define TRAIN_RATE_MAX ((double)1e30f)
 
-struct trainer_state { /* everything in a checkpoint except parameters and moments */
+struct trainer_state { /* the numbers in a checkpoint besides parameters, adapters and moments */
 #define CHECKPOINT(type, member, key, kind, max, when) type member;
 #include "train/checkpoint.def"
 };
 
 enum { SHARDS_MAX = 1024, SHARD_LEVELS = 10 };
 /* The joins of subtrees that follow the shard being computed. With rapt_train_shard_early, they are
-   made layer by layer, as soon as the gradient of a layer is final. */
+   made layer by layer, each as soon as the gradient of the layer is final. */
 struct early {
     rapt_ready_fn *ready; /* NULL if joins are made at the end */
     void *user;
@@ -29,31 +29,31 @@ enum { PRODUCTS_TEXT = 1024 };
 
 struct shards { /* shards of the current step that were computed here */
     struct early early;
-    rapt_subtree held[SHARD_LEVELS + 1]; /* [count] in the order of their shards */
-    float *spare[SHARD_LEVELS];          /* [spares] zero blocks, besides t->gradients */
+    rapt_subtree held[SHARD_LEVELS + 1]; /* [count] subtrees in the order of their shards */
+    float *spare[SHARD_LEVELS];          /* [spares] zero blocks other than t->gradients */
     int count, spares;
 };
 
 enum { TUNINGS = RAPT_TUNING_LORA + 1 };
 /* Consecutive floats of the block whose parameters are trained in full. */
 struct trained_range {
-    size_t from, at, floats; /* first float in the block, and in m and v; number */
+    size_t from, at, floats; /* index of the first float in the block, and in m and v; length */
 };
 struct tuning {
-    struct layout moments; /* parameters that are trained in full, at their places in m and v */
+    struct layout moments; /* parameters that are trained in full, with their offsets in m and v */
     size_t moment_floats;  /* number of floats in m, and in v */
-    struct trained_range *ranges; /* [range_count] the same parameters in the block */
+    struct trained_range *ranges; /* [range_count] the same parameters as ranges of the block */
     int range_count;
-    /* The matrices that have adapters: `frozen` holds W0, and `adapters` holds A and the transpose
-       of B. */
+    /* The matrices that have adapters. `base` is the layout of all W0 in `frozen`; `a` and `b` are
+   the layouts of A and of the transpose of B in `adapters`. */
     struct layout base, a, b;
     int *adapted;                        /* [base.count] indices of these matrices in the model */
-    size_t floats;                       /* layout of all A and B */
+    size_t floats;                       /* total size of all A and B */
     float *frozen;                       /* [base.floats] */
     double frozen_bound;                 /* largest magnitude in W0 */
     float *adapters, *gradients, *m, *v; /* [floats] */
     float *scaled;                       /* [rank][side] workspace */
-    int rank, side;                      /* side: the longest of these matrices */
+    int rank, side;                      /* side: the largest dimension of these matrices */
     float scale;                         /* s; 0 if there are no adapters */
 };
 /* The arrays that one pass of Adam updates. */
@@ -98,10 +98,9 @@ struct rapt_trainer {
     float *encoder_baseline, *decoder_baseline; /* [H][rows] */
     rapt_alignment alignment;                   /* alignment for the next gradient; starts is NULL
                                                    if there is none */
-    struct guide guide;                         /* the alignment of the current batch for
-                                                   backward */
-    double *guided;                /* [target rows] losses of the guide; NULL if the model has no
-                                      alignment_layer */
+    struct guide guide; /* alignment of the current batch, for the backward pass */
+    double *guided;     /* [target rows] guided alignment loss of each row; NULL if the model has no
+                           alignment_layer */
     double alignment_loss;         /* loss of guided alignment in the last batch */
     struct coverage_loss coverage; /* coverage loss of the current batch; without
                                       options.coverage_loss its losses are NULL */
@@ -117,7 +116,7 @@ struct rapt_trainer {
 };
 
 /* ---- products.c ---- */
-/* Returns the number of floats that measuring needs. */
+/* Returns the number of floats in t->m that measuring products needs. */
 size_t rapt__products_scratch(const struct layout *l);
 /* Fills in t->products as the options request. RAPT_PRODUCTS_AUTO requires a new trainer, because
    measuring overwrites moments and gradients with zeros. */
@@ -139,7 +138,7 @@ void rapt__tuning_layout(rapt_trainer *t, struct arena *arena);
 /* Copies W0 from the model and initializes A and B. */
 void rapt__tuning_begin(rapt_trainer *t);
 void rapt__tuning_bound(rapt_trainer *t); /* sets tuning.frozen_bound */
-/* Returns the number of parts that a step changes, at least 1. */
+/* Returns the number of parts in which a step changes the parameters, at least 1. */
 int rapt__trained_parts(const rapt_trainer *t);
 struct trained_part rapt__trained_part(const rapt_trainer *t, int index);
 /* Computes the gradients of A and B from those of their matrices. All members of a team call this,
@@ -151,11 +150,11 @@ void rapt__adapters_merge(const struct exec_context *c, rapt_trainer *t);
 /* ---- quantized.c: training for inference in 8-bit arithmetic ---- */
 rapt_status rapt__quantized_check(const rapt_train_options *o, const rapt_model *model,
                                   rapt_message *why);
-/* Lays out t->quantized, if options.quantize_aware is set. A batch has at most `rows` rows in
-   either half. */
+/* Lays out t->quantized, if options.quantize_aware is set. A batch has at most `rows` rows in the
+   encoder, and as many in the decoder. */
 void rapt__quantized_layout(rapt_trainer *t, int rows, struct arena *arena);
-/* Removes scales of integers from the model's metadata, since rapt_model_set_precision would use
-   them to quantize parameters that training has changed. */
+/* If options.quantize_aware is set, removes scales of integers from the model's metadata, since
+   rapt_model_set_precision would use them to quantize parameters that training has changed. */
 rapt_status rapt__quantized_begin(const rapt_trainer *t, rapt_message *why);
 /* Quantizes the parameters. All members of a team call this. */
 void rapt__quantized_fill(const struct exec_context *c, const rapt_trainer *t);
@@ -198,8 +197,8 @@ int rapt__shard_levels(int shards); /* log2(shards), rounded down; 0 for 0 */
 rapt_status rapt__shards_check(const char *name, int shards, int min, rapt_message *why);
 /* Discards all shards of the step and zeroes all blocks except t->gradients. */
 void rapt__shards_forget(rapt_trainer *t);
-/* Joins floats [from, early.from), which have become final, and calls early.ready. This is the
-   callback `final` of a struct stack, whose argument is the trainer. */
+/* Joins floats [from, early.from), which have become final, and calls early.ready. It is called as
+   stack.final; `argument` is the trainer. */
 void rapt__shards_final(struct team *team, void *argument, size_t from);
 
 /* ---- reward.c ---- */
@@ -218,10 +217,10 @@ float rapt__anneal_now(const rapt_trainer *t);
 void rapt__mean_loss_update(rapt_trainer *t, double loss, long long tokens);
 
 /* ---- checkpoint.c ---- */
-/* Parses the metadata TRAINER_KEY of a checkpoint, `size` bytes that need not end in 0. `samples`
-   means that the model samples keys. Optional members that the text does not contain keep their
-   values. Returns RAPT_BAD_FILE and leaves *state unchanged if a field is missing, unknown or out
-   of range. */
+/* Parses the metadata TRAINER_KEY of a checkpoint, `size` bytes that need no terminating 0.
+   `samples` means that the model samples keys. Optional members that the text does not contain keep
+   their values. Returns RAPT_BAD_FILE and leaves *state unchanged if a field is missing, unknown or
+   out of range. */
 rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, const char *text,
                                      size_t size, rapt_message *why);
 

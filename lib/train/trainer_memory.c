@@ -188,8 +188,8 @@ static rapt_status check_hard(const rapt_train_options *o, const rapt_config *c,
     return RAPT_OK;
 }
 
-/* Checks that the model can be trained with guided alignment. This needs an alignment_layer with
-   one head, and a softmax, because keys that are drawn or chosen have no weights to train. */
+/* Rejects guided alignment unless the model has what it trains: the softmax weights of a single
+   head of cross-attention in alignment_layer. */
 static rapt_status check_guided(const rapt_train_options *o, const rapt_config *c,
                                 rapt_message *why)
 {

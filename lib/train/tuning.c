@@ -80,8 +80,7 @@ static void append_parameter(struct layout *l, const struct parameter *p, size_t
     *floats += rapt__parameter_floats(p);
 }
 
-/* Appends a parameter that is trained in full. Parameters that follow each other in the model are
-   in one range. */
+/* Appends a parameter that is trained in full. Adjacent parameters share a range. */
 static void append_trained(struct tuning *u, const struct parameter *p)
 {
     size_t floats = rapt__parameter_floats(p), at = u->moments.floats;
