@@ -1,16 +1,16 @@
 /* calibrate.c - measures the inputs of a model's products while it translates, and stores for each
-   product the fixed scale by which engines such as Firefox's should quantize these inputs:
+   product the fixed scale by which engines such as Firefox's are to quantize these inputs:
 
        alpha = 127 / (mean + 1.1 * standard deviation)
 
-   Mean and (population) standard deviation are those of the largest magnitudes in the inputs of the
-   product, with one value for each time that it is computed: once per batch of sources, or once per
-   step of decoding. Source: marian-nmt/marian-dev, scripts/alphas/extract_stats.py. */
+   These are the mean and the (population) standard deviation of the largest magnitude in the inputs
+   of the product, which is measured each time the product is computed: once per batch of sources,
+   or once per step of decoding. Source: marian-nmt/marian-dev, scripts/alphas/extract_stats.py. */
 #include "translate/translate.h"
 
 #include <math.h>
 
-struct measures { /* sums over the calls of a product, of its largest input magnitude */
+struct measures { /* sums, over all computations of a product, of its largest input magnitude */
     double sum, squares;
     size_t calls;
 };
@@ -22,8 +22,8 @@ struct calibration {
     size_t bad; /* index of the first text that is too long; SIZE_MAX if there is none */
 };
 
-/* Returns the index of the parameter at which a layer begins, or -1. Only the first part of a layer
-   is counted, so that a product that is computed in parts counts once. */
+/* Returns the index of the parameter whose weights begin where those of *l do, or -1. A product
+   that is computed in parts is thus counted once, with its first part. */
 static int parameter_of(const rapt_model *m, const struct linear *l)
 {
     for (int n = 0; n < m->layout.count; n++) {

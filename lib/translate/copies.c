@@ -61,7 +61,8 @@ static bool within_word(rapt_text text, size_t at)
            !rapt__is_unspaced(after);
 }
 
-/* Returns the number of times that a text contains a part, except within words. */
+/* Returns how often a part occurs in a text. Occurrences do not overlap, and those that begin or
+   end within a word do not count. */
 static size_t occurrences(rapt_text text, rapt_text part)
 {
     size_t count = 0;

@@ -1,5 +1,5 @@
-/* encoder.c - turns texts into vectors or classes: tokenizes them, truncates long texts, adds
-   special tokens, and runs the encoder over batches of texts. */
+/* encoder.c - turns texts into vectors or logits of classes: tokenizes them, truncates long texts,
+   adds special tokens, and runs the encoder over batches of texts. */
 #include "translate/translate.h"
 #include <rapt/encoder.h>
 
@@ -47,7 +47,8 @@ static rapt_status read_encoder_options(rapt_encoder_options *own,
     return status;
 }
 
-/* Replaces options that are 0 with values from the model. */
+/* Replaces options that are 0 with values from the model, and limits max_tokens to its
+   positions. */
 static void follow_model(rapt_encoder *e)
 {
     const rapt_config *c = &e->model->config;
@@ -227,8 +228,8 @@ const rapt_tokenizer *rapt_encoder_tokenizer(const rapt_encoder *e)
 
 /* ---- texts ---- */
 
-/* Encodes a text into ids [capacity], and sets *count to the number of tokens needed. If that
-   exceeds capacity, the text is truncated. */
+/* Encodes a text into ids [capacity], truncated if necessary. *count receives the number of tokens
+   of the whole text, but at most INT_MAX / 4. */
 static rapt_status cut_tokens(const rapt_encoder *e, rapt_text text, int32_t *ids, int capacity,
                               int *count, rapt_message *why)
 {
@@ -269,7 +270,7 @@ static rapt_status add_text(rapt_encoder *e, rapt_text text, const rapt_text *se
     const int keep = first_share(first, other, room);
     other = rapt__min(other, room - keep), n += keep;
     for (int k = 0; k < between && e->end >= 0; k++) ids[n++] = e->end;
-    /* RoBERTa's pairs, which have two end tokens between them, have no types */
+    /* RoBERTa has no token types for pairs, which it separates by two end tokens. */
     const int32_t shift = types > 1 && e->between == 1 ? e->model->config.source_vocab : 0;
     for (int t = 0; t < other; t++) ids[n++] = e->two[t] + shift;
     if (second && e->end >= 0) ids[n++] = e->end + shift;
@@ -284,7 +285,7 @@ static bool batch_is_full(const rapt_encoder *e)
            e->starts[e->count] + e->options.max_tokens > e->capacity;
 }
 
-/* Copies vectors, divided by their L2 norm if the options say so. A vector of zeros is copied
+/* Copies vectors, divided by their L2 norm if the options request it. A vector of zeros is copied
    unchanged. */
 static void copy_vectors(const rapt_encoder *e, const float *from, float *to)
 {

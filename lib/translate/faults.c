@@ -4,7 +4,7 @@
 
 enum {
     PERIOD_MAX = 64,  /* maximum length of a sequence that is repeated, in tokens */
-    LOOP_TIMES = 4,   /* in a loop, a sequence occurs at least this many times in a row */
+    LOOP_TIMES = 4,   /* minimum number of times that a sequence occurs in a row in a loop */
     LOOP_TOKENS = 8,  /* minimum number of tokens of a loop */
     LOOP_NGRAM = 4,   /* every loop contains an n-gram of this size twice */
     SHORT_TOKENS = 8, /* maximum number of tokens of a short source */

@@ -23,8 +23,8 @@ static rapt_status find_language(const rapt_tokenizer *t, const char *option, co
                       option, language, *near ? "; similar: " : "", near);
 }
 
-/* Sets t->source_first, and the first input or output of the decoder. Ignores metadata that is not
-   usable. */
+/* Sets t->source_first and t->target_first, and t->begin if the decoder starts with the language.
+   Ignores unusable metadata. */
 static void find_first(rapt_translator *t)
 {
     int begins = 0, starts = 0;

@@ -1,5 +1,4 @@
-/* preprocess.c - preprocesses text as requested by the translator's options, and tokenizes it. The
-   ends of tokens are offsets in the original text. */
+/* preprocess.c - preprocesses text as requested by the translator's options, and tokenizes it. */
 #include "translate/translate.h"
 
 rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *tokenizer,
@@ -19,8 +18,8 @@ rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *to
     if (!status && size > 0)
         status = rapt_tokenizer_encode(tokenizer, (rapt_text){bytes, size}, ids, ends, capacity,
                                        count, NULL);
-    for (size_t i = 0; ends && i < rapt__min_size(*count, capacity);
-         i++) /* ends that were written */
+    /* The ends that were written become offsets in the original text. */
+    for (size_t i = 0; ends && i < rapt__min_size(*count, capacity); i++)
         if (ends[i] > 0) ends[i] = from[ends[i] - 1];
     rapt__free(&t->allocator, from, offsets);
     rapt__free(&t->allocator, bytes, text.size);

@@ -40,8 +40,8 @@ static void lay_out_pairs(struct text_pairs *p, struct arena *arena)
     p->sums = rapt__arena_take(arena, count, sizeof *p->sums);
 }
 
-/* Writes the tokens of `text` to ids. *count receives their number, or -1 if, together with `more`
-   special tokens, they are longer than config.positions. */
+/* Writes the tokens of `text` to ids. *count receives their number, or -1 if they and `more`
+   special tokens exceed config.positions. */
 static rapt_status encode_text(const struct text_pairs *p, const rapt_tokenizer *tokenizer,
                                rapt_text text, int more, int32_t *ids, int *count)
 {
@@ -165,7 +165,7 @@ static rapt_status score_all(struct text_pairs *p, size_t before, struct text_sc
     return RAPT_OK;
 }
 
-/* Allocates memory for some pairs, tokenizes and scores them. */
+/* Allocates memory for p->count pairs, tokenizes and scores them. */
 static rapt_status score_some(struct text_pairs *p, size_t before, struct text_score_receiver *to,
                               rapt_message *why)
 {

@@ -8,7 +8,7 @@
 enum {
     TERM_BATCH_SLOTS = 64,                   /* hypotheses of a batch of sentences with terms */
     CONTEXT = 2,                             /* bytes before a form when it is encoded */
-    FORM_BYTES = CONTEXT + 4 * GLOSSARY_FORM /* in capitals */
+    FORM_BYTES = CONTEXT + 4 * GLOSSARY_FORM /* capitals may be longer */
 };
 
 void rapt__terms_free(struct term_store *s, const rapt_allocator *allocator)
@@ -56,7 +56,7 @@ static rapt_status add_phrase(struct term_store *s, const rapt_allocator *alloca
     return RAPT_OK;
 }
 
-/* Begins a term, which becomes part of the store when s->count is increased. */
+/* Begins a term, which end_term makes part of the store. */
 static rapt_status begin_term(struct term_store *s, const rapt_allocator *allocator)
 {
     void *terms = s->terms;
@@ -96,7 +96,7 @@ static bool is_part_of_word(unsigned char byte)
     return rapt__utf8_continues(byte) || (byte >= 0xC3 && byte <= 0xDF);
 }
 
-/* Returns the RAPT_WORD_... of a token with this text. */
+/* Returns the bits RAPT_WORD_... of a token with this text. */
 static unsigned char word_bits(rapt_text text)
 {
     size_t at = 0, start;
@@ -170,7 +170,7 @@ struct phrase_maker {
 
 /* Appends the tokens of a form to the last term. The form is encoded after `context`, whose first
    byte is excluded from the result. Does nothing if a token contains both this byte and the next
-   one, or if a token is not usable. */
+   one, or if a token of the form is not usable. */
 static rapt_status add_form(const struct phrase_maker *m, const char *context, rapt_text form)
 {
     char bytes[FORM_BYTES];
@@ -190,8 +190,9 @@ static rapt_status add_form(const struct phrase_maker *m, const char *context, r
     return add_phrase(m->store, &m->t->allocator, m->ids + first, count - first);
 }
 
-/* Appends the phrases of a form: after a space, unless its script has no spaces between words;
-   after punctuation; and at the beginning of a sentence. */
+/* Appends the phrases of a form: after a space, after punctuation, and at the beginning of a
+   sentence. If its script has no spaces between words, appends only the second one, or else the
+   third. */
 static rapt_status add_places(const struct phrase_maker *m, rapt_text form)
 {
     size_t at = 0;
@@ -221,7 +222,8 @@ static rapt_text raise(rapt_text form, bool all, char *out)
     return (rapt_text){out, size};
 }
 
-/* Appends a term for a match, unless the term would have no phrases. */
+/* Appends a term for a match, unless the term would have no phrases. Unless the entry's rule is
+   exact, capitals in the match allow capitals in the target. */
 static rapt_status add_term(const struct phrase_maker *m, const rapt_glossary *g,
                             const struct glossary_match *match)
 {
@@ -247,7 +249,8 @@ static int shortest_phrase(const struct term_store *s, int term)
     return shortest;
 }
 
-/* Finds the first match at or after `at` that has no byte in an opaque part of text `number`. */
+/* Finds the first match at or after `at` that does not overlap an opaque part of text `number`.
+   Returns false if there is none. */
 static bool next_match(const struct window *w, int number, size_t at, struct glossary_match *match)
 {
     const struct opaque_parts opaque = rapt__window_parts(w, number);
@@ -273,7 +276,8 @@ static rapt_status add_terms(struct window *w, const struct phrase_maker *m, str
     return status;
 }
 
-/* Appends terms for those opaque parts of a sentence that tokens can spell. */
+/* Appends terms for those opaque parts of a sentence that tokens can spell and that are not longer
+   than a form of a glossary. */
 static rapt_status add_copies(const struct window *w, const struct phrase_maker *m,
                               const struct sentence *s)
 {

@@ -53,10 +53,10 @@ rapt_status rapt__window_take_texts(struct window *w)
     return status;
 }
 
-/* Returns true if a source consists only of begin and end tokens. CTranslate2 gives such a source
-   an empty translation: it does not count a begin token at the beginning, nor an end token at the
-   end or before the last token, whether or not the model's sources end with a language there.
-   Marian and transformers translate such sources. */
+/* Returns true if a source consists only of begin and end tokens. CTranslate2 and this library give
+   such a source an empty translation. A begin token at the beginning does not count, nor does an
+   end token at the end or before the last token, whether or not sources of the model end with a
+   language there. Marian and transformers translate such sources. */
 static bool is_bare(const struct window *w, const int32_t *ids, size_t count)
 {
     const rapt_tokenizer *t = w->t->source;
@@ -97,8 +97,8 @@ static rapt_status tokenize_source(struct window *w, rapt_text text, struct sent
 }
 
 /* Writes the first token of the target and the tokens of a prefix to w->given + s->prefix. Drops
-   spaces at the end of the prefix, which belong to the next word. If there are too many tokens,
-   sets s->count to -1. */
+   spaces at the end of the prefix, since they belong to the next word. If there are too many
+   tokens, sets s->count to -1. */
 static rapt_status tokenize_prefix(struct window *w, rapt_text text, struct sentence *s)
 {
     size_t count = 0;

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* Fills in the log-probabilities of a translation, and their mean. */
+/* Fills in the log-probabilities of a translation, and their mean, if they are requested. */
 static void fill_logs(const struct window *w, const struct sentence *s, rapt_translation *out)
 {
     const int count = out->target_count + (out->ended != 0);

@@ -1,9 +1,10 @@
-/* translate.h - interface of the layer translate. translator.c creates translators, and settings.c
+/* translate.h - interface of the translate layer. translator.c creates translators, and settings.c
    reads their defaults from the model's metadata. translate.c translates sentences window by window
    and passes the translations to callbacks: tokenize.c tokenizes the sentences, window.c searches,
-   faults.c finds translations to search for again, and words.c finds their words. score_texts.c
-   scores given translations. terms.c finds the terms of a glossary, and copies.c finds parts of a
-   text that are missing in its translation. call_memory.c manages the memory of these calls. */
+   faults.c finds faulty translations, which are searched again, and words.c finds words.
+   score_texts.c scores given translations. terms.c finds the terms of a glossary, and copies.c
+   finds parts of a text that are missing in its translation. call_memory.c manages the memory of
+   these calls. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
 
@@ -27,7 +28,7 @@ enum { MAX_BEAMS = 1024 }; /* maximum number of beams, and of samples */
 struct rapt_translator {
     rapt_allocator allocator;
     rapt_translator_options options; /* with defaults filled in */
-    bool defaulted;                  /* the caller gave no options */
+    bool defaulted;                  /* the caller passed no options */
     const rapt_model *model;
     const rapt_tokenizer *source, *target; /* may be the same */
     /* The next three are NULL if the caller owns model and tokenizers. */
@@ -41,8 +42,8 @@ struct rapt_translator {
     int32_t target_language; /* -1 if there is none */
     int32_t target_first;    /* token with which every target begins, such as its language; -1 if
                                 there is none or if `begin` is the language */
-    bool multilingual;       /* the target has tokens of languages */
-    bool source_language_last; /* the language follows the end of a source, and does not precede its
+    bool multilingual;       /* the target's tokenizer has language tokens */
+    bool source_language_last; /* the language follows the end of a source instead of preceding its
                                   first token */
     int32_t *suppressed; /* [suppressed_count] tokens that are never generated: special tokens,
                             tokens listed in the metadata, and tokens without a name */
@@ -53,8 +54,8 @@ struct rapt_translator {
                                         itself */
     rapt_session *session;
     rapt_session *term_session; /* session for sentences with terms; NULL until needed */
-    unsigned char *words;       /* [target vocabulary] as in rapt_terms; NULL until then */
-    int target_capacity;        /* tokens of each target in a full batch */
+    unsigned char *words;       /* [target vocabulary] as in rapt_terms; NULL until needed */
+    int target_capacity;        /* maximum number of tokens of each target in a full batch */
     struct call_memory *calls;  /* memory of calls that have not ended, newest first */
 };
 
@@ -71,7 +72,7 @@ struct window;
 struct sentence;
 /* Frees the arrays and sets the store to 0. */
 void rapt__terms_free(struct term_store *store, const rapt_allocator *allocator);
-/* Finds the terms of sentence *s in its text. Makes the translator ready for terms if necessary. */
+/* Finds the terms of sentence *s in its text. Creates the session for terms if necessary. */
 rapt_status rapt__window_terms(struct window *w, struct sentence *s, rapt_message *why);
 /* Does the same, and also makes terms of the opaque parts of the text. */
 rapt_status rapt__window_copies(struct window *w, struct sentence *s, rapt_message *why);
@@ -101,8 +102,8 @@ rapt_status rapt__call_text(const rapt_translator *t, struct call_memory *m, con
                             size_t count, size_t *size);
 /* Frees everything that the call has allocated, except the struct. */
 void rapt__call_release(rapt_translator *t, struct call_memory *m);
-/* Frees everything that the call has allocated, including the struct, which is removed from the
-   list. */
+/* Removes the struct from the translator's list, and frees it and everything else that the call has
+   allocated. */
 void rapt__call_end(rapt_translator *t, struct call_memory *m);
 
 /* ---- translator.c ---- */
@@ -152,7 +153,7 @@ rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *to
 enum { WINDOW = 1024 };
 
 struct sentence {
-    int number;           /* index in its window */
+    int number;           /* index of the sentence in its window */
     size_t start;         /* index in ids of its first source token */
     size_t prefix;        /* index in given of the first token of its prefix */
     int prefix_count;     /* number of tokens of its prefix */
@@ -163,7 +164,7 @@ struct sentence {
     int faults;           /* RAPT_FAULT_...; 0 unless call.mend is set */
     int terms;            /* number of glossary terms in the text */
     int term, term_count; /* terms that have phrases: first index in memory.terms, and number */
-    int term_tokens;      /* number of tokens of their shortest phrases */
+    int term_tokens;      /* total number of tokens of their shortest phrases */
     int limit;            /* maximum number of target tokens, including the end */
     size_t out;           /* index of its results in out: [nbest][limit] tokens */
     size_t alignment;     /* index of its results in alignments_out: [nbest][limit + 1][columns] */
@@ -175,8 +176,8 @@ struct translate_job {
     rapt_translate_call call;
     void *user; /* argument of the callbacks */
 };
-/* Returns the number of columns of an alignment: one for each source token, including the end, even
-   if sources have no end. */
+/* Returns the number of columns of an alignment: one for each source token and one for the end,
+   even if sources have no end. Returns 0 for a sentence without tokens. */
 static inline size_t rapt__alignment_columns(const rapt_translator *t, const struct sentence *s)
 {
     return s->count > 0 ? (size_t)s->count + (t->source_end < 0) : 0;
@@ -192,10 +193,10 @@ struct window {
     int first;    /* the current batch begins with order[first] */
     bool stopped; /* a callback of the search has asked to stop */
     struct sentence sentences[WINDOW];
-    struct sentence *order[WINDOW]; /* sentences from long to short (window.c) */
+    struct sentence *order[WINDOW]; /* sentences in the order of by_length (window.c) */
     int32_t *ids;                   /* source tokens */
-    size_t *ends;   /* offset in its text of the end of each source token; NULL if alignments are
-                       not requested */
+    size_t *ends;   /* end of each source token, an offset in its text; NULL if alignments are not
+                       requested */
     int32_t *given; /* tokens of prefixes */
     int32_t *out;   /* target tokens */
     int *counts, *ended, *met; /* [count][nbest] */
@@ -216,15 +217,15 @@ struct window {
 };
 
 /* ---- tokenize.c ---- */
-/* Returns the number of tokens, without an end, for which memory is laid out. Text with more tokens
-   is rejected. */
+/* Returns the number of tokens of a text, without special tokens, for which memory is reserved. A
+   text with more tokens is rejected. */
 size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
                             rapt_text text);
-/* Returns the limits on the translations of a call. */
+/* Returns the length limits of the translations of a call. */
 struct target_limit rapt__window_rule(const struct window *w);
 /* Allocates memory for the tokens of all texts. */
 rapt_status rapt__window_take_texts(struct window *w);
-/* Tokenizes text `number` and its prefix. Sets the counts, and the limit, of *s. */
+/* Tokenizes text `number` and its prefix, finds its terms, and fills in the sentence. */
 rapt_status rapt__window_tokenize(struct window *w, int number, struct sentence *s,
                                   rapt_message *why);
 
@@ -263,16 +264,17 @@ rapt_status rapt__window_take_results(struct window *w, const struct sentence *e
 /* Sets *faults to the faults, RAPT_FAULT_..., of a translation of *s. */
 rapt_status rapt__faults_find(struct window *w, const struct sentence *s, const int32_t *ids,
                               int count, int *faults);
-/* Further limits on translations; 0 means none. max_length counts the end. */
+/* Further limits on translations; 0 means none. max_length includes the end. */
 struct constraint {
     int max_length, min_length, no_repeat_ngram;
 };
-/* Returns limits under which no translation has the faults of *s. */
+/* Returns limits under which no translation has the faults of *s, except RAPT_FAULT_LOST, which
+   rapt__window_copies excludes. */
 struct constraint rapt__fault_constraint(const struct window *w, const struct sentence *s);
 
 /* ---- window.c ---- */
 /* Translates a window of texts that begins with texts[before], and sets w->count to the number of
-   texts in it. Release its memory afterwards, even after a failure. */
+   texts in it. Call rapt__call_release afterwards, even after a failure. */
 rapt_status rapt__window_translate(struct window *w, const struct translate_job *job,
                                    const rapt_text *texts, size_t count, size_t before,
                                    rapt_message *why);

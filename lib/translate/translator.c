@@ -185,7 +185,8 @@ int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target)
     return model ? rapt_tokenizer_special(target, specials[model->config.decoder_start]) : -1;
 }
 
-/* Looks up the special tokens of both sides. Returns `otherwise` if one is missing. */
+/* Looks up the special tokens of both sides, and lists the suppressed tokens. Returns `otherwise`
+   if a special token is missing. */
 static rapt_status find_specials(rapt_translator *t, rapt_status otherwise, rapt_message *why)
 {
     bool ends = !rapt_model_config(t->model)->no_source_end;

@@ -1,6 +1,7 @@
 /* window.c - translates a window of consecutive sentences: sorts them by length, searches in
-   batches of similar length, and searches again for translations that have faults. The results are
-   tokens, scores and alignments. Windows bound the memory needed to translate many sentences. */
+   batches of similar length, and searches again for sentences whose translations have faults. The
+   results are tokens, scores and alignments. Windows bound the memory needed to translate many
+   sentences. */
 #include "translate/translate.h"
 
 #include <math.h>
@@ -113,7 +114,7 @@ static size_t rank_of(const struct window *w, int i, size_t of)
     return rank;
 }
 
-/* Copies the results of sentence `i` of a batch, where rows have `longest` tokens. */
+/* Copies the results of sentence `i` of a batch, whose rows have room for `longest` tokens. */
 static void keep_results(struct window *w, const struct sentence *s, int i, int longest)
 {
     const struct search_batch *b = &w->batch;
@@ -136,8 +137,7 @@ static void keep_results(struct window *w, const struct sentence *s, int i, int 
     }
 }
 
-/* ---- callbacks of rapt_generate, which call the caller's callbacks with the index of a text ----
- */
+/* ---- callbacks of rapt_generate: call those of the caller with the index of a text ---- */
 
 /* Returns the index into the caller's texts of a source in the current batch. */
 static int index_of(const struct window *w, int source)
@@ -228,7 +228,8 @@ static rapt_status search_batch(struct window *w, int number, rapt_generate_opti
     return status;
 }
 
-/* Translates sentences order[first] .. order[first + n - 1], with at most `longest` tokens each. */
+/* Translates sentences order[first] .. order[first + n - 1] under the limits *more, with at most
+   `longest` tokens each. */
 static rapt_status search_all(struct window *w, int first, int n, int longest,
                               const struct constraint *more, rapt_message *why)
 {
@@ -300,8 +301,8 @@ static rapt_status translate_batch(struct window *w, int first, int n, rapt_mess
 
 /* Searches again for sentence order[at], under constraints that exclude the faults of its best
    translation. Sets *better to true if the new best translation has no fault, has at least as many
-   terms as the old one, and is not truncated unless the old one was. `copies` is the number of its
-   terms that do not come from a glossary. */
+   glossary terms as the old one, and is not truncated unless the old one was. `copies` is the
+   number of the sentence's terms that are opaque parts. */
 static rapt_status search_again(struct window *w, int at, int *longest, int copies, bool *better,
                                 rapt_message *why)
 {
@@ -327,8 +328,8 @@ static rapt_status search_again(struct window *w, int at, int *longest, int copi
     return status ? rapt__fail(why, status, "no memory for a translation") : RAPT_OK;
 }
 
-/* Translates sentence order[at], which has faults, again. Replaces its results if the new ones are
-   better. */
+/* Translates sentence order[at], whose best translation has faults, again. Replaces its results if
+   the new ones are better; otherwise sets RAPT_FAULT_REMAINS. */
 static rapt_status mend(struct window *w, int at, rapt_message *why)
 {
     struct sentence *s = w->order[at];

@@ -29,7 +29,7 @@ int rapt__window_batch(const struct window *w, int first)
     return n;
 }
 
-/* Accounts for the record of a sentence that may be translated again with its opaque parts as
+/* Includes the alignment record of a sentence that may be translated again with its opaque parts as
    terms. */
 static void size_copies(const struct window *w, const struct sentence *s, struct sizes *z)
 {

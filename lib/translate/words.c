@@ -57,8 +57,8 @@ static void source_spans(const struct window *w, const struct sentence *s, int c
 }
 
 /* Fills in the spans of the target tokens. A token ends where the text decoded from all tokens up
-   to it ends, but not after a later token. (Each byte of an incomplete character decodes to U+FFFD,
-   so that fewer tokens may decode to more bytes.) */
+   to it ends, but not after the end of a later token. (Each byte of an incomplete character decodes
+   to U+FFFD, so fewer tokens may decode to more bytes.) */
 static rapt_status target_spans(const struct window *w, const rapt_translation *t, rapt_span *spans)
 {
     char none[1];
@@ -100,8 +100,8 @@ static void advance(struct share *s, const rapt_span *token)
         s->bytes += shared(token, &s->words[v]);
 }
 
-/* Adds to row[v] weight times the alignment of the source tokens in word v, each in proportion to
-   its bytes. */
+/* Adds to row[v] `weight` times the sum over source tokens of their alignment times the share of
+   their bytes that is in word v. */
 static void add_row(const rapt_translation *t, const float *alignment, double weight, float *row)
 {
     struct share s = {.words = t->source_words, .count = t->source_word_count};
@@ -142,7 +142,8 @@ static void word_weights(const rapt_translation *t, float *weights, float *logs)
     }
 }
 
-/* Finds the source word of each target word. Returns the number of different source words. */
+/* Finds the source word with the largest weight for each target word, or -1. Returns the number of
+   different source words. */
 static int find_sources(const rapt_translation *t, const float *weights, int *sources)
 {
     int covered = 0;
