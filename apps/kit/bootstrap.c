@@ -28,7 +28,7 @@ double bootstrap_score(const struct bootstrap_corpus *corpus)
     return score;
 }
 
-/* scores: [resamples] */
+/* Computes scores [resamples]. */
 static void resample(const struct bootstrap_corpus *corpus, int resamples, uint64_t seed,
                      double *scores)
 {

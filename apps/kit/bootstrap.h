@@ -21,8 +21,9 @@ size_t bootstrap_index(uint64_t seed, int resample, size_t i, size_t count);
 double bootstrap_score(const struct bootstrap_corpus *corpus); /* of the whole corpus */
 struct bootstrap_interval bootstrap_interval(const struct bootstrap_corpus *corpus, int resamples,
                                              uint64_t seed);
-/* Returns the probability of a difference at least as large as that of two systems on the same
-   sentences if both were equally good. Their width and score must be the same. */
+/* Returns the p-value of a paired test of two systems on the same sentences: the probability of a
+   difference at least as large as theirs if both were equally good. Both corpora must have the same
+   width and score. */
 double bootstrap_p(const struct bootstrap_corpus *a, const struct bootstrap_corpus *b,
                    int resamples, uint64_t seed);
 

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- shade: a heat map in SVG: weights as shades of blue, relative to their row; negative ones as
-   shades of orange. ---- */
+/* ---- heat maps in SVG: weights as shades of blue, relative to their row; negative ones as shades
+   of orange ---- */
 
 void shade_color(float weight, char color[8])
 {
@@ -76,7 +76,7 @@ void shade_map(struct svg *svg, double x, double y, double cell, int rows, int c
         put_name(svg, x + (c + 0.6) * cell, y - 7, -45, column_names[c]);
 }
 
-/* ---- heatmap: a heat map of attention weights as text, with row and column labels. ---- */
+/* ---- heat maps as text, with row and column labels ---- */
 
 enum { CELL = 4, MAX_CELL = 12, NARROW = 2 }; /* columns of a cell; NARROW includes the gap */
 
@@ -165,7 +165,7 @@ static void put_label(FILE *file, const char *text, int columns, bool right)
 struct labels {
     int count;
     char **texts;
-    int *full, *widths; /* width of each text, and the columns that it gets */
+    int *full, *widths; /* width of each text, and the columns reserved for it */
 };
 
 static struct labels labels_make(const rapt_text *names, int names_count)
@@ -229,7 +229,7 @@ static int color_of(float share)
     return colors[clamp((int)(share * (float)count), 0, count - 1)];
 }
 
-/* `share` is the weight divided by heatmap_full of the row */
+/* Prints a cell. `share` is the weight divided by heatmap_full of the row. */
 static void put_cell(FILE *file, const struct layout *layout, float weight, float share, int width)
 {
     int percent = (int)lroundf(100 * weight), wide = layout->narrow ? NARROW - 1 : CELL;

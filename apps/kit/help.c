@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- suggest: suggests what was probably meant by an unknown name: the nearest one by edit
-   distance with transpositions (Damerau 1964; optimal string alignment), or a common synonym. ----
-   */
+/* ---- suggestions for an unknown name: the nearest name by edit distance with transpositions
+   (Damerau 1964; optimal string alignment), or a common synonym ---- */
 
 enum { LONGEST = 40, FAR = LONGEST };
 
@@ -114,14 +113,13 @@ char *suggest_choice(const char *choices, const char *typed)
     return best;
 }
 
-/* ---- help: prints --help from the table of a command: usage, purpose, options in groups with
-   their defaults in brackets, each list of values once, and examples. Lines have at most
-   HELP_COLUMNS columns. ---- */
+/* ---- --help, from the table of a command: usage, purpose, options in groups with their defaults
+   in brackets, each list of values once, and examples, in at most HELP_COLUMNS columns ---- */
 
 enum {
-    LEFT = 26,
-    INLINE = 24
-}; /* column where the help of an option begins; longest list of values printed beside an option */
+    LEFT = 26,  /* column where the help of an option begins */
+    INLINE = 24 /* longest list of values printed beside an option */
+};
 
 void print_wrapped(const char *text, int at, int left)
 {

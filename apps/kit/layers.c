@@ -6,8 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ---- embed: embedding lookup and its gradient: y[row] += table[id], dtable[id] += dy[row]. ----
- */
+/* ---- embedding: y[row] += table[id], dtable[id] += dy[row] ---- */
 
 void embed_create(struct embed *embed, struct params *params, struct random *random, int tokens,
                   int width)
@@ -33,7 +32,7 @@ void embed_backward(const struct embed *embed, int rows, const int *ids, const f
             embed->dtable[ids[r] * embed->width + j] += dy[r * embed->width + j];
 }
 
-/* ---- norm: layer normalization, forward and backward: Ba, Kiros and Hinton 2016. ---- */
+/* ---- layer normalization: Ba, Kiros and Hinton 2016 ---- */
 
 void norm_create(struct norm *norm, struct params *params, int width)
 {
@@ -87,7 +86,7 @@ void norm_backward(const struct norm *norm, int rows, const float *x, const floa
     }
 }
 
-/* ---- activation ---- */
+/* ---- activations ---- */
 
 /* sigmoid, tanh and ReLU, forward and backward; softmax and argmax.
 
@@ -165,7 +164,7 @@ void softmax(int rows, int width, const float *x, float *p)
     }
 }
 
-/* ---- loss: cross-entropy: -log p[label], p = softmax(x). ---- */
+/* ---- cross-entropy: -log p[label], p = softmax(x) ---- */
 
 double cross_entropy(int rows, int width, const float *x, const int *labels, float *dx,
                      int *correct)

@@ -1,6 +1,6 @@
 /* lines.c - reads lines in windows and blocks that end where the input pauses. A process that waits
-   for the answer to a line gets it, while a file, or a pipe that is always full, gives full
-   windows. How the bytes arrive decides where windows end, but never what the lines are. */
+   for the answer to a line therefore gets it, while a file, or a pipe that is always full, gives
+   full windows. The timing of the bytes affects where windows end, but not the lines. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/lines.h"
 #include "kit/program.h"
@@ -12,7 +12,7 @@
 
 enum {
     AT_ONCE = 65536,
-    PAUSE = 10 /* ms without a byte: the writer is waiting */
+    PAUSE = 10 /* ms without a byte after which the writer is assumed to wait */
 };
 static const double LONGEST = 0.2; /* s that a window may take */
 
@@ -152,7 +152,7 @@ static void drop_block(struct lines *lines)
     lines->block = 0;
 }
 
-/* Returns true if the line that ends at `end` has at most blanks. */
+/* Returns true if the line that ends at `end` is empty or blank. */
 static bool line_is_empty(const char *bytes, size_t end)
 {
     while (--end > 0 && bytes[end - 1] != '\n')

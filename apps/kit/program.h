@@ -24,8 +24,8 @@ void print_progress(const char *format, ...) __attribute__((format(printf, 1, 2)
    call it. `name` is that of the model, or "". */
 void training_progress(const char *name, int step, int steps);
 void clear_progress(void); /* removes it from the terminal, as every other message does */
-/* Makes this process print only failures, with the number of its rank, which is above 0. Rank 0
-   prints the rest. */
+/* If `rank` is above 0, makes this process print only failures, with its rank. Rank 0 prints the
+   rest. */
 void messages_of_rank(int rank);
 /* Write to standard output, and flush it. A failure is reported once; a closed pipe fails without a
    message. */
@@ -125,7 +125,7 @@ char *choices_text(const char *choices); /* turns "a|b|c" into "a, b, c"; the ca
 /* ---- help.c: text for people, at most HELP_COLUMNS columns ---- */
 enum { HELP_COLUMNS = 80 };
 /* Prints the paragraphs of `text`, with lines beginning at column `left`; spaces at the beginning
-   of a line stay. `at` is the column of the cursor */
+   of a line stay. `at` is the column of the cursor. */
 void print_wrapped(const char *text, int at, int left);
 int print_help(const struct command *command);
 /* Returns "--width N" or "--score SCORE". The caller frees it. */
@@ -173,7 +173,7 @@ int files_check(const struct command *command);
 
 /* ---- unicode.c: files of other kinds ---- */
 /* Fails with advice if the bytes begin like a compressed file or like text in UTF-16 or UTF-32.
-   `name` is that of the file, for the message */
+   `name` is the name of the file, for the message. */
 int text_check(const char *name, const char *bytes, size_t size);
 
 /* ---- spool.c ---- */

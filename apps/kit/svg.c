@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- svg: shapes and text of Scalable Vector Graphics 1.1. ---- */
+/* ---- shapes and text of Scalable Vector Graphics 1.1 ---- */
 
 static void put_character(FILE *file, char c)
 {
@@ -203,7 +203,7 @@ void svg_text(struct svg *svg, double x, double y, double size, enum svg_anchor 
     svg_text_rotated(svg, x, y, size, 0, anchor, color, text);
 }
 
-/* ---- chart: axes with ticks and grid lines, curves, reference lines and legends in SVG. ---- */
+/* ---- charts: axes with ticks and grid lines, curves and legends ---- */
 
 const char *const chart_colors[6] = {"#0072B2", "#D55E00", "#009E73",
                                      "#CC79A7", "#E69F00", "#56B4E9"};

@@ -19,8 +19,8 @@ struct svg {
 int svg_open(struct svg *svg, const char *path, double width, double height, const char *title);
 int svg_close(struct svg *svg);
 
-/* Write elements that are put into another figure, not a file. svg_part_close exits if memory runs
-   out; the caller frees its result. */
+/* Begin and end a part, whose elements svg_part_put puts into a figure. svg_part_close exits if
+   memory runs out; the caller frees its result. */
 int svg_part_open(struct svg *svg, double width, double height);
 char *svg_part_close(struct svg *svg);
 void svg_part_put(struct svg *svg, double x, double y, const char *part);
@@ -76,12 +76,11 @@ void chart_legend(struct svg *svg, double x, double y, const char *color, const 
 extern const char *const chart_colors[6]; /* color-blind safe: Okabe and Ito 2008 */
 
 /* ---- heatmap.c: shades ---- */
-/* 0 is white, 1 is dark blue, -1 is dark orange; writes "#RRGGBB" */
+/* Writes the color of a weight as "#RRGGBB": 0 is white, 1 is dark blue, -1 is dark orange. */
 void shade_color(float weight, char color[8]);
 /* Draws weights [rows][columns] as squares of `cell` pixels from (x, y) on, with row names on the
-   left and slanted column names above (NULL means no names). The largest absolute weight of a row
-   is the darkest, unless its weights are about equal. Absolute weights above 0.095 are printed in
-   per cent if cells are large enough. */
+   left and slanted column names above (NULL means no names). Shades are relative to heatmap_full of
+   the row. Absolute weights above 0.095 are printed in per cent if cells are large enough. */
 void shade_map(struct svg *svg, double x, double y, double cell, int rows, int columns,
                const rapt_text *row_names, const rapt_text *column_names, const float *weights);
 

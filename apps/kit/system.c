@@ -42,7 +42,8 @@ static void on_signal(int signal_number)
     stop = 1;
 }
 
-/* A closed standard file is opened so that, as before, it can be neither read nor written. */
+/* Opens a closed standard input for writing only, and a closed output for reading only, so that
+   using it fails as before. */
 void guard_process(void)
 {
     signal(SIGPIPE, SIG_IGN);

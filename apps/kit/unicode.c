@@ -3,7 +3,7 @@
 #include "kit/unicode.h"
 #include "kit/program.h"
 
-/* ---- unicode: characters of UTF-8 text, and scripts that are written without spaces. ---- */
+/* ---- characters, and scripts that are written without spaces ---- */
 
 uint32_t unicode_next(rapt_text text, size_t *at)
 {
@@ -82,8 +82,8 @@ enum script script_of(uint32_t character)
     return SCRIPT_SPACED;
 }
 
-/* ---- encoding: recognizes files that are not UTF-8 text by their first bytes: compressed ones,
-   and text in UTF-16 or UTF-32. ---- */
+/* ---- files that are not UTF-8 text, recognized by their first bytes: compressed files, and text
+   in UTF-16 or UTF-32 ---- */
 
 static const struct magic {
     const char *bytes; /* '?' stands for any byte */
@@ -111,7 +111,8 @@ static bool begins_with(const struct magic *magic, const char *bytes, size_t siz
     return true;
 }
 
-/* Returns the byte order of UTF-16 without a mark, if the first characters are ASCII, or NULL. */
+/* Returns the byte order of UTF-16 without a byte order mark, if its first four characters are
+   ASCII, or NULL. */
 static const char *unmarked(const char *bytes, size_t size)
 {
     size_t zeros[2] = {0, 0};

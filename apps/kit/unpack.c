@@ -1,5 +1,5 @@
-/* unpack.c - reads files that may be compressed. The first bytes tell how. A file may consist of
-   several members, as those made by cat and pigz do. */
+/* unpack.c - reads files that may be compressed, in a format that the first bytes tell. A file may
+   consist of several members, as those made by cat and pigz do. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/unpack.h"
 #include "kit/program.h"
@@ -17,7 +17,7 @@ static const struct magic {
 } magics[] = {
     {"\x1F\x8B", 2, &packing_gzip},
     {"\x28\xB5\x2F\xFD", 4, &packing_zstd},
-    {"?\x2A\x4D\x18", 4, &packing_zstd}, /* a frame to skip, with which files of pzstd begin */
+    {"?\x2A\x4D\x18", 4, &packing_zstd}, /* a skippable frame; files of pzstd begin with one */
 };
 
 const struct packing *packing_of(const char *name)
@@ -31,8 +31,8 @@ const struct packing *packing_of(const char *name)
     return NULL;
 }
 
-/* Returns the way in which a file that begins with these bytes is compressed, or NULL. *unknown is
-   set if that depends on further bytes. */
+/* Returns the format of a compressed file that begins with these bytes, or NULL. *unknown is set if
+   that depends on further bytes. */
 static const struct packing *recognize(const unsigned char *bytes, size_t size, bool *unknown)
 {
     *unknown = false;
@@ -67,7 +67,7 @@ void unpack_close(struct unpack *unpack)
     unpack->state = unpack->in = NULL;
 }
 
-/* Reads more bytes, after those that are there. */
+/* Appends more bytes of the file to u->in. */
 static ssize_t read_in(struct unpack *u)
 {
     if (u->in == NULL) u->in = xreallocarray(NULL, AT_ONCE, 1);
@@ -99,7 +99,7 @@ static ssize_t refuse(struct unpack *u, const char *wrong)
     return -1;
 }
 
-/* Copies bytes that were read to recognize the file, or reads. */
+/* Copies bytes that were read to recognize the file, or reads more. */
 static ssize_t read_plain(struct unpack *u, void *bytes, size_t size)
 {
     size_t left = u->size - u->at;

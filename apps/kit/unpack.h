@@ -17,7 +17,7 @@ struct span_out { /* room for decoded bytes */
 };
 enum unpacked { UNPACKED_WRONG = -1, UNPACKED_WITHIN, UNPACKED_END };
 
-/* A way to compress. Its functions are NULL if the program was built without its library. */
+/* A compression format. Its functions are NULL if the program was built without its library. */
 struct packing {
     const char *name, *suffix;
     void *(*open)(void); /* returns NULL if memory runs out */
@@ -30,9 +30,10 @@ struct packing {
 };
 extern const struct packing packing_gzip, packing_zstd;
 
-/* Returns the way that the end of a name asks for, or NULL. */
+/* Returns the format of the suffix of a name, or NULL. */
 const struct packing *packing_of(const char *name);
-/* Returns whether a file that begins with these bytes is compressed in a way that can be read. */
+/* Returns true if a file that begins with these bytes is compressed in a format that this program
+   reads. */
 bool is_packed(const char *bytes, size_t size);
 
 /* A file that is being read. */
@@ -52,11 +53,11 @@ void unpack_close(struct unpack *unpack);
 /* Works like read(). Also returns -1 if the file is damaged, is cut off, or inflates to more than
    100 times its size plus 16 MB. */
 ssize_t unpack_read(struct unpack *unpack, void *bytes, size_t size);
-/* Returns whether unpack_read may return bytes without reading from the file. */
+/* Returns true if unpack_read may return bytes without reading from the file. */
 bool unpack_ready(const struct unpack *unpack);
-/* Says why unpack_read returned -1 with this errno, `error`. */
+/* Returns the reason why unpack_read returned -1 with this errno, `error`. */
 const char *unpack_error(const struct unpack *unpack, int error);
-/* Returns how many times as large as the file its text is, so far. */
+/* Returns the size of the text divided by that of the file, so far. */
 double unpack_ratio(const struct unpack *unpack);
 
 #endif

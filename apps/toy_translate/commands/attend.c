@@ -13,10 +13,10 @@ static const char purpose[] =
     "precedes a word that did not occur in training.\n\n"
     "A row holds the weights of the step that produced its word. With --self encoder, rows and "
     "columns are the words of the sentence. With --self decoder, rows are the words of the "
-    "translation and columns are the words before them. Without --layer and --head, a model with "
-    "an alignment_layer (info shows it; --guided-alignment and Marian's and CTranslate2's models "
-    "have one) shows the heads that align words; other models show the mean over layers and "
-    "heads.";
+    "translation and columns are the words before them. Without --layer and --head, the heads that "
+    "align words are shown if the model has an alignment_layer (info prints it; models trained "
+    "with --guided-alignment, and those of Marian and CTranslate2, have one). Otherwise the mean "
+    "over layers and heads is shown.";
 
 static const char examples[] =
     "  toy_translate attend -m m.safetensors cats do not like dogs\n"
@@ -125,8 +125,8 @@ static int show_weights(const struct options *o, const struct attention *attenti
     return o->svg != NULL ? draw_attention(o, attention) : EXIT_OK;
 }
 
-/* Turns the options into a layer and a head from 0, or -1 for the mean. If `open` is true, takes
-   the heads that align words according to the model, if it has any. */
+/* Converts the options into a layer and a head, from 0, or -1 for the mean. If `open` is true,
+   selects the heads that the model's alignment_layer and alignment_heads name, if it has any. */
 static void choose_weights(struct attention_choice *choice, bool open,
                            const rapt_translator *translator, int code)
 {

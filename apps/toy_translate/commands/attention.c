@@ -52,7 +52,7 @@ static bool target_ends(const rapt_model *model, const struct found *found)
     return found->target_count < rapt_model_config(model)->positions;
 }
 
-/* Tokenizes a translation that is given, as if the model had found it. */
+/* Tokenizes the sentence and a given translation, as if the model had found the latter. */
 static int take_pair(struct found *found, const struct attention_choice *choice)
 {
     const rapt_translator *translator = found->translator;
@@ -83,7 +83,7 @@ static int take_pair(struct found *found, const struct attention_choice *choice)
     return EXIT_OK;
 }
 
-/* Reads weights, [count], as the mean of the chosen heads. */
+/* Adds the mean weights of the chosen heads to weights [count]. */
 static rapt_status average_heads(rapt_session *session, const struct attention_choice *choice,
                                  size_t count, float *weights, rapt_message *why)
 {
@@ -99,8 +99,8 @@ static rapt_status average_heads(rapt_session *session, const struct attention_c
     return status;
 }
 
-/* weights [queries][keys] belong to tokens, including end tokens where the model uses them, and are
-   zeros at first */
+/* Reads weights [queries][keys] of tokens, including end tokens where the model uses them. The
+   array must be zero at first. */
 static int read_weights(const rapt_model *model, const struct found *found,
                         const struct attention_choice *choice, size_t count, float *weights)
 {

@@ -1,7 +1,7 @@
 /* commands.h - interface header of commands/: the commands of toy_translate, and what several of
-   them share. Help, completion and manual follow from the list of commands and from their tables of
-   options. Functions that return an int return the program's exit code, after a message if it is
-   not 0. */
+   them share. Help, completion and manual are generated from the list of commands and from their
+   tables of options. Functions that return an int return the program's exit code, after a message
+   if it is not 0. */
 #ifndef TOY_TRANSLATE_COMMANDS_H
 #define TOY_TRANSLATE_COMMANDS_H
 
@@ -59,7 +59,7 @@ void words_fold(const struct words *source, const struct words *target, const fl
 struct unseen {
     const rapt_translator *translator;
     const char *list; /* of seen.c; NULL means that words are guessed */
-    char *updated;    /* the list, if an earlier version made it */
+    char *updated;    /* the list in today's format, if an earlier version wrote it; else NULL */
     char **words;     /* [count], all different */
     size_t count, more;
 };
@@ -67,7 +67,7 @@ void unseen_open(struct unseen *unseen, const rapt_translator *translator);
 /* Splits a source sentence at spaces and returns which parts have a word that training has not
    seen: [words->count], which the caller frees. */
 bool *unseen_find(const struct unseen *unseen, const int32_t *ids, int count, struct words *words);
-/* Returns the words that `found` marks, or none if they are guessed. */
+/* Returns the words that `found` marks, or an empty list if they are only guessed. */
 json_t *unseen_json(const struct unseen *unseen, const struct words *words, const bool *found);
 /* Adds the words of a source sentence that training has not seen. */
 void unseen_add(struct unseen *unseen, const int32_t *ids, int count);
@@ -107,7 +107,8 @@ struct search {
     double coverage_penalty;
     const rapt_text *suppressed; /* [suppressed_count] never produced */
     size_t suppressed_count;
-    double temperature, top_p; /* 0 means to search, and sample from all tokens */
+    double temperature,
+        top_p; /* temperature 0 means to search; top_p 0 means to sample from all tokens */
     uint64_t seed;
     double max_length_factor;                              /* 0 means that of the model or its
                                                               project */
@@ -125,10 +126,11 @@ void search_report(const struct search *search, const rapt_translator *translato
 /* ---- encoding.c: texts that an encoder turns into vectors or scores ---- */
 struct encoding {
     const char *model, *pooling, *normalize, *precision, *output, *query; /* NULL if not given */
-    int max_tokens, batch_tokens, threads, top; /* 0 means that the model decides; all */
+    int max_tokens, batch_tokens, threads,
+        top; /* max_tokens 0 means the model's; top 0 means all */
     bool json, npy;
     rapt_encoder *encoder;
-    size_t width; /* numbers of a vector */
+    size_t width; /* of a vector */
 };
 enum { ENCODING_ROWS = 7 };
 void encoding_rows(struct encoding *job, struct option_row rows[ENCODING_ROWS]);
@@ -175,14 +177,14 @@ void score_free(struct score *score);
 /* ---- noise.c: scores of pairs with noise ---- */
 struct noise_score {
     const char *name;
-    size_t changed; /* pairs that are not as they were */
+    size_t changed; /* number of pairs that the noise changed */
     struct score score;
 };
 struct noise_scores {
     struct noise noise;      /* the kinds */
     rapt_bleu_tokens tokens; /* set before the first sentence, like noise */
     struct noise_score rows[NOISE_KINDS + 1];
-    int count; /* of rows; the first is that of the pairs as they are */
+    int count; /* number of rows; the first is that of the pairs without noise */
 };
 int noise_score(struct noise_scores *scores, const struct search *search, const struct pairs *pairs,
                 uint64_t seed);

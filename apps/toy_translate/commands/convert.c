@@ -46,7 +46,7 @@ static int load_shortlist(struct conversion *job)
     return code;
 }
 
-/* Gives the model alphas, measured on the lines of a file. */
+/* Measures the model's alphas on the lines of a file, if one is given. */
 static int calibrate(const struct conversion *job)
 {
     rapt_message why = {""};
@@ -60,7 +60,7 @@ static int calibrate(const struct conversion *job)
     return code;
 }
 
-/* Checks the model before the time of calibration is spent. */
+/* Exports the model. Checks first that the format supports it, since calibration takes time. */
 static int export_to(struct conversion *job)
 {
     bool made = mkdir(job->out, 0777) == 0;
@@ -70,8 +70,7 @@ static int export_to(struct conversion *job)
     if (code == EXIT_OK) code = calibrate(job);
     if (code == EXIT_OK) code = export_as(job, false);
     if (code != EXIT_OK && made)
-        rmdir(job->out); /* fails if something was written, which is
-                            kept */
+        rmdir(job->out); /* fails, as it should, if the folder is not empty */
     return code;
 }
 
@@ -83,7 +82,7 @@ static int save_file(const rapt_model *model, const char *out, bool packed)
     return failed("%s", why.text);
 }
 
-/* Returns true also if both are the same folder. */
+/* Returns true if both are the same file or folder. */
 static bool same_path(const char *a, const char *b)
 {
     struct stat one, other;

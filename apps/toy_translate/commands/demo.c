@@ -58,8 +58,8 @@ struct demo {
     rapt_translator *translator;
     struct score score;
     int lock;                 /* of training/lock.c; -1 means none */
-    long long steps;          /* that were made */
-    char *folder, *temporary; /* folder and path of the model unless it is kept */
+    long long steps;          /* number of steps made */
+    char *folder, *temporary; /* temporary folder and path of the model, unless it is kept */
     double start;
 };
 

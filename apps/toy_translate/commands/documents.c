@@ -10,7 +10,7 @@ struct block {
     struct job *job;
     rapt_text text;
     size_t line;    /* number of the line of the next piece, from 1 */
-    size_t written; /* bytes of its translation so far */
+    size_t written; /* bytes of the block's translation so far */
 };
 
 static void report_piece(const struct block *block, const rapt_document_piece *piece)
@@ -67,7 +67,7 @@ static int translate_block(struct block *block, rapt_document_options *options)
     return code;
 }
 
-/* Returns the format with one of the names that --format takes. */
+/* Returns the format of this name, one of those that --format accepts. */
 static rapt_document_format format_named(const char *name)
 {
     int format = 0;

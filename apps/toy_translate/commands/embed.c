@@ -8,9 +8,9 @@ enum { WINDOW = 1024 };
 
 static const char purpose[] =
     "Prints the vector of each line of a file or of standard input, as numbers separated by "
-    "spaces. The model is a sentence encoder, such as a folder of Hugging Face (BERT, "
-    "RoBERTa, MPNet) as sentence-transformers uses it or CTranslate2 converts it, or the encoder "
-    "of a translator. Pooling, normalization and the maximum length are taken from the folder.";
+    "spaces. The model is a sentence encoder (BERT, RoBERTa or MPNet) in a folder of Hugging Face, "
+    "sentence-transformers or CTranslate2, or the encoder of a translator. Pooling, normalization "
+    "and the maximum length are taken from the folder.";
 static const char examples[] = "  toy_translate embed -m MiniLM sentences.txt\n"
                                "  toy_translate embed -m MiniLM --npy -o vectors.npy sentences.txt";
 
@@ -27,7 +27,8 @@ static void print_vector(const struct encoding *job, const float *vector, size_t
     print_json(json_pack("{s:I, s:o}", "line", (json_int_t)line, "embedding", list));
 }
 
-/* Writes the header of a NumPy array [count][width] (format 1.0), padded to a multiple of 64. */
+/* Writes the header of a NumPy array [count][width] (format 1.0), padded to a multiple of 64
+   bytes. */
 static void print_npy_header(size_t count, size_t width)
 {
     char *text =

@@ -20,10 +20,8 @@ static const char purpose[] =
     "sentences. --versus and --versus-model compare with another system on the same sentences by a "
     "paired bootstrap test: p is the probability of a difference at least this large if both "
     "systems were equally good.\n\n"
-    "--noise prints a table with the scores of the same pairs with noise of one kind at a time. "
-    "All "
-    "pairs get the noise, or the share that a rate such as caps=.5 gives. Tags are put around "
-    "whole "
+    "--noise prints a table with the scores of the same pairs with one kind of noise at a time, "
+    "added to all pairs or, with a rate such as caps=.5, to a share of them. Tags enclose whole "
     "sentences. changed is the number of pairs that differ from the original.\n\n"
     "The tokenizers of --tokenize are sacreBLEU's, with the same results. 13a separates words at "
     "spaces and western punctuation, intl at all punctuation of Unicode, zh also around every "
@@ -254,7 +252,7 @@ static rapt_bleu_tokens tokens_of(const char *word)
     return RAPT_BLEU_TOKENS_NONE;
 }
 
-/* Says so if the tokenizer finds no words in the script of the targets. */
+/* Prints a hint if the tokenizer cannot separate words in the script of the targets. */
 static void hint_tokenizer(const struct evaluation *e)
 {
     const char *better = score_tokenizer(&e->pairs);

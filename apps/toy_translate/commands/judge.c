@@ -23,7 +23,7 @@ struct job {
     double sum;       /* over all pairs */
     long long tokens; /* including end tokens */
     struct raw raw;   /* the targets */
-    size_t line;      /* the last line of the pairs' file that was answered */
+    size_t line;      /* the last line of the pairs' file for which a result was printed */
     bool wrong;
 };
 
@@ -58,7 +58,7 @@ static json_t *pair_json(const struct words *words, const double *sums, size_t l
                      number(s->sum), "tokens", s->target_count + 1, "words", list);
 }
 
-/* Answers a line that has no score. */
+/* Prints the result of a line that has no score. */
 static void print_none(const struct job *job, size_t line)
 {
     if (job->json)
@@ -67,7 +67,7 @@ static void print_none(const struct job *job, size_t line)
         putchar('\n');
 }
 
-/* Answers the lines before `end` whose pairs were skipped. */
+/* Prints the results of the lines before `end`, whose pairs were skipped. */
 static void skip_to(struct job *job, size_t end)
 {
     while (++job->line < end) print_none(job, job->line);

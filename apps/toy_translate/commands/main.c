@@ -14,7 +14,7 @@ const struct entry commands[] = {
     {"translate", command_translate, "translate lines of text", true},
     {"evaluate", command_evaluate,
      "score translations against references: BLEU, chrF, exact matches", true},
-    {"score", command_score, "score given translations: log-probability per sentence and token",
+    {"score", command_score, "score given translations: log-probability per sentence and word",
      true},
     {"attend", command_attend, "show the attention weights of a translation as a heat map", true},
     {"embed", command_embed, "turn lines of text into vectors, by a sentence encoder", true},

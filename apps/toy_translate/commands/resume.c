@@ -1,6 +1,6 @@
 /* resume.c - takes options that are not given with --resume from the checkpoint. Options that
-   decide the result are part of the training state, which refuses other values. Where the data are
-   and when to stop is in a JSON object of its own. */
+   affect the result are stored in the training state, and other values are refused. The paths of
+   the data and the conditions for the end of the run are stored in a JSON object. */
 #define _POSIX_C_SOURCE 200809L
 #include "train.h"
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static bool group_given(const struct command *command, int group)
     return given;
 }
 
-/* Returns true for sizes of the model, which --preset decides if it is given. */
+/* Returns true for sizes of the model, whose values come from --preset if it is given. */
 static bool is_size(const char *name)
 {
     static const char *const sizes[] = {"layers", "width", "heads", "ffn-width"};
@@ -102,8 +102,8 @@ static bool both_given(const struct command *command, const char *name)
     return option_given(command, dash + 1);
 }
 
-/* Each option in `list`, "name value name value ...", is set unless it is given. A value of 0 means
-   that the option was not given, unless the table has another default. */
+/* Sets each option in `list`, "name value name value ...", unless it is given. A flag, a variant,
+   or an option whose range excludes 0 was not set if its value is 0. */
 static int take_option_list(struct training *t, const struct command *command, const char *list)
 {
     int code = EXIT_OK;

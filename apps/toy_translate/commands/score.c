@@ -31,7 +31,8 @@ double score_chrf(const long long *sums)
     return rapt_chrf_score(&chrf);
 }
 
-/* counts [SCORE_COUNTS] are those of one sentence, initially 0 */
+/* Computes the counts [SCORE_COUNTS] of one sentence, which must be 0 at first, and adds the BLEU
+   counts of its lowercased, untokenized text to `lowered`. */
 static rapt_status count_sentence(long long *counts, rapt_bleu_tokens tokens, rapt_bleu *lowered,
                                   rapt_text hypothesis, rapt_text reference, rapt_message *why)
 {

@@ -19,8 +19,8 @@ int model_open(rapt_model **model, const char *path, const char *precision)
     return failed("%s", why.text);
 }
 
-/* An option below its range is not given; the model's setting or the program's default then
-   applies. */
+/* A value below an option's range means that the option is not given, so that the model's setting
+   or the program's default applies. */
 const struct search search_default = {.beam = 0,
                                       .nbest = 1,
                                       .batch_tokens = 2048,
@@ -110,8 +110,7 @@ static rapt_search_rules like_of(const char *word)
     return RAPT_SEARCH_RULES_MODEL;
 }
 
-/* Takes the options of a translator from the command line, and those not given there from the
-   model's settings. */
+/* Returns the options of a translator: those of the command line, or else the model's settings. */
 static rapt_translator_options options_of(const struct search *search, const rapt_model *model)
 {
     rapt_translator_options o;

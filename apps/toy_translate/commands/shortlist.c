@@ -114,7 +114,8 @@ static rapt_tokens side_tokens(const struct side *side, int n)
     return (rapt_tokens){.batch = n, .ids = side->ids, .starts = side->starts};
 }
 
-/* rows is [target_count][source_count], where row t is what token t + 1 attends to */
+/* Adds the attention of a pair to the table. rows is [target_count][source_count]; row t belongs to
+   target token t + 1. */
 static void count_pair(struct job *job, const int32_t *source, int source_count,
                        const int32_t *target, int target_count, const float *rows)
 {

@@ -21,7 +21,7 @@ static const char purpose[] =
     "that contradict the checkpoint are refused.\n\n"
     "--from fine-tunes a model on one's own pairs, with a low learning rate, and keeps its "
     "vocabulary. OUT first holds the opened model, and then each better one. At the end, BLEU and "
-    "chrF of both are printed for at most 200 validation pairs. toy_translate info --all lists "
+    "chrF of both are printed for at most 200 validation pairs. toy_translate info --tensors lists "
     "the names for --freeze. --lora takes less memory and changes the model less; the adapters "
     "are part of the weights in OUT.\n\n"
     "--quantize-aware trains a model for --precision int8: weights and activations are rounded as "
@@ -79,8 +79,8 @@ static int read_pairs(const struct training *t, struct data *data)
                      !recipe->resume && recipe->sentencepiece == NULL && !recipe->tuned);
 }
 
-/* Compares the data with OUT and the files beside it. options_read could not do this if the data
-   come from the checkpoint. */
+/* Fails if the data are also OUT or a file beside it. options_read cannot check this, since paths
+   of data may come from the checkpoint. */
 static int check_outputs(const struct training *t)
 {
     const struct recipe *recipe = &t->recipe;

@@ -24,7 +24,8 @@ enum { TRAINING_ROWS = 61 + HARD_ROWS + VARIANT_ROWS };
 int training_rows(struct training *training, struct option_row rows[TRAINING_ROWS]);
 /* Fills in defaults that depend on the preset and on other options. */
 void training_fill_in(struct training *training, const struct command *command);
-/* Must be called next. Fills in those that depend on the size of the training data, in bytes. */
+/* Fills in the defaults that depend on the size of the training data, in bytes. Must be called
+   after training_fill_in. */
 void training_fit(struct training *training, const struct command *command, uint64_t bytes);
 /* Sets an option unless it is given. The text is copied. */
 int training_take(struct training *training, const struct command *command, const char *name,
@@ -33,7 +34,8 @@ int training_take(struct training *training, const struct command *command, cons
 int training_for(struct training *training, const struct command *command);
 /* Takes options that are not given from OUT.checkpoint. */
 int training_resume(struct training *training, const struct command *command);
-/* Returns where the data are and when to stop, as JSON for the checkpoint. The caller frees it. */
+/* Returns the paths of the data and the conditions for the end of the run, as JSON for the
+   checkpoint. The caller frees it. */
 char *training_text(const struct command *command);
 void training_free(struct training *training);
 
@@ -42,7 +44,7 @@ void training_free(struct training *training);
 int tuning_check(const struct recipe *recipe, const struct command *command);
 /* Fills in the defaults of --from, with which a model changes little. */
 void tuning_defaults(struct recipe *recipe, const struct command *command);
-/* Prints BLEU and chrF of the model before and after on these pairs. */
+/* Prints BLEU and chrF of the original and the tuned model on these pairs. */
 int tuning_evaluate(const struct recipe *recipe, const struct pairs *pairs);
 enum { EVALUATED_PAIRS = 200 };
 

@@ -76,8 +76,8 @@ static int add_data(struct training *t, struct option_row *rows, int count)
     };
     const struct option_row validation[] = {
         {"valid", OPTION_INPUT, &valid->data, "FILE", "validation pairs, tab-separated [1 % of the pairs, at most 1000, evenly spread over them]", 0, 0, 0},
-        {"valid-source", OPTION_INPUT, &valid->source, "FILE", "instead of --valid: validation sources, one per line,", 0, 0, 0},
-        {"valid-target", OPTION_INPUT, &valid->target, "FILE", "and their translations", 0, 0, 0},
+        {"valid-source", OPTION_INPUT, &valid->source, "FILE", "validation sources, one per line, instead of --valid", 0, 0, 0},
+        {"valid-target", OPTION_INPUT, &valid->target, "FILE", "translations of --valid-source, one per line", 0, 0, 0},
     };
     /* clang-format on */
     count = append_rows(rows, count, data, sizeof data);
@@ -159,7 +159,7 @@ static int add_training(struct training *t, struct option_row *rows, int count)
         {"quantize-aware", OPTION_REAL, &r->quantize_aware, "SHARE",
          "train the last SHARE of the run, such as 0.2, for translation with --precision int8, and always validate in 8-bit arithmetic; 1: the whole run [0]", 0, 1, 0},
         threads_row(&r->threads),
-        {"memory-limit", OPTION_REAL, &r->memory_limit, "MB", "memory limit: hold fewer pairs in memory to stay below it, or fail; the result is the same", 0.001, 1e12, 0},
+        {"memory-limit", OPTION_REAL, &r->memory_limit, "MB", "use at most this much memory: hold fewer pairs, or fail; the result is the same", 0.001, 1e12, 0},
     };
     const struct option_row attention[] = {{"Attention", OPTION_GROUP, NULL, "", "", 0, 0, 0}};
     /* clang-format on */
@@ -214,9 +214,9 @@ int training_for(struct training *t, const struct command *command)
     return code;
 }
 
-/* For small data, batches of the usual size would be a few steps per epoch, and warm-up would take
-   most of the run. A token has about three bytes. The result depends only on the data, so that a
-   run can be resumed. */
+/* With small data, batches of the usual size would make only a few steps per epoch, and warm-up
+   would take most of the run. A token has about three bytes. The result depends only on the data,
+   so that a run can be resumed. */
 void training_fit(struct training *t, const struct command *command, uint64_t bytes)
 {
     enum { TOKEN_BYTES = 3, EPOCH_BATCHES = 50, MIN_BUDGET = 512, WARMUP_EPOCHS = 8 };

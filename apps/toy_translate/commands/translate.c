@@ -1,6 +1,6 @@
-/* translate.c - toy_translate translate: translates documents (documents.c), or lines in order. It
-   works in windows of lines, so that memory does not grow with the input. A window ends where the
-   input pauses, and is translated then. */
+/* translate.c - toy_translate translate: translates documents (documents.c), or lines in order.
+   Lines are translated in windows, so that memory does not grow with the input. A window ends where
+   the input pauses, and is translated at once. */
 #define _POSIX_C_SOURCE 200809L
 #include "translate.h"
 #include <errno.h>
@@ -107,7 +107,7 @@ static json_t *unseen_of(const struct job *job, const rapt_translation *t)
     return list;
 }
 
-/* Returns NULL without a glossary: the object then lacks the member. */
+/* Returns NULL without a glossary, so that json_pack omits the member. */
 static json_t *terms_json(const struct job *job, int terms)
 {
     return job->glossary != NULL ? json_integer(terms) : NULL;
@@ -136,7 +136,7 @@ static void print_object(const struct job *job, const rapt_translation *t, const
         "terms_met", terms_json(job, t->terms_met)));
 }
 
-/* `good` means that the text is a translation and not the placeholder, which has no score */
+/* Prints a line. If `good` is false, the text is the placeholder, which has no score. */
 static void print_translation(const struct job *job, const rapt_translation *t, const char *text,
                               bool good)
 {

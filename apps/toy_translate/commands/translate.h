@@ -15,7 +15,7 @@ struct prefixes {
     const char *name; /* name of the file, or NULL without --prefix */
     char *bytes;
     size_t size, at, lines;  /* number of lines that prefixes_next has returned */
-    rapt_text texts[WINDOW]; /* of the window */
+    rapt_text texts[WINDOW]; /* lines of the current window */
 };
 
 /* The output of --quality, an object for each sentence. */
@@ -38,8 +38,9 @@ struct job {
     bool by_lines, scores, alignments, json, unwrap;
     const char *format, *language; /* language is NULL if it is not given */
     bool unprotected, unmended;
-    const char *recase;    /* capitals, titles or none */
-    size_t mended, faulty; /* sentences translated again, and of those the ones with a fault left */
+    const char *recase; /* capitals, titles or none */
+    size_t mended,
+        faulty; /* number of sentences translated again, and of those that still have a fault */
     const char *do_not_translate; /* a file, or NULL */
     const char *suppress;         /* likewise */
     struct phrases suppressed;
@@ -51,8 +52,8 @@ struct job {
     struct prefixes prefixes;
     struct quality quality;
     struct raw raw;
-    int nbest;                      /* translations of a sentence that are printed */
-    const char *name, *placeholder; /* of the input; for lines without a translation */
+    int nbest;                      /* number of translations to print per sentence */
+    const char *name, *placeholder; /* name of the input; text for lines without a translation */
     const char *output;             /* NULL means standard output */
     bool complete;                  /* all lines have been answered */
     size_t first;                   /* the number of the window's first sentence, from 0 */
@@ -60,29 +61,29 @@ struct job {
     bool returns;                   /* a line with a carriage return was reported */
     size_t count;
     bool dialog;       /* a person types the input */
-    bool progress;     /* show it */
+    bool progress;     /* progress is shown */
     double start;      /* when translating began */
-    double bytes, all; /* of the input: answered, and in all, or 0 if that is not known */
+    double bytes, all; /* bytes of the input: translated so far, and in total, or 0 if unknown */
     struct unseen unseen;
     struct lines lines;
     rapt_text texts[WINDOW];
     bool invalid[WINDOW]; /* not UTF-8 */
 };
 
-/* Notes the source words of a translation that training has not seen. */
+/* Counts the terms and the unknown tokens of a translation, and notes its unseen words. */
 void note_translation(struct job *job, const rapt_translation *t);
 /* Reads --glossary. */
 int open_glossary(struct job *job);
 /* Reports how many terms of the glossary the translations contain. */
 void report_terms(const struct job *job);
-/* Reports, once, if most tokens so far are unknown. */
+/* Reports once if most tokens so far are unknown. */
 void report_raw(struct job *job);
-/* Shows how many lines or sentences are answered, and how long the others may take. */
+/* Shows how many lines or sentences have been translated, and how long the others may take. */
 void show_progress(const struct job *job, const char *what);
 
 /* ---- prefix.c ---- */
 int prefixes_open(struct prefixes *prefixes);
-/* Takes the next `count` lines. */
+/* Sets prefixes->texts to the next `count` lines. */
 int prefixes_next(struct prefixes *prefixes, size_t count);
 /* Fails if there are lines after those that prefixes_next took. */
 int prefixes_end(const struct prefixes *prefixes);
@@ -90,7 +91,7 @@ void prefixes_close(struct prefixes *prefixes);
 
 /* ---- quality.c ---- */
 int quality_open(struct quality *quality);
-/* Writes the file, if the document is complete. */
+/* Closes the temporary file, after writing it to --quality if the document is complete. */
 int quality_close(struct quality *quality, bool complete);
 void quality_add(struct quality *quality, const rapt_document_piece *piece);
 

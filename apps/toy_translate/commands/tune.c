@@ -1,5 +1,5 @@
-/* tune.c - train --from: what cannot be combined with it, and BLEU and chrF of the model before and
-   after, on validation pairs. */
+/* tune.c - train --from: its checks and defaults, and BLEU and chrF of the model before and after
+   training, on validation pairs. */
 #define _POSIX_C_SOURCE 200809L
 #include "train.h"
 #include <string.h>
@@ -32,7 +32,7 @@ int tuning_check(const struct recipe *recipe, const struct command *command)
         if (!recipe->tuned && option_given(command, own[i]))
             return usage_error("train: --%s needs --from, a model to start from", own[i]);
     const char *const languages[] = {recipe->source_language, recipe->target_language};
-    for (int i = 0; i < 2; i++) /* checkpoints separate options by blanks */
+    for (int i = 0; i < 2; i++) /* checkpoints separate options by spaces */
         if (languages[i] != NULL && strpbrk(languages[i], " \t\n") != NULL)
             return usage_error("train: --%s %s: give the code of a language whose name has a blank",
                                own[3 + i], languages[i]);

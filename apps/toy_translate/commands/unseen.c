@@ -99,7 +99,7 @@ bool *unseen_find(const struct unseen *unseen, const int32_t *ids, int count, st
     return found;
 }
 
-/* Finds the next word of the text that is not in the list, if there is one. */
+/* Finds the next word of the text that is not in the list, or the next word if there is no list. */
 static bool next_unseen(const struct unseen *unseen, rapt_text text, size_t *at, rapt_text *word)
 {
     while (word_next(text, at, word))

@@ -70,8 +70,8 @@ static bool add_pair(struct set *set, const char *source, const char *target)
            set_add(set, hash_pair(source, target));
 }
 
-/* Adds the words of a sentence to the set if learn; otherwise returns whether the set contains all
-   of them. */
+/* If `learn` is true, adds the words of a sentence to the set, and returns false if memory runs
+   out. Otherwise returns true if the set contains all of them. */
 static bool set_words(struct set *set, int kind, const char *text, bool learn)
 {
     while (*text) {

@@ -45,8 +45,8 @@ bool corpus_draw(struct corpus *corpus, const corpus_grammar *grammar, uint64_t 
                  size_t train_count, size_t heldout_count, char why[CORPUS_TEXT]);
 void corpus_free(struct corpus *corpus); /* leaves it empty */
 
-/* Finds the German translation of an English sentence. Returns false if the grammar does not derive
-   the sentence in `tries` random derivations (a million take about a second). */
+/* Finds the German translation of an English sentence. Returns false if none of `tries` random
+   derivations gives the sentence (a million take about a second). */
 bool corpus_derive(const corpus_grammar *grammar, const char *source, long tries,
                    char target[CORPUS_TEXT]);
 

@@ -40,8 +40,8 @@ static bool chance(struct draft *d, int percent)
     return draw_below(d, 100) < percent;
 }
 
-/* Returns whether the sentence contains these words; true for the empty text, or without a
-   sentence. */
+/* Returns true if the sentence contains these words, if there are no words, or if sentence is
+   NULL. */
 static bool mentioned(const char *sentence, const char *words)
 {
     if (!sentence) return true;
@@ -133,7 +133,8 @@ static int weigh_adverb(const struct draft *d, const struct word *adverb,
     return (adverb->set[ADVERB_TIMES] & request->kinds) != 0;
 }
 
-/* `subject` is the pronoun that is the subject if the phrase is an object, or NULL */
+/* Chooses a noun phrase or, with a chance of `pronouns` per cent, a pronoun. If the phrase is an
+   object and the subject is a pronoun, `subject` is that pronoun; otherwise NULL. */
 static bool choose_phrase(struct draft *d, struct phrase *phrase, unsigned classes, unsigned kinds,
                           int pronouns, const struct word *subject)
 {

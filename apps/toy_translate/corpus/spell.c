@@ -145,8 +145,8 @@ static const struct word *kein(const struct writer *w)
     return NULL;
 }
 
-/* Writes the pattern of a tense or frame. `light` and `heavy` mean to write pronouns and other
-   phrases. */
+/* Writes the pattern of a tense or frame. Writes pronouns only if `light` is true, and other
+   phrases only if `heavy` is true. */
 static void put_pattern(struct writer *w, const struct pattern *pattern, bool light, bool heavy)
 {
     const struct clause *c = w->clause;

@@ -1,7 +1,7 @@
 /* augment.c - examples that get noise. Each epoch has different noisy examples. The text of such an
    example is decoded from its tokens, gets noise, and is encoded again: once at the beginning of
-   the epoch, to know its length, and again when its batch comes, so that no text is held. An
-   example whose text has unknown tokens, or would become too long, stays as it is. */
+   the epoch, to determine its length, and again when its batch is read, so that no text is held in
+   memory. An example whose text has unknown tokens, or would become too long, stays as it is. */
 #include "index.h"
 #include <stdlib.h>
 #include <string.h>

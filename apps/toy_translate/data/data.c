@@ -27,9 +27,9 @@ static uint64_t bytes_before(const struct mark *mark)
     return mark->position.at[0] + mark->position.at[1];
 }
 
-/* Adds a mark for the pair last read if it is at part->next or later. Marks are part->spacing bytes
-   apart on average, at first no more than a pair. If there are too many, every second one is
-   dropped and new ones get the distance of those that are left. */
+/* Adds a mark for the pair last read if it is at part->next or later. At first every pair has a
+   mark. When there are too many, every second one is dropped, and further marks are as far apart as
+   the remaining ones: part->spacing bytes on average. */
 static void add_mark(struct part *part, const struct pair_reader *reader, uint64_t hash)
 {
     struct mark mark = {.position = reader->position, .pair = part->pairs, .hash = hash};
@@ -50,7 +50,8 @@ static void add_mark(struct part *part, const struct pair_reader *reader, uint64
     part->marks[part->segments++] = mark;
 }
 
-/* `data` receives a sample, unless it is NULL. */
+/* Reads all pairs of a part, sets its marks and continues *hash. `data` receives a sample, unless
+   it is NULL. */
 static int survey(struct part *part, uint64_t *hash, struct data *data)
 {
     struct pair_reader reader;

@@ -134,7 +134,7 @@ struct data {
     struct pairs *sample;  /* evenly spaced training pairs, or NULL */
     size_t sample_spacing; /* 1 means that the sample is all of them */
 };
-enum { SAMPLE_BYTES = 1 << 26 }; /* a sample has at most this many bytes and one pair */
+enum { SAMPLE_BYTES = 1 << 26 }; /* maximum bytes of a sample */
 /* Reads the files once. Without files of its own, valid takes pairs of train (split.c): one in a
    hundred, at least 1 and at most `max`, which must not exceed SEGMENTS / 2. */
 int data_open(struct data *data, const struct pair_files *train, const struct pair_files *valid,
@@ -148,9 +148,9 @@ void data_close(struct data *data);
 /* ---- split.c: which training pairs are held out for validation ---- */
 /* Holds out `count` pairs, evenly spread over the files. */
 void split_choose(struct data *data, size_t count);
-/* Replaces the pairs held out that are too long for examples_make by neighbors that are not. Fails
-   if every pair is too long. `examples` has the fields that examples_make reads. Does nothing if
-   the validation pairs have files of their own. */
+/* Replaces held-out pairs that are too long for examples_make by neighbors that are not. Fails if
+   every pair is too long. `examples` has the fields that examples_make reads. Does nothing if the
+   validation pairs have files of their own. */
 int split_settle(struct data *data, const struct examples *examples);
 
 /* ---- vocabulary.c ---- */
@@ -158,7 +158,8 @@ struct vocabulary {
     rapt_tokenizer *source, *target; /* the same pointer if joint */
     char *metadata[2];
 };
-/* Learns `vocab` tokens, or as many as the pairs support unless `exactly`. */
+/* Learns a vocabulary of `vocab` tokens. If the pairs support fewer, fails if `exactly` is true,
+   and otherwise learns as many as possible. */
 int vocabulary_learn(struct vocabulary *vocabulary, const struct pairs *pairs, int vocab,
                      bool exactly, bool separate);
 /* Reads SentencePiece models. target is NULL if `path` serves both sides. */
@@ -220,7 +221,7 @@ struct noisy_pair { /* {0} before the first use */
 rapt_text noisy_text(const struct noisy_pair *pair, int side);
 /* Makes room for `more` bytes and returns the place of the first. */
 char *noisy_reserve(struct noisy_pair *pair, int side, size_t more);
-/* Appends a pair, with a blank between the sentences in scripts that need one. */
+/* Appends a pair, with a space between the sentences in scripts that need one. */
 void noisy_append(struct noisy_pair *pair, rapt_text source, rapt_text target);
 /* Adds the kinds of noise, except NOISE_CONCAT, which noisy_append makes. Tags enclose the source
    word and the translation whose numbers, from 0, are in `words`, or the sentence if it is NULL. */
@@ -256,7 +257,8 @@ struct examples {
                                   process */
     /* The index: */
     size_t count;
-    uint64_t *where[2];        /* [count] offsets in the files; where[0] of a held one: in ids */
+    uint64_t *where[2]; /* [count] offsets in the files; where[0] of a held example is its offset in
+                           ids */
     uint32_t *source, *target; /* [count] tokens, including begin and end */
     uint32_t *digests;         /* [count] of the text in the file */
     size_t held;               /* the ids of the first `held` examples are in memory */
@@ -315,13 +317,14 @@ struct alignments { /* all zero means no alignments */
     struct token_link *links;
     size_t *starts; /* [count + 1] links of example i: starts[i] .. starts[i + 1] - 1, by target */
     size_t count, capacity, link_capacity;
-    int *row_starts, *sources; /* of the batch last asked for */
+    int *row_starts, *sources; /* of the last batch that was requested */
     size_t row_capacity, source_capacity;
 };
 int alignments_open(struct alignments *alignments, const char *path);
 /* Continues `hash` with the file. */
 uint64_t alignments_hash(const struct alignments *alignments, uint64_t hash);
-/* Makes the links of all examples, which were made from the part, and frees the file's bytes. */
+/* Makes the links of all examples, which must have been made from this part, and frees the file's
+   bytes. */
 int alignments_make(struct alignments *alignments, const struct examples *examples,
                     const struct part *part);
 /* Returns the alignment of the current batch, valid until the next call. */

@@ -1,5 +1,5 @@
-/* encode.c - the pair that a reader read last as token ids, and the special tokens around them: a
-   source is x1 .. xn end, a target is begin y1 .. ym end, and some models add languages. */
+/* encode.c - encodes pairs as token ids with special tokens around them: a source is x1 .. xn end,
+   a target is begin y1 .. ym end, and some models add languages. */
 #include "index.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* examples.c - access to the pairs of a part as token ids. The places and lengths of all pairs are
    in memory, and the ids of the first ones, as many as allowed. The others are read from their
-   files when they are asked for, and their digest is compared with that of the text that was read
+   files when they are needed, and their digests are compared with those of the text that was read
    first. */
 #include "index.h"
 #include <stdlib.h>

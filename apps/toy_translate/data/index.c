@@ -80,8 +80,8 @@ static void make_pair(const struct job *job, struct worker *w, bool keep)
                  (int)(w->pair.source.count - frame_count(&examples->frames.source)));
 }
 
-/* Fails if the pairs of the segment have changed since the files were surveyed: their hash
-   differs. */
+/* Makes the index of a segment. Fails if the hash of its pairs shows that they have changed since
+   the files were surveyed. */
 static int make_segment(const struct job *job, struct worker *w, size_t segment, bool keep)
 {
     const struct part *part = job->part;
@@ -221,7 +221,7 @@ static void create_index(struct examples *examples, const struct part *part)
     examples->digests = xcalloc(count, sizeof *examples->digests);
 }
 
-/* Lets `where` of the held examples be their offsets in ids instead of in the file. */
+/* Replaces the offsets of held examples in the file by their offsets in ids. */
 static void point_to_ids(struct examples *examples)
 {
     uint64_t at = 0;

@@ -9,9 +9,9 @@ struct shares {
     const struct exchange all;
     struct share *of;   /* [ranks] */
     size_t *pairs;      /* [ranks + 1] rank r made the pairs pairs[r] .. pairs[r + 1] - 1 */
-    size_t *ids;        /* [ranks + 1] and has these of the held ids */
+    size_t *ids;        /* [ranks + 1] and holds the ids ids[r] .. ids[r + 1] - 1 */
     size_t *bytes;      /* [ranks + 1] offsets in the array being joined */
-    size_t count, rank; /* of ranks */
+    size_t count, rank; /* number of ranks, and this rank */
 };
 
 /* Joins an array that has the elements of this rank at its beginning. */
@@ -25,7 +25,7 @@ static int join_parts(struct shares *s, void *array, const size_t *starts, size_
     return exchange_parts(&s->all, data, s->bytes);
 }
 
-/* Exchanges the shares. All ranks then have the same ones and come to the same conclusion. */
+/* Exchanges the shares, so that all ranks come to the same conclusions. */
 static int exchange_shares(struct shares *s, struct share *share)
 {
     s->of[s->rank] = *share;

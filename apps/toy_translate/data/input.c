@@ -1,6 +1,6 @@
 /* input.c - reads the bytes of a file at any offset. A regular file stays open and is read as
-   needed, even after its name is gone. What can be read only once, such as a pipe, and what is
-   compressed, is held in memory. */
+   needed, even after its name is gone. Pipes, which can be read only once, and compressed files are
+   held in memory. */
 #define _POSIX_C_SOURCE 200809L
 #include "data.h"
 #include "kit/unpack.h"

@@ -191,7 +191,8 @@ static void capitalize(struct noisy_pair *pair, int side, bool all)
     pair->size[side] = size;
 }
 
-/* Finds letter number `number` of a text, or only counts them. Returns their number up to it. */
+/* Finds letter number `number` of a text and returns number + 1, or returns the number of letters
+   if there are not so many. */
 static size_t find_letter(rapt_text text, size_t number, size_t *begin, size_t *end)
 {
     size_t count = 0;
@@ -216,7 +217,8 @@ static char key_beside(char letter, struct random *random)
 
 enum typo { SWAP, DROP, DOUBLE, OTHER_KEY, TYPOS };
 
-/* Makes a typo at a letter of the source. If it is not possible there, the letter is doubled. */
+/* Makes a random typo at a letter of the source. Doubles the letter if that typo is not possible
+   there. */
 static void add_typo(struct noisy_pair *pair, size_t begin, size_t end, struct random *random)
 {
     const rapt_text text = noisy_text(pair, 0);

@@ -62,8 +62,8 @@ void pair_rows(struct pair_files *files, struct option_row rows[PAIR_ROWS])
     /* clang-format off */
     const struct option_row all[PAIR_ROWS] = {
         {"data", OPTION_INPUT, &files->data, "FILE", "sentence pairs: on each line a source, a tab and a target", 0, 0, 0},
-        {"source", OPTION_INPUT, &files->source, "FILE", "instead of --data: source sentences, one per line,", 0, 0, 0},
-        {"target", OPTION_INPUT, &files->target, "FILE", "and their translations", 0, 0, 0},
+        {"source", OPTION_INPUT, &files->source, "FILE", "source sentences, one per line, instead of --data", 0, 0, 0},
+        {"target", OPTION_INPUT, &files->target, "FILE", "translations of --source, one per line", 0, 0, 0},
         {"more-columns", OPTION_FLAG, &files->more_columns, "", "ignore further columns of --data instead of refusing them", 0, 0, 0},
     };
     /* clang-format on */

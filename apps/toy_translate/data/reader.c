@@ -1,8 +1,8 @@
 /* reader.c - reads the sentence pairs of one file (source, tab, target; further columns are an
    error, or ignored on request) or of two files with equal numbers of lines, in order or at a known
-   position. It holds only a few lines in memory. Lines end with LF or CRLF; the last may lack it. A
-   line that is not UTF-8 or has no tab is reported with its number. A blank line, or a pair with a
-   side that is empty or longer than MAX_BYTES, is skipped and counted. */
+   position. It holds only a few lines in memory. Lines end with LF or CRLF, except perhaps the
+   last. A line that is not UTF-8 or has no tab is reported with its number. A blank line, or a pair
+   with a side that is empty or longer than MAX_BYTES, is skipped and counted. */
 #include "data.h"
 #include "kit/hash.h"
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* split.c - chooses which training pairs are held out for validation, if validation has no files of
    its own. The marks of the training part are divided into stretches of equal length, one for each
-   pair that is held out, and a pseudorandom mark is chosen in each, since a regular choice would
-   take only one kind of pairs from files with a period. The choice depends only on the pairs, the
-   vocabulary and the longest sentence that a model reads, so it is the same on every rank and in a
-   resumed run. */
+   pair that is held out, and a pseudorandom mark is chosen in each: if the files are periodic, a
+   regular choice could take only one kind of pairs. The choice depends only on the pairs, the
+   vocabulary and the maximum length of sentences, so it is the same on every rank and in a resumed
+   run. */
 #include "index.h"
 #include "kit/random.h"
 #include <stdlib.h>

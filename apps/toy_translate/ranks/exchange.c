@@ -1,7 +1,8 @@
-/* exchange.c - sums gradients over ranks. Each rank has the gradients of subtrees of shards. It
-   sums one piece of all of them in the order of the library's tree, and then sends that piece to
-   all. Therefore a rank sends and receives at most about twice the gradient, whatever the number of
-   ranks, and the result does not depend on which rank computed which subtree. */
+/* exchange.c - sums gradients over ranks. Each rank has the gradients of some subtrees of shards.
+   It receives one piece of every gradient, adds these in the order of the library's tree, and sends
+   the sum to all ranks. Therefore a rank sends and receives at most about twice the gradient,
+   whatever the number of ranks, and the result does not depend on which rank computed which
+   subtree. */
 #include "ranks.h"
 
 #include "kit/program.h"
@@ -267,8 +268,9 @@ static int by_size(const void *a, const void *b)
 void exchange_watch(struct exchange *x)
 {
     enum { STEPS = 20 };
-    static const double slow = 1.5, enough = 5; /* factor of the median; seconds of shards before
-                                                   ranks are judged */
+    static const double
+        slow = 1.5,
+        enough = 5; /* factor of the median; seconds of computing before ranks are compared */
     int count = x->ranks->count, own = x->end - x->first;
     if (count < 2 || x->steps < STEPS || x->seconds[x->ranks->rank] * own < enough) return;
     double *sorted = xcalloc((size_t)count, sizeof *sorted);

@@ -18,7 +18,7 @@ struct ranks {
     /* The state of the agreement on how to begin; see training/agree.c. */
     bool alike;   /* all ranks begin with the same program, options and data */
     bool agreed;  /* all ranks know whether the run begins */
-    bool refused; /* it does not */
+    bool refused; /* it does not begin */
 };
 
 /* Joins the other ranks if this process is one of several. Otherwise count is 1. */
@@ -71,8 +71,8 @@ void exchange_free(struct exchange *x);
 /* Returns the memory needed for what other ranks send, in bytes. */
 size_t exchange_bytes(const struct ranks *ranks, int shards, size_t floats);
 
-/* Gives all ranks all bytes of data, of which rank r has the bytes starts[r] .. starts[r + 1] - 1.
-   starts is [ranks + 1]. */
+/* Gives all ranks the whole array `data`, of which rank r has the bytes starts[r] .. starts[r + 1]
+   - 1. starts is [ranks + 1]. */
 int exchange_parts(const struct exchange *x, void *data, const size_t *starts);
 /* Gives all ranks the records of all shards, and the seconds that each rank took. */
 int exchange_records(struct exchange *x, rapt_shard *records, double seconds);
@@ -83,7 +83,8 @@ int exchange_records(struct exchange *x, rapt_shard *records, double seconds);
    whole sum in rapt_trainer_gradients of every rank. */
 void exchange_depart(struct exchange *x, const rapt_trainer *trainer);
 void exchange_ready(void *user, const rapt_subtree *tree, size_t from, size_t until);
-/* Does the work of both when all shards of this rank have been computed. */
+/* Does the work of exchange_depart and exchange_ready after all shards of this rank have been
+   computed. */
 void exchange_depart_whole(struct exchange *x, const rapt_trainer *trainer);
 int exchange_arrive(struct exchange *x);
 int exchange_sum(struct exchange *x, rapt_trainer *trainer);

@@ -1,7 +1,7 @@
-/* agree.c - checks, before ranks share work and again before the first step, that all of them run
-   the same program with the same options on the same data. Each rank sends rank 0 digests of what
-   it has and a list of options. Rank 0 reports what differs and decides whether the run begins. A
-   rank that failed to prepare itself takes part and reports that. */
+/* agree.c - checks, before ranks share work, that all of them run the same program with the same
+   options on the same data, and before the first step that all are ready. Each rank sends rank 0
+   digests of what it has and a list of options. Rank 0 reports what differs and decides whether the
+   run begins. A rank whose preparation failed takes part and reports the failure. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/hash.h"
 #include "learner.h"

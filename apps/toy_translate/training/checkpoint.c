@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 enum { KEYS = 8 };
-/* Scales of the 8-bit matrices that a model was opened from, which no longer suit it. */
+/* Removes the scales of the 8-bit matrices from which a model was opened; they no longer apply. */
 static const rapt_metadata no_scales = {"rapt.scales", NULL};
 
 int model_save(const struct learner *learner, const char *path)

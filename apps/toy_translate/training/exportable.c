@@ -1,5 +1,5 @@
-/* exportable.c - finds out before the first step whether the format of the project for which a
-   model is trained can hold it. */
+/* exportable.c - checks before the first step that the project for which a model is trained
+   supports such a model. */
 #include "training.h"
 #include <stdlib.h>
 #include <string.h>

@@ -65,7 +65,7 @@ void hard_apply(const struct hard *h, rapt_train_options *options)
     options->monotonic_noise = (float)h->monotonic_noise;
 }
 
-/* 10 digits write every integer option without an exponent, which reading would refuse. */
+/* With ten digits, no integer option is written with an exponent, which option_set would refuse. */
 static char *append_option(char *text, const char *name, double value)
 {
     if (value == 0) return text;

@@ -1,7 +1,8 @@
 /* progress.c - reports training in lines of at most 80 columns: perplexities, learning rate, speed
-   and time. A perplexity is e to the negative log-likelihood per target token. That of the training
-   data is smoothed over the last steps, with their parameters and dropout, in every line; the mean
-   of an epoch, which is in the learning curve, would rise at its end. */
+   and time. A perplexity is e to the negative log-likelihood per target token. For the training
+   data, every line shows a perplexity smoothed over the last steps, with their parameters and
+   dropout. The mean over the epoch, which the learning curve shows, includes earlier parameters and
+   would make the perplexity rise at the end of each epoch. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/heatmap.h"
 #include "learner.h"

@@ -77,8 +77,8 @@ static long long new_epochs(const struct learner *learner)
     return left < capacity + 1 - there ? left : capacity + 1 - there;
 }
 
-/* Follows the files of a run: for each epoch OUT.checkpoint.N, OUT and OUT.checkpoint, then
-   OUT.checkpoint.best at the end of a run within an epoch. */
+/* Adds up the files in the order in which a run writes them: for each epoch OUT.checkpoint.N, OUT
+   and OUT.checkpoint, then OUT.checkpoint.best if the run ends within an epoch. */
 static long long bytes_needed(const struct learner *learner)
 {
     const struct recipe *recipe = learner->recipe;

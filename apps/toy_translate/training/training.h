@@ -7,8 +7,9 @@
 #include "data/data.h"
 #include "state_text.h"
 
-/* Keys of metadata: of a checkpoint, the state of the training loop, where the data are and when to
-   stop, and the validations so far; of a model, how it was trained. */
+/* Metadata keys: the first three are in a checkpoint (the state of the training loop, the paths of
+   the data with the conditions for the end of the run, and the validations so far), the last in a
+   model (how it was trained). */
 #define STATE_KEY    "toy_translate.state"
 #define COMMAND_KEY  "toy_translate.command"
 #define HISTORY_KEY  "toy_translate.history"
@@ -66,7 +67,7 @@ struct recipe {
     int vocab;                        /* tokens */
     const char *sentencepiece;        /* a file with the vocabulary; NULL means to learn it */
     const char *sentencepiece_target; /* a file for the target side; NULL means the same */
-    const char *project;              /* must be able to hold the model; NULL means none */
+    const char *project;              /* must support the model; NULL means none */
     bool exact_vocab;                 /* fail if the data support fewer tokens */
     bool separate;                    /* one vocabulary per side */
     double dropout, smoothing, rate;
@@ -109,7 +110,7 @@ int learn(const struct recipe *recipe, struct data *data, long long *steps);
 /* ---- exportable.c ---- */
 /* Returns the format with this name in convert --to and train --for. */
 rapt_export export_format(const char *name);
-/* Fails if a project cannot hold models with this configuration and vocabulary. */
+/* Fails if a project does not support models with this configuration and vocabulary. */
 int export_check(const char *project, const rapt_config *config,
                  const struct vocabulary *vocabulary);
 

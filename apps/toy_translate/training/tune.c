@@ -8,7 +8,7 @@
 
 /* ---- the model ---- */
 
-/* Fails if the model has something that training does not do. */
+/* Fails if train does not support this kind of model. */
 static int check_model(const char *path, const rapt_model *model)
 {
     static const char *const kinds[] = {
@@ -29,8 +29,8 @@ static int receive_none(void *user, const rapt_text_score *score)
     return 0;
 }
 
-/* Fails if the model does not have the languages, or cannot translate without the names of
-   languages that are missing. Scoring no sentence finds this out. */
+/* Fails if the model does not have the languages, or needs languages that were not given. Scoring
+   zero sentences checks the latter. */
 static int check_languages(const struct recipe *recipe, const rapt_model *model)
 {
     const char *path = recipe->from;

@@ -1,6 +1,6 @@
-/* validate.c - validates with the negative log-likelihood per token of held-out pairs, of the
-   current parameters and of the mean of the last epochs. The better of the two is saved if it is
-   the best so far. */
+/* validate.c - computes the negative log-likelihood per token of the validation pairs, for the
+   current parameters and for the mean of the last epochs. The better of the two models is saved if
+   it is the best so far. */
 #include "learner.h"
 #include <math.h>
 #include <stdlib.h>
