@@ -1,5 +1,5 @@
-/* allocator.c - takes all memory from a block of the program's own, with an allocator that only counts up and never
-   calls malloc. Prints whether a session takes as many bytes as rapt_session_bytes says. */
+/* allocator.c - takes all memory from a block of the program's own, with an allocator that never calls malloc and
+   reuses nothing. Prints whether a session takes as many bytes as rapt_session_bytes says. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 
@@ -12,7 +12,7 @@ struct arena {
 static void *take(void *user, size_t bytes)
 {
     struct arena *arena = user;
-    size_t rounded = (bytes + 63) / 64 * 64;               /* the library wants 64-byte alignment */
+    size_t rounded = (bytes + 63) / 64 * 64;               /* the library needs 64-byte alignment */
     if (rounded > sizeof block - arena->used) return NULL; /* RAPT_NO_MEMORY, and nothing has changed */
     arena->used += rounded, arena->live += bytes;
     return block + (arena->used - rounded);
@@ -44,7 +44,7 @@ int main(void)
     printf("session: as many bytes as asked before: %s\n", arena.live - before == asked ? "yes" : "no");
     rapt_session_free(session), rapt_model_free(model);
     printf("left: %zu\n", arena.live);
-    config.source_vocab = config.target_vocab = 100000; /* more than the block has */
+    config.source_vocab = config.target_vocab = 100000; /* more than the block holds */
     puts(rapt_status_text(rapt_model_create(&model, &config, 1, &allocator, &why)));
     return 0;
 }

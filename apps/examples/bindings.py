@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""bindings.py INCLUDE [CC] - the public headers go in (the folder that holds rapt/, read by the C compiler CC), rapt.py
-comes out on standard output: every enumerator, struct and function, for ctypes, with a check of all struct sizes."""
+"""bindings.py INCLUDE [CC] - writes rapt.py on standard output: every enumerator, struct and function of the public headers for
+ctypes, with a check of all struct sizes. The C compiler CC reads the headers; INCLUDE is the folder that holds rapt/."""
 import re
 import subprocess
 import sys
@@ -19,7 +19,7 @@ library = ctypes.CDLL(os.environ.get("RAPT_LIBRARY") or ctypes.util.find_library
 
 
 class Error(Exception):
-    """Has the status and the library's message."""
+    """Holds the status and the library's message."""
 
 
 def check(status, why=None):
@@ -30,7 +30,7 @@ def check(status, why=None):
 
 
 def sized(kind, **fields):
-    """A struct with its size set."""
+    """Returns a struct with its size set and these fields."""
     return kind(size=ctypes.sizeof(kind), **fields)
 
 '''
@@ -44,7 +44,7 @@ def headers(include, compiler):
 
 
 def statements(text):
-    """Pieces of top-level text up to a semicolon."""
+    """Yields the pieces of top-level text that end with a semicolon."""
     depth, start = 0, 0
     for i, letter in enumerate(text):
         depth += (letter == "{") - (letter == "}")
@@ -70,7 +70,7 @@ class Writer:
         return "POINTER(" * stars + name + ")" * stars
 
     def one(self, text):
-        """'const float *x' -> (ctypes name, 'x', [lengths])."""
+        """Parses a declaration: 'const float *x' -> (ctypes name, 'x', [array lengths])."""
         call = re.fullmatch(r"(.+?)(\*?) ?\(\*(\w+)\)\((.*)\)", text)
         if call:
             kinds = [self.type(call[1], len(call[2]))] + [self.one(a)[0] for a in call[4].split(",") if a.strip() != "void"]
@@ -83,7 +83,7 @@ class Writer:
         return self.type(base, len(stars)), name, lengths
 
     def value(self, text):
-        return int(eval(text.replace("/", "//"), {}, dict(self.values)))  # constants of C with + - * / % << only
+        return int(eval(text.replace("/", "//"), {}, dict(self.values)))  # C constants with only + - * / % <<
 
     def enum(self, body):
         last = -1

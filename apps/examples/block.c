@@ -1,4 +1,4 @@
-/* block.c - a layer of a pre-trained model in a network of yours: copied from the model by name, then trained
+/* block.c - a layer of a pre-trained model in your own network: copied from the model by name, then trained
    together with a new feed-forward layer on top. The task is to turn each row into the next one. */
 #include <rapt/rapt.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ int main(void)
     const rapt_block_rows rows = {sizeof rows, (const int[]){0, ROWS}, .batch = 1, .learning = 1};
     rapt_model *model;
     rapt_block *layer, *top;
-    ok(rapt_model_create(&model, &config, 1, NULL, &why)); /* stands for rapt_model_load */
+    ok(rapt_model_create(&model, &config, 1, NULL, &why)); /* in place of rapt_model_load */
     ok(rapt_block_create(&layer, RAPT_BLOCK_KIND_ENCODER, &config, &limits, NULL, &why));
     ok(rapt_block_create(&top, RAPT_BLOCK_KIND_FEEDFORWARD, &config, &limits, NULL, &why));
     if (rapt_block_floats(layer) > CAPACITY || rapt_block_floats(top) > CAPACITY) return 1;

@@ -46,7 +46,7 @@ int main(void)
     ok(rapt_model_create(&model, &config, 1, NULL, &why));
     ok(rapt_trainer_create(&trainer, model, &options, &limits, NULL, &why));
     for (int step = 0; step < STEPS; step++) {
-        ok(rapt_train_gradient(trainer, &nothing, &target, NULL, &why)); /* no source: a batch alone */
+        ok(rapt_train_gradient(trainer, &nothing, &target, NULL, &why)); /* no source: only the batch size */
         ok(rapt_train_step(trainer, NULL, &why));
     }
     prompt_starts[1] = put("Up ab", prompt);

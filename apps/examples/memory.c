@@ -1,6 +1,6 @@
 /* memory.c - models without files: one is written to memory and read back, then written and read through functions
-   of the program's own, as with an archive. Prints the number of parameters, and whether all three models have the
-   same. */
+   of the program's own, as for an archive. Prints the number of parameters, and whether they are the same in all
+   three models. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@ enum { QUERIES = 4, KEYS = 8, WIDTH = 8, STEPS = 1000 };
 static float q[QUERIES * WIDTH], k[KEYS * WIDTH], v[KEYS], out[QUERIES];
 static const float goals[QUERIES] = {1, 1, 4, 6}, offset = -1;
 
-/* Fails with the reason of a call. */
+/* Exits with the library's message if a call failed. */
 static void ok(rapt_status status, const rapt_message *why)
 {
     if (status) fprintf(stderr, "%s\n", why->text), exit(1);
@@ -41,7 +41,7 @@ int main(void)
 {
     rapt_monotonic_attention a;
     rapt_message why;
-    int exist = 0, position = 0; /* keys that have arrived, and the key where the head continues */
+    int exist = 0, position = 0; /* number of keys that have arrived; the key where the head continues */
     for (int i = 0; i < QUERIES * WIDTH; i++) q[i] = (float)(i * 7 % 11) / 11 - 0.5F;
     for (int i = 0; i < KEYS * WIDTH; i++) k[i] = (float)(i * 5 % 13) / 13 - 0.5F;
     for (int s = 0; s < KEYS; s++) v[s] = (float)s; /* the value of a key is its number */

@@ -1,5 +1,5 @@
-// plus.cpp - the headers from C++: handles in std::unique_ptr, arrays in std::vector, statuses as exceptions. A
-// small model is made, saved (its argument is replaced) and loaded; both encode the same tokens to the same bits.
+// plus.cpp - the headers from C++: handles in std::unique_ptr, arrays in std::vector, statuses as exceptions. Makes
+// a small model, saves it in the file that its argument names, and loads it; both encode tokens to the same bits.
 #include <cstdio>
 #include <memory>
 #include <new>

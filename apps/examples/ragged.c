@@ -37,7 +37,7 @@ int main(void)
                                                      RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR};
     rapt_gradients d = {.size = sizeof d};
     fill(x, ROWS * WIDTH, 1), fill(W, HIDDEN * WIDTH, 2), fill(U, HIDDEN * WIDTH, 3), fill(v, HIDDEN, 4);
-    rapt_attention_init(&a, sizeof a, 2, 1, 3, 3, WIDTH); /* 2 sequences, the longest of 3 */
+    rapt_attention_init(&a, sizeof a, 2, 1, 3, 3, WIDTH); /* 2 sequences of at most 3 words */
     a.query_starts = a.key_starts = starts;
     a.score = RAPT_SCORE_ADDITIVE;
     a.parameters.hidden = HIDDEN;

@@ -1,4 +1,4 @@
-/* stream.c - prints each piece of a sentence's translation as soon as it is known, with its log-probability, using
+/* stream.c - prints each piece of a sentence's translation as soon as it is final, with its log-probability, using
    the token callback of one call. Stops after ten pieces. */
 #include <rapt/rapt.h>
 #include <stdio.h>
@@ -18,12 +18,12 @@ struct listener {
     int pieces;
 };
 
-/* Prints a token; the end token has no text. Returning anything but 0 would end the translation. */
+/* Prints a token; the end token has no text. Returning anything but 0 ends the translation. */
 static int hear(void *user, int sentence, int32_t id, float log_probability)
 {
     struct listener *listener = user;
     rapt_text piece = rapt_tokenizer_token(listener->tokenizer, id);
-    (void)sentence; /* there is one */
+    (void)sentence; /* there is only one */
     printf("[%.*s] %.2f\n", (int)piece.size, piece.size ? piece.bytes : "", (double)log_probability);
     fflush(stdout);
     return ++listener->pieces == PIECES;
@@ -39,7 +39,7 @@ static int finished(void *user, const rapt_translation *translation)
 int main(int argc, char **argv)
 {
     rapt_translator *translator;
-    /* With several beams, a piece would be certain only once all of them begin with it. */
+    /* With a wider beam, a piece would be final only once all hypotheses begin with it. */
     const rapt_translator_options greedy = {.size = sizeof greedy, .beams = 1};
     const rapt_translate_call call = {.size = sizeof call, .options = &greedy, .token = hear};
     if (argc != 3) return fprintf(stderr, "usage: %s model.safetensors TEXT\n", argv[0]), 2;

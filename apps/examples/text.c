@@ -1,5 +1,5 @@
-/* text.c - makes a translator from sentence pairs: learns a vocabulary, trains a model on tokens, saves both in one
-   file, text.safetensors, and opens that file to translate a sentence. */
+/* text.c - makes a translator from sentence pairs: learns a vocabulary, trains a model on tokens, saves both in
+   text.safetensors, and opens that file to translate a sentence. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ int main(void)
     rapt_translator *translator;
     size_t size, count;
     char bytes[2 * PAIRS][BYTES], out[200], vocabulary[10000];
-    rapt_text texts[2 * PAIRS]; /* all sources, then all targets; of each noun one verb is left out */
+    rapt_text texts[2 * PAIRS]; /* all sources, then all targets; one verb of each noun is left out */
     for (int i = 0; i < 2 * PAIRS; i++) {
         int side = i / PAIRS, noun = i % PAIRS / (N - 1), verb = (noun + 1 + i % (N - 1)) % N;
         snprintf(bytes[i], BYTES, "%s %s", words[side][noun], words[side][N + verb]);

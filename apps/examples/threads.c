@@ -1,5 +1,6 @@
-/* threads.c - four threads translate the sentences of standard input. They share one model, and a shortlist if one
-   is given; each has a translator of its own and takes every fourth sentence. Prints the translations in order. */
+/* threads.c - four threads translate the sentences of standard input. They share one model and, if
+   given, a shortlist; each has a translator of its own and takes every fourth sentence. Prints the translations in
+   order. */
 #include <pthread.h>
 #include <rapt/rapt.h>
 #include <stdatomic.h>
@@ -16,7 +17,7 @@ static rapt_shortlist *shortlist;
 
 static void *translate(void *number)
 {
-    rapt_translator_options options = {.size = sizeof options, .threads = 1}; /* of each of the four calls */
+    rapt_translator_options options = {.size = sizeof options, .threads = 1}; /* per call: four run at once */
     rapt_translator *mine;
     rapt_message why;
     if (rapt_translator_create(&mine, rapt_translator_model(first), rapt_translator_source(first),

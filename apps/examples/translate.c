@@ -22,7 +22,7 @@ int main(int argc, char **argv)
         line[strcspn(line, "\n")] = 0;
         if (rapt_translate(translator, line, out, sizeof out, NULL, &why)) {
             fprintf(stderr, "%s\n", why.text);
-            out[0] = 0, code = 1; /* an empty line for it */
+            out[0] = 0, code = 1; /* prints an empty line instead */
         }
         puts(out);
     }
