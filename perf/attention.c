@@ -17,8 +17,8 @@ struct problem {
     int when;
 };
 
-/* SLOW: skipped by --quick; SCALING: run by perf_scaling; RAGGED: slow, and laid out as in a
-   Transformer, with the heads of a row side by side and sequences given by their starts. */
+/* SLOW: skipped by --quick. SCALING: run by perf_scaling. RAGGED: skipped by --quick; laid out as
+   in a Transformer, with the heads of a row side by side and sequences given by their starts. */
 enum { ALWAYS, SLOW, SCALING, RAGGED };
 
 /* 64 sequences of 4 heads: a training step of short sentences. */
@@ -264,7 +264,7 @@ int main(int argc, char **argv)
         measure_kinds(&b, b.threads[i]);
         measure_linear(&b, b.threads[i]);
         measure_monotonic(&b, b.threads[i]);
-        if (!b.rows) measure_sparse(&b, b.threads[i]); /* patterns have rows of their own */
+        if (!b.rows) measure_sparse(&b, b.threads[i]); /* patterns ignore --rows */
     }
     return bench_end(&b);
 }

@@ -1,17 +1,17 @@
 /* attention_kinds.c - benchmark of all kinds of attention, forward and backward: each score with
-   global locality and softmax; then with scaled dot products each locality, each normalizer, each
-   change of the scores (soft cap, biases, masks, rotary positions, forget gates, distance
-   vectors up to REACH), shared keys, talking heads, norms of queries and keys, gates of
-   outputs and differences of two attentions; for one long sequence and for many short ones. Norms
-   and gates are functions of op, and the product that computes the gates is left out.
+   global locality and softmax; then, with scaled dot products, each locality, each normalizer, each
+   change of the scores (soft cap, biases, masks, rotary positions, forget gates, distance vectors
+   up to REACH), shared keys, talking heads, norms of queries and keys, output gates and
+   differential attention. Each is measured for one long sequence and for many short ones. The norms
+   and gates are functions of lib/op; the product that computes the gates is not measured.
 
-   Operations are those of scaled dot products, 4 and 10 B H T S K if keys and values are K wide, so
-   that rates can be compared, and half of that if causal; other work of a score does not count.
-   Differences have twice as many heads, with keys half as wide as the values, which are stored
-   twice. For additive scores, of_tanh is the time of their tanh calls by themselves over the
-   measured time. It exceeds 1 if loads and stores between the calls are saved. times_plain is the
-   speed beside scaled dot products of rows of 64 with softmax, causal or not, in samples that
-   alternate. */
+   To make rates comparable, only the operations of scaled dot products are counted: 4 B H T S K
+   forward and 10 B H T S K backward if keys and values are K wide, half of that if causal.
+   Differential attention has twice as many heads, with keys half as wide as the values, which are
+   stored twice. For additive scores, of_tanh is the time of their tanh calls alone divided by the
+   measured time. It exceeds 1 if the kernel saves loads and stores between the calls. times_plain
+   is the speed relative to scaled dot products of width 64 with softmax, causal if the kind is, in
+   samples that alternate. */
 #include "attention/attention.h"
 #include "bench.h"
 #include "kernel/kernel.h"
@@ -26,8 +26,8 @@ enum { REACH = 64 };                 /* largest distance with vectors, in both d
 enum { NEAR = 2 * REACH + 1 };       /* number of distances */
 enum { SENTENCES = 32, WORDS = 32 }; /* number of short sequences, and the rows of each */
 
-/* Changes of the scores, or of keys. There is one bias for each head, and it gets its gradient. The
-   mask is shared by all heads and hides one key in eight. */
+/* What differs from scaled dot products with softmax. Each head has a bias of its own, whose
+   gradient is computed, too. The mask is shared by all heads and hides one key in eight. */
 struct extra {
     const char *name;
     float cap;
@@ -36,14 +36,14 @@ struct extra {
     int width; /* 0: WIDTH; at most WIDTH */
     bool rotary;
     rapt_rotary_scaling scaling;
-    bool norm; /* of queries and keys, before attention */
-    int gates; /* per head and row, which multiply the outputs */
+    bool norm; /* normalize queries and keys before attention */
+    int gates; /* number of factors of the outputs per head and row */
     bool differential;
     bool causal, forget;
-    bool talking;       /* heads, by two matrices */
+    bool talking;       /* mix heads by two matrices */
     unsigned distances; /* bits for keys, queries, values, content_bias and position_bias */
-    bool shared;        /* by all heads */
-    bool bucketed;      /* by DeBERTa v2's logarithmic buckets */
+    bool shared;        /* all heads have the same distance vectors */
+    bool bucketed;      /* distances are in DeBERTa v2's logarithmic buckets */
 };
 enum { KEYS = 1, QUERIES = 2, VALUES = 4, CONTENT_BIAS = 8, POSITION_BIAS = 16 };
 static const struct extra extras[] = {
@@ -73,7 +73,7 @@ static const struct extra extras[] = {
     {.name = "distances of Transformer-XL", .distances = KEYS | CONTENT_BIAS | POSITION_BIAS},
     {.name = "distances of DeBERTa", .distances = KEYS | QUERIES},
     {.name = "distances of DeBERTa v2", .distances = KEYS | QUERIES, .bucketed = true}};
-enum { CAUSAL = 1 }; /* of extras */
+enum { CAUSAL = 1 }; /* index in extras */
 _Static_assert(HEADS *HEADS <= WIDTH, "the matrices of talking heads fit into gain");
 enum { EXTRAS = sizeof extras / sizeof *extras, BUCKETS = 32, DISTANCE = 128 };
 
@@ -82,7 +82,7 @@ struct kind {
     rapt_locality locality;
     rapt_normalizer normalizer;
     int extra;
-    bool sentences; /* SENTENCES of WORDS; else one sequence of ROWS */
+    bool sentences; /* SENTENCES sequences of WORDS rows; else one sequence of ROWS */
 };
 
 struct kind_job {
@@ -95,10 +95,10 @@ struct kind_job {
     uint8_t *allowed;
     float *row; /* input of the tanh loop */
     const struct extra *extra;
-    float *raw_q, *raw_k, *inverse, *gain, *dgain, *partial; /* of norms */
+    float *raw_q, *raw_k, *inverse, *gain, *dgain, *partial; /* for norms and differential */
     float *gate, *gated, *dgate;
     int buckets[NEAR];
-    float *floats[ARRAYS]; /* all arrays of floats, [count] */
+    float *floats[ARRAYS]; /* [count] arrays from take() */
     int count;
 };
 
@@ -214,7 +214,7 @@ static void run_backward(void *argument, int count)
     }
 }
 
-/* Computes the tanh of as many numbers as one thread of the forward pass does. */
+/* Computes as many values of tanh as one thread of the forward pass. */
 static void run_tanh(void *argument, int count)
 {
     struct kind_job *j = argument;
@@ -249,8 +249,8 @@ static void learn(struct kind_job *j, float *values, float *gradients)
     }
 }
 
-/* Sets biases and slopes and the space for their gradients in blocks of numbers. Slopes are those
-   of Press, Smith and Lewis 2022: 1/2, 1/4, ... for eight heads. */
+/* Applies `e` to the problem. Biases, slopes, tables and their gradients lie in two blocks of
+   numbers. Slopes are those of Press, Smith and Lewis 2022: 1/2, 1/4, ... for eight heads. */
 static void add_extra(struct kind_job *j, const struct extra *e, float *bias, float *dbias)
 {
     ptrdiff_t rows = j->a.queries, keys = j->a.keys;
@@ -297,7 +297,7 @@ static void add_distances(struct kind_job *j, const struct extra *e)
     x->buckets = j->buckets;
 }
 
-/* plain: the speed beside scaled dot products with softmax, or 0 */
+/* plain: the speed relative to scaled dot products with softmax; 0 if it was not measured */
 static void report(struct bench *b, const struct kind *kind, const struct kind_job *j,
                    bool backward, struct timing time, double tanh_seconds, double plain)
 {
@@ -375,7 +375,7 @@ static void close_job(struct kind_job *j)
     bench_free(j->workspace);
 }
 
-/* Measures one pass. The speed beside `plain`, whose samples alternate, is reported, too. */
+/* Measures one pass, and its speed relative to `plain` in samples that alternate. */
 static void measure_pass(struct bench *b, const struct kind *kind, struct kind_job *j,
                          struct kind_job *plain, bool backward)
 {

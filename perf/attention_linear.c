@@ -1,10 +1,11 @@
-/* attention_linear.c - benchmark of linear attention with and without decays and the delta rule,
-   forward, backward and step by step.
+/* attention_linear.c - benchmark of linear attention with and without decays and with and without
+   the delta rule, forward, backward and step by step.
 
    Operations are those of the products of chunks of C = 64 rows. Per row, forward takes two
    products with the state (K V each) and two triangular ones (C K / 2 and C V / 2); the delta rule
-   adds one and two. Backward takes five, three of keys and two of values, and the delta rule adds
-   three, three and three. A step takes K V for each product with the state, and for its update. */
+   adds one with the state and two triangular ones. Backward takes five with the state and five
+   triangular ones, three of width K and two of width V; the delta rule adds three of each of the
+   three kinds. A step takes K V for each product with the state, and for its update. */
 #include "bench.h"
 
 #include <rapt/linear_attention.h>
@@ -91,7 +92,7 @@ static void measure_shape(struct bench *b, const struct linear_shape *s, int thr
     float *dlog_decay = bench_floats(all), *dbeta = bench_floats(all);
     for (int i = 0; i < 8; i++) *arrays[i] = bench_floats(size);
     for (size_t i = 0; i < all; i++) log_decay[i] = log_decay[i] * 0.05f - 0.05f, beta[i] = 0.5f;
-    for (size_t i = 0; i < size; i++) j.k[i] /= 8; /* squares of keys then sum to about 1 */
+    for (size_t i = 0; i < size; i++) j.k[i] /= 8; /* so that the squares of a key sum to about 1 */
     if (s->decay) j.a.log_decay = log_decay, j.d.log_decay = dlog_decay;
     if (s->delta) j.a.beta = beta, j.d.beta = dbeta;
     j.a.threads = threads, j.state = bench_floats(state);

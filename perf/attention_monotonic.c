@@ -1,9 +1,9 @@
 /* attention_monotonic.c - benchmark of monotonic attention in its three modes, forward, backward
    and by hard stops.
 
-   Operations are those of the products alone: queries by keys, and weights by values; with chunk
-   energies one more. Backward computes all of them again, except weights by values, and has two for
-   each. Steps scan keys until they stop, so only their time counts. */
+   Only the operations of products are counted: queries by keys, weights by values, and, with chunk
+   energies, one more. Backward computes all of them again except weights by values, and two more
+   products for each. Steps scan keys until they stop, so only their time is reported. */
 #include "bench.h"
 
 #include <rapt/monotonic_attention.h>

@@ -1,7 +1,7 @@
-/* attention_sparse.c - patterns of sparse attention: windows, global positions and blocks. Each
-   line has the share of the pairs of a query and a key that are visible, and of_dense, the speed
-   per visible pair relative to that of attention to all keys in the same run. 1 means that time is
-   proportional to the number of visible pairs. */
+/* attention_sparse.c - benchmark of sparse attention: windows, global positions and blocks. Each
+   line has the share of pairs of a query and a key that are visible, and of_dense, the speed per
+   visible pair relative to attention to all keys in the same run: 1 means that time is proportional
+   to the number of visible pairs. */
 #include "bench.h"
 
 #include <rapt/attention.h>
@@ -11,7 +11,7 @@ enum { HEADS = 1, WIDTH = 64, BLOCK = 128 };
 
 struct pattern {
     const char *name;
-    int rows; /* queries, and keys */
+    int rows; /* number of queries and of keys */
     float radius;
     int globals, one_in; /* one in `one_in` blocks of BLOCK queries and keys is visible; 0: none */
 };
@@ -51,7 +51,7 @@ static void run_backward(void *argument, int count)
             bench_fail("rapt_attention_backward");
 }
 
-/* Draws blocks, of which one in `one_in` is visible in each row. */
+/* Draws a map [side][side] of blocks. One in `one_in` is visible in each row. */
 static uint8_t *draw_blocks(int side, int one_in)
 {
     uint8_t *blocks = bench_alloc((size_t)side * (size_t)side);
@@ -67,7 +67,7 @@ static uint8_t *draw_blocks(int side, int one_in)
     return blocks;
 }
 
-/* Returns the share of visible pairs, by definition. */
+/* Returns the share of visible pairs, counted by the definition of the pattern. */
 static double visible_share(const struct pattern *p, int rows, const uint8_t *blocks)
 {
     double count = 0;

@@ -43,12 +43,14 @@ struct result {
     struct timing time;
     double operations; /* floating-point operations of one call; a fused multiply-add counts as
                           two */
-    double peak;       /* peak of `operations` in 10^9 per second; 0 means bench_peak(threads) */
+    double peak;       /* greatest possible rate of `operations`, in 10^9 per second; 0 means
+                          bench_peak(threads) */
     json_t *more;      /* an object with more keys, or NULL */
 };
 
 /* ---- bench.c ---- */
-/* Returns BENCH_GO_ON or the exit status. purpose and names (of --only) are shown by --help. */
+/* Reads the options. Returns BENCH_GO_ON or the exit status. --help shows `purpose` and `names`,
+   those of --only. */
 int bench_begin(struct bench *b, int argc, char **argv, const char *purpose, const char *names);
 /* Prints the environment, warnings and the header of the table before the first measurement, so
    that an error in the options is not hidden by them. bench_wants calls it. */
@@ -71,8 +73,8 @@ double bench_now(void); /* monotonic clock, in seconds */
 /* work(argument, count) repeats the work count times. Warms up, then takes samples. */
 typedef void bench_work(void *argument, int count);
 struct timing bench_time(const struct bench *b, bench_work *work, void *argument);
-/* Returns how many times as fast work(argument) is as work(other): the median of the ratios of
-   samples that alternate. */
+/* Returns the speed of work(argument) relative to work(other): the median ratio of alternating
+   samples. */
 double bench_times(const struct bench *b, bench_work *work, void *argument, void *other);
 struct timing bench_summary(double *seconds, int count); /* sorts the seconds */
 /* Returns floats in -1 .. 1, aligned to 64 bytes; exits if memory runs out. */
@@ -84,7 +86,7 @@ void bench_free(void *memory);
 /* Returns the peak of fused multiply-adds of the instruction set in use, in 10^9 operations per
    second. It is measured at the first call for a number of threads, then cached. */
 double bench_peak(int threads);
-/* Does the same for products of bytes, with the form that the instruction set in use has. */
+/* Does the same for products of bytes, with the 8-bit instructions in use. */
 double bench_int8_peak(int threads);
 /* Returns the read bandwidth of memory, in 10^9 bytes per second, measured on arrays far larger
    than the caches. */
@@ -92,19 +94,19 @@ double bench_bandwidth(int threads, size_t bytes);
 
 /* ---- near.c: ceilings of one thread and one instruction set, in registers and L1 cache ---- */
 struct near {
-    double peak;        /* 10^9 operations per second, as bench_peak */
+    double peak;        /* 10^9 operations per second, like bench_peak */
     double read, write; /* 10^9 bytes per second */
     double clock;       /* 10^9 cycles per second */
 };
 struct near bench_near(rapt_isa isa);
-const struct loop *bench_loop(rapt_isa isa); /* loop.h; of ceiling.c */
+const struct loop *bench_loop(rapt_isa isa); /* in ceiling.c */
 
 /* ---- environment.c ---- */
 /* Returns an object of strings: processor, instruction set, compiler, flags, OpenBLAS, commit,
    load. */
 json_t *bench_environment(void);
-/* Warns on standard error of anything that may distort results: environment variables, load by
-   other processes. */
+/* Warns on standard error of environment variables and load by other processes that may distort
+   results. */
 void bench_warn(void);
 
 /* ---- gemm_precision.c, of perf_gemm ---- */
@@ -119,7 +121,7 @@ void measure_linear(struct bench *b, int threads);
 /* ---- attention_monotonic.c, of perf_attention ---- */
 void measure_monotonic(struct bench *b, int threads);
 
-/* ---- attention_sparse.c, of perf_attention: sparse attention beside all keys ---- */
+/* ---- attention_sparse.c, of perf_attention ---- */
 void measure_sparse(struct bench *b, int threads);
 
 #endif

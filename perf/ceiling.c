@@ -1,5 +1,5 @@
-/* ceiling.c - peak FMA rate and memory read bandwidth of a number of threads that start
-   together. */
+/* ceiling.c - peak rates of fused multiply-adds and products of bytes, and memory read bandwidth,
+   of threads that start together. */
 #include "bench.h"
 #include "int8_loop.h"
 #include "kernel/int8.h"
@@ -28,7 +28,7 @@ const struct loop *bench_loop(rapt_isa isa)
     return loops[isa];
 }
 
-/* One table per form, in the order of enum int8_form. */
+/* One loop per form, in the order of enum int8_form. */
 static const struct int8_loop *const int8_loops[] = {
 #ifdef RAPT_HAVE_SCALAR
     [INT8_SCALAR] = &bench_int8_loop_scalar,

@@ -9,10 +9,10 @@ const char *const cluster_names[TERMS] = {"shards",    "waiting for the slowest"
                                           "adding up", "sums to all",
                                           "optimizer"};
 
-enum { CHUNKS = 16, CHUNK_BYTES = 1 << 16 }; /* as apps/toy_translate/ranks/exchange.c */
+enum { CHUNKS = 16, CHUNK_BYTES = 1 << 16 }; /* as in apps/toy_translate/ranks/exchange.c */
 
-/* Returns the integral of x d(Phi(x)^n) by the rectangle rule, which is exact to 1e-9 for such a
-   curve. */
+/* Returns the integral of x d(Phi(x)^n) by the rectangle rule, which is accurate to 1e-9 for this
+   smooth function. */
 double largest_normal(int count)
 {
     const double step = 1.0 / 64, pi = 3.14159265358979323846;
@@ -33,7 +33,7 @@ static int shards_of(const struct cluster *c, int ranks, int rank)
     return end - first;
 }
 
-/* Returns the number of largest complete subtrees of a rank's shards. */
+/* Returns the number of maximal complete subtrees that a rank's shards form. */
 static int nodes_of(const struct cluster *c, int ranks, int rank)
 {
     int first = 0, end = 0, nodes = 0;
@@ -48,7 +48,7 @@ static int nodes_of(const struct cluster *c, int ranks, int rank)
 
 /* ---- all ranks on one machine ---- */
 
-/* Returns how many ranks share the core that has the most. */
+/* Returns the number of ranks on the core with the most ranks. */
 static int turns_of(const struct cluster *c, int ranks)
 {
     return c->cores > 0 ? (ranks + c->cores - 1) / c->cores : 1;
@@ -68,8 +68,8 @@ static double shards_time(const struct cluster *c, int ranks, int max)
     return c->cores > 0 ? cluster_shared_shards(c, ranks) : max * c->shard;
 }
 
-/* Returns the time spent waiting for the slowest. The deviations of successive shards add up, over
-   those of a rank or of the ranks that share a core, and all wait for the last one. */
+/* Returns the time spent waiting for the slowest rank. The deviations of shards that are computed
+   one after the other, by a rank or by the ranks that share a core, add up. */
 static double wait_time(const struct cluster *c, int ranks, int max)
 {
     int cores = c->cores > 0 && c->cores < ranks ? c->cores : ranks;
@@ -101,8 +101,9 @@ static double transfer(const struct cluster *c, int ranks, double messages, doub
     return time * turns_of(c, ranks) + bytes / bandwidth_among(c, ranks);
 }
 
-/* Returns the time for gradients to reach the ranks that sum them. The backward pass of a last
-   shard hides the part that neither takes the processor nor becomes final last. */
+/* Returns the time for gradients to reach the ranks that sum them, without the part that the last
+   shard's backward pass hides: what becomes final before its end and does not take the
+   processor. */
 static double scatter(const struct cluster *c, int ranks, int all_nodes)
 {
     double piece = c->bytes / ranks, busiest = 0, messages = 0;

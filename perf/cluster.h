@@ -1,5 +1,5 @@
-/* cluster.h - the time of a training step on many machines from measured parts, by the formulas of
-   perf/machines.md. All units are seconds and bytes. */
+/* cluster.h - computes the time of a training step on many machines from measured parts, by the
+   formulas of perf/machines.md. Times are in seconds, sizes in bytes. */
 #ifndef RAPT_PERF_CLUSTER_H
 #define RAPT_PERF_CLUSTER_H
 
@@ -13,24 +13,23 @@ struct cluster {
     double shard, spread, step; /* as in rank_job.h */
     double sum, last, window;
     double latency, message, bandwidth;
-    double copying; /* 0 .. 1: the part of a transfer that takes the processor, so that nothing can
-                       be computed meanwhile */
-    int cores;      /* cores of the one machine that all ranks share; 0 means that each has a
-                       machine of its own */
-    int together;   /* on that machine: maximum number of concurrent ranks for which the following
-                       are known */
+    double copying; /* 0 .. 1: share of a transfer that keeps the processor from computing */
+    int cores; /* cores of the machine that all ranks share; 0 means that each rank has a machine of
+                  its own */
+    int together; /* maximum number of concurrent ranks on that machine for which the following are
+                     known */
     double shard_of[CLUSTER_SHARED], step_of[CLUSTER_SHARED]; /* [n - 1] while n ranks compute */
     double bandwidth_of[CLUSTER_SHARED]; /* [n - 1] while n ranks send to all; 0 if not known */
 };
 
 enum cluster_term {
     TERM_SHARDS, /* the rank with the most shards */
-    TERM_WAIT,   /* waiting for the slowest, whose shards take longer by chance */
+    TERM_WAIT,   /* waiting for the rank whose shards happen to take longest */
     TERM_RECORDS,
-    TERM_SCATTER, /* sending gradients to the ranks that sum them, without the part that is
-                     hidden */
+    TERM_SCATTER, /* the part of sending gradients to the ranks that sum them that no computation
+                     hides */
     TERM_SUM,
-    TERM_GATHER, /* sending sums to all */
+    TERM_GATHER, /* sending sums to all ranks */
     TERM_STEP,   /* the optimizer */
     TERMS
 };
@@ -43,11 +42,11 @@ double cluster_efficiency(const struct cluster *c, int ranks);
 /* Returns the term that exceeds its fair share the most. The fair share is the time of the term on
    one rank, divided by `ranks`. */
 enum cluster_term cluster_excess(const struct cluster *c, int ranks);
-/* Returns the smallest power of two of ranks, up to shards, whose efficiency is below the
-   threshold, or 0. */
+/* Returns the smallest power of two, at most c->shards, for which the efficiency of as many ranks
+   is below the threshold, or 0 if there is none. */
 int cluster_limit(const struct cluster *c, double threshold);
-/* Returns the seconds until the last of `ranks` ranks (at most CLUSTER_SHARED), which share
-   c->cores > 0 cores, has computed its shards. */
+/* Returns the seconds until all of `ranks` ranks (at most CLUSTER_SHARED) that share c->cores > 0
+   cores have computed their shards. */
 double cluster_shared_shards(const struct cluster *c, int ranks);
 /* Returns the mean of the largest of `count` independent standard normal variables. */
 double largest_normal(int count);

@@ -1,8 +1,8 @@
 /* cluster_cores.c - computes how long ranks that share the cores of one machine take for their
-   shards. The scheduler is modeled after the average behavior of Linux: it spreads ranks over cores
-   when they begin, those of a core share it equally, and a core that runs out of work takes a rank
-   from the core that has the most. Which ranks begin side by side is chance, so all rotations are
-   averaged. */
+   shards. The scheduler is modeled on the average behavior of Linux: it spreads ranks over cores
+   when they begin, the ranks on a core share it equally, and a core that runs out of work takes a
+   rank from the core with the most ranks. Which ranks begin on the same core is chance, so the mean
+   over all rotations is returned. */
 #include "cluster.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ static void spread(struct ranks_on_cores *x, const struct cluster *c, int ranks,
     }
 }
 
-/* Lets each idle core take a rank from the core that has the most. */
+/* Lets each idle core take a rank from the core with the most ranks. */
 static void balance(struct ranks_on_cores *x)
 {
     for (int idle = 0; idle < x->cores; idle++) {
@@ -43,7 +43,7 @@ static void balance(struct ranks_on_cores *x)
     }
 }
 
-/* Advances until the next rank is done. Returns the time that takes, or 0 if all are done. */
+/* Advances until the next rank is done. Returns the time until then, or 0 if all are done. */
 static double go_on(struct ranks_on_cores *x, const struct cluster *c)
 {
     int busy = 0;

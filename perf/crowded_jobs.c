@@ -1,6 +1,6 @@
-/* crowded_jobs.c - the workloads that scaling_crowded.c measures: attention of 8 heads of 64
-   columns, and a training step and a greedy translation of 16 sources by the tiny model of
-   training.h. */
+/* crowded_jobs.c - the workloads that scaling_crowded.c measures: attention with 8 heads of width
+   64; a training step of the tiny model of training.h, and greedy translation of 16 sources by
+   it. */
 #include "scaling.h"
 #include "training.h"
 

@@ -39,7 +39,7 @@ static bool read_key(const char *key, char *text, size_t size)
     FILE *file = fopen("/proc/cpuinfo", "r");
     while (file && !found && fgets(line, sizeof line, file)) {
         const char *colon = strchr(line, ':');
-        size_t length = strlen(key); /* only blanks are between the key and its colon */
+        size_t length = strlen(key); /* only blanks may separate the key from its colon */
         found = colon && strncmp(line, key, length) == 0 && strchr(":\t ", line[length]) &&
                 strspn(line + length, "\t :") > (size_t)(colon - line) - length;
         if (!found) continue;
@@ -50,8 +50,8 @@ static bool read_key(const char *key, char *text, size_t size)
     return found;
 }
 
-/* Writes "model name" of /proc/cpuinfo, or its equivalent on other processors, and what
-   distinguishes generations of the same name. */
+/* Writes "model name" of /proc/cpuinfo, or its equivalent on other processors, with the family and
+   model that distinguish generations of the same name. */
 static void describe_processor(char *text, size_t size)
 {
     static const char *const keys[] = {"model name", "Model", "CPU part"};
@@ -98,8 +98,8 @@ json_t *bench_environment(void)
                      openblas, "commit", PERF_COMMIT, "variables", variables, "load", load);
 }
 
-/* Warns if OpenBLAS is older than the processor. It then uses the kernels of the oldest processor
-   that it knows, Prescott. */
+/* Warns if OpenBLAS does not know the processor and uses the kernels of the oldest one that it
+   knows, Prescott. */
 static void warn_of_openblas(void)
 {
     char openblas[128];

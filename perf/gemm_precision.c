@@ -1,9 +1,9 @@
 /* gemm_precision.c - perf_gemm --precision int8, bf16 or f16: y[rows][out] = x W' with weights of 8
-   or 16 bits, from rows of floats to rows of floats. The peak is that of products of bytes, or of
-   floats, in registers. of_memory is the rate at which the weights are read, divided by the
-   bandwidth of memory. times_f32 is the speed beside the same product with weights of floats,
-   measured in alternating samples. A layer that is meant to read memory has several copies of its
-   weights, which are read in turn and together do not fit into caches. */
+   or 16 bits, from rows of floats to rows of floats. The peak is that of products of bytes for
+   int8, of floats otherwise, in registers. of_memory is the rate at which the weights are read,
+   divided by the memory bandwidth. times_f32 is the speed relative to the same product with float
+   weights, measured in alternating samples. A layer that is to read its weights from memory has
+   several copies of them, used in turn, that together exceed the caches. */
 #include "bench.h"
 #include "op/op.h"
 

@@ -1,5 +1,5 @@
-/* int8_loop.c - peak loop of products of bytes: the sums of one register tile of the library, whose
-   operands are always the same bytes. Compiled once per form, with the options of its kernels. */
+/* int8_loop.c - peak loop of products of bytes: computes one register tile of the library again and
+   again from the same bytes. Compiled once per form, with the options of its kernels. */
 #include "int8_loop.h"
 #include "kernel/int8_simd.h"
 
@@ -17,7 +17,7 @@ static float run(long rounds)
     while (rounds-- > 0) {
         const int8_t *from = bytes;
         vw w[VS_PANELS];
-        __asm__ volatile("" : "+r"(from)); /* or the products would be computed once */
+        __asm__ volatile("" : "+r"(from)); /* or the products would leave the loop */
         UNROLL
         for (int p = 0; p < VS_PANELS; p++) w[p] = vw_load(from + p * 64);
         UNROLL

@@ -1,6 +1,6 @@
 /* kernel.c - benchmark of every kernel of the table, for every instruction set of this machine, on
-   one thread with rows and tiles that stay in the L1 and L2 caches. The row kernels are those of
-   the list of the tests.
+   one thread with rows and tiles that stay in the L1 and L2 caches. The row kernels come from the
+   list that the tests use.
 
    Three ceilings are measured in the same process for the same instruction set: fused multiply-adds
    in registers, bytes read and bytes written per second. of_ceiling is the time that the slowest of
@@ -21,7 +21,7 @@ enum { FRESH = 32, LONG_ROW = 1024, SHORT_ROW = 512, MAX_FLOATS = CASE_ROWS * SH
 
 struct job {
     const struct kernels *kernels;
-    const struct kernel_case *rows; /* or */
+    const struct kernel_case *rows; /* NULL for a tile kernel */
     const struct tile_case *tile;
     const struct sleef_row *sleef; /* in addition to rows, or NULL */
     int n;                         /* length of rows */
@@ -31,7 +31,7 @@ struct job {
 };
 
 struct cost {
-    double reads, writes, operations; /* bytes, bytes */
+    double reads, writes, operations; /* of one call; reads and writes in bytes */
 };
 
 /* The functions of SLEEF per instruction set, if the build has them. */
@@ -42,7 +42,7 @@ static const struct sleef_row *const sleef_sets[] = {
 static const struct sleef_row *const sleef_sets[RAPT_ISA_AVX512 + 1] = {NULL};
 #endif
 
-/* Returns the function of SLEEF that does what a row kernel does, or NULL. */
+/* Returns SLEEF's counterpart of a row kernel, or NULL. */
 static const struct sleef_row *find_sleef(rapt_isa isa, const char *name)
 {
     const struct sleef_row *rows = sleef_sets[isa];
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
     int code =
         bench_begin(&b, argc, argv,
                     "Measures every kernel of every instruction set (--quick: the one in use),\n"
-                    "single-threaded, with rows and tiles that stay in the first two caches.",
+                    "single-threaded, with rows and tiles that stay in the L1 and L2 caches.",
                     "a kernel, or an instruction set such as avx2");
     if (code != BENCH_GO_ON) return code;
     b.enough = 0.3; /* because there are many kernels */

@@ -10,7 +10,7 @@ struct tile_data;
 struct tile_case {
     const char *name;
     void (*run)(const struct kernels *k, struct tile_data *d);
-    /* gives the floats read and written and the operations of one call */
+    /* sets the number of floats that one call reads and writes, and of its operations */
     void (*cost)(const struct kernels *k, double *reads, double *writes, double *operations);
 };
 

@@ -8,7 +8,7 @@
 enum { COLUMNS = 2 * LANES, DEPTH = 128, SQUARE = 4 * LANES, WIDTH = 32, SIDE = SQUARE * SQUARE };
 
 struct tile_data {
-    float *a, *b, *c; /* of products and of packing */
+    float *a, *b, *c; /* for products and packing */
     uint16_t *halves; /* a in 16 bits */
     float *keys, *values, *key_rows, *q, *out, *statistics, *workspace;
     float *head_workspace, *q_slots, *dout_slots, *weights, *dscores, *dq, *dk, *dv;
@@ -57,7 +57,7 @@ void tile_data_free(struct tile_data *d)
 
 /* ---- products ---- */
 
-/* Reads weights of 16 bits from `half` unless it is NULL. */
+/* Multiplies with 16-bit weights from `half`, or with floats if it is NULL. */
 static void multiply_tiles(const struct kernels *k, struct tile_data *d, const uint16_t *half,
                            int rows, int columns)
 {
@@ -167,7 +167,7 @@ static void cost_attend(const struct kernels *k, double *reads, double *writes, 
     *operations = 4.0 * ATTEND_ROWS * ATTEND_BLOCK * WIDTH;
 }
 
-/* Describes the same for one head whose keys are read in place. */
+/* Describes a forward pass of one head that reads its keys in place. */
 static struct attend_head head_of(const struct tile_data *d)
 {
     return (struct attend_head){.q = d->q,

@@ -1,8 +1,8 @@
 /* load.c - benchmark of opening a model file of 240 MB: plain, which is read and rearranged in
-   memory; packed, which is mapped; and packed but read. The file is in the cache of the system, as
-   it is after the first time. A base model with random weights and no tokenizer is written to
-   TMPDIR, or /tmp, and removed. With --model, opening a folder of Hugging Face is compared with
-   reading its model.safetensors into new memory; the two alternate. */
+   memory; packed, which is mapped; and packed, but read instead of mapped. The file is in the
+   system's page cache, as after a first opening. A base model with random weights and no tokenizer
+   is written to TMPDIR, or /tmp, and removed. With --model, opening a folder of Hugging Face
+   alternates with reading its model.safetensors into new memory, for comparison. */
 #define _GNU_SOURCE /* mkstemp */
 #include "bench.h"
 
@@ -104,7 +104,7 @@ static double import_once(const char *folder)
     return seconds;
 }
 
-/* Measures both in turn, so that other activity on the machine affects both. */
+/* Alternates between opening and reading, so that other activity on the machine affects both. */
 static void measure_folder(struct bench *b)
 {
     static const char *const names[] = {"read", "open"};
@@ -113,7 +113,7 @@ static void measure_folder(struct bench *b)
     size_t size = 0;
     const int count = b->check ? 1 : LOADS;
     snprintf(file, sizeof file, "%s/model.safetensors", b->model);
-    read_once(file, &size); /* into the system's cache */
+    read_once(file, &size); /* brings the file into the page cache */
     for (int i = 0; i < count; i++) {
         seconds[0][i] = read_once(file, &size);
         seconds[1][i] = import_once(b->model);

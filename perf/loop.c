@@ -1,7 +1,7 @@
 /* loop.c - peak loops: enough independent chains of s = s * factor + term to saturate the FMA
-   units; reads; writes. Compiled with the flags of one instruction set and -ffp-contract=fast, so
-   that each step is one fused multiply-add if the instruction exists. LOOP_BYTES: bytes of a
-   register; LOOP_CHAINS: accumulator registers; LOOP_NAME: name of the table. */
+   units; reads; writes. Compiled with the flags of one instruction set and -ffp-contract=fast,
+   which makes each step one fused multiply-add if the instruction exists. LOOP_BYTES is the size of
+   a register, LOOP_CHAINS the number of accumulator registers, LOOP_NAME the name of the table. */
 #include "loop.h"
 
 #include <string.h>

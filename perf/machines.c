@@ -1,6 +1,6 @@
-/* machines.c - predicts from lines of perf_ranks the time of a step on 8, 64 and 1,024 machines:
-   its parts, where the efficiency falls below 0.8 and why, and how far the same formulas are from
-   measurements (cluster.h). */
+/* machines.c - predicts the time of a step on 8, 64 and 1,024 machines and its parts from lines of
+   perf_ranks by the formulas of cluster.h. Prints where and why the efficiency falls below 0.8, and
+   how far the formulas are from the measurements. */
 #include "machines.h"
 
 #include "kit/program.h"
@@ -33,7 +33,7 @@ static void put_terms(json_t *line, const double terms[TERMS])
     put_member(line, "terms", object);
 }
 
-/* Prints the formulas next to the measurements on one machine. */
+/* Prints the results of the formulas next to the measurements on one machine. */
 static void say_check(const struct prediction *p, bool json)
 {
     double terms[TERMS], worst = 0;
@@ -92,7 +92,7 @@ static struct cluster cluster_of(const struct prediction *p, const struct reques
     return c;
 }
 
-/* Adds two usual interconnects if none is given. */
+/* Adds the given interconnect, or two common ones if none is given. */
 static void add_links(struct prediction *p, const struct request *request, const int *shards)
 {
     const double usual[LINKS][2] = {{30e-6, 1.25e9}, {3e-6, 12.5e9}};

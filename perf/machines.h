@@ -6,10 +6,10 @@
 
 enum { LINKS = 2, BATCHES = 3, COUNTS = 8, MEASURED = 16 };
 
-/* Measurements of a step of a number of ranks. */
+/* A measured step of some number of ranks. */
 struct measured {
     int ranks;
-    double seconds, without; /* with and without overlap; 0 if not measured */
+    double seconds, without; /* of a step with and without overlap; 0 if not measured */
 };
 
 struct prediction {
@@ -26,19 +26,18 @@ struct prediction {
     int machines[COUNTS], counts;
 };
 
-/* Lines of perf_ranks. */
+/* Where to read lines of perf_ranks, and which. */
 struct source {
     const char *path;  /* "-" for standard input */
     const char *model; /* read only lines of this model; NULL means all */
-    double copying;    /* as in struct cluster, for the measured ranks; negative: all of a
-                          transfer */
+    double copying;    /* as in struct cluster, for the measured ranks; a negative value means 1 */
     bool json;
     void (*each)(const struct prediction *p, bool json); /* called for each model and transport */
 };
-/* Reads what the file says about its last model and transport. Returns 0, or an exit code after a
-   message. */
+/* Reads the file and leaves the data of its last model and transport in *p. Returns 0, or an exit
+   code after a message. */
 int machines_read(struct prediction *p, const struct source *from);
-bool is_power(int number); /* whether it is a power of two */
+bool is_power(int number); /* true for powers of two */
 
 /* Writes an SVG file. Returns 0, or an exit code after a message. */
 int machines_figure(const char *path, const struct prediction *p);

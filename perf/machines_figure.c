@@ -1,5 +1,5 @@
 /* machines_figure.c - predictions as an SVG figure: efficiency by number of machines; the parts of
-   the time of a step; and the measured ranks of one machine next to the same formulas. */
+   the time of a step; and measurements on one machine next to the results of the same formulas. */
 #include "machines.h"
 
 #include "kit/program.h"

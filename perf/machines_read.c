@@ -23,7 +23,7 @@ static const char *text_of(const json_t *line, const char *key)
     return text != NULL ? text : "";
 }
 
-/* Reads the values of 1, 2, ... concurrent ranks, at least those of one. */
+/* Reads the values measured with 1, 2, ... concurrent ranks. Those of one rank are required. */
 static void read_together(struct cluster *c, const json_t *line)
 {
     const json_t *shards = json_object_get(line, "shard_seconds_together");

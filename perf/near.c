@@ -1,5 +1,5 @@
 /* near.c - ceilings of one thread and one instruction set: fused multiply-adds in registers, L1
-   read and write bandwidth. The clock rate is that of a dependent chain of shifts and
+   read and write bandwidth. The clock rate is measured with a dependent chain of shifts and
    exclusive-ors, which take one cycle each. */
 #include "bench.h"
 #include "loop.h"
@@ -33,7 +33,7 @@ static void chain(const struct loop *loop, float *x, long rounds)
     sink = (float)word;
 }
 
-/* Returns the seconds of a round: the fastest of several samples of a millisecond. */
+/* Returns the seconds of a round, from the fastest of several samples of a millisecond. */
 static double seconds_of(trial *run, const struct loop *loop, float *x)
 {
     long rounds = 1000;

@@ -11,8 +11,9 @@
 struct job {
     int threads, count; /* number of repetitions */
     const struct kernels *kernels;
-    float *a, *b, *c; /* for the product, a part for each thread; b and c also for y += x */
-    size_t size;      /* floats of b and c, or of a thread's part of them */
+    float *a, *b, *c; /* operands of the product, a part for each thread; b and c also serve as y
+                         and x of y += x */
+    size_t size;      /* floats in b and in c, or in a thread's part of them */
     int rows, columns, depth;
     int team; /* actual size, which may be less than threads */
 };
@@ -96,7 +97,7 @@ static void report_product(struct bench *b, int threads)
     bench_free(j.c);
 }
 
-/* Prints a line whose work is `adds` additions and which moved `bytes` bytes. */
+/* Prints a line for work that takes `adds` additions and moves `bytes` bytes. */
 static void report_memory(struct bench *b, const char *name, int threads, size_t size,
                           struct timing time, double adds, double bytes)
 {

@@ -1,5 +1,5 @@
-/* rank_inputs.c - measures the seconds of the parts of a step, on one rank and on several at once:
-   the inputs of the simulation. */
+/* rank_inputs.c - measures the inputs of the simulation: the seconds of the parts of a step, on one
+   rank and on several at once. */
 #include "rank_job.h"
 
 #include <math.h>
@@ -10,8 +10,8 @@ const char *const rank_input_names[INPUTS] = {
     "window",        "latency_seconds", "message_seconds", "bandwidth"};
 
 struct finals {
-    size_t floats; /* floats that became final last */
-    double first;  /* time when the first became final; 0 if none is */
+    size_t floats; /* number of gradients that became final last */
+    double first;  /* time when the first gradients became final; 0 if none have */
 };
 
 static void note_final(void *user, const rapt_subtree *tree, size_t from, size_t until)

@@ -1,7 +1,7 @@
-/* ranks.c - benchmark of a training step of several ranks, under mpirun: the time of 1, 2, ... of
-   them, with gradients sent while the last shard is computed and with gradients that wait for it,
-   sampled in turn; and the inputs for a simulation of more ranks (machines.c). Before anything is
-   timed, all variants must make the same model, bit for bit. */
+/* ranks.c - benchmark of a training step of several ranks, under mpirun: the time with 1, 2, ... of
+   them, sending gradients while the last shard is computed or only after it, in alternating
+   samples; and the inputs for a simulation of more ranks (machines.c). Before anything is timed,
+   all variants must compute the same model, bit for bit. */
 #define _POSIX_C_SOURCE 200809L
 #include "rank_job.h"
 
@@ -22,7 +22,7 @@ struct samples {
 struct plan {
     struct bench *b;
     struct rank_job job;
-    struct samples step[RANKS][2]; /* of 1, 2, ... ranks; [1]: gradients wait */
+    struct samples step[RANKS][2]; /* [n - 1]: n ranks; [1]: gradients wait */
     struct samples inputs[INPUTS], shards[RANKS], steps[RANKS], bandwidths[RANKS];
     int rounds;
 };
@@ -50,8 +50,8 @@ static void round_of(struct plan *p)
     }
 }
 
-/* Measures as many rounds as time allows and, even on a busy machine, enough for a median. Rank 0
-   keeps the time. */
+/* Measures as many rounds as time allows, but always enough for a median. Rank 0 decides when to
+   stop. */
 static void measure_ranks(struct plan *p)
 {
     const struct bench *b = p->b;

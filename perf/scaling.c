@@ -1,9 +1,9 @@
 /* scaling.c - speed-up and efficiency: runs the other programs with 1, 2, 4, ... threads.
 
-   Strong scaling: the same work for any number of threads. Only `peak` is weak scaling: each thread
-   does as much as a single one, which shows what the machine itself loses through clock rate,
-   caches or shared cores. Speed-up is the rate relative to the smallest number of threads;
-   efficiency is speed-up divided by the ideal one. */
+   Scaling is strong: the work is the same for any number of threads. Only `peak` shows weak
+   scaling: each thread does as much as a single one would, which tells what the machine itself
+   loses through clock rate, caches or shared cores. Speed-up is the rate relative to the smallest
+   number of threads; efficiency is speed-up divided by the ideal one. */
 #define _GNU_SOURCE
 #include "scaling.h"
 #include "kit/program.h"
@@ -104,7 +104,7 @@ static void shape_text(const json_t *shape, const char *pass, char *text, size_t
     }
 }
 
-/* Appends how the matrix products are computed: the same work makes a series for each way. */
+/* Appends how the matrix products are computed, because each way is a series of its own. */
 static void append_products(const json_t *line, char *text, size_t size)
 {
     const char *backend = json_string_value(json_object_get(line, "backend"));
@@ -214,7 +214,8 @@ static void list_threads(const struct bench *b, char *text, size_t size)
         used += (size_t)snprintf(text + used, size - used, "%s%d", i ? "," : "", b->threads[i]);
 }
 
-/* Describes what figures depend on. Called before the measurements, which are a load themselves. */
+/* Describes what the figures depend on. Call it before the measurements, which would count as
+   load. */
 static void describe(char *text, size_t size)
 {
     char date[16] = "";

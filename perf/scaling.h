@@ -20,14 +20,14 @@ int scaling_crowded(struct bench *b);
 /* ---- crowded_jobs.c: the workloads ---- */
 struct crowded_job {
     const char *name, *label; /* both for --only */
-    int size;         /* keys of attention, or width of a model; in the table 0 for that of the
-                         model */
+    int size; /* number of keys, or width of the model; 0 in crowded_jobs means the width of the
+                 model */
     bench_work *work; /* called with `state` */
     void *state;
     void (*end)(void *state);
 };
 enum { CROWDED_JOBS = 6 };
-extern const struct crowded_job crowded_jobs[CROWDED_JOBS]; /* without state and end */
+extern const struct crowded_job crowded_jobs[CROWDED_JOBS]; /* state and end are NULL */
 /* Returns job 0 .. CROWDED_JOBS - 1 with `threads` threads; tiny: for --check. End it by
    job.end(state). */
 struct crowded_job crowded_job(int index, int threads, bool tiny);

@@ -1,8 +1,7 @@
-/* scaling_crowded.c - two threads next to a busy program: the speed of 2 threads over that of 1.
-
-   A separate process counts on one of two processors, to which everything measured is confined as
-   well. Samples of 1 and 2 threads alternate, so that other activity on the machine affects both
-   alike, and medians are compared. */
+/* scaling_crowded.c - two threads next to a busy program: the speed of 2 threads relative to 1. A
+   separate process keeps one of two processors busy; everything that is measured is confined to
+   these two. Samples of 1 and 2 threads alternate, so that other activity on the machine affects
+   both alike, and medians are compared. */
 #define _GNU_SOURCE
 #include "scaling.h"
 

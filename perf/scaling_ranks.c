@@ -12,7 +12,7 @@ static const bool with_mpi = true;
 static const bool with_mpi = false;
 #endif
 
-/* Names of Open MPI; what they exclude or include holds for versions 4 and 5. */
+/* Options of Open MPI that select a transport, valid for versions 4 and 5. */
 static const struct {
     const char *name, *options;
 } transports[] = {{"shared memory", "--mca pml ob1 --mca btl ^tcp"},

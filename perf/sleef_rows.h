@@ -1,4 +1,4 @@
-/* sleef_rows.h - the row kernels that SLEEF has, too, per instruction set (sleef_rows.c). */
+/* sleef_rows.h - SLEEF's counterparts of row kernels, per instruction set (sleef_rows.c). */
 #ifndef RAPT_PERF_SLEEF_ROWS_H
 #define RAPT_PERF_SLEEF_ROWS_H
 

@@ -20,8 +20,8 @@ static inline double series_efficiency(const struct series *s, int i)
     return series_speed_up(s, i) * s->threads[0] / s->threads[i];
 }
 
-/* Writes an SVG file. environment: a line of text below the title. Returns false if it cannot be
-   written. */
+/* Writes an SVG file. `environment` is a line of text below the title. Returns false if the file
+   cannot be written. */
 bool speedup_figure(const char *path, const char *environment, const struct series *series,
                     int count);
 

@@ -10,7 +10,7 @@ enum { MAX_SAMPLES = 1000 };
 /* A sample is as many calls as take SAMPLE seconds. Samples are taken until there are MIN of them
    and their sum is ENOUGH (QUICK_... with --quick). */
 static const double SAMPLE = 2e-3, ENOUGH = 0.5, QUICK_ENOUGH = 0.15;
-static const double RETRY_LIMIT = 20e-3; /* slower calls run only once */
+static const double RETRY_LIMIT = 20e-3; /* seconds: a try this slow is not repeated */
 enum { MIN = 5, QUICK_MIN = 2, TRIES = 3, MAX_CALLS = 1 << 20 };
 
 double bench_now(void)

@@ -1,8 +1,8 @@
 /* train.c - benchmark of a training step: the gradient of a batch of sentence pairs, and Adam.
 
-   Operations: a weight of a product costs 2 forward and 4 backward for each of its rows; attention
-   4 and 10 for each query, key and column, half of it if causal. Dropout, norms, softmax and Adam
-   are not counted, so of_peak cannot reach 1. */
+   Operations: each weight of a product costs 2 forward and 4 backward per row; attention costs 4
+   and 10 per query, key and column, half of that if causal. Dropout, norms, softmax and Adam are
+   not counted, so of_peak cannot reach 1. */
 #include "op/op.h"
 #include "training.h"
 

@@ -17,11 +17,10 @@ extern const struct training trainings[TRAININGS + 1];
 
 rapt_config training_config(const struct training *t);
 json_t *training_shape(const struct training *t);
-/* Returns the operations of a step: a weight of a product costs 2 forward and 4 backward for each
-   of its rows; attention 4 and 10 for each query, key and column, half of it if causal. */
+/* Returns the operations of a step: each weight of a product costs 2 forward and 4 backward per
+   row; attention costs 4 and 10 per query, key and column, half of that if causal. */
 double training_operations(const struct training *t);
-/* Returns sequences of one length of random tokens; the caller frees them with
-   training_tokens_free. */
+/* Returns sequences of random tokens, all of one length. Free them with training_tokens_free. */
 rapt_tokens training_tokens(int pairs, int length, int vocab, uint64_t key);
 void training_tokens_free(const rapt_tokens *tokens);
 /* Runs `count` steps on one batch. */

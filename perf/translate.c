@@ -1,16 +1,13 @@
 /* translate.c - benchmark of translation: encoding, then decoding to a fixed length, with a base
-   model of random weights or with any model that a translator opens (--model). Such a model is also
-   opened several times: "load" with its tokenizers, "load_model" without.
-
-   Weights or sources are random, so the end token is suppressed: each translation has the maximum
-   length, and the tokens of the best hypothesis are counted. Operations: a weight of a product
-   costs 2 for each of its rows, attention 4 for each query, key and column; norms, softmax and the
-   search are not counted.
-
-   A step reads all weights of the decoder and of the output matrix, however few its rows, and
-   together they exceed any cache. memory_bound is the tokens per second if only that, at
-   gbytes_per_second, and a single reading of the other weights took time. peak_rss_mb is the memory
-   of the whole process while it translates, and weights_mb that of the model in it. */
+   model of random weights or with any model that a translator opens (--model). With --model,
+   opening is measured, too: "load" with the tokenizers, "load_model" without. Because weights or
+   sources are random, the end token is suppressed: each translation has the maximum length. Only
+   tokens of the best hypothesis are counted. Operations: each weight of a product costs 2 per row,
+   attention 4 per query, key and column; norms, softmax and the search are not counted. However few
+   its rows, a step reads all weights of the decoder and of the output matrix, which exceed any
+   cache. memory_bound is the number of tokens per second if nothing took time but these reads and
+   one read of the other weights, at gbytes_per_second. peak_rss_mb is the peak memory of the whole
+   process while it translates; weights_mb is the model's part of it. */
 #include "bench.h"
 
 #include <rapt/translator.h>
@@ -30,7 +27,7 @@ static const struct shape shapes[] = {
 
 enum { SOURCE = 24, LENGTH = 32, READ_BYTES = 256 << 20, LOADS = 5 };
 
-/* The measured model, and the tokens around its sources and targets. */
+/* The measured model, and the tokens that begin and end its sources and targets. */
 struct subject {
     rapt_model *own; /* NULL if it is the translator's */
     rapt_translator *translator;
@@ -73,7 +70,8 @@ static double square(const rapt_config *c)
     return (double)c->width * c->width;
 }
 
-/* Returns the weights for keys or values of one layer, whose heads may be grouped. */
+/* Returns the number of weights that compute the keys, or the values, of one layer; query heads may
+   share them. */
 static double key_weights(const rapt_config *c)
 {
     int heads = c->key_heads ? c->key_heads : c->heads;
@@ -85,7 +83,7 @@ static double feed_weights(const rapt_config *c)
     return (c->ffn_gated ? 3.0 : 2.0) * c->width * c->ffn_width;
 }
 
-/* Return the weights that are read once per translation, and in every step. */
+/* Return the number of weights that are read once per translation, and in every step. */
 static double weights_once(const rapt_config *c)
 {
     double layer = 2 * square(c) + 2 * key_weights(c) + feed_weights(c);
@@ -100,8 +98,8 @@ static double weights_stepwise(const rapt_config *c)
            (double)c->width * c->target_vocab;
 }
 
-/* Return the tokens of a source and of a translation, as far as the model has positions for
-   them. */
+/* Return the number of tokens of a source and of a translation, limited by the model's
+   positions. */
 static int source_length(const rapt_config *c)
 {
     return c->positions < SOURCE ? c->positions : SOURCE;
@@ -111,7 +109,8 @@ static int target_length(const rapt_config *c)
     return c->positions < LENGTH ? c->positions : LENGTH;
 }
 
-/* The first step has one row for each source, the others have one for each hypothesis. */
+/* Returns the operations of a translation. Its first step has one row per source, the others have
+   one per hypothesis. */
 static double operations(const struct shape *s, const rapt_config *c)
 {
     int source = source_length(c), length = target_length(c);
@@ -119,7 +118,7 @@ static double operations(const struct shape *s, const rapt_config *c)
     for (int step = 1; step < length; step++) keys += (double)s->beam * (step + 1);
     if (c->decoder_recurrence == RAPT_RECURRENCE_SSRU)
         keys = 0;
-    else if (c->decoder_recurrence) /* a state costs as much as a key per row */
+    else if (c->decoder_recurrence) /* per row, a state costs as much as a key */
         keys = rows * (c->head_width ? c->head_width : c->width / c->heads);
     double products = 2 * (source * weights_once(c) + rows * weights_stepwise(c));
     double attention =
@@ -154,7 +153,7 @@ static double peak_memory(void)
     return kib * 1024e-6;
 }
 
-/* Returns the bandwidth, cached per number of threads. */
+/* Returns bench_bandwidth, measured once per number of threads. */
 static double bandwidth(int threads)
 {
     static double known[1025];
@@ -316,7 +315,7 @@ static double load_once(const struct bench *b, bool whole)
     return seconds;
 }
 
-/* Measures opening with the file in the cache of the system, as after the first time. */
+/* Measures opening with the file in the page cache, as after a first opening. */
 static void measure_load(struct bench *b, const struct subject *m, bool whole)
 {
     double seconds[LOADS];
