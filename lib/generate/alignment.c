@@ -1,7 +1,7 @@
 /* alignment.c - reads attention weights. After rapt_encode or rapt_decode, these are the weights of
-   one layer and head, or means over them. During a search, they are the weights of cross-attention
-   of all hypotheses, token by token, averaged over the heads that config.alignment_layer and
-   alignment_heads select.
+   one layer and head, or means over layers or heads. During a search, they are the weights of
+   cross-attention of all hypotheses, token by token, averaged over the heads that
+   config.alignment_layer and alignment_heads select.
 
    A recorded row belongs to a position and a slot. The rows of a hypothesis that has moved between
    slots are found by following the parent of its slot from each position to the previous one, back
@@ -18,7 +18,7 @@ struct readout {
     bool cross;
     const int *keys; /* [targets] keys per row: tokens of the source, or of the target so far */
     int layer, head; /* -1 means the mean over all of them */
-    int heads;       /* number of heads to average, starting with `head`, unless that is -1 */
+    int heads; /* number of heads to average, starting with `head`; not used if `head` is -1 */
     size_t position; /* if 0, rows are written back to back; otherwise it is the number of floats
                         per position of a record, and rows are written by position and slot */
     float *weights;  /* result */

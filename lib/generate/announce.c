@@ -11,7 +11,7 @@ struct known { /* the prefix of a sequence that is certain */
     bool ended; /* the end token follows */
 };
 
-/* Truncates *k to the common prefix of *k and ids[count], whose first `from` tokens are known to be
+/* Truncates *k to the common prefix of *k and ids[count]. Their first `from` tokens are known to be
    equal. If *k is empty, sets it to ids. */
 static void agree(struct known *k, const int32_t *ids, const float *log, int count, int from)
 {

@@ -102,8 +102,8 @@ static int collect(struct search *s, int source, int row)
     return n;
 }
 
-/* Does the same for a source with terms, in the candidates of term_memory. Adds the tokens that
-   lead to terms, and excludes end tokens of hypotheses that lack terms. */
+/* Does the same for a source with terms, in term_memory.candidates. Adds the tokens that lead to
+   terms, and excludes end tokens of hypotheses that lack terms. */
 static int collect_terms(struct search *s, int source, int row)
 {
     const struct search_memory *m = s->m;

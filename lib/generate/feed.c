@@ -4,7 +4,7 @@
 #include "generate/generate.h"
 
 /* Returns the number of rows of a sequence: one for each token, and one for the end if there is
-   one. What the last row predicts is never an input. */
+   one. The token that the last row predicts is never an input. */
 static int feed_rows(const struct feed *f, int source)
 {
     return f->tokens->starts[source + 1] - f->tokens->starts[source] + (f->end >= 0);

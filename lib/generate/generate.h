@@ -13,7 +13,7 @@
    b. Hypotheses that are "live" are extended in the next step; those that are "done" are finished.
    In the shapes below, `length` is the session's target_capacity. */
 struct candidate { /* a possible continuation of a live hypothesis */
-    double sum;    /* log-probability of the sequence with this token, without its prefix */
+    double sum;    /* log-probability of the sequence including this token, but not the prefix */
     int slot;      /* the hypothesis that it continues: 0 .. beams-1 within its source */
     int32_t token;
     float log_p; /* log-probability of the token */

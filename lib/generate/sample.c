@@ -3,7 +3,7 @@
    tokens whose probabilities together reach top_p (Holtzman et al. 2020). Draw t of sequence b
    depends only on (seed, b, t), not on the batch.
 
-   The cumulative distribution is inverted. A complete distribution is scanned in the order of
+   A draw inverts the cumulative distribution. A complete distribution is scanned in the order of
    tokens, skipping whole blocks by their sums. A truncated distribution is scanned in descending
    order of probability, using a heap of the tokens that may belong to it. The members of a team
    divide the sources among themselves. */
@@ -22,8 +22,8 @@ int rapt__sample_blocks(int vocab)
 
 struct heap {
     const float *values;
-    int *items; /* items[0 .. left) are the heap; they are followed by the indices taken so far, the
-                   first one last */
+    int *items; /* items[0 .. left) are the heap; the indices taken so far follow, in reverse order
+                 */
     int left;
 };
 
@@ -143,7 +143,7 @@ static float bound_of_k(const struct urn *urn, int top_k)
 }
 
 /* Returns a logit such that all tokens below it together have a probability of less than 1 - top_p.
-   It corresponds to a share of which `vocab` tokens would have exactly that probability. The terms
+   If all `vocab` tokens had this logit, their total probability would be exactly that. The terms
    with 1e-3 and 1e-6 allow for rounding. */
 static float bound_of_p(const struct urn *urn, double top_p)
 {

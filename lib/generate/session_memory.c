@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-    GROUP_ROWS = 128, /* rows that the encoder reads at a time, at least config.positions */
+    GROUP_ROWS = 128, /* rows that the encoder reads at a time, or config.positions if larger */
     WEIGHTS_ROWS = 64 /* encoder rows whose attention weights are read at a time */
 };
 

@@ -14,8 +14,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Lays out memory for `rows` hypotheses, `wanted` wanted tokens, `candidates` candidates of one
-   source, and `banks` banks. */
+/* Lays out memory for `sources` sources, `rows` hypotheses, `wanted` wanted tokens, `candidates`
+   candidates of one source, and `banks` banks. */
 static void lay_out(struct term_memory *m, size_t sources, size_t rows, size_t wanted,
                     size_t candidates, size_t banks, struct arena *arena)
 {

@@ -1,6 +1,6 @@
-/* products.c - decides how the matrix products of a trainer are computed: by the library in floats
-   or bf16, by OpenBLAS, or each by whichever of the two is faster on this machine. In the last
-   case, checkpoints store the choices as bits. */
+/* products.c - decides how the matrix products of a trainer are computed: by the library, in floats
+   or bf16; by OpenBLAS; or each product by whichever of library and OpenBLAS is faster on this
+   machine. In the last case, checkpoints store the choices as bits. */
 #include "kernel/bf16.h"
 #include "train/train.h"
 

@@ -35,7 +35,7 @@ struct shards { /* shards of the current step that were computed here */
 };
 
 enum { TUNINGS = RAPT_TUNING_LORA + 1 };
-/* Consecutive floats of the block whose parameters are trained in full. */
+/* Consecutive floats of the block that are trained in full. */
 struct trained_range {
     size_t from, at, floats; /* index of the first float in the block, and in m and v; length */
 };
@@ -45,7 +45,7 @@ struct tuning {
     struct trained_range *ranges; /* [range_count] the same parameters as ranges of the block */
     int range_count;
     /* The matrices that have adapters. `base` is the layout of all W0 in `frozen`; `a` and `b` are
-   the layouts of A and of the transpose of B in `adapters`. */
+       the layouts of A and of the transpose of B in `adapters`. */
     struct layout base, a, b;
     int *adapted;                        /* [base.count] indices of these matrices in the model */
     size_t floats;                       /* total size of all A and B */

@@ -53,10 +53,9 @@ rapt_status rapt__window_take_texts(struct window *w)
     return status;
 }
 
-/* Returns true if a source consists only of begin and end tokens. CTranslate2 and this library give
-   such a source an empty translation. A begin token at the beginning does not count, nor does an
-   end token at the end or before the last token, whether or not sources of the model end with a
-   language there. Marian and transformers translate such sources. */
+/* Returns true if a source has only a begin token, or only an end token, which a begin token may
+   precede and a single token, such as a language, may follow. CTranslate2 and this library give
+   such a source an empty translation; Marian and transformers translate it. */
 static bool is_bare(const struct window *w, const int32_t *ids, size_t count)
 {
     const rapt_tokenizer *t = w->t->source;

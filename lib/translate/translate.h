@@ -13,8 +13,8 @@
 #include "text/text.h"
 #include <rapt/translator.h>
 
-/* Limits on the number of tokens of a translation: at most per_source for each token of its source
-   plus `extra`, including the end, and at least `min` before the end. */
+/* Limits on the length of a translation in tokens: at most per_source times the length of its
+   source plus `extra`, including the end, and at least `min`, not including the end. */
 struct target_limit {
     float per_source;
     int extra, min;
@@ -251,7 +251,7 @@ rapt_status rapt__copies_find(struct window *w, int number, const int32_t *ids, 
                               bool *lost);
 
 /* ---- window_memory.c ---- */
-/* Returns the session for a sentence and those in its batch. */
+/* Returns the session that translates the batch of a sentence. */
 rapt_session *rapt__window_session(const struct window *w, const struct sentence *s);
 /* Returns the number of sentences, starting with order[first], that form one batch, or 0 if that
    sentence has no tokens. */
