@@ -98,7 +98,7 @@ static double scores_of(const struct oracle_row *r, double *x)
 }
 
 /* Computes p[s] = exp x[s] / (exp sink + sum of exp x), where -infinity means no sink. All p are 0
-   if the query is fully masked. Returns the logarithm of the denominator. */
+   if the query is fully masked. Returns the log of the denominator. */
 static double softmax(const double *x, int n, double sink, double *p)
 {
     double max = -INFINITY, sum = 0;
@@ -133,7 +133,7 @@ struct evaluation {
     double *x, *decides, *kept; /* [keys] each */
 };
 
-/* Replaces the weights by those of a hard choice. Returns the contribution to J. */
+/* Replaces the weights with those of a hard choice. Returns the contribution to J. */
 static double choose(const struct evaluation *e, const struct oracle_row *r, size_t at,
                      double log_sum, double *weights)
 {
@@ -156,8 +156,8 @@ static double choose(const struct evaluation *e, const struct oracle_row *r, siz
     return reward_of(r->in, at) * (e->x[chosen] - log_sum) + more;
 }
 
-/* Computes the weights of one query; at: its index among all rows. Returns the contribution to
-   J. */
+/* Computes the weights of one query, whose index among all rows is `at`. Returns the contribution
+   to J. */
 static double normalize(const struct evaluation *e, struct oracle_row *r, size_t at,
                         double *weights, double *error)
 {
@@ -249,7 +249,7 @@ static double weighted_sum(const struct evaluation *e, const struct oracle_row *
     return total;
 }
 
-/* Adds the weights of a query to the coverage. The first coverage is the one that is given. */
+/* Adds the weights of a query to the coverage. The coverage before the first query is an input. */
 static void cover(const struct oracle_row *r, const double *weights, double error)
 {
     bool sparse = r->a->normalizer >= RAPT_NORMALIZER_SPARSEMAX;

@@ -13,8 +13,8 @@
 
    where m is half of position_buckets, and M is max_relative_positions.
 
-   delta(i, j) counts i - j in the other direction than Shaw et al. count, and Q_r belongs to the
-   query that sees key j, so all of them are rows for one number, j - i limited to a range. */
+   delta(i, j) counts i - j, the opposite of Shaw et al.'s distance, and Q_r belongs to the query
+   that sees key j, so all of them are rows for the same number: j - i limited to a range. */
 #include "attention_axes.h"
 
 #include <math.h>

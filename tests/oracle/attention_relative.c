@@ -6,11 +6,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Returns the bucket of a distance. Half of the buckets hold one distance each, the others ranges
-   that grow geometrically:
+/* Returns the bucket of a distance. Half of the buckets hold one distance each, the others hold
+   ranges that grow geometrically:
+
      n < e: n      else e + floor((buckets - e) ln(n / e) / ln(distance / e)),   e = buckets / 2
-   n is how far the key is before the position. Keys after it share bucket 0 or, if bidirectional,
-   have as many buckets again. A distance exactly on the edge of a range begins it. */
+
+   n is how far the key is before the query's position. Keys after it share bucket 0 or, if
+   bidirectional, have as many buckets of their own. A distance exactly on an edge belongs to the
+   range that begins there. */
 int oracle_bucket(const rapt_relative *relative, int distance)
 {
     int buckets = relative->buckets, first = 0, n = -distance;
@@ -39,7 +42,7 @@ double oracle_relative(const struct oracle_row *r, int s)
 }
 
 /* Lin et al. 2025, section 3: d[i][j] = sum of log f[l] over l = j + 1 .. i, for query i and key j.
-   A query may be after the last key. */
+   The query may come after the last key. */
 double oracle_forgotten(const struct oracle_row *r, int s)
 {
     const rapt_stride *stride = &r->a->log_forget_stride;
@@ -103,8 +106,8 @@ static int power_of_two(int n)
 }
 
 /* Press, Smith and Lewis 2022: for n heads, n a power of two, the slopes are the geometric sequence
-   that begins with 2^(-8/n) and has this ratio. Otherwise they are those of the power of two below,
-   then every other one of those of the power above, for the remaining heads. */
+   that begins with 2^(-8/n) and has this ratio. Otherwise the first slopes are those of the next
+   lower power of two, and the remaining heads have every other slope of the next higher one. */
 double oracle_slope(int heads, int head)
 {
     int below = heads;

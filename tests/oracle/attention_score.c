@@ -1,5 +1,5 @@
-/* attention_score.c - the score of a query and a key, one function for each rapt_score. The papers
-   are named at the enumerators. */
+/* attention_score.c - the score of a query and a key, one function for each rapt_score. The
+   enumerators of rapt_score name the papers. */
 #include "attention_axes.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ static double dot(const double *x, const double *y, int n, double *size)
     return sum;
 }
 
-/* Computes y[outs] = matrix x, and in sizes[outs] the magnitude of its terms. */
+/* Computes y[outs] = matrix x, and in sizes[outs] the sums of the magnitudes of its terms. */
 static void product(const double *matrix, const double *x, int outs, int ins, double *y,
                     double *sizes)
 {
@@ -27,7 +27,7 @@ static void product(const double *matrix, const double *x, int outs, int ins, do
     }
 }
 
-/* Returns the dot product of two rotated vectors, whose angles have errors of their own. */
+/* Returns the dot product of two rotated vectors. Their angles add errors of their own. */
 static double rotated_dot(const struct oracle_row *r, const double *q, int s, const double *k,
                           int n, double *size)
 {
@@ -127,8 +127,8 @@ static double feature(const struct oracle_row *r, int c, int s)
     return sum;
 }
 
-/* Returns term i inside the tanh of what earlier queries have left: L f of location-aware scores, w
-   c of coverage scores, or 0. */
+/* Returns the term of hidden unit i, inside the tanh, that depends on earlier queries: L f of
+   location-aware scores, w c of coverage scores, or 0. */
 static double earlier(const struct oracle_row *r, int s, int i, double *error)
 {
     const rapt_attention_parameters *l = &r->a->parameters;
@@ -146,8 +146,7 @@ static double earlier(const struct oracle_row *r, int s, int i, double *error)
     return sum;
 }
 
-/* Returns w of hidden unit i, by which an error of the coverage is multiplied; 0 without coverage.
- */
+/* Returns w of hidden unit i, which multiplies errors of the coverage; 0 without coverage. */
 static double coverage_weight(const struct oracle_row *r, int i)
 {
     ptrdiff_t unit = (ptrdiff_t)r->h * r->a->parameters.hidden + i;
@@ -160,7 +159,7 @@ static double hidden_layer(const struct oracle_row *r, int s, double *size)
     const rapt_attention_parameters *l = &r->a->parameters;
     int K = r->a->key_width, Q = oracle_query_width(r->a);
     double x[ORACLE_WIDEST], y[ORACLE_WIDEST], xs[ORACLE_WIDEST], ys[ORACLE_WIDEST], sum = 0;
-    double slope = 0; /* derivative of the score by the coverage */
+    double slope = 0; /* derivative of the score with respect to the coverage */
     const double *v =
         r->in->learned[RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR] + (ptrdiff_t)r->h * l->hidden;
     product(r->in->learned[RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT] + (ptrdiff_t)r->h * l->hidden * Q,

@@ -1,4 +1,4 @@
-/* attention_weights.c - how scores become weights: which keys a query sees, heads that talk, and
+/* attention_weights.c - how scores become weights: which keys a query sees, talking heads, and
    normalizers. */
 #include "attention_axes.h"
 
@@ -43,7 +43,7 @@ static int is_global(const rapt_sparse *sparse, int position)
     return 0;
 }
 
-/* Whether the query attends to key s in the graph of sparse attention. */
+/* Returns 1 if the query attends to key s in the graph of sparse attention. */
 static int in_graph(const struct oracle_row *r, int s)
 {
     const rapt_sparse *sparse = &r->a->sparse;
@@ -181,7 +181,7 @@ double oracle_sigmoid(const struct oracle_row *r, const double *x, double *p, do
     return log_sum;
 }
 
-/* Returns alpha: Correia et al. 2019, if it is learned. */
+/* Returns alpha; if it is learned, as in Correia et al. 2019. */
 static double alpha_of(const struct oracle_row *r)
 {
     const double *learned = r->in->learned[RAPT_ATTENTION_PARAMETER_ENTMAX_ALPHA];
@@ -191,8 +191,7 @@ static double alpha_of(const struct oracle_row *r)
 }
 
 /* Peters et al. 2019. The sum of p is a convex function of the threshold tau, relative to the
-   greatest score, and is at least 1 at tau = -1. From there Newton's method rises to the solution.
-   */
+   greatest score, and at least 1 at tau = -1, from where Newton's method rises to the solution. */
 double oracle_entmax(const struct oracle_row *r, const double *x, double *p, double *kink)
 {
     double order = alpha_of(r) - 1, max = -INFINITY, tau = -1, rise = 1, sum = 0;

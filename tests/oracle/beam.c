@@ -1,6 +1,6 @@
-/* beam.c - beam search of four projects, written from their definitions: maps a function that gives
-   logits to the best hypotheses. Sources: CTranslate2 4.8, decoding.cc; transformers 4.57,
-   generation/utils.py; marian-dev 1.12, beam_search.cpp and history.h. */
+/* beam.c - beam search of four projects, written from their definitions. Sources: CTranslate2 4.8,
+   decoding.cc; transformers 4.57, generation/utils.py; marian-dev 1.12, beam_search.cpp and
+   history.h. */
 #include "beam.h"
 
 #include <float.h>
@@ -14,7 +14,7 @@ struct list {
     int count;
 };
 
-/* Sorts stably, the greatest first. */
+/* Sorts stably in descending order. */
 static void sort(struct list *l, bool by_score)
 {
     for (int i = 1; i < l->count; i++)
@@ -33,7 +33,8 @@ static double log_sum(const double *x, int count)
     return max + log(sum);
 }
 
-/* Returns whether a hypothesis contains a token: with HF also as the decoder's first input. */
+/* Returns true if a hypothesis contains a token or, with HF, if the token is the decoder's first
+   input. */
 static bool contains(const struct beam_problem *p, const struct beam_hypothesis *h, int32_t token)
 {
     for (int i = 0; i < h->count; i++)
@@ -49,7 +50,7 @@ static void penalize(const struct beam_problem *p, const struct beam_hypothesis 
             values[i] = values[i] < 0 ? values[i] * p->repetition : values[i] / p->repetition;
 }
 
-/* Returns whether a hypothesis followed by a token ends with a sequence. */
+/* Returns true if a hypothesis followed by a token ends with a sequence. */
 static bool completes(const struct beam_hypothesis *h, int32_t token, const struct beam_sequence *s)
 {
     if (s->count - 1 > h->count || s->ids[s->count - 1] != token) return false;
@@ -59,7 +60,7 @@ static bool completes(const struct beam_hypothesis *h, int32_t token, const stru
 }
 
 /* Computes the log-probabilities of the token after a hypothesis. Forbidden tokens are removed
-   before the softmax or after it. Repetitions are penalized before it, and in transformers' beam
+   before or after the softmax. Repetitions are penalized before it, but in transformers' beam
    search after it. */
 static void next(const struct beam_problem *p, const struct beam_hypothesis *h, double *log_p)
 {
@@ -129,9 +130,10 @@ static void add(const struct beam_problem *p, struct list *done, const struct be
     if (p->coverage > 0) own->score += p->coverage * coverage(p, own);
 }
 
-/* The first 2 * beams are candidates. Those of the first half that have ended are finished, in the
-   last step all of them; each is replaced by the next one of the second half that has not ended.
-   Directly after a prefix, all ended candidates but the first become hopeless. */
+/* The first 2 * beams continuations are candidates. Those of the first half that have ended, or in
+   the last step all of the first half, are finished; each is replaced by the next candidate of the
+   second half that has not ended. Directly after a prefix, all ended candidates but the first
+   become hopeless. */
 static void search_ct2(const struct beam_problem *p, struct list *live, struct list *done)
 {
     bool top_ended = false;
@@ -162,9 +164,10 @@ static void search_ct2(const struct beam_problem *p, struct list *live, struct l
     }
 }
 
-/* Ended candidates among the first `beams` join the kept ones, of which the best `beams` stay; the
-   best `beams` of the others run on. The search is over when the worst of a full list is at least
-   as good as the best running one at its present length. The last token is forced to be the end. */
+/* Ended candidates among the first `beams` join the finished ones, of which the best `beams` are
+   kept; the best `beams` other candidates run on. The search is over when the worst of a full list
+   of finished ones is at least as good as the best running one at its present length. The last
+   token is forced to be the end. */
 static void search_hf(const struct beam_problem *p, struct list *live, struct list *done)
 {
     for (int step = p->prefix_count; step < p->max_length; step++) {

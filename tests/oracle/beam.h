@@ -1,6 +1,6 @@
-/* beam.h - beam search as four projects define it, in double: maps a function that gives the logits
-   after any sequence to the best hypotheses. Every candidate of every step is listed and sorted.
-   Each definition follows the code of its project. */
+/* beam.h - beam search as four projects define it, in double: given a function for the logits after
+   any sequence, finds the best hypotheses. Every candidate of every step is listed and sorted. Each
+   definition follows the code of its project. */
 #ifndef RAPT_TESTS_ORACLE_BEAM_H
 #define RAPT_TESTS_ORACLE_BEAM_H
 
@@ -17,17 +17,17 @@ struct beam_sequence {
 struct beam_problem {
     rapt_search_rules search_rules;
     int vocab, beams, nbest;
-    int max_length; /* of a sequence, including prefix and end */
+    int max_length; /* of a sequence in tokens, including prefix and end */
     int min_length; /* no end before this many tokens */
     double penalty;
     int32_t end;
-    int32_t banned;                         /* a suppressed token; -1: none */
+    int32_t banned;                         /* a suppressed token; -1 means none */
     const struct beam_sequence *suppressed; /* [suppressed_count] */
     int suppressed_count;
     int32_t begin;     /* first input of the decoder */
-    double repetition; /* penalty; 0: none */
-    double coverage;   /* weight of the penalty; 0: none */
-    int keys;          /* tokens of the source */
+    double repetition; /* penalty; 0 means none */
+    double coverage;   /* weight of the penalty; 0 means none */
+    int keys;          /* number of source tokens */
     /* computes the attention of the token after ids[count] to the source, [keys] */
     void (*attention)(const void *user, const int32_t *ids, int count, double *weights);
     const int32_t *prefix;

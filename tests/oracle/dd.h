@@ -1,9 +1,9 @@
 /* dd.h - double-double arithmetic: a number is the unevaluated sum of two doubles, hi + lo with
    |lo| <= ulp(hi) / 2, about 106 bits. Sums: Knuth 1969, "Seminumerical Algorithms", section 4.2.2
-   (two-sum). Products: from the error that a fused multiply-add leaves. The rest: Dekker 1971, "A
-   floating-point technique for extending the available precision", and Hida, Li and Bailey 2001,
+   (two-sum). Products: a fused multiply-add computes their rounding error. The rest: Dekker 1971,
+   "A floating-point technique for extending the available precision", and Hida, Li and Bailey 2001,
    "Algorithms for quad-double precision floating point arithmetic". Relative errors are a few times
-   2^-104, and about 2^-100 for exp. Needs round-to-nearest and -ffp-contract=off. */
+   2^-104, but about 2^-100 for exp. Needs round-to-nearest and -ffp-contract=off. */
 #ifndef RAPT_ORACLE_DD_H
 #define RAPT_ORACLE_DD_H
 
@@ -71,8 +71,8 @@ static inline struct dd dd_sqrt(struct dd x)
     return dd_add(root, dd_div(dd_sub(x, dd_mul(root, root)), dd_mul(dd_of(2), root)));
 }
 
-/* Writes x = k ln 2 + 512 r and squares e^r - 1, from its series, nine times. |x| must be below
-   700. */
+/* Writes x = k ln 2 + 512 r, computes e^r - 1 from its series, and squares e^r nine times. |x| must
+   be below 700. */
 static inline struct dd dd_exp(struct dd x)
 {
     const struct dd ln2 = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
@@ -89,7 +89,7 @@ static inline struct dd dd_exp(struct dd x)
     return (struct dd){ldexp(sum.hi, (int)k), ldexp(sum.lo, (int)k)};
 }
 
-/* The error is relative to 1: near 0 it is that of 1 - 1. */
+/* The error is relative to 1, not to the result: near 0, the difference cancels. */
 static inline struct dd dd_tanh(struct dd x)
 {
     struct dd e = dd_exp(dd_add(x, x));

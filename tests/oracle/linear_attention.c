@@ -47,7 +47,7 @@ static void update(int width, int values, double decay, const double *beta, cons
     }
 }
 
-/* out = scale S' q, or S' q over the last element of S' q. */
+/* out = scale S' q or, if normalized, S' q divided by its last element. */
 static void read_state(const rapt_linear_attention *a, int values, const double *q,
                        const double *state, const double *magnitude, double *out, double *size)
 {

@@ -52,7 +52,7 @@ static void add_norm(const struct marianmt *m, const char *scope, const char *na
     free(y);
 }
 
-/* Computes MarianAttention of rows x over rows z; causal: row t sees rows up to t. */
+/* Computes MarianAttention of rows x over rows z. If causal, row t sees only rows up to t. */
 static double *attention(const struct marianmt *m, const char *layer, const char *name,
                          const double *x, int rows, const double *z, int keys, int causal)
 {
@@ -82,14 +82,15 @@ static double *attention(const struct marianmt *m, const char *layer, const char
     return y;
 }
 
-/* Returns the table of that name, or the shared one. */
+/* Returns the embedding table of that name, or the shared one. */
 static const float *table_of(const struct marianmt *m, const char *name)
 {
     const float *own = find(m, "", name);
     return own ? own : find(m, "", "model.shared.weight");
 }
 
-/* scope: "model.encoder.", whose table of positions replaces the sinusoids. */
+/* If there is a table of positions in the scope, such as "model.encoder.", it replaces the
+   sinusoids. */
 static double *embed(const struct marianmt *m, const char *scope, const float *table,
                      const int *ids, int count)
 {

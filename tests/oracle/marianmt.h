@@ -1,6 +1,5 @@
-/* marianmt.h - the MarianMT of Hugging Face's transformers in double, sentence by sentence, after
-   the definition in modeling_marian.py (4.57). It reads tensors by the names that they have
-   there. */
+/* marianmt.h - the MarianMT of Hugging Face's transformers in double, sentence by sentence, written
+   from modeling_marian.py (4.57). Reads tensors by the names that they have there. */
 #ifndef RAPT_ORACLE_MARIANMT_H
 #define RAPT_ORACLE_MARIANMT_H
 

@@ -1,5 +1,6 @@
-/* monotonic_attention.c - the definitions of Raffel et al. 2017, Chiu and Raffel 2018 and
-   Arivazhagan et al. 2019, and the process of random stops from which they follow. */
+/* monotonic_attention.c - monotonic attention by the definitions of Raffel et al. 2017, Chiu and
+   Raffel 2018 and Arivazhagan et al. 2019, and by the process of random stops from which they
+   follow. */
 #include "monotonic_attention.h"
 
 #include "random.h"
@@ -55,7 +56,7 @@ static double product(const double *x, const double *y, int n)
     return sum;
 }
 
-/* Twelve uniform numbers minus six, each of 53 bits from two words. */
+/* Returns the sum of twelve uniform numbers, each of 53 bits from two words, minus six. */
 static double noise_of(const rapt_monotonic_attention *a, int sequence, int head, int t, int key)
 {
     uint64_t stream = oracle_mix(oracle_mix(a->seed, (uint64_t)sequence), (uint64_t)head);
@@ -118,7 +119,8 @@ static double chunk_energy(const struct reader *r, int t, int key)
     return factor(a, a->chunk_scale) * product(r->x->chunk_q + q, r->x->chunk_k + k, a->key_width);
 }
 
-/* Adds to a row of out the values times the weights of a stop, and to a row of weights these. */
+/* Adds the weights of a stop to a row of weights, and the values times these weights to a row of
+   out. */
 static void add_stop(const struct reader *r, const double *energies, int stop, double probability,
                      double *out, double *weights)
 {
@@ -176,8 +178,8 @@ void oracle_monotonic_head(const rapt_monotonic_attention *a,
     free(p);
 }
 
-/* Follows all paths of queries t, t + 1, ... from a key on. `probability` is that of the path so
-   far. */
+/* Follows all paths of queries t, t + 1, ... from a key on. `probability` is the probability of the
+   path so far. */
 static void follow(const struct reader *r, int t, int key, double probability,
                    const struct oracle_monotonic_results *to)
 {

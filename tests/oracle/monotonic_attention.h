@@ -1,4 +1,4 @@
-/* monotonic_attention.h - monotonic attention by its definition, in double. It shares the public
+/* monotonic_attention.h - monotonic attention by its definition, in double. Shares the public
    structs with the library, but no code.
 
    Gradients are difference quotients of the objective
@@ -9,8 +9,8 @@
 
 #include <rapt/monotonic_attention.h>
 
-/* Inputs in double, in the layouts that a problem describes; offset may be NULL, and mode hard does
-   not read chunk_q and chunk_k. The pointers to floats in the problem are not read. */
+/* Inputs in double, in the layouts that a problem describes. offset may be NULL; mode hard does not
+   read chunk_q and chunk_k. Pointers to floats in the problem are not read. */
 struct oracle_monotonic_inputs {
     const double *q, *k, *v, *chunk_q, *chunk_k, *offset;
 };
@@ -29,15 +29,14 @@ struct oracle_monotonic_results {
 void oracle_monotonic_head(const rapt_monotonic_attention *a,
                            const struct oracle_monotonic_inputs *x, int sequence, int head,
                            const struct oracle_monotonic_results *r);
-/* Computes the same, except delays, as the mean over all monotonic paths of stops, of which there
-   may be (n + 1)^m. */
+/* Computes the same results, except delays, as means over all monotonic paths of stops, up to (n +
+   1)^m of them. */
 void oracle_monotonic_paths(const rapt_monotonic_attention *a,
                             const struct oracle_monotonic_inputs *x, int sequence, int head,
                             const struct oracle_monotonic_results *r);
-/* Computes out of query t alone with a hard stop, from the key at *position on. Sets *position to
-   the key of the stop or to n. Adds the weights of the values to weights [n], unless it is NULL.
-   Returns the smallest magnitude of the energies that it compared with
-   0. */
+/* Computes out of query t alone with a hard stop, scanning keys from *position on. Sets *position
+   to the key of the stop or to n. Adds the weights of the values to weights [n], unless it is NULL.
+   Returns the smallest magnitude of the energies that were compared with 0. */
 double oracle_monotonic_stop(const rapt_monotonic_attention *a,
                              const struct oracle_monotonic_inputs *x, int sequence, int head, int t,
                              int *position, double *out, double *weights);

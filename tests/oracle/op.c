@@ -93,7 +93,7 @@ static float float_of(uint32_t bits)
     return x;
 }
 
-/* Works on the neighbors of x among bf16 numbers. */
+/* Rounds to the nearer of the two bf16 numbers around x, ties to even. */
 uint16_t oracle_bf16(float x)
 {
     uint32_t bits = bits_of(x), below = bits & 0xffff0000;
@@ -117,8 +117,8 @@ static float quiet(float x)
     return float_of(bits_of(x) | 0x00400000);
 }
 
-/* Returns x + y, rounded to odd: if it is inexact, the last bit is 1, so that rounding to fewer
-   bits gives the same as rounding the exact sum. The error of the sum is Knuth's. */
+/* Returns x + y, rounded to odd: if the sum is inexact, its last bit is 1, so that rounding it to
+   fewer bits gives the same as rounding the exact sum. Knuth's two-sum computes the error. */
 static double sum_to_odd(double x, double y)
 {
     double sum = x + y, part = sum - x, error = (x - (sum - part)) + (y - part);

@@ -1,5 +1,5 @@
-/* op.h - operations by their definitions, in double, as obvious loops over plain arrays. They share
-   no code with the library. */
+/* op.h - operations by their definitions, in double, as obvious loops over plain arrays, without
+   any code of the library. */
 #ifndef RAPT_ORACLE_OP_H
 #define RAPT_ORACLE_OP_H
 
@@ -9,21 +9,22 @@
 
 enum { ORACLE_RELU, ORACLE_GELU, ORACLE_SILU, ORACLE_GELU_TANH };
 
-/* Computes y [rows][out] = x [rows][in] w' + b; w [out][in]; b NULL: 0. */
+/* Computes y [rows][out] = x [rows][in] w' + b with w [out][in]. b may be NULL for 0. */
 void oracle_linear(int rows, int in, int out, const double *x, const double *w, const double *b,
                    double *y);
 double oracle_activation(int kind, double x);
 
-/* Computes y [rows][width] = scale * table[id] + positions[position]; positions NULL: 0. */
+/* Computes y [rows][width] = scale * table[id] + positions[position]. positions may be NULL for
+   0. */
 void oracle_embed(int rows, int width, const int *ids, const int *position, double scale,
                   const double *table, const double *positions, double *y);
 
-/* Computes y = (x - mean) / sqrt(variance + epsilon) * gain + bias for each row, or with bias NULL
-   y = x / sqrt(mean of x^2 + epsilon) * gain. */
+/* Computes y = (x - mean) / sqrt(variance + epsilon) * gain + bias for each row or, if bias is
+   NULL, y = x / sqrt(mean of x^2 + epsilon) * gain. */
 void oracle_norm(int rows, int width, const double *x, const double *gain, const double *bias,
                  double epsilon, double *y);
 
-/* Returns the smoothed cross-entropy of one row of logits, with the plain one in *likelihood. */
+/* Returns the smoothed cross-entropy of one row of logits, and the plain one in *likelihood. */
 double oracle_loss(int vocab, const double *logits, int label, double smoothing,
                    double *likelihood);
 
@@ -35,8 +36,8 @@ struct oracle_adam { /* the first step is 1 */
 void oracle_adam(const struct oracle_adam *a, double *p, double g, double *m, double *v);
 
 /* ---- bf16: sums of products of bf16 numbers by the definition at the top of lib/kernel/bf16.h,
-   which is that of the instruction vdpbf16ps: in double, rounded to odd, then to 24 bits at an
-   exponent where floats have no denormals. ---- */
+   which is that of the instruction vdpbf16ps. Sums are computed in double, rounded to odd, and then
+   rounded to 24 bits at an exponent where floats have no denormals. ---- */
 
 /* Rounds a float to bf16. */
 uint16_t oracle_bf16(float x);

@@ -1,5 +1,5 @@
-/* random.h - the random numbers of the definitions: Philox 4x32-10 (Salmon et al. 2011), and the
-   draws for element (row, column) under a key. */
+/* random.h - random numbers by their definition: Philox 4x32-10 (Salmon et al. 2011), and draws for
+   element (row, column) under a key. */
 #ifndef RAPT_ORACLE_RANDOM_H
 #define RAPT_ORACLE_RANDOM_H
 

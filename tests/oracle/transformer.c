@@ -16,7 +16,7 @@ struct side {
     const struct oracle_drop *drop;
     int decoder, sublayer;
     const struct oracle_sentence *rows, *source;
-    const double *states; /* of the source */
+    const double *states; /* encoder output */
     double *x;            /* [rows][width] */
     double *cross;        /* the next weights of cross-attention are written here; may be NULL */
 };
@@ -91,7 +91,7 @@ struct heads {
     int q_row, k_row, v_row, S, cross;
     const struct oracle_inputs *score;
     const double *log_forget;             /* [S][attentions], or NULL */
-    const struct oracle_latent *latent;   /* what q, k and v are of, or NULL */
+    const struct oracle_latent *latent;   /* the latent attention of q, k and v, or NULL */
     const struct oracle_vectors *vectors; /* for distances, or NULL */
 };
 
@@ -132,8 +132,8 @@ static rapt_relative relative_of(const struct side *s)
     return r;
 }
 
-/* Returns the attention problem of one sentence, in a batch where the sentences before it are
-   empty, since draws depend on its index. starts: [2][SENTENCES + 1]. */
+/* Returns the attention problem of one sentence. Because draws depend on its index, the problem has
+   empty sentences before it. starts is [2][SENTENCES + 1]. */
 static rapt_attention problem_of(const struct side *s, const struct heads *h, int *starts)
 {
     const rapt_config *c = &s->m->config;
@@ -200,8 +200,8 @@ static float *rewards_of(const struct side *s)
     return to;
 }
 
-/* Whether the sentence attends to expected values. This is one of the batch's draws: counter
-   (index, 0) of the batch's key and the letters "ex". */
+/* Returns 1 if the sentence attends to expected values. This is one of the batch's draws: counter
+   (index, 0) under the batch's key mixed with the letters "ex". */
 static uint8_t expects(const struct side *s)
 {
     uint32_t x[4];
@@ -240,7 +240,7 @@ static void attend(struct side *s, const struct heads *h, double *mixed, double 
     free(rewards);
 }
 
-/* Computes attention of latent rows: v is not read, and k has a row of p and c. */
+/* Computes attention to latent rows. v is not read; k has rows of p and c. */
 static void attend_latent(struct side *s, const struct oracle_layer *l, const struct heads *h,
                           double *mixed, double *weights)
 {
@@ -258,8 +258,8 @@ static void attend_latent(struct side *s, const struct oracle_layer *l, const st
     oracle_latent_finish(s->m, &own, up, T, mixed);
 }
 
-/* Computes the outputs of heads and, unless *weights is NULL, writes their weights and moves
- *weights after them. */
+/* Computes the outputs of heads and, unless *weights is NULL, writes their weights there and
+   advances *weights past them. */
 static void attend_heads(struct side *s, const struct oracle_layer *l, const struct heads *h,
                          double *mixed, double **weights)
 {
@@ -319,7 +319,7 @@ static void self_attention(struct side *s, const struct oracle_layer *l, const d
     free(log_forget), free(queries), free(qkv), free(mixed);
 }
 
-/* Does what attend_heads does, for monotonic cross-attention. */
+/* Does the same as attend_heads for monotonic cross-attention. */
 static void attend_monotonic(struct side *s, const struct oracle_layer *l, const double *q,
                              const double *kv, double *mixed)
 {

@@ -30,8 +30,8 @@ rapt_attention_parameters oracle_learned_of(const rapt_config *c)
         .center_hidden = c->center_hidden > 0 ? c->center_hidden : K};
 }
 
-/* Adds to x[size] what is held fixed. In the first pass it becomes the difference of rounded[size]
-   and x. */
+/* Adds what is held fixed to x[size]. The first pass sets it to the differences between
+   rounded[size] and x. */
 static void hold_rounding(struct oracle_past *past, size_t size, const double *x, double *rounded)
 {
     bool first = past->next == past->rounded;

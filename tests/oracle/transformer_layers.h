@@ -1,4 +1,4 @@
-/* transformer_layers.h - shared by the files of the Transformer's oracle: parameters by layer, and
+/* transformer_layers.h - what the files of the Transformer's oracle share: parameters by layer, and
    what is held fixed. */
 #ifndef RAPT_ORACLE_TRANSFORMER_LAYERS_H
 #define RAPT_ORACLE_TRANSFORMER_LAYERS_H
@@ -32,7 +32,7 @@ enum { SENTENCES = 8, SUBLAYERS = 12 };
 struct oracle_past {
     struct oracle_fixed fixed[SENTENCES][2][SUBLAYERS];
     double *losses[SENTENCES];             /* of each target row; NULL: not known yet */
-    int rows[SENTENCES], first[SENTENCES]; /* number of rows; the first of them among all */
+    int rows[SENTENCES], first[SENTENCES]; /* number of rows, and index of the first */
     double *rounding; /* [rounded] what an int8 model added to the elements of activations, in the
                          order of their products */
     size_t rounded, next; /* next: index of the next element in this pass */
@@ -47,13 +47,13 @@ rapt_attention_parameters oracle_learned_of(const rapt_config *c);
 double oracle_sinusoid(const struct oracle_model *m, int decoder, int row, int column);
 /* The terms in which an int8 model quantizes the rows of x. */
 enum oracle_terms { ONE_TERM = 1, TWO_TERMS };
-/* Computes y = x w' + b; if the model is int8, with each row of x replaced by what it is quantized
-   to. If that is held fixed, adds the same to x in every pass, so that it has the derivative 1. */
+/* Computes y = x w' + b; if the model is int8, each row of x is replaced by its quantized values.
+   If rounding is held fixed, every pass adds the same amounts to x, so that the derivative is 1. */
 void oracle_affine(const struct oracle_model *m, enum oracle_terms terms, int rows, int in, int out,
                    const double *x, const double *w, const double *b, double *y);
-/* Returns the data of a parameter, or NULL if there is none of that name. */
+/* Returns the data of the parameter with this name, or NULL if there is none. */
 double *oracle_find(const struct oracle_model *m, const char *name);
-/* Finds those of <scope><name>.weight and .bias. */
+/* Finds the parameters <scope><name>.weight and .bias. */
 void oracle_find_pair(const struct oracle_model *m, const char *scope, const char *name,
                       double *pair[2]);
 
@@ -66,13 +66,14 @@ struct oracle_latent { /* an attention of latent rows, made of queries and keys 
     double *q, *k, *v, *out; /* rows of heads or key heads */
     int key_heads, key_width, value_width;
 };
-/* Returns how many elements of queries and keys are rotated apart from the latent row. */
+/* Returns the number of elements of queries and keys that are rotated and separate from the latent
+   row. */
 int oracle_latent_rotary(const rapt_config *c, int cross);
-/* Each query is P + K numbers of each head, and each key P numbers and a latent row. */
+/* A query has P + K numbers per head; a key has P numbers and a latent row. */
 struct oracle_latent oracle_latent_make(const struct oracle_model *m, const double *up[2],
                                         int queries, const double *q, int q_row, int rows,
                                         const double *keys, int row, int P);
-/* Gives a problem the widths of l. Whatever they are, its scale is that of keys of a head. */
+/* Gives a problem the widths of l. The scale remains that of the keys of a head. */
 void oracle_latent_narrow(const rapt_config *c, int cross, const struct oracle_latent *l,
                           rapt_attention *a);
 /* Computes the outputs of heads from l->out, and frees what l holds. */
@@ -80,7 +81,8 @@ void oracle_latent_finish(const struct oracle_model *m, struct oracle_latent *l,
                           const double *up[2], int queries, double *mixed);
 
 /* ---- transformer_projections.c: heads ---- */
-/* Returns the values of a difference, [rows][key heads][2][K]: those of each head twice. */
+/* Returns the values for differential attention, [rows][key heads][2][K]: those of each head
+   twice. */
 double *oracle_repeat(const rapt_config *c, const double *v, int v_row, int rows);
 /* Normalizes `heads` adjacent heads of width K at the start of each of `rows` rows, which are `row`
    numbers apart. If gain is NULL, does nothing. */
@@ -96,16 +98,16 @@ void oracle_subtract(const rapt_config *c, const double *vectors, const double *
    computed from the sublayer's input, in [rows][width]. If gate is NULL, does nothing. */
 void oracle_gate_heads(const struct oracle_model *m, const double *gate, int rows, const double *in,
                        double *mixed);
-/* Vectors for the distances from a query to a key, of one layer. */
+/* The vectors of one layer for the distances from a query to a key. */
 struct oracle_vectors {
-    rapt_distances shape;    /* whose pointers only tell which arrays exist */
+    rapt_distances shape;    /* its pointers only tell which arrays exist */
     double *keys, *queries;  /* of its own, unless shared */
     struct oracle_inputs in; /* only the arrays of distances are set */
     int *buckets;            /* of distances, or NULL */
 };
 struct oracle_vectors oracle_vectors_make(const struct oracle_model *m,
                                           const struct oracle_layer *l, int decoder);
-/* Sets the vectors, and the scale of scores that goes with them. */
+/* Puts the vectors, and the scale of scores that goes with them, into a problem. */
 void oracle_vectors_use(const struct oracle_vectors *v, const rapt_config *c, rapt_attention *a,
                         struct oracle_inputs *in);
 void oracle_vectors_free(struct oracle_vectors *v);
@@ -120,13 +122,14 @@ struct oracle_monotonic {
     const struct oracle_sentence *target, *source;
     uint64_t seed; /* of noise; 0: no noise */
 };
-/* Computes the outputs of heads, mixed [T][heads * width of a head], and unless it is NULL, their
-   weights [heads][T][S]. Stops are hard unless m->expects_stops is set. */
+/* Computes the outputs of heads, mixed [T][heads * width of a head], and their weights
+   [heads][T][S], unless `weights` is NULL. Stops are hard unless m->expects_stops is set. */
 void oracle_monotonic_heads(const struct oracle_model *m, const struct oracle_monotonic *x,
                             double *mixed, double *weights);
 
 /* ---- transformer_recurrent.c ---- */
-/* Computes what replaces self-attention from its input, in [rows][width], to y [rows][width]. */
+/* Computes the sublayer that replaces self-attention, from `in` [rows][width] to y
+   [rows][width]. */
 void oracle_recurrent(const struct oracle_model *m, const struct oracle_layer *l, int rows,
                       const double *in, double *y);
 

@@ -12,7 +12,7 @@ static struct oracle_sentence sentence(const rapt_tokens *t, int b)
     return (struct oracle_sentence){b, first, count, t->ids ? t->ids + first : NULL, t->vectors};
 }
 
-/* Returns the summed loss; that of each row is in losses. */
+/* Returns the summed loss, and stores the loss of each row in `losses`. */
 static double rows_loss(const struct oracle_model *m, const double *logits, int rows,
                         const int32_t *labels, double smoothing, double *likelihood, double *losses)
 {
@@ -62,7 +62,7 @@ static double coverage_loss(const struct oracle_model *m, const double *cross, i
     return m->coverage * loss / attentions;
 }
 
-/* A target sequence has one token less than given: the last one is not fed. */
+/* The decoder reads all tokens of a target but the last. */
 double oracle_batch_loss(struct oracle_model *m, const struct oracle_drop *drop,
                          const rapt_tokens *source, const rapt_tokens *target, double smoothing,
                          double *likelihood)

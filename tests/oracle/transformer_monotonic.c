@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-/* Returns the problem of one sentence, in a batch where the sentences before it are empty, since
-   noise depends on its index. starts: [2][SENTENCES + 1]. */
+/* Returns the problem of one sentence. Because noise depends on its index, the problem has empty
+   sentences before it. starts is [2][SENTENCES + 1]. */
 static rapt_monotonic_attention problem_of(const struct oracle_model *m,
                                            const struct oracle_monotonic *x, int *starts)
 {

@@ -26,7 +26,7 @@ static double *sinusoids(const rapt_config *c, int before, int rows)
     return R;
 }
 
-/* Sets the buckets of the distances of v. */
+/* Sets v->buckets. */
 static void bucket(struct oracle_vectors *v, const rapt_config *c)
 {
     rapt_distances *d = &v->shape;
@@ -150,8 +150,8 @@ double *oracle_repeat(const rapt_config *c, const double *v, int v_row, int rows
     return to;
 }
 
-/* Returns the place of the first attention of a head: r heads that share keys have their first
-   attentions, then their second ones. */
+/* Returns the index of the first attention of a head. The r heads that share keys have all their
+   first attentions, then all their second ones. */
 static int first_map(const rapt_config *c, int head)
 {
     int r = c->key_heads > 0 ? c->heads / c->key_heads : 1;
@@ -230,8 +230,8 @@ static void expand(const rapt_config *c, const struct oracle_latent *l, const do
     }
 }
 
-/* Computes what a model in 8 bits multiplies: queries W_uk' q, since they are quantized as rows of
-   a product. Keys and values are then the latent rows themselves. */
+/* Computes what an int8 model multiplies: queries W_uk' q, which are quantized as rows of a
+   product. Keys and values are then the latent rows themselves. */
 static void absorb(const struct oracle_model *m, const struct oracle_latent *l, const double *up[2],
                    int queries, const double *q, int q_row, int rows, const double *keys, int row,
                    int P)

@@ -1,14 +1,14 @@
 /* transformer_recurrent.c - what replaces self-attention in a decoder, in double, row by row: the
    unit of Kim et al. 2019, and linear attention. The latter is that of Katharopoulos et al. 2020
    (arXiv 2006.16236, equations 18 to 20), and the delta rule with and without decays (Yang et al.
-   2024, arXiv 2406.06484, section 3, and 2412.06464, section 3) without short convolutions, with
-   the decays of gates that are sigmoids. The state is the transpose of theirs. */
+   2024, arXiv 2406.06484, section 3, and 2412.06464, section 3) without short convolutions; decays
+   are sigmoids of gates. The state is the transpose of theirs. */
 #include "transformer_layers.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* The numbers of a sublayer and its projections. */
+/* A sublayer's projections, and its sizes. */
 struct linear_rows {
     const rapt_config *c;
     int K, H, G, row; /* row: numbers per row of qkv */
