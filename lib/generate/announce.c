@@ -4,7 +4,7 @@
    certain. */
 #include "generate/search.h"
 
-struct known { /* the prefix of a sequence that is certain */
+struct known { /* a certain prefix of a source's best sequence */
     const int32_t *ids;
     const float *log;
     int count;

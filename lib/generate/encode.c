@@ -1,7 +1,7 @@
 /* encode.c - runs the encoder over source tokens and stores the keys and values of cross-attention
    in the decoder's caches. Also pools and classifies the encoder's output. The encoder reads a few
-   sequences at a time, called a group, so its memory does not grow with the batch unless
-   limits.self_weights is set. */
+   sequences at a time, called a group, so the memory of its layers does not grow with the batch
+   unless limits.self_weights is set. */
 #include "generate/session.h"
 
 #include <string.h>
@@ -218,7 +218,7 @@ static rapt_status check_source(const rapt_session *s, const rapt_tokens *source
     return RAPT_OK;
 }
 
-/* Encodes the sources. *r specifies which results are requested, and receives them. */
+/* Encodes the sources and computes the results that *r requests. */
 static rapt_status encode_source(struct reading *r, rapt_session *s, const rapt_tokens *source,
                                  int target_capacity, rapt_message *why)
 {

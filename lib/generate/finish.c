@@ -60,8 +60,8 @@ static void move_done(struct search *s, int from, int to)
 
 /* Returns a free slot of `done` for a hypothesis with this score and number of terms, or -1 if it
    is not kept. Once `beams` hypotheses are kept, RAPT's rules keep no more; with other rules, or
-   terms, a better hypothesis replaces the worst one. The hypotheses after the worst one move up, so
-   all stay in the order in which they finished. */
+   terms, a better hypothesis replaces the worst one. The hypotheses after the worst one move
+   forward, so all stay in the order in which they finished. */
 static int slot_for(struct search *s, int source, double score, int terms)
 {
     struct search_memory *m = s->m;
@@ -99,9 +99,9 @@ void rapt__search_finish(struct search *s, int source, int slot, const struct ca
     m->done_terms[at] = terms;
 }
 
-/* Returns true if `beams` finished hypotheses are kept and the best live one, without its
-   coverage_penalty, does not score better than the worst of them. `next` is sorted, so its first
-   slot is the best. */
+/* Returns true if `beams` finished hypotheses are kept and the best live one, if any, does not
+   score better than the worst of them, leaving its coverage_penalty out. `next` is sorted, so its
+   first slot is the best. */
 static bool none_better(const struct search *s, int source, int live)
 {
     const struct search_memory *m = s->m;

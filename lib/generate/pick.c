@@ -3,8 +3,8 @@
        log sum exp x = log sum over sections of exp(log sum exp of the section)
 
    The product with the output matrix is computed in sections of columns. The most likely tokens and
-   the log sum of a section are found while its logits are in the processor's cache, and no
-   [rows][vocab] array is filled unless the caller needs all logits. Sections do not depend on rows
+   the log sum of a section are found while its logits are in the processor's cache. Only if keep,
+   listed or sum_first is set are all logits of a row stored at once. Sections do not depend on rows
    or threads, so neither do the bits of the results. */
 #include "generate/generate.h"
 

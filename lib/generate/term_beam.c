@@ -191,8 +191,8 @@ static int keep_best(const struct search *s, int count)
     return kept;
 }
 
-/* Records for which survivors the end was refused although it was the most likely token, and the
-   best sum of the others, see rapt__terms_hope. */
+/* Records for which survivors the end has ever been refused although it was the most likely token,
+   and the best sum of the others, see rapt__terms_hope. */
 static void note_refusals(struct search *s, int source, int row, int count)
 {
     const struct search_memory *m = s->m;

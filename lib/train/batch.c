@@ -230,7 +230,7 @@ rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
     if (gradient) rapt__guide_end(t, b.target.rows.count);
     if (gradient) rapt__coverage_end(t, b.target.rows.count);
     /* If the baseline is not finite, the gradient is useless. Report the baseline as the loss, so
-   that the caller rejects the batch. */
+       that the caller rejects the batch. */
     if (!isfinite(b.expected.loss)) b.sums.loss = b.expected.loss;
     *sums = b.sums;
     return RAPT_OK;

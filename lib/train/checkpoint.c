@@ -56,8 +56,8 @@ static void memory_of(const rapt_trainer *t, struct saved_memory memory[MEMORIES
     memcpy(memory, all, sizeof all);
 }
 
-/* Describes the tensors of a checkpoint whose arrays are in `memory`. */
 enum { BLOCKS = 10 };
+/* Describes the tensors of a checkpoint, with their arrays in `memory`. */
 static void blocks_of(const rapt_trainer *t, const struct saved_memory memory[MEMORIES],
                       struct block_file blocks[BLOCKS])
 {

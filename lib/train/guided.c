@@ -30,8 +30,8 @@ static rapt_status check_alignment_starts(const rapt_alignment *a, int rows, rap
     return RAPT_OK;
 }
 
-/* Checks label rows first .. end - 1, whose source has `tokens` tokens. All starts have already
-   been checked. */
+/* Checks the alignment of label rows first .. end - 1 to a source of `tokens` tokens. All starts
+   have already been checked. */
 static rapt_status check_alignment_rows(const rapt_alignment *a, int first, int end, int tokens,
                                         rapt_message *why)
 {

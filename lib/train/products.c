@@ -58,8 +58,8 @@ static int rows_for(const struct parameter *p, int rows, size_t floats)
     return (int)rapt__min_size(rapt__min_size((size_t)rows, quick), floats / (in + out));
 }
 
-/* Measures the products of all shapes. x and y are in the memory of the moments, which is still
-   zero, so all products are zero and the gradients of weights stay zero. */
+/* Measures the products of all shapes. x and y are in the memory of the first moments, which is
+   still zero, so all products are zero and the gradients of weights stay zero. */
 static void measure_all(struct team *team, void *argument)
 {
     const struct measurement *m = argument;

@@ -255,8 +255,9 @@ void rapt_train_shards_discard(rapt_trainer *t)
 
 enum { SUM_FLOATS = 4096 }; /* floats added at a time; few enough that sums stay in the cache */
 
-/* Adds the gradients of `count` shards, which begin with the subtree *list, and advances *list past
-   them. Returns the sum, which is stored in the first subtree's gradient. */
+/* Adds floats [at, at + floats) of the gradients of `count` shards, which begin with the subtree
+   *list, and advances *list past them. Returns the sum, which is stored in the first subtree's
+   gradient. */
 /* NOLINTNEXTLINE(misc-no-recursion): at most ten levels deep, for 1,024 shards. */
 static float *sum_node(const rapt_subtree **list, int count, size_t at, size_t floats)
 {

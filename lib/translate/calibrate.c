@@ -3,9 +3,9 @@
 
        alpha = 127 / (mean + 1.1 * standard deviation)
 
-   These are the mean and the (population) standard deviation of the largest magnitude in the inputs
-   of the product, which is measured each time the product is computed: once per batch of sources,
-   or once per step of decoding. Source: marian-nmt/marian-dev, scripts/alphas/extract_stats.py. */
+   Mean and (population) standard deviation are those of the largest magnitude in the inputs of the
+   product, measured each time the product is computed: once per batch of sources, or once per step
+   of decoding. Source: marian-nmt/marian-dev, scripts/alphas/extract_stats.py. */
 #include "translate/translate.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* faults.c - finds faults of translations: loops, which weak models often produce, too many tokens
+/* faults.c - finds faults of translations: loops (which weak models often produce), too many tokens
    for a short source, empty translations, and parts of the source that were not copied. */
 #include "translate/translate.h"
 

@@ -1,5 +1,5 @@
-/* languages.c - determines the tokens with which sources and targets begin. In multilingual models
-   they name the language. */
+/* languages.c - determines the tokens with which sources and targets begin. In multilingual models,
+   these tokens name the languages. */
 #include "translate/translate.h"
 
 #include <stdio.h>

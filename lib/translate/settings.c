@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the project that a model was imported from, according to the metadata that the importers
-   write. */
+/* Returns the rules of the project that a model was imported from, according to the metadata that
+   importers write. */
 static rapt_search_rules origin_of(const rapt_model *model)
 {
     static const struct {

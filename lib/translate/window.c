@@ -114,7 +114,7 @@ static size_t rank_of(const struct window *w, int i, size_t of)
     return rank;
 }
 
-/* Copies the results of sentence `i` of a batch, whose rows have room for `longest` tokens. */
+/* Copies the results of sentence `i` of a batch from rows of `longest` tokens. */
 static void keep_results(struct window *w, const struct sentence *s, int i, int longest)
 {
     const struct search_batch *b = &w->batch;

@@ -26,8 +26,8 @@ static bool is_space(uint32_t c)
     return false;
 }
 
-/* Returns the number of words in the text, and writes the words unless words is NULL. Bytes that
-   are not UTF-8 belong to words. */
+/* Returns the number of words in the text, and stores their spans in `words` unless it is NULL.
+   Bytes that are not UTF-8 belong to words. */
 static int find_words(rapt_text text, rapt_span *words)
 {
     int count = 0;
@@ -100,8 +100,8 @@ static void advance(struct share *s, const rapt_span *token)
         s->bytes += shared(token, &s->words[v]);
 }
 
-/* Adds to row[v] `weight` times the sum over source tokens of their alignment times the share of
-   their bytes that is in word v. */
+/* Adds to row[v] `weight` times the sum, over source tokens, of the token's alignment times
+   p'(token, v). */
 static void add_row(const rapt_translation *t, const float *alignment, double weight, float *row)
 {
     struct share s = {.words = t->source_words, .count = t->source_word_count};

@@ -81,7 +81,7 @@ void words_no_end(struct words *words)
 void words_begin(struct words *words)
 {
     /* All words move back by one. (begin) comes first, and the end is dropped, so that trailing
-   spaces belong to the last word. */
+       spaces belong to the last word. */
     for (int t = words->tokens - 1; t > 0; t--) {
         int word = words->of_token[t - 1] + 1;
         words->of_token[t] = word < words->count ? word : words->count - 1;
