@@ -146,7 +146,7 @@ bool rapt__rows_see(const rapt_attention *a, const struct sequence *b, int h, in
     for (int64_t i = t; i < end; i = blocks ? (i / each + 1) * each : end) {
         struct attend_row row;
         set_visible(a, b, first, last, blocks ? blocks_of(a, b, h, (int)i) : NULL, &row);
-        if (rapt__next_visible(&row, 1, key, key + keys) < key + keys) return true;
+        if (rapt__row_sees(&row, key, key + keys)) return true;
     }
     return false;
 }

@@ -375,9 +375,9 @@ static struct key_source plain_block(const struct attend *a, int key)
 
 /* Returns the beginning of the first block in [key, last) that contains a visible key, or a number
    of at least `last` if there is none. key must be a multiple of ATTEND_BLOCK. */
-static int next_block(const struct attend *a, int key, int last)
+static int next_block(const struct visible_keys *keys, int count, int key, int last)
 {
-    return rapt__next_visible(a->row, a->rows, key, last) / ATTEND_BLOCK * ATTEND_BLOCK;
+    return rapt__next_visible(keys, count, key, last) / ATTEND_BLOCK * ATTEND_BLOCK;
 }
 
 static void attend_queries(const struct attend *a)
@@ -388,14 +388,16 @@ static void attend_queries(const struct attend *a)
     _Alignas(64) float scores[ATTEND_ROWS * ATTEND_BLOCK], lanes[LANES * LANES] = {0};
     int tiles = tiles_of(a->rows);
     struct visible_range visible = visible_range_of(a->row, a->rows);
+    struct visible_keys keys[ATTEND_ROWS];
+    int count = rapt__visible_keys(a->row, a->rows, keys);
     int begin = rapt__max(visible.first / ATTEND_BLOCK * ATTEND_BLOCK, a->begin);
     int last = a->end ? rapt__min(visible.last, a->end) : visible.last;
     if (GUARDED && !a->resumed) guard(a, false);
     for (int i = 0; i < tiles; i++)
         make_tile(a, &from, i, tile_begin(a->rows, i), tile_begin(a->rows, i + 1), scores,
                   tile + i);
-    for (int key = next_block(a, begin, last); key < last;
-         key = next_block(a, key + ATTEND_BLOCK, last)) {
+    for (int key = next_block(keys, count, begin, last); key < last;
+         key = next_block(keys, count, key + ATTEND_BLOCK, last)) {
         if (a->keys->plain) from = plain_block(a, key);
         for (int i = 0; i < tiles; i += TILES_TOGETHER)
             attend_block(tile + i, rapt__min(tiles - i, TILES_TOGETHER), key, lanes);

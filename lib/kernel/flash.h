@@ -105,26 +105,76 @@ struct attend_row {
 /* Number of floats in a panel of attend_row.forget. */
 enum { FORGET_PANEL = 2 * LANES };
 
-/* Returns the first key in [key, end) that one of the rows may see, regardless of `allowed` and
-   biases, or INT32_MAX if there is none. */
-static inline int rapt__next_visible(const struct attend_row *row, int rows, int key, int end)
+/* The keys that a row or some adjacent rows see, regardless of `allowed` and biases. */
+struct visible_keys {
+    int low, high;
+    struct sparse_keys sparse;
+};
+
+/* Extends [*low, *high) by [first, end). Returns false if neither is empty and their union is not a
+   range. */
+static inline bool rapt__extend_range(int first, int end, int *low, int *high)
 {
-    int next = end, searched = 0, start = -1; /* far keys in [start, searched) are known */
-    const uint8_t *blocks = NULL;
-    for (int r = 0; r < rows && next > key; r++) {
-        const struct sparse_keys *k = &row[r].sparse;
-        int from = rapt__max(key, row[r].low), last = rapt__min(row[r].high, next);
+    if (first >= end) return true;
+    if (*low < *high && (first > *high || end < *low)) return false;
+    bool empty = *low >= *high;
+    *low = empty ? first : rapt__min(*low, first);
+    *high = empty ? end : rapt__max(*high, end);
+    return true;
+}
+
+/* Adds the keys of a row to those of the rows before it. Returns false if they need a struct of
+   their own. */
+static inline bool rapt__join_visible(const struct attend_row *row, struct visible_keys *to)
+{
+    struct visible_keys both = *to;
+    const struct sparse_keys *k = &row->sparse;
+    if (k->given != both.sparse.given || (k->given && k->blocks != both.sparse.blocks))
+        return false;
+    if (!rapt__extend_range(row->low, row->high, &both.low, &both.high)) return false;
+    if (k->given &&
+        !rapt__extend_range(k->near, k->near_end, &both.sparse.near, &both.sparse.near_end))
+        return false;
+    *to = both;
+    return true;
+}
+
+/* Describes the keys that rows of a call see in at most `rows` structs. Returns their number, which
+   is small, since adjacent rows usually have the same blocks and overlapping ranges. */
+static inline int rapt__visible_keys(const struct attend_row *row, int rows,
+                                     struct visible_keys *to)
+{
+    int count = 0;
+    for (int r = 0; r < rows; r++) {
+        if (row[r].low >= row[r].high) continue;
+        if (count > 0 && rapt__join_visible(row + r, to + count - 1)) continue;
+        to[count++] = (struct visible_keys){row[r].low, row[r].high, row[r].sparse};
+    }
+    return count;
+}
+
+/* Returns the first key in [key, end) among `count` structs of visible keys, or INT32_MAX if there
+   is none. */
+static inline int rapt__next_visible(const struct visible_keys *keys, int count, int key, int end)
+{
+    int next = end;
+    for (int i = 0; i < count && next > key; i++) {
+        const struct sparse_keys *k = &keys[i].sparse;
+        int from = rapt__max(key, keys[i].low), last = rapt__min(keys[i].high, next);
         if (from >= last) continue;
         int near = k->given ? rapt__max(from, k->near) : from;
         if (near < (k->given ? rapt__min(k->near_end, last) : last)) next = last = near;
-        if (!k->given) continue;
-        int far = start == from && blocks == k->blocks ? rapt__max(from, searched) : from;
-        if (far >= last) continue;
-        start = from, searched = last, blocks = k->blocks;
-        far = rapt__next_far(k, far, last);
+        int far = k->given ? rapt__next_far(k, from, last) : last;
         if (far < last) next = far;
     }
     return next < end ? next : INT32_MAX;
+}
+
+/* Returns true if the row may see one of the keys key .. end - 1. */
+static inline bool rapt__row_sees(const struct attend_row *row, int key, int end)
+{
+    struct visible_keys keys;
+    return rapt__next_visible(&keys, rapt__visible_keys(row, 1, &keys), key, end) < end;
 }
 
 /* The softmax statistics of a query: m, the maximum of its scores, and l, the sum of e^(x - m) over

@@ -274,8 +274,8 @@ static void add_scaled(float *y, float a, const float *x, int width)
 static void visible_rows(const struct attend_block *b, int key, int keys, int *first, int *last)
 {
     int from = 0, to = b->rows, end = key + keys;
-    while (from < to && rapt__next_visible(b->row + from, 1, key, end) >= end) from++;
-    while (from < to && rapt__next_visible(b->row + to - 1, 1, key, end) >= end) to--;
+    while (from < to && !rapt__row_sees(b->row + from, key, end)) from++;
+    while (from < to && !rapt__row_sees(b->row + to - 1, key, end)) to--;
     *first = from, *last = to;
 }
 

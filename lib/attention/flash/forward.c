@@ -34,6 +34,7 @@ static void lay_out_pair(struct arena *part, const void *what, void *to)
     p->kernel =
         rapt__arena_floats(part, rapt__attend_workspace((int)b->width, (int)b->value_width), calls);
     p->rows = rapt__arena_take(part, calls * ATTEND_ROWS, sizeof *p->rows);
+    p->visible = many ? rapt__arena_take(part, calls * ATTEND_ROWS, sizeof *p->visible) : NULL;
 }
 
 void rapt__flash_forward_layout(struct arena *arena, const struct bounds *b)
@@ -51,6 +52,15 @@ static void attend_rows(const struct flash_forward *f, const struct sequence *b,
         rapt__flash_forward_set(f, b, g, first, rows);
     else
         rapt__flash_forward_call(f, b, g, first, rows);
+}
+
+/* Returns the number of rows in an item of at most `calls` calls of a pair with many keys. If there
+   are blocks of queries, it is a multiple of a block, so that fewer rows read different keys. */
+static int set_rows(const struct flash_forward *f, int calls)
+{
+    int rows = rapt__flash_call_rows(f) * calls, block = f->a->sparse.block_queries;
+    bool blocks = rapt__locality_sparse(f->a) && f->a->sparse.blocks && block <= rows;
+    return blocks ? rows / block * block : rows;
 }
 
 /* Computes the outputs of item n of a pair. Each item has `rows` rows, except perhaps the last. */
@@ -76,7 +86,7 @@ static void attend_pair(const struct flash_forward *f, const struct sequence *b,
         return;
     }
     if (many)
-        rows *= SET_CALLS;
+        rows = set_rows(f, SET_CALLS);
     else
         rapt__flash_pack(f, b, g, 0, b->existing, 0, &f->pair);
     for (int n = 0; n < rapt__ceil_div(all, rows); n++) attend_item(f, b, g, n, rows);
@@ -117,8 +127,7 @@ static void share_pair(struct team *team, const struct flash_forward *f, const s
         rapt__flash_pack(f, b, g, n * ATTEND_BLOCK, (n + 1) * ATTEND_BLOCK, 0, &f->pair);
     rapt__team_barrier(team);
     if (many)
-        rows = rapt__flash_call_rows(f) *
-               rapt__max(1, rapt__min(SET_CALLS, items / (ITEMS_EACH * team->size)));
+        rows = set_rows(f, rapt__max(1, rapt__min(SET_CALLS, items / (ITEMS_EACH * team->size))));
     items = rapt__ceil_div(all, rows);
     while ((n = rapt__team_take(team)) < items) attend_item(f, b, g, items - 1 - n, rows);
     rapt__team_barrier(team);

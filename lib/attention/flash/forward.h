@@ -21,6 +21,8 @@ struct packed_pair {
     float *kernel;           /* workspace of one call, or of SET_CALLS calls if there are more than
                                 PACKED_KEYS keys */
     struct attend_row *rows; /* [ATTEND_ROWS] for each of these calls */
+    struct visible_keys *visible; /* the same number of structs; used if there are more than
+                                     PACKED_KEYS keys */
 };
 
 struct flash_forward {

@@ -111,17 +111,58 @@ void rapt__flash_forward_plain(const struct flash_forward *f, const struct seque
     f->kernels->attend(&call);
 }
 
-/* Packs the blocks of keys [part, part + PART_KEYS) that one of the rows sees. Returns the start of
-   the next part with a visible key, or INT32_MAX if no later part has one. */
-static int pack_part(const struct flash_forward *f, const struct sequence *b, int g,
-                     const struct attend_row *row, int rows, int part)
+/* The calls of a set, and the keys that their rows see. */
+struct call_set {
+    int calls, each, rows;           /* `each` rows per call, except perhaps the last */
+    const struct visible_keys *keys; /* call i sees keys[begin[i]] .. keys[begin[i + 1] - 1] */
+    int begin[SET_CALLS + 1];
+};
+
+static int rows_of_call(const struct call_set *s, int i)
 {
-    int end = part + PART_KEYS, all = b->existing, key = rapt__next_visible(row, rows, part, all);
-    for (int block; key < end; key = rapt__next_visible(row, rows, block + ATTEND_BLOCK, all)) {
-        block = key / ATTEND_BLOCK * ATTEND_BLOCK;
-        rapt__flash_pack(f, b, g, block, block + ATTEND_BLOCK, part, &f->mine);
+    return rapt__min(s->rows - i * s->each, s->each);
+}
+
+static struct call_set set_of(const struct flash_forward *f, int rows)
+{
+    int each = rapt__flash_call_rows(f);
+    struct call_set s = {
+        .calls = rapt__ceil_div(rows, each), .each = each, .rows = rows, .keys = f->mine.visible};
+    assert(s.calls <= SET_CALLS);
+    for (int i = 0; i < s.calls; i++)
+        s.begin[i + 1] =
+            s.begin[i] + rapt__visible_keys(f->mine.rows + i * each, rows_of_call(&s, i),
+                                            f->mine.visible + s.begin[i]);
+    return s;
+}
+
+static bool call_sees(const struct call_set *s, int i, int key, int end)
+{
+    int first = s->begin[i], count = s->begin[i + 1] - first;
+    return rapt__next_visible(s->keys + first, count, key, end) < end;
+}
+
+/* Returns the first block at or after `key` that the rows of a set see, or INT32_MAX. */
+static int next_block(const struct sequence *b, const struct call_set *s, int key)
+{
+    key = rapt__next_visible(s->keys, s->begin[s->calls], key, b->existing);
+    return key < INT32_MAX ? key / ATTEND_BLOCK * ATTEND_BLOCK : key;
+}
+
+/* Packs blocks of keys that the rows of a set see, starting at block *next: at most PART_KEYS keys,
+   which may have gaps between them. Sets *next to the next such block, or to INT32_MAX. Returns the
+   end of the part. */
+static int pack_part(const struct flash_forward *f, const struct sequence *b, int g,
+                     const struct call_set *s, int *next)
+{
+    int part = *next, end = part;
+    for (int left = PART_KEYS / ATTEND_BLOCK; left > 0 && *next < INT32_MAX; left--) {
+        if (*next >= part + PACKED_KEYS) break;
+        end = *next + ATTEND_BLOCK;
+        rapt__flash_pack(f, b, g, *next, end, part, &f->mine);
+        *next = next_block(b, s, end);
     }
-    return key < INT32_MAX ? key / PART_KEYS * PART_KEYS : key;
+    return end;
 }
 
 void rapt__flash_forward_set(const struct flash_forward *f, const struct sequence *b, int g,
@@ -129,19 +170,20 @@ void rapt__flash_forward_set(const struct flash_forward *f, const struct sequenc
 {
     struct attend_keys keys = keys_of(f, &f->mine);
     size_t workspace = rapt__attend_workspace(f->c->width, f->a->value_width);
-    int each = rapt__flash_call_rows(f), next = 0;
-    assert(rows <= SET_CALLS * each);
     fill_rows(f, b, g, first, rows, f->mine.rows);
+    const struct call_set set = set_of(f, rows);
+    int next = next_block(b, &set, 0);
+    if (next == INT32_MAX) next = 0; /* the rows see no key, but have outputs */
     for (bool resumed = false; next < b->existing; resumed = true) {
-        int key = next;
-        keys.first = key;
-        next = pack_part(f, b, g, f->mine.rows, rows, key);
-        for (int r = 0; r < rows; r += each) {
-            struct attend call = call_of(f, &keys, f->mine.rows + r, rapt__min(rows - r, each));
-            call.workspace += (size_t)(r / each) * workspace;
-            call.begin = key, call.end = key + PART_KEYS;
+        int part = next, end = pack_part(f, b, g, &set, &next);
+        keys.first = part;
+        for (int i = 0; i < set.calls; i++) {
+            const struct attend_row *row = f->mine.rows + i * set.each;
+            struct attend call = call_of(f, &keys, row, rows_of_call(&set, i));
+            call.workspace += (size_t)i * workspace;
+            call.begin = part, call.end = end;
             call.resumed = resumed, call.unfinished = next < b->existing;
-            bool unseen = rapt__next_visible(call.row, call.rows, key, call.end) >= call.end;
+            bool unseen = !call_sees(&set, i, part, end);
             if (unseen && call.resumed && call.unfinished) continue;
             f->kernels->attend(&call);
         }
