@@ -176,6 +176,12 @@ struct kernels {
     /* Sets p to the entmax of x with alpha = 1 + order, 2^-20 <= order <= 1. The result and special
        values are as in simplex_row. */
     bool (*entmax_row)(const float *x, float *p, int n, float order);
+    /* Replaces the gradient dz of the results z of these functions by that of x, which is 0 where z
+       is 0. order is 1 for sparsemax and 1/2 for 1.5-entmax. Returns the gradient of alpha, or 0 if
+       curves is NULL, which requires one of these two orders. roots and curves are scratch space,
+       [n] each. */
+    float (*entmax_row_backward)(const float *z, float *dz, int n, float order, float *roots,
+                                 float *curves);
     /* Replaces logits with scale times the gradient of the loss, p - (1-s) [i == label] - s/n,
        where p is the softmax and s is `smoothing`. */
     void (*loss_row)(float *x, int n, int label, float smoothing, float scale,

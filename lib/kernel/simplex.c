@@ -234,3 +234,58 @@ static bool entmax_row(const float *x, float *p, int n, float order)
     }
     return true;
 }
+
+/* ---- gradients ---- */
+
+/* Returns z log(z)^2 (e^y - 1 - y) / y^2 with y = -order log z, given g = z e^y. If y is small, its
+   polynomial avoids the cancellation. */
+static inline vf entmax_curve(vf z, vf log, vf g, float order)
+{
+    const vf y = vf_mul(log, vf_splat(-order));
+    vf q = vf_fma(vf_splat(1.0f / 40320), y, vf_splat(1.0f / 5040));
+    q = vf_fma(q, y, vf_splat(1.0f / 720));
+    q = vf_fma(q, y, vf_splat(1.0f / 120));
+    q = vf_fma(q, y, vf_splat(1.0f / 24));
+    q = vf_fma(q, y, vf_splat(1.0f / 6));
+    q = vf_fma(q, y, vf_splat(0.5f));
+    const vf small = vf_mul(z, vf_mul(vf_mul(log, log), q));
+    const vf large = vf_fnma(z, vf_add(y, vf_splat(1)), g);
+    return vf_select(vf_less(y, vf_splat(0.5f)), small,
+                     vf_mul(large, vf_splat(1 / (order * order))));
+}
+
+/* Returns g = z^(1 - order) and, if `curve` is not NULL, the factor of the gradient of alpha. */
+static inline vf entmax_root(vf z, float order, vf *curve)
+{
+    if (!curve) return order == 1 ? vf_splat(1) : vf_sqrt(z);
+    const vf log = vf_log_normal(vf_max(vf_splat(0x1p-110f), z));
+    vf g = vf_exp2(vf_mul(log, vf_splat((1 - order) * 0x1.715476p0f)));
+    g = vf_select(vf_equal(z, z), g, z); /* NaN if z is NaN */
+    *curve = entmax_curve(z, log, g, order);
+    return g;
+}
+
+static float entmax_row_backward(const float *z, float *dz, int n, float order, float *roots,
+                                 float *curves)
+{
+    vf sum = vf_zero(), products = vf_zero(), dalpha = vf_zero(), zero = vf_zero();
+    for (int i = 0; i < n; i += LANES) {
+        const size_t left = (size_t)(n - i);
+        vf p = vf_load_partial(z + i, left, 0), curve;
+        vm none = vf_equal(p, zero);
+        vf g = vf_select(none, zero, entmax_root(p, order, curves ? &curve : NULL));
+        vf_store_partial(roots + i, g, left);
+        if (curves) vf_store_partial(curves + i, vf_select(none, zero, curve), left);
+        sum = vf_add(sum, g);
+        products = vf_fma(g, vf_select(none, zero, vf_load_partial(dz + i, left, 0)), products);
+    }
+    const vf mean = vf_splat(vf_sum(products) / vf_sum(sum));
+    for (int i = 0; i < n; i += LANES) {
+        const size_t left = (size_t)(n - i);
+        vm none = vf_equal(vf_load_partial(z + i, left, 0), zero);
+        vf d = vf_select(none, zero, vf_sub(vf_load_partial(dz + i, left, 0), mean));
+        if (curves) dalpha = vf_fnma(vf_load_partial(curves + i, left, 0), d, dalpha);
+        vf_store_partial(dz + i, vf_mul(vf_load_partial(roots + i, left, 0), d), left);
+    }
+    return vf_sum(dalpha);
+}

@@ -67,6 +67,7 @@ const struct kernels TABLE_NAME(rapt__kernels_, RAPT_ISA) = {
     .log_sum_row = log_sum_row,
     .simplex_row = simplex_row,
     .entmax_row = entmax_row,
+    .entmax_row_backward = entmax_row_backward,
     .loss_row = loss_row,
     .top_row = top_row,
     .top_more = top_more,

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { CASE_INS = 4, CASE_OUTS = 3, CASE_ROWS = 7, CASE_BEST = 5 };
+enum { CASE_INS = 4, CASE_OUTS = 4, CASE_ROWS = 7, CASE_BEST = 5 };
 
 struct case_data {
     const float *in[CASE_INS]; /* each [rows][n] */
@@ -178,6 +178,10 @@ static void case_learned_entmax_row(const struct kernels *k, int n, struct case_
 {
     d->index[0] = k->entmax_row(d->in[0], d->out[0], n, 0.3f);
 }
+static void case_entmax_row_backward(const struct kernels *k, int n, struct case_data *d)
+{
+    d->number[0] = k->entmax_row_backward(d->out[0], d->out[1], n, 0.3f, d->out[2], d->out[3]);
+}
 static void case_log_sum_row(const struct kernels *k, int n, struct case_data *d)
 {
     d->number[0] = k->log_sum_row(d->in[0], n);
@@ -312,6 +316,7 @@ static const struct kernel_case kernel_cases[] = {
     {"sparsemax_row", 0, 1, 1, 0, case_sparsemax_row, 1, 1, 24},
     {"entmax_row", 0, 1, 1, 0, case_entmax_row, 1, 1, 32},
     {"entmax_row_learned", 1, 1, 1, 0, case_learned_entmax_row, 1, 1, 5 * (2 * CASE_LOG + 12)},
+    {"entmax_row_backward", 0, 4, 1, 0, case_entmax_row_backward, 6, 3, CASE_LOG + CASE_EXP + 30},
     {"log_sum_row", 1, 0, 1, 0, case_log_sum_row, 1, 0, CASE_EXP + 3},
     {"loss_row", 0, 1, 1, 1, case_loss_row, 1, 1, CASE_EXP + 8},
     {"top_row", 1, 0, 1, 0, case_top_row, 1, 0, 1},

@@ -285,7 +285,6 @@ static void entmax_rows(void **state)
     static const float orders[] = {1, 0x1.fffffep-1f, 0.9f, 0.5f, 0.3f, 0.01f, 0x1p-10f, 0x1p-20f};
     static const float spreads[] = {0.01f, 1, 5, 300};
     const struct kernels *k;
-
     (void)state;
     for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
         for (int j = 0; j < LENGTHS - 1; j++)
@@ -297,6 +296,42 @@ static void entmax_rows(void **state)
                 assert_true(k->entmax_row(softmax_x, y, n, orders[i / 4]));
                 check_entmax(k, n, orders[i / 4]);
             }
+}
+
+/* Judges the gradients of the scores, in y, and of alpha (Correia, Niculae and Martins 2019). */
+static void check_entmax_gradients(const struct kernels *k, const float *z, const float *dz, int n,
+                                   double order, double dalpha)
+{
+    double all = 0, g_sum = 0, g_dz = 0, z_dz = 0, e_sum = 0, e_dz = 0, error = slack(k) * EPSILON;
+    for (int i = 0; i < n; i++) all += (double)z[i];
+    for (int i = 0; i < n; i++) {
+        const double p = (double)z[i] / all, d = (double)dz[i], e = p > 0 ? p * log(p) : 0;
+        const double g = p > 0 ? pow(p, 1 - order) : 0;
+        g_sum += g, g_dz += g * d, z_dz += p * d, e_sum += e, e_dz += e * d;
+    }
+    const double mean = g_dz / g_sum;
+    for (int i = 0; i < n; i++)
+        close_to((double)y[i], z[i] > 0 ? pow(z[i] / all, 1 - order) * (dz[i] - mean) : 0,
+                 64 * error);
+    close_to(dalpha, (z_dz - mean) / (order * order) - (e_dz - mean * e_sum) / order, 640 * error);
+}
+
+static void entmax_gradients(void **state)
+{
+    static const float orders[] = {1, 0.9f, 0.5f, 0.3f, 0.01f, 0x1p-10f};
+    static float z[LONG], dz[LONG], roots[LONG], curves[LONG];
+    const struct kernels *k;
+    (void)state;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int i = 0; i < (LENGTHS - 1) * 6; i++) {
+            const int n = lengths[i / 6];
+            fill(softmax_x, (size_t)n, -1, i % 2 ? 5 : 1, (uint64_t)i);
+            if (n > 2) softmax_x[1] = -INFINITY;
+            assert_true(k->entmax_row(softmax_x, z, n, orders[i % 6]));
+            fill(dz, (size_t)n, -1, 1, (uint64_t)i), memcpy(y, dz, (size_t)n * sizeof *y);
+            const float dalpha = k->entmax_row_backward(z, y, n, orders[i % 6], roots, curves);
+            check_entmax_gradients(k, z, dz, n, (double)orders[i % 6], (double)dalpha);
+        }
 }
 
 /* Sets p to sparsemax (form 0), 1.5-entmax (1) or entmax (2) of the scores. */
@@ -452,13 +487,14 @@ static void best_of_pieces(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_definition), cmocka_unit_test(hidden_keys),
-        cmocka_unit_test(other_strides), cmocka_unit_test(exponentials),
-        cmocka_unit_test(exponential),   cmocka_unit_test(empty_rows),
-        cmocka_unit_test(not_numbers),   cmocka_unit_test(simplex_rows),
-        cmocka_unit_test(entmax_rows),   cmocka_unit_test(simplex_limits),
-        cmocka_unit_test(log_sums),      cmocka_unit_test(losses),
-        cmocka_unit_test(best_of_rows),  cmocka_unit_test(best_of_pieces),
+        cmocka_unit_test(by_definition),  cmocka_unit_test(hidden_keys),
+        cmocka_unit_test(other_strides),  cmocka_unit_test(exponentials),
+        cmocka_unit_test(exponential),    cmocka_unit_test(empty_rows),
+        cmocka_unit_test(not_numbers),    cmocka_unit_test(simplex_rows),
+        cmocka_unit_test(entmax_rows),    cmocka_unit_test(entmax_gradients),
+        cmocka_unit_test(simplex_limits), cmocka_unit_test(log_sums),
+        cmocka_unit_test(losses),         cmocka_unit_test(best_of_rows),
+        cmocka_unit_test(best_of_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
