@@ -50,7 +50,9 @@ struct cached_rows rapt__cached_rows(const struct projected *projected, const st
 struct row_head rapt__cached_head(const struct cached_rows *x, int h)
 {
     const struct sequence any = {.index = 0};
-    return rapt__row_head(&x->projected, &any, h);
+    struct row_head head = rapt__row_head(&x->projected, &any, h);
+    head.keeps_lse = x->q->lse != NULL;
+    return head;
 }
 
 struct row_keys rapt__cached_keys(const struct cached_rows *x, int i, int h)

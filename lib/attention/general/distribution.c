@@ -47,19 +47,26 @@ static void hide(const struct row *r, float *to)
         if (r->space.x[s] == -INFINITY) to[s] = 0;
 }
 
+/* Returns the log-sum-exp of scores that are not all hidden, given their maximum and the sum of
+   their exponentials relative to it, or 0 if it is not wanted. */
+static float log_sum(const struct row *r, float max, float sum)
+{
+    if (!r->head->keeps_lse) return 0;
+    r->head->kernels->log_row(&sum, 1);
+    return (float)((double)max + (double)sum);
+}
+
 /* Replaces the scores in p with their softmax, which is 0 at hidden keys even if the sum is NaN.
-   Returns the log-sum-exp of the scores. */
+   Returns -infinity if all keys are hidden, else the result of log_sum. */
 static float exponentiate(struct row *r)
 {
     const struct kernels *k = r->head->kernels;
-    float *p = r->space.p, max, sum, log;
+    float *p = r->space.p, max, sum;
     k->softmax_row(p + r->first, r->end - r->first, &max, &sum);
     if (sum == 0) return -INFINITY;
     for (int s = r->first; s < r->end; s++) p[s] /= sum;
     if (isnan(sum)) hide(r, p);
-    log = sum;
-    k->log_row(&log, 1);
-    return (float)((double)max + (double)log);
+    return log_sum(r, max, sum);
 }
 
 /* Works like exponentiate, but with a sink, whose weight is stored in r->sink_weight. */
@@ -71,12 +78,11 @@ static float exponentiate_with_sink(struct row *r)
     if (sum == 0) return -INFINITY;
     float top = fmaxf(max, sink), factors[] = {max - top, sink - top};
     k->exp_row(factors, 2);
-    float keep = factors[0], own = factors[1], all = sum * keep + own, log = all;
+    float keep = factors[0], own = factors[1], all = sum * keep + own;
     for (int s = r->first; s < r->end; s++) p[s] = p[s] * keep / all;
     if (isnan(all)) hide(r, p);
     r->sink_weight = own / all;
-    k->log_row(&log, 1);
-    return (float)((double)top + (double)log);
+    return log_sum(r, top, all);
 }
 
 static void add_noise(const struct row *r, float *to)
@@ -163,7 +169,7 @@ static void choose_key(struct row *r, const float *from)
     r->chosen = best;
     r->fully_masked = best < 0;
     if (!r->fully_masked) r->space.weights[best] = 1;
-    r->lse = k->log_sum_row(r->space.x + r->first, r->end - r->first);
+    if (r->head->keeps_lse) r->lse = k->log_sum_row(r->space.x + r->first, r->end - r->first);
 }
 
 static void normalize_argmax(struct row *r)

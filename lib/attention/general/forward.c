@@ -157,6 +157,7 @@ static void attend_general_rows(const struct general_forward *f, const struct se
                                 int first, int rows)
 {
     struct row_head head = rapt__row_head(f->c, b, h);
+    head.keeps_lse = f->lse != NULL;
     for (int t = first; t < first + rows; t += BLOCK_ROWS)
         attend_block(f, b, &head, h, t, rapt__min(first + rows - t, BLOCK_ROWS));
 }

@@ -48,7 +48,8 @@ struct row_head { /* data that all rows of one query head of a sequence share */
     rapt_normalizer normalizer;
     float temperature;
     bool noiseless;
-    float number; /* number that the normalizer has learned for the head */
+    bool keeps_lse; /* rows set lse; otherwise it is only -infinity or not */
+    float number;   /* number that the normalizer has learned for the head */
     const float
         *distance_values; /* [vectors][value width], rows distance_row apart; NULL if none */
     ptrdiff_t distance_row;
@@ -100,7 +101,7 @@ struct row {
     bool decided;              /* for hard normalizers: if true, `chosen` is an input, from an
                                   earlier call */
     int chosen;                /* output unless `decided`; -1 if there is no visible key */
-    float lse;                 /* output */
+    float lse;                 /* output, if head->keeps_lse */
     float sink_weight;         /* output, with a sink: its weight */
     float dnumber;             /* output of backward: gradient of head->number, if it is learned */
     bool fully_masked;         /* output: there is no visible key, and no array is written */
@@ -125,7 +126,11 @@ void rapt__row_normalize(struct row *r);
 void rapt__row_hidden(const struct row *r);
 /* Sets to[vectors] to the sums of r->dropped by distance or bucket. */
 void rapt__row_by_distance(const struct row *r, float *to);
-void rapt__row_drop(struct row *r);               /* applies dropout and sets r->dropped */
+void rapt__row_drop(struct row *r); /* applies dropout and sets r->dropped */
+/* Returns the weights w of keys [first, end) after dropout: w itself or, with dropout, `to`. Row
+   `number` is that of struct row. w is set to 0 before `first`. */
+const float *rapt__drop_weights(const struct row_head *h, uint64_t number, int first, int end,
+                                float *w, float *to);
 void rapt__row_attend(struct row *r, float *out); /* computes weights, applies dropout and sums the
                                                      values */
 /* Turns sums of values that are -0 into 0, as adding products with weights of 0 would do. */

@@ -247,15 +247,19 @@ void rapt__row_weights(struct row *r)
     rapt__row_normalize(r);
 }
 
+const float *rapt__drop_weights(const struct row_head *h, uint64_t number, int first, int end,
+                                float *w, float *to)
+{
+    if (!h->drop.below) return w;
+    memset(w, 0, (size_t)first * sizeof *w);
+    h->kernels->dropout_row(&h->drop, number, w, NULL, to, end);
+    return to;
+}
+
 void rapt__row_drop(struct row *r)
 {
-    const struct dropout *drop = &r->head->drop;
-    float *w = r->space.weights;
-    r->dropped = w;
-    if (!drop->below) return;
-    memset(w, 0, (size_t)r->first * sizeof *w);
-    r->head->kernels->dropout_row(drop, r->number, w, NULL, r->space.dropped, r->end);
-    r->dropped = r->space.dropped;
+    struct row_space *s = &r->space;
+    r->dropped = rapt__drop_weights(r->head, r->number, r->first, r->end, s->weights, s->dropped);
 }
 
 static int vector_of(const struct row *r, int s)

@@ -166,21 +166,23 @@ bool rapt__talking_weights(struct talking *t)
     return true;
 }
 
-struct row rapt__talking_row(const struct talking *t, int h)
+static const float *dropped(const struct talking *t, int h)
 {
-    struct row r = t->rows[h];
-    r.visible.low = t->low, r.visible.high = t->high;
-    r.fully_masked = false;
-    r.space.weights = t->mixed + h * t->capacity;
-    rapt__row_drop(&r);
-    return r;
+    const struct row *r = &t->rows[h];
+    return rapt__drop_weights(r->head, r->number, t->first, t->end, t->mixed + h * t->capacity,
+                              t->space.dropped);
+}
+
+void rapt__talking_keep(const struct talking *t, int h, const struct row_block *block, int i)
+{
+    memcpy(block->weights + i * block->capacity + t->low, dropped(t, h) + t->low,
+           (size_t)(t->high - t->low) * sizeof(float));
 }
 
 void rapt__talking_sum(const struct talking *t, int h, float *out)
 {
-    const struct row r = rapt__talking_row(t, h);
-    const struct row_keys *k = r.keys;
-    t->kernels->gemv(r.dropped + t->low, t->high - t->low, k->values + t->low * k->value_row,
+    const struct row_keys *k = t->rows[h].keys;
+    t->kernels->gemv(dropped(t, h) + t->low, t->high - t->low, k->values + t->low * k->value_row,
                      k->value_row, k->value_width, out);
     rapt__row_settle(out, k->value_width);
 }

@@ -26,9 +26,8 @@ struct talking_range rapt__talking_block(struct talking *t, const struct project
    keys [first, end) of the query. */
 void rapt__talking_mix(const struct talking *t, const float *matrix, bool transposed,
                        const float *from, float *to);
-/* Returns the row of head h that sees the keys of all heads and has the weights u, after dropout.
- */
-struct row rapt__talking_row(const struct talking *t, int h);
+/* Copies the weights u of head h after dropout to row i of the weights of a block. */
+void rapt__talking_keep(const struct talking *t, int h, const struct row_block *block, int i);
 /* Sets t->seen[s] to -infinity if all heads hide key s, else to 0. */
 void rapt__talking_seen(const struct talking *t);
 

@@ -87,12 +87,12 @@ static void mixed_gradients(const struct general_backward *f, const struct talki
         const struct row_block *block = &f->mine.blocks[h];
         const float *dots = block->dout_dots + i * block->capacity;
         float *du = f->mine.du + h * t->capacity;
-        struct row r = rapt__talking_row(t, h);
-        rapt__block_keep(block, block->weights, i, &r, r.dropped);
+        const struct row *r = &t->rows[h];
+        rapt__talking_keep(t, h, block, i);
         memset(du, 0, (size_t)t->first * sizeof *du);
         memcpy(du + t->first, dots + t->first, (size_t)(t->end - t->first) * sizeof *du);
-        if (r.head->drop.below)
-            f->kernels->dropout_row(&r.head->drop, r.number, du, NULL, du, t->end);
+        if (r->head->drop.below)
+            f->kernels->dropout_row(&r->head->drop, r->number, du, NULL, du, t->end);
         clear_hidden(t, du);
     }
 }
@@ -119,16 +119,16 @@ static void normalizer_gradients(const struct general_backward *f, const struct 
 }
 
 /* Adds the gradients of the scores of all heads, from dx in du, for every key that at least one
-   head sees. */
+   head sees. The rows of the query, which is finished, change. */
 static void score_gradients(const struct general_backward *f, const struct talking *t, int i)
 {
     for (int h = 0; h < t->heads; h++) {
         struct backward_row *l = &f->mine.rows[h];
-        struct row r = t->rows[h];
-        if (r.head->vector) rapt__row_hidden(&r);
-        r.visible.low = t->low, r.visible.high = t->high, r.fully_masked = false;
-        r.space.x = t->seen;
-        l->r = &r, l->dz = f->mine.du + h * t->capacity;
+        struct row *r = &t->rows[h];
+        if (r->head->vector) rapt__row_hidden(r);
+        r->visible.low = t->low, r->visible.high = t->high, r->fully_masked = false;
+        r->space.x = t->seen;
+        l->r = r, l->dz = f->mine.du + h * t->capacity;
         l->block = &f->mine.blocks[h], l->index = i;
         rapt__row_score_backward(l);
         l->r = NULL;

@@ -16,6 +16,7 @@ static void open_heads(const struct general_forward *f, const struct sequence *b
     const struct talking *t = &f->mine.talking;
     for (int h = 0; h < t->heads; h++) {
         t->head[h] = rapt__row_head(f->c, b, h);
+        t->head[h].keeps_lse = f->lse != NULL;
         t->keys[h] = rapt__forward_keys(f, b, h / f->group);
     }
 }
@@ -46,13 +47,10 @@ static void weigh(const struct general_forward *f, struct talking *t, const stru
         t->rows[h].dots = f->mine.blocks[h].dots + i * t->capacity;
     bool any = rapt__talking_weights(t);
     for (int h = 0; h < t->heads; h++) {
-        struct row_block *block = &f->mine.blocks[h];
         ptrdiff_t at = (ptrdiff_t)h * rapt__query_rows(c->a) + b->query_first + query;
         if (f->lse) f->lse[at] = t->rows[h].lse;
         if (c->chosen) c->chosen[at] = t->rows[h].chosen;
-        if (!any) continue;
-        struct row r = rapt__talking_row(t, h);
-        rapt__block_keep(block, block->weights, i, &r, r.dropped);
+        if (any) rapt__talking_keep(t, h, &f->mine.blocks[h], i);
     }
 }
 
