@@ -78,9 +78,14 @@ row "differential" --differential
 row "forget gates" --forget-gate
 row "latent rows of 32" --latent-width 32
 row "latent rows of 32, rotary positions" --latent-width 32 --position none --rotary halves --rotary-width 8
+row "latent rows of 32, also for queries" --latent-width 32 --latent-query-width 32
+row "latent rows of 32, also for queries, rotary positions" --latent-width 32 --latent-query-width 32 \
+    --position none --rotary halves --rotary-width 8
 for kind in shaw-keys shaw transformer-xl deberta; do
     row "relative positions: $kind" --position none --relative-bias "$kind" --relative-distance 16
 done
+row "relative positions: deberta, 8 buckets" --position none --relative-bias deberta --relative-distance 16 \
+    --relative-buckets 8
 for kind in linear gated delta gated-delta; do
     row "decoder's self-attention: $kind" --decoder-recurrence "$kind"
 done
