@@ -105,8 +105,9 @@ typedef struct rapt_document_options { /* size-first, see base.h */
        line, at a line without letters, and before a list marker. */
     int unwrap;
     /* Maximum length of a sentence in source tokens, up to 2^30 and reduced to what
-       config.positions allows. A longer sentence is cut at the end of a clause if possible, and
-       otherwise between words or characters. 0 means 128. */
+       config.positions allows. A sentence that the model reads in sentence case is measured in
+       sentence case. A longer sentence is cut at the end of a clause if possible, and otherwise
+       between words or characters. 0 means 128. */
     int max_length;
     /* If nonzero, all translations have alignments, as in rapt_translate_many. If 0, some have. */
     int alignments;

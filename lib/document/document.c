@@ -367,7 +367,7 @@ rapt_status rapt__document_translate(const rapt_document_engine *engine, rapt_te
     rapt_status status = rapt__text_check("document", 0, document.bytes, document.size, why);
     if (!status) status = read_arguments(&d.splitter, engine, options, why);
     if (status) return status;
-    d.recasing = rapt__recasing(&d.splitter.options);
+    d.splitter.recasing = rapt__recasing(&d.splitter.options);
     status = open_document(&d, rules, why);
     while (!status && !d.ended && !d.stopped) {
         status = fill_window(&d, why);

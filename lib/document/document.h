@@ -140,6 +140,7 @@ struct sentence_splitter {
     rapt_document_engine engine;
     struct protection protection;
     struct protected_search search;
+    struct recasing recasing;
     struct languages languages;
     struct breaks breaks;
     size_t at;          /* plain text has been read up to here */
@@ -154,10 +155,16 @@ struct passage {      /* a sentence, or a part of one that was cut */
     rapt_span source; /* in the text that is split */
     bool continued;
 };
-/* Returns the size of the longest prefix of text that has at most max_length tokens. */
-size_t rapt__splitter_fit(const struct sentence_splitter *splitter, rapt_text text);
 rapt_status rapt__splitter_next(struct sentence_splitter *splitter, struct passage *part,
                                 bool *found, rapt_message *why);
+
+/* ---- fit.c: the lengths of sentences ---- */
+/* Returns the size of the longest prefix of text that has at most max_length tokens. */
+size_t rapt__splitter_fit(const struct sentence_splitter *splitter, rapt_text text);
+/* Does the same for text at the beginning of splitter->sentence, but if the model reads it in
+   sentence case, the tokens of that are counted. */
+rapt_status rapt__splitter_fit_part(const struct sentence_splitter *splitter, rapt_text text,
+                                    size_t *fits);
 
 /* ---- guards.c ---- */
 /* The parts of sentences that must not change, as rapt_translate_call.opaque, and which sentences

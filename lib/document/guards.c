@@ -19,6 +19,20 @@ rapt_status rapt__marks_add(struct mark_list *list, const struct mark *mark)
     return RAPT_OK;
 }
 
+rapt_status rapt__marks_add_block(struct mark_list *list, const struct text_block *b,
+                                  rapt_span text, size_t first, size_t last)
+{
+    rapt_status status = RAPT_OK;
+    for (size_t i = first; i < last && !status; i++) {
+        struct mark m = b->marks[i];
+        m.partner = m.partner >= first && m.partner < last ? m.partner - first : NO_PARTNER;
+        m.text.begin = rapt__max_size(m.text.begin, text.begin) - text.begin;
+        m.text.end = rapt__max_size(m.text.end, text.begin) - text.begin;
+        status = rapt__marks_add(list, &m);
+    }
+    return status;
+}
+
 /* Returns the guard of protected text. As in .po files, placeholders without numbers have the name
    %, so that they keep their order. */
 static struct mark guard_of(const struct guarding *g, rapt_text text, rapt_span span)

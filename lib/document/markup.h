@@ -106,6 +106,10 @@ struct mark_list {
     size_t count, capacity;
 };
 rapt_status rapt__marks_add(struct mark_list *list, const struct mark *mark);
+/* Appends marks [first, last) of a block, with places and partners relative to a sentence. `text`
+   is the span of the sentence in the block. */
+rapt_status rapt__marks_add_block(struct mark_list *list, const struct text_block *block,
+                                  rapt_span text, size_t first, size_t last);
 
 struct protection; /* document.h */
 struct guarding {

@@ -4,21 +4,6 @@
 
 #include <string.h>
 
-/* Copies the marks of a sentence, with places and partners relative to it. */
-static rapt_status hold_marks(struct document *d, rapt_span text, size_t first, size_t last)
-{
-    const struct text_block *b = &d->splitter.reader.block;
-    rapt_status status = RAPT_OK;
-    for (size_t i = first; i < last && !status; i++) {
-        struct mark m = b->marks[i];
-        m.partner = m.partner >= first && m.partner < last ? m.partner - first : NO_PARTNER;
-        m.text.begin = rapt__max_size(m.text.begin, text.begin) - text.begin;
-        m.text.end = rapt__max_size(m.text.end, text.begin) - text.begin;
-        status = rapt__marks_add(&d->marks, &m);
-    }
-    return status;
-}
-
 /* Appends the text of a sentence to d->held. `text` is its span in the text that is split. */
 static rapt_status hold_text(struct document *d, struct window_part *p, rapt_span text)
 {
@@ -30,7 +15,7 @@ static rapt_status hold_text(struct document *d, struct window_part *p, rapt_spa
     if (d->splitter.format->next) {
         p->elsewhere = d->splitter.reader.block.elsewhere;
         p->source = rapt__block_sentence(&d->splitter.reader.block, text, &first, &last);
-        return hold_marks(d, text, first, last);
+        return rapt__marks_add_block(&d->marks, &d->splitter.reader.block, text, first, last);
     }
     p->text.size = rapt__plain_join(p->text, d->held.bytes + p->held);
     d->held.size = p->held + p->text.size;
@@ -79,20 +64,21 @@ static void take_recased(struct document *d, struct window_part *p, const struct
     rapt__buffer_add(&d->held, (rapt_text){r->capitals, r->text.size});
 }
 
-/* Converts a sentence in capitals or in title case to sentence case for the model, unless that
+/* Converts a sentence in capitals or in title case to sentence case for the model, unless only that
    makes it too long. */
 static rapt_status recase(struct document *d, struct window_part *p)
 {
     const rapt_text text = {p->is_held ? d->held.bytes + p->held : p->text.bytes, p->text.size};
     const struct mark *marks = d->marks.count > p->marks ? d->marks.items + p->marks : NULL;
     const size_t count = d->marks.count - p->marks;
+    const struct recasing *how = &d->splitter.recasing;
     struct recased r = {.text = {.allocator = &d->allocator}};
-    p->letters = rapt__case_find(&d->recasing, text, marks, count);
+    p->letters = rapt__case_find(how, text, marks, count);
     if (p->letters == CASE_USUAL) return RAPT_OK;
-    rapt_status status =
-        rapt__case_lower(&d->recasing, text, marks, count, p->letters, p->continued, &r);
+    rapt_status status = rapt__case_lower(how, text, marks, count, p->letters, p->continued, &r);
     const rapt_text normal = {r.text.bytes, r.text.size};
-    if (!status && rapt__splitter_fit(&d->splitter, normal) == normal.size)
+    if (!status && (rapt__splitter_fit(&d->splitter, normal) == normal.size ||
+                    rapt__splitter_fit(&d->splitter, text) < text.size))
         take_recased(d, p, &r);
     else
         p->letters = CASE_USUAL;

@@ -18,11 +18,10 @@ struct window_part {
     size_t capitals;          /* offset in document.held: [text.size] as in struct placed */
 };
 
-/* One call. */
+/* The state of one call. */
 struct document {
     rapt_allocator allocator;
     struct sentence_splitter splitter;
-    struct recasing recasing;
     rapt_document_fn *callback;
     void *user;
     struct window_part *parts; /* [WINDOW_PARTS] */

@@ -9,7 +9,7 @@ enum { CODE_MAX = 124, PHRASE_MAX = 255 };
 
 /* ---- code ---- */
 
-/* Code in backticks. */
+/* Finds code in backticks. */
 static size_t backticks_end(rapt_text text, size_t at)
 {
     if (byte_at(text, at) != '`' || rapt__markup_space(byte_at(text, at + 1))) return at;
@@ -20,7 +20,7 @@ static size_t backticks_end(rapt_text text, size_t at)
     return at;
 }
 
-/* {{ name }} or ${name}. */
+/* Finds {{ name }} and ${name}. */
 static size_t template_end(rapt_text text, size_t at)
 {
     const bool twice = begins_at(text, at, "{{");
@@ -33,6 +33,7 @@ static size_t template_end(rapt_text text, size_t at)
     return at;
 }
 
+/* Finds an XML tag, such as <x id="1"/>. */
 static size_t tag_end(rapt_text text, size_t at)
 {
     const rapt_text near = {text.bytes, rapt__min_size(text.size, at + PHRASE_MAX)};
@@ -42,6 +43,7 @@ static size_t tag_end(rapt_text text, size_t at)
     return is_tag && tag.ended && rapt__tag_is_strict(near, &tag) ? tag.span.end : at;
 }
 
+/* Finds a placeholder, such as those of printf and Python. */
 static size_t directive_end(rapt_text text, size_t at)
 {
     bool numbered;
@@ -112,6 +114,7 @@ static bool is_placeholder(rapt_text text, size_t at, size_t end)
     return template_end(text, at) > end || directive_end(text, at) > end;
 }
 
+/* Finds a number with a unit, such as 5 km and -3.5%. */
 static size_t quantity_end(rapt_text text, size_t at)
 {
     if (at > 0 && text.bytes[at - 1] == '%') return at; /* a broken placeholder */
@@ -127,7 +130,7 @@ static size_t quantity_end(rapt_text text, size_t at)
     return is_placeholder(text, unit, end) ? at : end;
 }
 
-/* A currency sign before an amount. */
+/* Finds an amount of money with the currency sign before it. */
 static size_t price_end(rapt_text text, size_t at)
 {
     static const char *const signs[] = {"$", "\xE2\x82\xAC", "\xC2\xA3", "\xC2\xA5"};
@@ -158,7 +161,7 @@ static bool is_modifier(uint32_t c)
            (c >= 0xE0020 && c <= 0xE007F);
 }
 
-/* A run of emoji and other symbols. */
+/* Finds a run of emoji and other symbols. */
 static size_t symbols_end(rapt_text text, size_t at)
 {
     size_t end = at;
@@ -206,7 +209,7 @@ static size_t match_end(rapt_text pattern, size_t from, rapt_text text, size_t a
     }
 }
 
-/* The longest match of one of the patterns. */
+/* Finds the longest match of a pattern. */
 static size_t listed_end(const struct protection *p, rapt_text text, size_t at)
 {
     size_t longest = at;

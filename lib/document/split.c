@@ -87,23 +87,6 @@ static rapt_status next_sentence(struct sentence_splitter *s, rapt_message *why)
 
 /* ---- parts of sentences ---- */
 
-static size_t fit_characters(rapt_text text, size_t max)
-{
-    size_t at = 0;
-    for (size_t count = 0; at < text.size && count < max; count++)
-        rapt__utf8_next(text.bytes, text.size, &at);
-    return at;
-}
-
-size_t rapt__splitter_fit(const struct sentence_splitter *s, rapt_text text)
-{
-    size_t max = (size_t)s->options.max_length;
-    if (s->options.max_length == 0) return text.size;
-    size_t size =
-        s->engine.fit ? s->engine.fit(s->engine.user, text, max) : fit_characters(text, max);
-    return rapt__min_size(size, text.size);
-}
-
 /* Moves a cut that is within a guard to the beginning of the guard, or to its end if the text
    begins with the guard. A guard that extends beyond the text is cut. */
 static size_t beside_guard(struct sentence_splitter *s, rapt_text text, size_t cut)
@@ -113,18 +96,17 @@ static size_t beside_guard(struct sentence_splitter *s, rapt_text text, size_t c
     return rapt__min_size((guard.begin > begin ? guard.begin : guard.end) - begin, text.size);
 }
 
-/* Returns the size of the first part of text. The loop is needed because a part may have more
+/* Sets *size to the size of the first part of text. The loop is needed because a part may have more
    tokens by itself than at the beginning of a longer text. */
-static size_t part_size(struct sentence_splitter *s, rapt_text text)
+static rapt_status part_size(struct sentence_splitter *s, rapt_text text, size_t *size)
 {
-    size_t size = text.size;
-    for (;;) {
-        size_t fits = rapt__splitter_fit(s, (rapt_text){text.bytes, size});
-        if (fits == size) return size;
-        size_t cut = rapt__clause_cut((rapt_text){text.bytes, size}, fits, &s->breaks);
-        cut = beside_guard(s, text, cut);
-        if (cut > fits) return cut; /* a single character or guard */
-        size = cut;
+    for (*size = text.size;;) {
+        const rapt_text rest = {text.bytes, *size};
+        size_t fits = 0;
+        rapt_status status = rapt__splitter_fit_part(s, rest, &fits);
+        if (status || fits == rest.size) return status;
+        *size = beside_guard(s, text, rapt__clause_cut(rest, fits, &s->breaks));
+        if (*size > fits) return RAPT_OK; /* a single character or guard */
     }
 }
 
@@ -154,19 +136,22 @@ static bool has_letters(const struct sentence_splitter *s, rapt_span part)
     return false;
 }
 
-/* Takes the next part from s->sentence. Returns false if it has no letters and therefore nothing to
-   translate. */
-static bool take_part(struct sentence_splitter *s, struct passage *part)
+/* Takes the next part from s->sentence. Sets *found to false if it has no letters and therefore
+   nothing to translate. */
+static rapt_status take_part(struct sentence_splitter *s, struct passage *part, bool *found,
+                             rapt_message *why)
 {
     const rapt_span whole = rapt__trimmed(s->text, s->sentence);
-    const char *bytes = s->text.bytes + whole.begin;
-    size_t size = whole.end - whole.begin;
-    if (size > 0) size = part_size(s, (rapt_text){bytes, size});
+    const rapt_text text = {s->text.bytes + whole.begin, whole.end - whole.begin};
+    size_t size = 0;
+    if (text.size > 0 && part_size(s, text, &size))
+        return rapt__fail(why, RAPT_NO_MEMORY, "no memory to cut a sentence");
     const rapt_span cut = {whole.begin, whole.begin + size};
     *part = (struct passage){rapt__trimmed(s->text, cut), s->continued};
     s->sentence.begin = cut.end == whole.end ? s->sentence.end : cut.end;
     s->continued = true;
-    return has_letters(s, cut);
+    *found = has_letters(s, cut);
+    return RAPT_OK;
 }
 
 /* Sets s->prose to the next run of text that sentences do not cross. */
@@ -192,7 +177,7 @@ rapt_status rapt__splitter_next(struct sentence_splitter *s, struct passage *par
     *found = false;
     while (!status && !*found) {
         if (s->sentence.begin < s->sentence.end) {
-            *found = take_part(s, part);
+            status = take_part(s, part, found, why);
         } else if (s->prose.begin < s->prose.end) {
             status = next_sentence(s, why);
         } else {

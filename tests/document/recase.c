@@ -60,13 +60,15 @@ static rapt_status reverse(void *user, const rapt_text *texts, size_t count, rap
     return RAPT_OK;
 }
 
-/* Checks what the model reads of a document, and what the document becomes. */
-static void check(const rapt_document_options *options, const char *answer, const char *document,
-                  const char *read, const char *wanted)
+/* Checks what the model reads of a document, and what the document becomes, with an engine that
+   measures sentences with `fit`. */
+static void check_with(rapt_fit_fn *fit, const rapt_document_options *options, const char *answer,
+                       const char *document, const char *read, const char *wanted)
 {
     struct reversing r = {.answer = answer};
     struct record seen = {.document = {document, strlen(document)}, .text = calloc(1, 1)};
-    const rapt_document_engine engine = {.size = sizeof engine, .translate = reverse, .user = &r};
+    const rapt_document_engine engine = {
+        .size = sizeof engine, .translate = reverse, .user = &r, .fit = fit};
     rapt_message why = {""};
     if (rapt__document_translate(&engine, seen.document, options, RULES, NULL, record_piece, &seen,
                                  NULL, &why))
@@ -74,6 +76,12 @@ static void check(const rapt_document_options *options, const char *answer, cons
     assert_string_equal(r.read, read);
     assert_string_equal(seen.text, wanted);
     free(seen.text);
+}
+
+static void check(const rapt_document_options *options, const char *answer, const char *document,
+                  const char *read, const char *wanted)
+{
+    check_with(NULL, options, answer, document, read, wanted);
 }
 
 static void check_text(rapt_document_recase recase, const char *language, const char *document,
@@ -213,6 +221,44 @@ static void test_cut(void **state)
     check(&shorter, NULL, "THEM \xC4\xB0YILE", "THEM \xC4\xB0YILE|", "\xC4\xB0YILE THEM");
 }
 
+/* Every capital and every space is a token, as with vocabularies that know few words in capitals.
+ */
+static size_t fit_capitals(void *user, rapt_text text, size_t max)
+{
+    size_t size = 0;
+    (void)user;
+    for (size_t tokens = 0; size < text.size; size++) {
+        const char c = text.bytes[size];
+        tokens += c == ' ' || (c >= 'A' && c <= 'Z');
+        if (tokens > max) break;
+    }
+    return size;
+}
+
+/* The length of a sentence is that of what the model reads. */
+static void test_length(void **state)
+{
+    (void)state;
+    const rapt_document_options eight = {.size = sizeof eight, .max_length = 8};
+    const rapt_document_options html = {
+        .size = sizeof html, .max_length = 8, .format = RAPT_DOCUMENT_FORMAT_HTML};
+    const rapt_document_options usual = {
+        .size = sizeof usual, .max_length = 8, .recase = RAPT_DOCUMENT_RECASE_NONE};
+    check_with(fit_capitals, &eight, NULL, "THE BIG DOG SLEEPS IN THE OLD HOUSE",
+               "The big dog sleeps in the old house|", "HOUSE OLD THE IN SLEEPS DOG BIG THE");
+    check_with(fit_capitals, &eight, NULL, "SEE THE BIG BEAR, WHO SLEEPS IN THE OLD HOUSE",
+               "See the big bear,|who sleeps in the old house|",
+               "BEAR, BIG THE SEE HOUSE OLD THE IN SLEEPS WHO");
+    check_with(fit_capitals, &usual, NULL, "THE BIG DOG SLEEPS", "THE BIG|DOG|SLEEPS|",
+               "BIG THE DOG SLEEPS");
+    /* protected text and code remain in capitals, and count as such */
+    check_with(fit_capitals, &eight, NULL, "THE BIG DOG SLEEPS AT HTTP://A.ORG AT NIGHT",
+               "The big dog sleeps at|at night|", "AT SLEEPS DOG BIG THE HTTP://A.ORG NIGHT AT");
+    check_with(fit_capitals, &html, NULL, "<p>THE <b>BIG</b> DOG SLEEPS IN <code>C</code> NOW</p>",
+               "The big dog sleeps in C now|",
+               "<p>NOW <code>C</code> IN SLEEPS DOG <b>BIG</b> THE</p>");
+}
+
 /* ---- titles ---- */
 
 static void titles(const char *language, const char *document, const char *read, const char *wanted)
@@ -239,12 +285,11 @@ static void test_titles(void **state)
 
 /* ---- memory and arguments ---- */
 
-static void test_memory(void **state)
+static void check_memory(int max, const char *wanted)
 {
     static const rapt_text text = {"LOOK http://a.org/B AND. The Big Dog Sleeps Here", 48};
-    (void)state;
-    const rapt_document_options options = {.size = sizeof options,
-                                           .recase = RAPT_DOCUMENT_RECASE_TITLES};
+    const rapt_document_options options = {
+        .size = sizeof options, .recase = RAPT_DOCUMENT_RECASE_TITLES, .max_length = max};
     rapt_status status = RAPT_NO_MEMORY;
     int n = 0;
     for (; status == RAPT_NO_MEMORY; n++) {
@@ -258,11 +303,17 @@ static void test_memory(void **state)
         status = rapt_document_translate_with(&engine, text, &options, record_piece, &seen,
                                               &allocator, &why);
         assert_true(counting.living == 0 && (status == RAPT_OK) == (why.text[0] == 0));
-        if (status == RAPT_OK)
-            assert_string_equal(seen.text, "AND. http://a.org/B LOOK Here Sleeps Dog Big The");
+        if (status == RAPT_OK) assert_string_equal(seen.text, wanted);
         free(seen.text);
     }
     assert_true(status == RAPT_OK && n > 10);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    check_memory(24, "AND. http://a.org/B LOOK Here Sleeps Dog Big The");
+    check_memory(20, "http://a.org/B LOOK AND. Sleeps Dog Big The Here");
 }
 
 static void test_arguments(void **state)
@@ -285,8 +336,9 @@ int main(void)
         cmocka_unit_test(test_capitals),  cmocka_unit_test(test_others),
         cmocka_unit_test(test_turkish),   cmocka_unit_test(test_answers),
         cmocka_unit_test(test_protected), cmocka_unit_test(test_glossary),
-        cmocka_unit_test(test_cut),       cmocka_unit_test(test_titles),
-        cmocka_unit_test(test_memory),    cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_cut),       cmocka_unit_test(test_length),
+        cmocka_unit_test(test_titles),    cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
