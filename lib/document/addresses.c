@@ -122,7 +122,49 @@ size_t rapt__path_end(rapt_text text, size_t at)
     while (end > at && strchr(".-~+", text.bytes[end - 1])) end--;
     const rapt_text path = {text.bytes + at, end - at};
     if (end == at || !rapt__is_boundary(text, end)) return at;
-    return has_ending(path) || (rooted && slashes > 1 && rapt__has_letters(path)) ? end : at;
+    const bool deep = slashes > (text.bytes[at] == '/');
+    return has_ending(path) || (rooted && deep && rapt__has_letters(path)) ? end : at;
+}
+
+size_t rapt__hidden_end(rapt_text text, size_t at)
+{
+    enum { SHORTEST = 4 };
+    size_t start, end = at + 1;
+    const uint32_t before = at > 0 ? rapt__character_before(text, at, &start) : ' ';
+    const char c = byte_at(text, end);
+    if (byte_at(text, at) != '.' || c < 'a' || c > 'z') return at;
+    if (!rapt__utf8_space(before) && !rapt__is_opener(before)) return at;
+    while (end < at + PROTECTED_NAME && in_path(byte_at(text, end))) end++;
+    while (strchr(".-~+", text.bytes[end - 1])) end--;
+    return end - at >= SHORTEST && rapt__is_boundary(text, end) ? end : at;
+}
+
+size_t rapt__windows_path_end(rapt_text text, size_t at)
+{
+    const bool drive = is_alphabetic(byte_at(text, at)) && begins_at(text, at + 1, ":\\");
+    size_t end = at + (drive ? 3 : 2), names = 0;
+    if (!drive && !begins_at(text, at, "\\\\")) return at;
+    for (char c; end < at + PROTECTED_NAME; end++, names++)
+        if (!in_path(c = byte_at(text, end)) && (c == 0 || !strchr("\\$%", c))) break;
+    while (end > at && strchr(".-~+", text.bytes[end - 1])) end--;
+    return drive || names > 1 ? end : at;
+}
+
+size_t rapt__number_address_end(rapt_text text, size_t at)
+{
+    enum { GROUPS = 4, LONGEST = 3 };
+    size_t end = at;
+    if (at > 1 && text.bytes[at - 1] == '.' && is_digit(text.bytes[at - 2])) return at;
+    for (int group = 0; group < GROUPS; group++) {
+        const size_t begin = end;
+        while (end < begin + LONGEST && is_digit(byte_at(text, end))) end++;
+        if (end == begin || (group + 1 < GROUPS && byte_at(text, end++) != '.')) return at;
+    }
+    const char separator = byte_at(text, end);
+    if ((separator == ':' || separator == '/') && is_digit(byte_at(text, end + 1)))
+        for (end++; is_digit(byte_at(text, end)) && end < at + PROTECTED_NAME;) end++;
+    const bool goes_on = byte_at(text, end) == '.' && is_digit(byte_at(text, end + 1));
+    return rapt__is_boundary(text, end) && !goes_on ? end : at;
 }
 
 size_t rapt__identifier_end(rapt_text text, size_t at)

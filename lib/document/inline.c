@@ -110,7 +110,7 @@ static bool take_one(struct placeholder *p, const char *set)
 #define DIGITS  "0123456789"
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 
-/* Reads a name in brackets, such as {name} or (name). */
+/* Reads a name in brackets, such as (name). */
 static bool take_name(struct placeholder *p, const char *opening, const char *closing)
 {
     if (!take_one(p, opening)) return false;
@@ -118,30 +118,59 @@ static bool take_name(struct placeholder *p, const char *opening, const char *cl
     return take_one(p, closing);
 }
 
-/* Reads a directive of printf after its %, such as %1$-5.2lf, %(name)s or %<PRIu64>. Sets *numbered
-   to false if it takes the next argument, otherwise to true. */
+/* Reads the flags and the conversion of a directive of printf or Python. The letters and digits
+   after %p, as in %pB, select an extension of printf, such as those of Linux and binutils. */
+static bool take_conversion(struct placeholder *p)
+{
+    while (take_one(p, "-+#0'.*" DIGITS)) continue;
+    if (peek(p) == '<') return take_name(p, "<", ">");
+    while (take_one(p, "hlLqjzt")) continue;
+    if (peek(p) != 'p') return take_one(p, "diouxXeEfFgGaAcrsCSmn@");
+    while (take_one(p, DIGITS LETTERS)) continue;
+    return true;
+}
+
+/* Reads a directive of printf after its %, such as %1$-5.2lf, %(name)s or %<PRIu64>, or an argument
+   of Qt and KDE, such as %1. Sets *numbered to false if it takes the next argument, otherwise to
+   true. */
 static bool take_directive(struct placeholder *p, bool *numbered)
 {
     *numbered = true;
     if (take_one(p, "%")) return true;
     if (peek(p) == '{') return take_name(p, "{", "}");
-    if (peek(p) == '(') {
-        if (!take_name(p, "(", ")")) return false;
-    } else {
-        *numbered = false;
-        while (take_one(p, DIGITS)) continue;
-        if (p->size > 1) *numbered = take_one(p, "$");
-    }
-    while (take_one(p, "-+#0'.*" DIGITS)) continue;
-    if (peek(p) == '<') return take_name(p, "<", ">");
-    while (take_one(p, "hlLqjzt")) continue;
-    return take_one(p, "diouxXeEfFgGaAcsCSpmn@");
+    if (peek(p) == '(') return take_name(p, "(", ")") && take_conversion(p);
+    while (take_one(p, DIGITS)) continue;
+    const struct placeholder number = *p;
+    if (p->size > 1 && take_one(p, "$")) return take_conversion(p);
+    *numbered = false;
+    if (take_conversion(p)) return true;
+    *p = number;
+    *numbered = p->size == 2 || p->size == 3;
+    return *numbered;
+}
+
+/* Reads a name in braces with its format, such as {name}, {0:.2f}, {value!r} or {{name}}. Sets
+ *numbered to false if it has no name, and therefore takes the next argument. */
+static bool take_braces(struct placeholder *p, bool *numbered)
+{
+    if (!take_one(p, "{")) return false;
+    const bool twice = take_one(p, "{");
+    const size_t begin = p->size;
+    while (take_one(p, DIGITS LETTERS ".[]")) continue;
+    *numbered = p->size > begin;
+    if (twice && !*numbered) return false;
+    if (take_one(p, "!") && !take_one(p, "rsa")) return false;
+    if (take_one(p, ":"))
+        while (take_one(p, DIGITS LETTERS ".,<>=^+-#%?/:")) continue;
+    return take_one(p, "}") && (!twice || take_one(p, "}"));
 }
 
 static bool take_any(struct placeholder *p, bool *numbered)
 {
     *numbered = true;
-    return take_one(p, "%") ? take_directive(p, numbered) : take_name(p, "{", "}");
+    if (take_one(p, "%")) return take_directive(p, numbered);
+    if (take_one(p, "$") && peek(p) != '{') return false;
+    return take_braces(p, numbered);
 }
 
 size_t rapt__placeholder_size(rapt_text text, size_t at, bool *numbered)

@@ -265,8 +265,8 @@ static bool read_some(struct format_reader *r)
         return false;
     }
     if ((c == '<' || c == '&') && rapt__read_loose_tag(r)) return false;
-    if ((c == '%' || c == '{') && rapt__read_placeholder(r)) return false;
-    rapt__read_words(r, "\\\"<&%{");
+    if ((c == '%' || c == '{' || c == '$') && rapt__read_placeholder(r)) return false;
+    rapt__read_words(r, "\\\"<&%{$");
     return false;
 }
 

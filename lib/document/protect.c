@@ -270,7 +270,8 @@ rapt_status rapt__protection_open(struct protection *p, const rapt_document_opti
 static size_t protected_end(const struct protection *p, rapt_text text, size_t at)
 {
     static size_t (*const of_words[])(rapt_text, size_t) = {
-        rapt__url_end, rapt__mail_end, rapt__path_end, rapt__identifier_end, quantity_end};
+        rapt__url_end,          rapt__mail_end,           rapt__path_end,       rapt__hidden_end,
+        rapt__windows_path_end, rapt__number_address_end, rapt__identifier_end, quantity_end};
     static size_t (*const anywhere[])(rapt_text, size_t) = {
         price_end, symbols_end, backticks_end, template_end, tag_end, directive_end};
     const bool boundary = rapt__is_boundary(text, at);
@@ -286,7 +287,7 @@ static size_t protected_end(const struct protection *p, rapt_text text, size_t a
 /* Returns true if protected text may begin with a byte, regardless of the text before it. */
 static bool may_begin(const struct protection *p, char c)
 {
-    return is_alphanumeric(c) || (unsigned char)c >= 0x80 || strchr("_/~.$`{<%#*+-", c) ||
+    return is_alphanumeric(c) || (unsigned char)c >= 0x80 || strchr("_/\\~.$`{<%#*+-", c) ||
            p->firsts[(unsigned char)c];
 }
 

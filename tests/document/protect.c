@@ -50,6 +50,12 @@ static void test_protect_names(void **state)
     (void)state;
     protects("Open readme.txt, src/main.c or /etc/fstab.", "readme.txt|src/main.c|/etc/fstab|");
     protects("~/.config/x ../a/b.c C and/or/not 1/2/3 /s", "~/.config/x|../a/b.c|");
+    protects("Edit ~/.bashrc, ./run and .profile. We .did .NET so.there ~/ ./",
+             "~/.bashrc|./run|.profile|.did|");
+    protects("In C:\\Windows\\win.ini. or (d:\\a b) on \\\\srv\\c$ or \\n and \\\\ too",
+             "C:\\Windows\\win.ini|d:\\a|\\\\srv\\c$|");
+    protects("Ping 192.168.0.1:8080, 10.0.0.0/8. Not 1.2.3.4.5 or 1.2.3 or 1234.1.1.1",
+             "192.168.0.1:8080|10.0.0.0/8|");
     protects("That is it.So we left.Then e.g. U.S.A. and Ph.D. i.e", "");
     protects("Call read_file() or main() with max_size; _no_ ___ a_ 3()",
              "read_file()|main()|max_size|");
@@ -87,6 +93,9 @@ static void test_placeholders(void **state)
     (void)state;
     protects("%s has %1$d of %(n)s, {name}, {}, {{ x.y }} and ${HOME}.",
              "%s|%1$d|%(n)s|{name}|{}|{{ x.y }}|${HOME}|");
+    protects("%r %1 of %12, {0:.2f}, {a[0].b!r:>10}, {{name}} %pB {:?}.",
+             "%r|%1|%12|{0:.2f}|{a[0].b!r:>10}|{{name}}|%pB|{:?}|");
+    protects("%123 {a!b} {a: b} $x", "");
     protects("50%d, 100 % so, %% and {a b} {{ c", "100 %|");
     protects("a <x id=\"1\"/> <b>c</b> a < b > c <a", "<x id=\"1\"/>|<b>|</b>|");
     protects("Run `ls -l` or ` x ` or ``.", "`ls -l`|");
