@@ -125,7 +125,8 @@ typedef struct rapt_document_options { /* size-first, see base.h */
        model reads at most the first 124 bytes of a protected part, or a name such as X1 if its
        vocabulary cannot spell the part. If the translation of a sentence lacks a protected part,
        the sentence is translated again with the part as a term; see rapt_translate_call.copy. If
-       this field is nonzero, only matches of protected_patterns are protected. */
+       the translation contains a placeholder more often than the sentence, the surplus ones are
+       left out. If this field is nonzero, only matches of protected_patterns are protected. */
     int unprotected;
     size_t protected_pattern_count; /* length of protected_patterns */
     /* Patterns of additional words and phrases to protect. They match only whole words. * matches

@@ -206,6 +206,13 @@ struct word_pairs {
 rapt_status rapt__words_pair(const struct placed *placed, struct word_pairs *pairs,
                              const rapt_allocator *allocator);
 void rapt__words_free(struct word_pairs *pairs, const rapt_allocator *allocator);
+struct word_run {
+    size_t first, last;
+};
+/* Returns the run of words, [first, last), that begins with `word` and consists of exactly these
+   contents. The run is empty if there is none. */
+struct word_run rapt__words_copy(const struct word_spans *words, rapt_text text, size_t word,
+                                 rapt_text contents);
 /* Returns true if a word follows in `text` at *at, ignoring white space and the case of ASCII
    letters, and moves *at to its end. */
 bool rapt__word_follows(rapt_text text, size_t *at, rapt_text word);

@@ -182,6 +182,29 @@ static void place_nodes(struct placer *p)
     }
 }
 
+/* ---- surplus placeholders ---- */
+
+/* Marks the target words that are a copy of a placeholder but belong to no guard. The model has
+   written such a copy too often, and a program would fail on it or insert an argument twice. */
+static void find_surplus(struct placer *p)
+{
+    const struct word_spans *words = &p->pairs.target;
+    memset(p->taken, 0, words->count * sizeof *p->taken);
+    for (size_t i = 1; i < p->count; i++)
+        for (size_t w = p->nodes[i].begin; p->nodes[i].kind == MARK_GUARD && w < p->nodes[i].end;
+             w++)
+            p->taken[w] = true;
+    for (size_t i = 1; i < p->count; i++) {
+        if (!rapt__is_placeholder(p, &p->nodes[i])) continue;
+        const rapt_text contents = contents_of(p, &p->nodes[i]);
+        for (size_t w = 0; w < words->count; w++) {
+            const struct word_run run = rapt__words_copy(words, p->in->target, w, contents);
+            for (size_t j = run.first; j < run.last && !p->taken[j]; j++)
+                p->surplus[j] = p->has_surplus = true;
+        }
+    }
+}
+
 /* ---- writing ---- */
 
 static int comes_before(const void *context, const void *left, const void *right)
@@ -221,7 +244,7 @@ static rapt_text target_bytes(struct placer *p, size_t begin, size_t end)
     return (rapt_text){p->recased.bytes, p->recased.size};
 }
 
-static void write_target(struct placer *p, size_t begin, size_t end)
+static void write_bytes(struct placer *p, size_t begin, size_t end)
 {
     if (end <= begin) return;
     rapt_text text = target_bytes(p, begin, end);
@@ -232,6 +255,21 @@ static void write_target(struct placer *p, size_t begin, size_t end)
         text.bytes++, text.size--;
     }
     if (text.size > 0) p->in->write(p->out, text);
+}
+
+/* Writes bytes [begin, end) of the target, without surplus words and the spaces before them. */
+static void write_target(struct placer *p, size_t begin, size_t end)
+{
+    const rapt_span *words = p->pairs.target.spans;
+    for (size_t w = 0; p->has_surplus && w < p->pairs.target.count; w++) {
+        if (!p->surplus[w] || words[w].begin < begin || words[w].end > end) continue;
+        size_t stop = words[w].begin;
+        while (stop > begin && p->in->target.bytes[stop - 1] == ' ') stop--;
+        write_bytes(p, begin, stop);
+        begin = words[w].end;
+        while (p->out->size == 0 && begin < end && p->in->target.bytes[begin] == ' ') begin++;
+    }
+    write_bytes(p, begin, end);
 }
 
 /* Returns the mark to write for a guard. Placeholders without numbers are written in the order of
@@ -276,6 +314,48 @@ static void write_guard(struct placer *p, const struct node *n)
         rapt__buffer_add(p->out, blank);
 }
 
+/* ---- marks without words ---- */
+
+/* Returns true if byte `at` of a text is white space. */
+static bool is_space_at(rapt_text text, size_t at)
+{
+    return at < text.size && rapt__markup_space(text.bytes[at]);
+}
+
+/* If the document has a space on both sides of an image, a comment or an empty element, but the
+   translation has a single one there, writes the other one. `after` is true after the mark. */
+static void write_other_space(struct placer *p, const struct node *n, bool after)
+{
+    const rapt_text document = p->in->document, target = p->in->target;
+    const size_t close = n->kind == MARK_OPEN ? n->close : n->open;
+    const size_t begin = mark_of(p, n->open)->document.begin, at = n->span.begin;
+    if (begin == 0 || !is_space_at(document, begin - 1) ||
+        !is_space_at(document, mark_of(p, close)->document.end))
+        return;
+    const bool spaced = at == 0 || is_space_at(target, at - 1);
+    const bool before_space = at == target.size || is_space_at(target, at);
+    if (spaced == before_space || spaced != after) return;
+    size_t next = at;
+    const uint32_t c = after ? rapt__utf8_next(target.bytes, target.size, &next)
+                             : rapt__character_before(target, at, &next);
+    if (!rapt__is_unspaced(c)) rapt__buffer_add(p->out, (rapt_text){" ", 1});
+}
+
+static void write_children(struct placer *p, size_t index);
+
+/* Writes a node that is not a guard, with its contents. */
+static void write_node(struct placer *p, size_t index)
+{
+    const struct node *n = &p->nodes[index];
+    const bool alone = n->span.begin == n->span.end && n->kind != MARK_BREAK && n->open > 0 &&
+                       n->close < p->outside;
+    if (alone) write_other_space(p, n, false);
+    if (n->open > 0) write_mark(p, n->open);
+    if (n->kind == MARK_OPEN) write_children(p, index);
+    if (n->kind == MARK_OPEN && n->close < p->outside) write_mark(p, n->close);
+    if (alone) write_other_space(p, n, true);
+}
+
 /* Writes the contents of a node. */
 static void write_children(struct placer *p, size_t index)
 {
@@ -293,13 +373,10 @@ static void write_children(struct placer *p, size_t index)
         if (n->dropped) continue;
         write_target(p, at, n->span.begin);
         at = rapt__max_size(at, n->span.end);
-        if (n->kind == MARK_GUARD) {
+        if (n->kind == MARK_GUARD)
             write_guard(p, n);
-            continue;
-        }
-        if (n->open > 0) write_mark(p, n->open);
-        if (n->kind == MARK_OPEN) write_children(p, p->order[i]);
-        if (n->kind == MARK_OPEN && n->close < p->outside) write_mark(p, n->close);
+        else
+            write_node(p, p->order[i]);
     }
     write_target(p, at, parent->span.end);
 }
@@ -315,7 +392,11 @@ static rapt_status open_placer(struct placer *p)
     p->order = rapt__alloc(p->allocator, p->capacity * sizeof *p->order);
     p->class = rapt__alloc(p->allocator, p->pairs.source.count + 1);
     p->taken = rapt__alloc(p->allocator, (p->pairs.target.count + 1) * sizeof *p->taken);
-    return status || !p->nodes || !p->order || !p->class || !p->taken ? RAPT_NO_MEMORY : RAPT_OK;
+    p->surplus = rapt__alloc(p->allocator, (p->pairs.target.count + 1) * sizeof *p->surplus);
+    if (p->surplus) memset(p->surplus, 0, p->pairs.target.count * sizeof *p->surplus);
+    return status || !p->nodes || !p->order || !p->class || !p->taken || !p->surplus
+               ? RAPT_NO_MEMORY
+               : RAPT_OK;
 }
 
 static void close_placer(struct placer *p)
@@ -324,6 +405,7 @@ static void close_placer(struct placer *p)
     rapt__free(p->allocator, p->order, p->capacity * sizeof *p->order);
     rapt__free(p->allocator, p->class, p->pairs.source.count + 1);
     rapt__free(p->allocator, p->taken, (p->pairs.target.count + 1) * sizeof *p->taken);
+    rapt__free(p->allocator, p->surplus, (p->pairs.target.count + 1) * sizeof *p->surplus);
     rapt__words_free(&p->pairs, p->allocator);
     rapt__buffer_free(&p->recased);
 }
@@ -348,6 +430,7 @@ rapt_status rapt__place_marks(struct placed *placed, struct buffer *out)
     if (!status) {
         add_nodes(&p);
         place_nodes(&p);
+        find_surplus(&p);
         for (size_t i = 0; i < p.count; i++) p.order[i] = i;
         rapt__sort(p.order + 1, p.count - 1, sizeof *p.order, comes_before, p.nodes);
         write_children(&p, ROOT);

@@ -32,9 +32,11 @@ struct placer {
     signed char *class; /* [source words] whether each belongs to the node that is being placed, to
                            a sibling, or to neither */
     bool *taken;        /* [target words] true for words of that node's siblings */
-    bool closed;        /* true if the last bytes that were written are a closing tag or a guard */
-    size_t unnumbered;  /* the last placeholder without a number that has been written */
-    size_t last_break;  /* the target word that follows the last break */
+    bool *surplus;      /* [target words] true for words that are not written */
+    bool has_surplus;
+    bool closed;       /* true if the last bytes that were written are a closing tag or a guard */
+    size_t unnumbered; /* the last placeholder without a number that has been written */
+    size_t last_break; /* the target word that follows the last break */
 };
 
 static inline const struct mark *mark_of(const struct placer *p, size_t mark)
@@ -42,7 +44,16 @@ static inline const struct mark *mark_of(const struct placer *p, size_t mark)
     return &p->in->marks[mark - 1];
 }
 
+/* Returns the contents of a guard as the model read them. */
+static inline rapt_text contents_of(const struct placer *p, const struct node *guard)
+{
+    const rapt_span text = mark_of(p, guard->open)->text;
+    return (rapt_text){p->in->source.bytes + text.begin, text.end - text.begin};
+}
+
 /* ---- ranges.c ---- */
+/* Returns true if the node is a guard that a program replaces with an argument, such as %s. */
+bool rapt__is_placeholder(const struct placer *p, const struct node *n);
 /* Sets the range of target words of an element or guard, within the range of its parent. Nodes must
    be placed in order. */
 void rapt__place_words(struct placer *p, size_t index);

@@ -163,13 +163,59 @@ static size_t bracketed(const struct placer *p, const struct node *n, rapt_text 
     return found;
 }
 
+/* Returns true if the target words from `word` on begin with the contents of another guard. */
+static bool is_other_guard(const struct placer *p, const struct node *n, size_t word)
+{
+    const rapt_text target = p->in->target;
+    const size_t begin = p->pairs.target.spans[word].begin;
+    for (size_t i = 1; i < p->count; i++) {
+        const struct node *other = &p->nodes[i];
+        if (other == n || other->kind != MARK_GUARD) continue;
+        const rapt_text contents = contents_of(p, other);
+        if (contents.size > 0 && contents.size <= target.size - begin &&
+            memcmp(target.bytes + begin, contents.bytes, contents.size) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool rapt__is_placeholder(const struct placer *p, const struct node *n)
+{
+    bool numbered;
+    if (n->kind != MARK_GUARD) return false;
+    const rapt_text contents = contents_of(p, n);
+    return contents.size > 1 && rapt__placeholder_size(contents, 0, &numbered) == contents.size;
+}
+
+/* Looks for a run of words that spells the beginning of a guard, and at least three quarters of it,
+   such as %(name) for %(name)s. It belongs to the guard wherever the model attended. If the target
+   also has the whole placeholder, the model was probably forced to write that at a worse place. */
+static void find_beginning(const struct placer *p, struct node *n, size_t low, size_t high)
+{
+    enum { LEAST = 4 }; /* bytes */
+    const rapt_text contents = contents_of(p, n);
+    size_t most = 0;
+    for (size_t w = low; w < high; w++) {
+        size_t size = 0, at = 0, end = w;
+        for (; end < high && !p->taken[end]; end++) {
+            const rapt_text text = target_text(p, end, end + 1);
+            if (!rapt__word_follows(contents, &at, text)) break;
+            size += text.size;
+        }
+        if (size <= most || size < LEAST || 4 * size < 3 * contents.size || size == contents.size ||
+            is_other_guard(p, n, w))
+            continue;
+        most = size;
+        n->begin = w, n->end = end;
+    }
+}
+
 /* Looks for words into which the model has altered a guard, and takes the longest run of them. A
    word that is only aligned to the guard does not count. Attention makes mistakes, so replacing
    such a word could lose a word of the text. */
 static void find_likeness(const struct placer *p, struct node *n, size_t low, size_t high)
 {
-    const struct mark *m = mark_of(p, n->open);
-    const rapt_text contents = {p->in->source.bytes + m->text.begin, m->text.end - m->text.begin};
+    const rapt_text contents = contents_of(p, n);
     size_t most = 0;
     for (size_t w = low; w < high && contents.size > 0; w++) {
         size_t best = bracketed(p, n, contents, w, high), size;
@@ -194,7 +240,8 @@ void rapt__place_words(struct placer *p, size_t index)
     classify(p, index);
     if (n->kind == MARK_GUARD) {
         find_contents(p, n, low, high);
-        if (!n->copied && !p->pairs.guessed) find_likeness(p, n, low, high);
+        if (!n->copied || rapt__is_placeholder(p, n)) find_beginning(p, n, low, high);
+        if (n->begin == n->end && !p->pairs.guessed) find_likeness(p, n, low, high);
     } else if (n->open == 0)
         best_beginning(p, n, low, high);
     else if (n->close == p->outside)

@@ -248,6 +248,48 @@ static void pair_literals(struct word_pairs *p, rapt_text source, rapt_text targ
     }
 }
 
+struct word_run rapt__words_copy(const struct word_spans *words, rapt_text text, size_t word,
+                                 rapt_text contents)
+{
+    const size_t begin = words->spans[word].begin, end = begin + contents.size;
+    struct word_run run = {word, word};
+    if (end > text.size || memcmp(text.bytes + begin, contents.bytes, contents.size) != 0)
+        return run;
+    while (run.last < words->count && words->spans[run.last].end <= end) run.last++;
+    if (run.last == word || words->spans[run.last - 1].end < end) run.last = word;
+    return run;
+}
+
+/* Pairs all words of a guard's copy in the target with the guard if the alignment pairs one of
+   them, or if the guard has only one copy. A model may attend elsewhere at some tokens of a copy.
+ */
+static void pair_guard(const struct placed *in, struct word_pairs *p, const struct mark *m)
+{
+    const rapt_text contents = {in->source.bytes + m->text.begin, m->text.end - m->text.begin};
+    size_t first = 0, last, most = 0, copies = 0;
+    struct word_run best = {0, 0};
+    while (first < p->source.count && p->source.spans[first].end <= m->text.begin) first++;
+    for (last = first; last < p->source.count && p->source.spans[last].begin < m->text.end;) last++;
+    if (first == last || contents.size < 2) return;
+    for (size_t w = 0; w < p->target.count; w++) {
+        const struct word_run run = rapt__words_copy(&p->target, in->target, w, contents);
+        size_t own = 0;
+        if (run.last == run.first) continue;
+        for (size_t i = run.first; i < run.last; i++)
+            own += p->aligned[i] >= (int)first && p->aligned[i] < (int)last;
+        if (own > most || copies == 0) most = own, best = run;
+        copies++;
+    }
+    if (most == 0 && copies != 1) return;
+    for (size_t i = best.first; i < best.last; i++) p->aligned[i] = (int)first;
+}
+
+static void pair_guards(const struct placed *in, struct word_pairs *p)
+{
+    for (size_t i = 0; i < in->mark_count; i++)
+        if (in->marks[i].kind == MARK_GUARD) pair_guard(in, p, &in->marks[i]);
+}
+
 rapt_status rapt__words_pair(const struct placed *in, struct word_pairs *p,
                              const rapt_allocator *allocator)
 {
@@ -262,8 +304,10 @@ rapt_status rapt__words_pair(const struct placed *in, struct word_pairs *p,
         p->aligned[i] =
             p->source.count > 0 ? (int)(i * p->source.count / p->target.count) : UNALIGNED;
     if (aligned && p->source.count > 0) status = pair_by_alignment(in, p, allocator);
-    if (!status) pair_literals(p, in->source, in->target);
-    return status;
+    if (status) return status;
+    pair_literals(p, in->source, in->target);
+    if (p->source.count > 0) pair_guards(in, p);
+    return RAPT_OK;
 }
 
 void rapt__words_free(struct word_pairs *p, const rapt_allocator *allocator)

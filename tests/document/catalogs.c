@@ -62,7 +62,7 @@ static void test_placeholders(void **state)
     (void)state;
     becomes_po("msgid \"a %<PRIu64> <file> b %.\"\n\"*s %1 %(a %<b %{\"\nmsgstr \"\"\n",
                "msgid \"a %<PRIu64> <file> b %.\"\n\"*s %1 %(a %<b %{\"\nmsgstr \"%{ %<b %(a %1 "
-               "%<PRIu64> <file>B %.\"\n\"*s A\"\n");
+               "%<PRIu64> <file> B %.\"\n\"*s A\"\n");
     becomes_po("msgid \"at %1$s and %2$-5.2lf\"\nmsgstr \"\"\n",
                "msgid \"at %1$s and %2$-5.2lf\"\nmsgstr \"%2$-5.2lf AND %1$s AT\"\n");
     becomes_po("msgid \"at %s and %d\"\nmsgstr \"\"\n", /* in their order */
@@ -71,7 +71,7 @@ static void test_placeholders(void **state)
                "msgid \"see %(name)s, {x.y} %{z} 100%% b\"\nmsgstr \"B 100%% %{z} {x.y} %(name)s, "
                "SEE\"\n");
     becomes_po("msgid \"<b>a</b> b &lt; <file> 5 % of {\"\nmsgstr \"\"\n",
-               "msgid \"<b>a</b> b &lt; <file> 5 % of {\"\nmsgstr \"{ OF 5 % &lt;<file>5 B "
+               "msgid \"<b>a</b> b &lt; <file> 5 % of {\"\nmsgstr \"{ OF 5 % &lt; <file> 5 B "
                "<b>A</b>\"\n");
 }
 
@@ -88,11 +88,11 @@ static void test_keys(void **state)
     becomes_po("msgid \"\"\n\"a \"\n\"_b\"\nmsgstr \"\"\n",
                "msgid \"\"\n\"a \"\n\"_b\"\nmsgstr \"\"\n\"_B A\"\n");
     becomes_po("msgid \"Use AT&T &lt; Max_Size\"\nmsgstr \"\"\n",
-               "msgid \"Use AT&T &lt; Max_Size\"\nmsgstr \"&lt;Max_Size AT&T USE\"\n");
+               "msgid \"Use AT&T &lt; Max_Size\"\nmsgstr \"&lt; Max_Size AT&T USE\"\n");
     becomes_po("msgid \"a_b or _c d\"\nmsgstr \"\"\n",
                "msgid \"a_b or _c d\"\nmsgstr \"D _C OR a_b\"\n");
     becomes_po("msgid \"see (_a) &amp; b _\"\nmsgstr \"\"\n",
-               "msgid \"see (_a) &amp; b _\"\nmsgstr \"_ &amp;B (_A) SEE\"\n");
+               "msgid \"see (_a) &amp; b _\"\nmsgstr \"_ &amp; B (_A) SEE\"\n");
 }
 
 /* Entries that cannot be read are kept, and so are those after them that can. */
@@ -178,7 +178,7 @@ static void test_srt_tags(void **state)
     becomes_srt(TIME "<i>one two</i> three\n", TIME "THREE <i>TWO ONE</i>\n");
     becomes_srt(TIME "{\\an8}one <font color=\"#f00\">two</font>\n",
                 TIME "{\\an8}<font color=\"#f00\">TWO</font> ONE\n");
-    becomes_srt(TIME "a < b {c} &amp; d\n", TIME "&amp;D {c} B < A\n");
+    becomes_srt(TIME "a < b {c} &amp; d\n", TIME "&amp; D {c} B < A\n");
     becomes_srt(TIME "a <b\n\n" TIME "c>d\n", TIME "<B A\n\n" TIME "C>D\n");
 }
 
@@ -272,11 +272,11 @@ static void test_xliff_tags(void **state)
     becomes_target("<sc id='1'/>a<ec startRef='1'/> b <bx id='5' rid='2'/>c<ex id='6' rid='2'/>",
                    "<bx id='5' rid='2'/>C<ex id='6' rid='2'/> B <sc id='1'/>A<ec startRef='1'/>");
     becomes_target("a <ph id='1'>%s</ph> b <it pos='open' id='2'>x</it>c",
-                   "<it pos='open' id='2'>x</it>C <ph id='1'>%s</ph>B A");
+                   "<it pos='open' id='2'>x</it>C <ph id='1'>%s</ph> B A");
     becomes_target("use <mrk mtype='protected'>Foo</mrk>, b",
                    "B <mrk mtype='protected'>Foo</mrk>, USE");
     becomes_target("a <mrk translate='no'>x<y/></mrk> &amp; b",
-                   "B <mrk translate='no'>x<y/></mrk>&amp; A");
+                   "B <mrk translate='no'>x<y/></mrk> &amp; A");
     becomes_target("a <pc id='1'>b</pc><!-- c --> &lt;&apos;&quot;&#65;",
                    "&lt;'\"A <pc id='1'>B</pc><!-- c --> A");
 }

@@ -79,7 +79,7 @@ static void test_guards(void **state)
     becomes_html("use <b translate=no>it &amp;\n <i>me</i></b>, or <kbd>Q</kbd>",
                  "<kbd>Q</kbd> OR <b translate=no>it &amp;\n <i>me</i></b> ME, &amp; IT USE");
     becomes_html("<p><code>only code</code></p>", "<p><code>only code</code></p>");
-    becomes_html("a <svg><path d='M'/></svg> b", "<svg><path d='M'/></svg>B A");
+    becomes_html("a <svg><path d='M'/></svg> b", "<svg><path d='M'/></svg> B A");
     becomes_html("a <code>b. C d</code> e", "E <code>b. C d</code> D C B. A");
     becomes_html("the <code>N</code>th use", "USE <code>N</code>TH THE");
     becomes_html("the <code>n</code>th use", "USE NTH THE <code>n</code>");
@@ -89,7 +89,7 @@ static void test_references(void **state)
 {
     (void)state;
     becomes_html("caf&eacute; &lt;a&gt; &#65;&#x42;", "AB &lt;a&gt; CAF\xC3\xA9");
-    becomes_html("a &bogus; b &copy c", "C &amp;COPY &bogus;B A");
+    becomes_html("a &bogus; b &copy c", "C &amp;COPY &bogus; B A");
     becomes_html("a &#55296;&#xFFFFFFFFF;b &#x1F600; &#; c",
                  "C &amp;#; &#x1F600; &#55296;&#xFFFFFFFFF;B A");
     becomes_html("so&shy;on a&#0;b", "AB&#0; SOON&shy;");
