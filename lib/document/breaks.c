@@ -122,6 +122,21 @@ static bool unspaced_follows(rapt_text text, size_t at)
     return at < text.size && rapt__is_unspaced(rapt__utf8_next(text.bytes, text.size, &at));
 }
 
+/* Returns the end of the closing punctuation at `at`. A mark such as U+201C opens a quotation if
+   the same quotation's counterpart precedes it directly. */
+static size_t skip_closers(rapt_text text, size_t at)
+{
+    uint32_t before = 0;
+    for (size_t next = at; at < text.size; at = next) {
+        const uint32_t c = rapt__utf8_next(text.bytes, text.size, &next);
+        const bool opens = (c == 0x201C && before == 0x201D) || (c == 0x2018 && before == 0x2019) ||
+                           (c == 0xAB && before == 0xBB);
+        if (opens || !rapt__is_closer(c)) break;
+        before = c;
+    }
+    return at;
+}
+
 static size_t rules_next(rapt_text text, size_t from)
 {
     for (size_t at = from; at < text.size;) {
@@ -129,7 +144,7 @@ static size_t rules_next(rapt_text text, size_t from)
         if (is_paragraph_end(c)) return at;
         if (!rapt__is_terminator(c)) continue;
         at = skip(text, at, rapt__is_terminator);
-        size_t closed = skip(text, at, rapt__is_closer);
+        size_t closed = skip_closers(text, at);
         size_t begin = skip(text, closed, rapt__utf8_space);
         if (begin > closed || begin == text.size) return begin;
         if (rapt__is_full_terminator(c) && (c != 0xFF0E || unspaced_follows(text, begin)))

@@ -152,6 +152,36 @@ static bool is_gap(rapt_text document, size_t begin, size_t end)
     return true;
 }
 
+static bool is_quotation_mark(uint32_t c)
+{
+    return c == '"' || c == '\'' || c == 0xAB || c == 0xBB || (c >= 0x2018 && c <= 0x201F) ||
+           (c >= 0x300C && c <= 0x300F);
+}
+
+/* Returns the last character before `at`, apart from quotation marks. Returns 0 if there is none.
+ */
+static uint32_t last_character(rapt_text text, size_t at)
+{
+    uint32_t c = 0;
+    for (size_t start = at; at > 0; at = start) {
+        c = rapt__character_before(text, at, &start);
+        if (!is_quotation_mark(c)) break;
+    }
+    return c;
+}
+
+/* Returns the first character from `at` on, apart from quotation marks. Returns 0 if there is
+   none. */
+static uint32_t first_character(rapt_text text, size_t at)
+{
+    uint32_t c = 0;
+    while (at < text.size) {
+        c = rapt__utf8_next(text.bytes, text.size, &at);
+        if (!is_quotation_mark(c)) break;
+    }
+    return c;
+}
+
 /* Returns the text to write between the last sentence, which ends at `from`, and part p, whose
    translation begins with the character `first`. This is the text of the document, unless the two
    languages differ in whether a space belongs there. */
@@ -160,10 +190,9 @@ static rapt_text gap_text(const struct document *d, size_t from, const struct wi
 {
     rapt_text document = d->splitter.document;
     rapt_text gap = document_text(d, (rapt_span){from, p->source.begin});
-    size_t next = p->source.begin, start;
     if (d->last == 0 || !is_gap(document, from, p->source.begin)) return gap;
-    bool before = rapt__is_unspaced(rapt__character_before(document, from, &start));
-    bool after = rapt__is_unspaced(rapt__utf8_next(document.bytes, document.size, &next));
+    bool before = rapt__is_unspaced(last_character(document, from));
+    bool after = rapt__is_unspaced(first_character(document, p->source.begin));
     bool bare = rapt__is_unspaced(d->last) && rapt__is_unspaced(first);
     bool spaced = !rapt__is_unspaced(d->last) && !rapt__is_unspaced(first);
     if (gap.size == 0 && spaced && (before || after)) return (rapt_text){" ", 1};
@@ -175,8 +204,7 @@ static rapt_text gap_text(const struct document *d, size_t from, const struct wi
 static void emit_part(struct document *d, const struct window_part *p, rapt_text text,
                       rapt_document_piece *piece)
 {
-    size_t at = 0;
-    uint32_t first = text.size > 0 ? rapt__utf8_next(text.bytes, text.size, &at) : 0;
+    const uint32_t first = first_character(text, 0);
     begin_entry(d, &p->elsewhere);
     const bool here = !d->entry.given;
     const size_t from = here ? d->done : d->copied;
@@ -189,7 +217,7 @@ static void emit_part(struct document *d, const struct window_part *p, rapt_text
     piece->continued = p->continued;
     emit(d, piece, text);
     d->copied = p->source.end;
-    d->last = text.size > 0 ? rapt__character_before(text, text.size, &at) : 0;
+    d->last = last_character(text, text.size);
 }
 
 static rapt_text source_text(const struct document *d, const struct window_part *p)

@@ -55,13 +55,25 @@ static rapt_span guard_around(struct sentence_splitter *s, size_t from, size_t a
     return rapt__block_guard(&s->reader.block, at);
 }
 
+/* Returns true if the text [begin, end) of the block contains only quotation marks, brackets and
+   spaces. ICU may end a sentence after an opening one that follows a full stop directly. */
+static bool is_opening(const struct sentence_splitter *s, size_t begin, size_t end)
+{
+    for (size_t at = begin; at < end;) {
+        const uint32_t c = rapt__utf8_next(s->breaks.block.bytes, end, &at);
+        if (!rapt__is_opener(c) && !rapt__is_closer(c) && !rapt__utf8_space(c)) return false;
+    }
+    return true;
+}
+
 /* Returns the end of the sentence that begins at `begin`, which is at most the end of the block. */
 static size_t sentence_end(struct sentence_splitter *s, size_t begin)
 {
-    size_t at = begin - s->block.begin;
+    const size_t from = begin - s->block.begin;
+    size_t at = from;
     do at = rapt__breaks_next(&s->breaks, at);
     while (at < s->block.end - s->block.begin &&
-           (!rapt__sentence_ends(&s->languages, s->breaks.block, at) ||
+           (!rapt__sentence_ends(&s->languages, s->breaks.block, at) || is_opening(s, from, at) ||
             guard_around(s, begin, s->block.begin + at).begin < s->block.begin + at));
     return s->block.begin + at;
 }
