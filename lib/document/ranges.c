@@ -36,15 +36,18 @@ static int value_of(const struct placer *p, size_t word)
     return source == UNALIGNED ? 0 : p->class[source];
 }
 
+/* Of equally good ranges that overlap, takes the longest, which contains the most words of the
+   element. */
 static void best_range(const struct placer *p, struct node *n, size_t low, size_t high)
 {
-    long sum = 0, best = 0;
+    long sum = 0, best = 0, own = 0;
     size_t from = low;
     for (size_t w = low; w < high; w++) {
         const int value = value_of(p, w);
-        sum = value == OF_SIBLING ? 0 : sum + value;
-        if (sum <= 0) sum = 0, from = w + 1;
-        if (sum > best) best = sum, n->begin = from, n->end = w + 1;
+        sum += value, own += value == OF_NODE;
+        if (value == OF_SIBLING || sum < 0 || own == 0) sum = 0, own = 0, from = w + 1;
+        const bool longer = sum == best && n->begin == from && value == OF_NODE;
+        if (sum > best || longer) best = sum, n->begin = from, n->end = w + 1;
     }
 }
 

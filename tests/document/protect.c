@@ -251,6 +251,10 @@ static void test_answers(void **state)
     answers(text, "See a.org now.",
             (struct scripted){"Veja |a.org|, |a.org|.|", (const int[]){0, 1, 1, 1, 2}},
             "Veja a.org, a.org.", 0);
+    /* a word of another element comes between the words of a link, one of which has a tag */
+    answers(RAPT_DOCUMENT_FORMAT_HTML, "<p>The <a>quick <b>brown</b></a> fox",
+            (struct scripted){"A |veloz |raposa |parda|", (const int[]){0, 1, 3, 2}},
+            "<p>A <a>veloz raposa <b>parda</b></a>", 0);
     /* one token of a placeholder in an element attends to another word */
     answers(RAPT_DOCUMENT_FORMAT_HTML, "<p>It has <b>%d</b> lines",
             (struct scripted){"Tem |linhas |%|d|", (const int[]){0, 3, 2, 3}},
