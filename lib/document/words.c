@@ -53,7 +53,7 @@ static void mark_guard(char *edges, rapt_text text, rapt_text guard)
 /* Returns true for characters that form a longer word with a guard next to them. */
 static bool extends(uint32_t c)
 {
-    return class_of(c) == CLASS_WORD || c == '\'' || c == 0x2019 || c == '-';
+    return class_of(c) == CLASS_WORD || joins(c);
 }
 
 /* Returns true if a guard is part of a longer word. */
