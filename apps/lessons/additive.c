@@ -115,9 +115,10 @@ static void show_speed(struct page *page)
     page_paragraph(
         page, MORE,
         "A dot product is also efficient: all dot products of a sentence are one product of "
-        "matrices. The additive score takes the tanh of h numbers for each pair of a query and a "
-        "key. When this page was made, attention of %d queries to %d keys of %d elements took %.0f "
-        "µs with dot products and %.0f µs with additive scores (h = %d, one thread).",
+        "matrices. The additive score has to compute the tanh of h numbers for every pair of a "
+        "query and a key. When this page was made, attention of %d queries to %d keys of %d "
+        "elements took %.0f µs with dot products and %.0f µs with additive scores (h = %d, one "
+        "thread).",
         LENGTH, LENGTH, ELEMENTS, dot, additive, ELEMENTS);
 }
 
@@ -126,12 +127,13 @@ void show_additive(struct page *page, const struct study *study)
     const struct additive a = additive_make();
     page_step(page, "An additive score is a small network");
     page_paragraph(page, SHORT,
-                   "Bahdanau, Cho and Bengio compare with a network with one hidden layer, the "
-                   "alignment model, which is trained with everything else. It reads the state d "
-                   "of the decoder and an encoding h, stacked as one vector. The matrix W_a that "
-                   "multiplies this vector has a left half W for d and a right half U for h, so "
-                   "the product is a sum of two. U h is the same in every step and is computed "
-                   "once per sentence. Some authors also add a bias b, and so does rapt.");
+                   "Bahdanau, Cho and Bengio compare states by a network with one hidden layer, "
+                   "the alignment model, which is trained together with everything else. It reads "
+                   "the state d of the decoder and an encoding h, stacked into one vector. The "
+                   "matrix W_a that multiplies this vector has a left half W for d and a right "
+                   "half U for h, so the product is a sum of two. U h is the same in every step "
+                   "and is computed once per sentence. Some authors also add a bias b, and so does "
+                   "rapt.");
     page_formula(page, SHORT, "score(d, h) = v^⊤ tanh(W_a col{d}{h}) = v^⊤ tanh(W d + U h)");
     page_drawing(
         page, SHORT, "An additive score, with numbers",
@@ -140,10 +142,10 @@ void show_additive(struct page *page, const struct study *study)
         430, HEIGHT, draw_additive, &a);
     page_paragraph(
         page, SHORT,
-        "Which state asks? For Bahdanau it is the state before the step, d(t−1), "
-        "which he calls s(t−1): the context then enters the cell and helps to compute d(t). For "
-        "Luong it is the new state d(t), and the context enters only the output. The table of the "
-        "next step has both, \"%s\" and \"%s\".",
+        "Which state asks? For Bahdanau it is the state before the step, d(t−1), which he calls "
+        "s(t−1): the context then enters the cell and helps to compute d(t). For Luong it is the "
+        "new state d(t), and the context enters only the output. The table in the next section has "
+        "both, \"%s\" and \"%s\".",
         study->models[BEFORE].name, study->models[RAPT_SCORE_ADDITIVE].name);
     page_formula(page, SHORT,
                  "α_{ts} = softmax_s(score(d_{t-1}, h_s)) text{ or } softmax_s(score(d_t, h_s))");

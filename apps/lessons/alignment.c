@@ -50,10 +50,10 @@ void show_alignment(struct page *page, struct study *study)
     page_step(page, "Alignment");
     page_paragraph(page, SHORT,
                    "In English the negation comes before the verb. In German it comes after the "
-                   "verb, as keine or nicht. The weights show what the decoder read for each word. "
-                   "For mögen it reads h₄ (the lecture writes yᵉ(4)), the state after \"cats do "
-                   "not like\". That state "
-                   "already knows of the negation, although no weight is on \"not\" yet.");
+                   "verb, as keine or nicht. The weights show what the decoder reads as it writes "
+                   "each word. For mögen it reads h₄ (yᵉ(4) in the lecture), the state after "
+                   "\"cats do not like\". That state already knows about the negation, so the "
+                   "decoder does not have to look at \"not\" yet.");
     for (int the = 0; the < 2; the++) {
         struct german_clause clause = study_clause;
         struct sentence sentence;
@@ -79,14 +79,14 @@ void show_alignment(struct page *page, struct study *study)
     page_paragraph(
         page, MORE,
         "The grammar knows which word translates which. The alignment error rate (AER, Och and Ney "
-        "2003) compares with it the set A of all pairs of a word and its largest weight. S are the "
-        "pairs of which the grammar is sure, and P all possible ones. The AER of \"GRU, "
-        "attention\" "
-        "is %.2f, and it is %.2f for attention only (mean of the heads). "
-        "Without a model, aligning the first word with the first, the second with the second and "
-        "so on, it is %.2f. The word keine depends both on \"not\" and on the missing article of "
-        "\"dogs\". Which state it reads depends on the seed: every state after \"not\" knows of "
-        "the negation, so that nicht, too, may read \"not\" or a later one.",
+        "2003) compares this knowledge with the set A of pairs that the weights suggest: each "
+        "German word and the English word on which its weight is largest. S is the set of pairs "
+        "that the grammar is sure of, and P that of all possible pairs. The AER is %.2f for \"GRU, "
+        "attention\" and %.2f for attention only (mean of the heads). Without a model, if the "
+        "first word is aligned with the first, the second with the second and so on, it is %.2f. "
+        "The word keine depends both on \"not\" and on the missing article of \"dogs\". Which "
+        "state it reads depends on the seed: every state after \"not\" knows about the negation, "
+        "so nicht, too, may read \"not\" or a later word.",
         error, study_quality(study, ALONE).alignment_error, diagonal);
     page_formula(page, MORE, "AER = 1 - frac{|A ∩ S| + |A ∩ P|}{|A| + |S|}");
     study_claim(study, page, "alignment error rate, which must be below that without a model",

@@ -56,9 +56,9 @@ static void tell_picked(struct page *page, struct study *study)
     page_paragraph(
         page, MORE,
         "Prototype 3 is worse at %d words than at %d (BLEU %.0f and %.0f). It reads one English "
-        "word for each German one, so words that depend on several are hard for it. A sentence of "
-        "up to 6 words is always a single clause, and one of 6 words has articles, adjectives or a "
-        "negation. From 7 words on it may consist of two short clauses instead.",
+        "word for each German one, so words that depend on several are hard for it. Sentences of "
+        "up to 6 words are always single clauses, and one with 6 words has articles, adjectives or "
+        "a negation. From 7 words on, a sentence may consist of two short clauses instead.",
         length, MAX_WORDS, worst, longest);
 }
 
@@ -73,13 +73,11 @@ static void compare_all(struct page *page, const struct lesson_options *options)
     page_paragraph(
         page, SHORT,
         "Six models of about the same size learn to translate English into German from the same %d "
-        "sentences of up to %d words: the four prototypes and two models with attention only. "
-        "Sinusoids are defined for positions beyond the longest training sentence, but the model "
-        "has "
-        "never seen them. The second model with attention only has relative positions instead: "
-        "rotary "
-        "positions, within a window of two words to each side, and location-aware scores in "
-        "cross-attention, which know the weights of the previous step.",
+        "sentences of up to %d words: the four prototypes and two models with attention only. The "
+        "first of the two has sinusoidal positions. These are defined beyond the longest training "
+        "sentence, but the model has never seen them there. The second has relative positions "
+        "instead: rotary positions, within a window of two words to each side, and location-aware "
+        "scores in cross-attention, which know the weights of the previous step.",
         study.training.steps * study.training.batch, MAX_WORDS);
     study_train(&study, 0);
     study_curves(&study, page, MORE, "Quality by length (training sentences have up to 12 words)",
@@ -94,9 +92,9 @@ static void compare_all(struct page *page, const struct lesson_options *options)
     }
     page_paragraph(
         page, MORE,
-        "The seconds are processor time of one thread. They do not compare the architectures, "
-        "since the recurrent models run on the plain loops of apps/kit and the others on the "
-        "library. Attention computes all words of a layer at once and can use more threads. A "
+        "The seconds are processor time of one thread. They do not tell which architecture is "
+        "faster, since the recurrent models run on the plain loops of apps/kit and the others on "
+        "the library. Attention computes all words of a layer at once and can use more threads. A "
         "recurrent network has to wait for the previous word, and so do location-aware scores.");
     study_claim(&study, page, "attention only, relative: BLEU up to 12 words", study_bleu,
                 (const int[]){RELATIVE}, 1, NULL, AT_LEAST, 90);
@@ -117,9 +115,9 @@ static void show_kinds(struct page *page)
     page_step(page, "Three questions that sort all of them");
     page_paragraph(
         page, SHORT,
-        "The lectures' names for kinds of attention answer three independent questions, "
-        "and every combination exists. rapt_attention has fields for the last two; the first is a "
-        "matter of which arrays are passed as keys.");
+        "The lectures' names for kinds of attention answer three independent questions, and every "
+        "combination of answers exists. The struct rapt_attention has fields for the last two; the "
+        "first is a matter of which arrays are passed as keys.");
     page_table(page, SHORT, "Kinds of attention", "question\tanswers\tlessons");
     page_row(page, "whose keys?\tof another sequence: cross-attention\t5 to 8");
     page_row(page, "\tof the same one: self-attention\t10");

@@ -33,12 +33,11 @@ static void show_decoder(struct view *v, uint64_t seed)
     page_step(v->page, "The decoder: a mask, and cross-attention");
     page_paragraph(
         v->page, SHORT,
-        "The maps of this step and the table of the residual stream belong to another model: it "
-        "has "
-        "%d layers in the encoder, %d in the decoder and %d heads, is pre-norm, and translates the "
-        "English and Chinese of lesson 7. The decoder attends to what it has already written. A "
-        "causal mask hides everything after "
-        "a word, so that all words of a translation can be trained at the same time.",
+        "The maps of this section and the table of the residual stream show another model. It has "
+        "%d layers in the encoder, %d in the decoder and %d heads, is pre-norm, and translates "
+        "from English to Chinese, as in lesson 7. The decoder attends to what it has already "
+        "written. A causal mask hides everything after a word, so that all words of a translation "
+        "can be trained at the same time.",
         ENCODER_LAYERS, DECODER_LAYERS, HEADS);
     page_formula(v->page, MORE, "e_{ts} = −∞ text{ for } s > t");
     show_weights(v, "Decoder, layer 1, mean of the heads: nothing above the diagonal",
@@ -126,15 +125,15 @@ static void show_ablation(struct page *page, const struct lesson_options *option
     }
     page_paragraph(
         page, SHORT,
-        "Norms, residual sums and masks stay in all of them. This language is so small that a "
-        "model learns it with one head, or without a feed-forward layer. It does not learn it "
+        "All of them keep the norms, residual sums and masks. This language is so small that a "
+        "model can learn it with one head, or without a feed-forward layer. It cannot learn it "
         "without positions, since attention does not know the order of words: \"A chase B\" and "
-        "\"B chase A\" look the same to the model. Guessing should be right half of the time. But "
-        "of these two at most one is kept out of training, so that the model always writes the "
-        "order that it has seen, and for the sentences kept out that is the wrong one. Pre-norm "
-        "models have %zu more parameters than the post-norm one, since each of their halves ends "
-        "with one more norm. For the translation of real text, table 3 of the paper shows what "
-        "each part contributes.",
+        "\"B chase A\" look the same to the model. One would expect a guess to be right half of "
+        "the time. But at most one of the two is kept out of training, so the model always writes "
+        "the order that it has seen, and for the sentences kept out that is the wrong one. "
+        "Pre-norm models have %zu more parameters than the post-norm one, since each of their "
+        "halves ends with one more norm. For the translation of real text, table 3 of the paper "
+        "shows what each part contributes.",
         parameters[PRE] - parameters[POST]);
     page_claim_learned(page, "post-norm: unseen sentences translated exactly, %", trained[POST],
                        untrained[POST], AT_LEAST, 80);
@@ -155,10 +154,10 @@ static void show_figure(struct page *page, const struct lesson_options *options)
         "of a real step. A model of %d layers with %d heads, trained for a few seconds on the "
         "German of earlier lessons, writes the second word of its translation of \"cats do not "
         "like dogs\". Read it from the bottom up. The vector x of a word enters each sublayer and "
-        "also passes it on the right. On the left, the source attends to itself. On the right, the "
-        "words written so far attend to themselves, and then ask the source. Each attention of the "
-        "picture ends like that of lesson 10: the results of its %d heads are concatenated and "
-        "multiplied by W_o before they are added to x.",
+        "also bypasses it on the right. In the left half, the source attends to itself. In the "
+        "right half, the words written so far attend to themselves and then ask the source. Each "
+        "attention in the picture ends as in lesson 10: the results of its %d heads are "
+        "concatenated and multiplied by W_o before they are added to x.",
         BLOCK_LAYERS, BLOCK_HEADS, BLOCK_HEADS);
     show_transformer(page, options);
 }
@@ -177,8 +176,8 @@ static void show_norm(struct page *page)
     page_paragraph(page, SHORT,
                    "A norm brings the numbers of each vector to mean 0 and variance 1, and then "
                    "gives each place a learned gain γ and shift β. With γ = 1 and β = 0 it turns "
-                   "(%.0f, %.0f, %.0f, %.0f) into (%.2f, %.2f, %.2f, %.2f). Without it, vectors "
-                   "grow with every sum, and scores with them.",
+                   "(%.0f, %.0f, %.0f, %.0f) into (%.2f, %.2f, %.2f, %.2f). Without norms, vectors "
+                   "would grow with every sum, and scores with them.",
                    (double)x[0], (double)x[1], (double)x[2], (double)x[3], (double)y[0],
                    (double)y[1], (double)y[2], (double)y[3]);
     page_formula(page, SHORT, "norm(x) = γ frac{x − μ}{sqrt{σ^2 + ε}} + β");
@@ -191,14 +190,14 @@ static void show_training(struct page *page)
     page_step(page, "How the paper trains it");
     page_paragraph(
         page, SHORT,
-        "Adam moves the parameters. The learning rate first grows for %d steps (warm-up), since "
-        "early gradients are unreliable, and then falls in proportion to 1/√step. The target is "
-        "not only the right word: it gets 0.9 of the probability and all others share 0.1 (label "
-        "smoothing), so that the model does not become too sure of itself. Dropout sets to 0, at "
-        "random, a tenth of the numbers that a sublayer adds. To translate, a beam keeps the few "
-        "likeliest beginnings instead of one (greedy search), and BLEU compares the result with a "
-        "person's translation: how "
-        "many of its sequences of one to four words occur there. toy_translate does all of this.",
+        "The optimizer is Adam. The learning rate first grows for %d steps (warm-up), since early "
+        "gradients are unreliable, and then falls in proportion to 1/√step. Training does not ask "
+        "for the right word alone: that word gets 0.9 of the probability and all others share 0.1 "
+        "(label smoothing), so that the model does not become too sure of itself. Dropout sets a "
+        "tenth of the numbers that a sublayer adds, chosen at random, to 0. In translation, beam "
+        "search keeps the few most likely beginnings instead of only one (greedy search). BLEU "
+        "compares the result with a human translation: it counts how many of its sequences of one "
+        "to four words occur there. toy_translate does all of this.",
         WARMUP);
     page_formula(page, SHORT, "η(s) = w^{-1/2} min(s^{-1/2}, s ⋅ 4000^{-3/2})");
     for (int i = 0; i < POINTS; i++) {
@@ -218,22 +217,22 @@ static void show_sublayers(struct page *page)
         page, SHORT,
         "Attention only mixes vectors: its result is a weighted sum of values, which are linear in "
         "x. The feed-forward layer computes something new from the mixture. It is applied to each "
-        "word by itself, always with the same two matrices: the first turns %d numbers into %d, of "
-        "which negative ones become 0, and the second turns these into %d again.",
+        "word by itself, always with the same two matrices: the first turns %d numbers into %d, "
+        "negative ones are set to 0, and the second turns the result into %d numbers again.",
         BLOCK_WIDTH, BLOCK_FFN, BLOCK_WIDTH);
     page_formula(page, SHORT, "FFN(x) = W_2 max(0, W_1 x + b_1) + b_2");
     page_paragraph(
         page, SHORT,
         "Each of these sublayers, attention or feed-forward, adds its result to the vector x that "
-        "it read. The sum gives the gradient a way around each sublayer, as attention gives it one "
-        "around the time steps.");
+        "it read. The sum gives the gradient a way around each sublayer, just as attention gives "
+        "it one around the time steps.");
     show_norm(page);
     page_paragraph(
         page, SHORT,
         "Let S be a sublayer. The paper puts the norm after the sum (post-norm), as in the "
         "picture. Most models since then put it before the sublayer (pre-norm), which leaves the "
-        "sums themselves untouched and makes deep models easier to train. The field norm_order of "
-        "rapt_config chooses one of the two.");
+        "sums themselves untouched and makes deep models easier to train. In rapt, the field "
+        "norm_order of rapt_config chooses between the two.");
     page_formula(page, SHORT, "text{post-norm: } x ← norm(x + S(x))");
     page_formula(page, SHORT, "text{pre-norm: } x ← x + S(norm(x))");
 }

@@ -80,11 +80,12 @@ static void extreme(struct page *page, struct problem *p, struct random *random)
     double sizes[SIZES], weights[SIZES], distances[SIZES];
     page_step(page, "The extreme case");
     page_paragraph(page, SHORT,
-                   "If the decoder's state d equals one of the encoder's states h, the context c "
-                   "consists almost only of that state, provided that states are large: its weight "
-                   "a is almost 1. Here are five random states of %d elements, and the query is "
-                   "the fourth. The picture uses scaled dot products, which are the subject of the "
-                   "next step. The chart and the first claims use dot products without a scale.",
+                   "If the decoder's state d equals one of the encoder's states h, and states are "
+                   "large, the weight of that state is almost 1, so the context c consists almost "
+                   "entirely of it. Here are five random states of %d elements, and the query is "
+                   "the fourth of them. The picture uses scaled dot products, which are the "
+                   "subject of the next section. The chart and the first claims use dot products "
+                   "without a scale.",
                    HIDDEN);
     page_formula(page, SHORT, "d = h_4 ⇒ a_4 → 1 ,  c → h_4");
     draw_vector(states, STATES * HIDDEN, random);
@@ -115,8 +116,7 @@ static void extreme(struct page *page, struct problem *p, struct random *random)
     page_paragraph(
         page, MORE,
         "The dot product is largest for the equal key only if all keys have the same length. A key "
-        "in the same direction that is 1.5 times as long takes %.1f %% of the weight, again "
-        "without "
+        "in the same direction but 1.5 times as long takes %.1f %% of the weight, again without "
         "the scale.",
         100 * (double)p->weights[0]);
     page_claim(page, "not scaled: weight of a key that is 1.5 times as long", (double)p->weights[0],
@@ -155,8 +155,8 @@ static void show_root(struct page *page, struct problem *p, struct random random
              COLUMNS, rows, columns, weights);
     page_map_root(page, widths);
     page_paragraph(page, MORE,
-                   "The slider below the map divides by another power of n. At 0, nothing is "
-                   "divided, and the long vectors choose one key.");
+                   "The slider below the map divides by another power of n. At 0 the scores are "
+                   "not divided at all, and long vectors put all their weight on one key.");
 }
 
 static void scale(struct page *page, struct problem *p, const struct random *random)
@@ -166,8 +166,9 @@ static void scale(struct page *page, struct problem *p, const struct random *ran
     page_paragraph(
         page, SHORT,
         "The dot product of two vectors of n independent elements with mean 0 and variance 1 has "
-        "the variance n. For a large n, softmax of such scores puts all weight on one key (of %d, "
-        "say), and then has almost no gradient. Divided by √n, the variance is 1 for every n.",
+        "the variance n. If n is large, the softmax of such scores puts almost all weight on one "
+        "key (of %d, say), and then has almost no gradient. Once scores are divided by √n, their "
+        "variance is 1 for every n.",
         KEYS);
     page_formula(page, SHORT, "score(q, k) = frac{q ⋅ k}{sqrt{n}}");
     for (int i = 0; i < WIDTHS; i++) {

@@ -74,13 +74,13 @@ static void compare_scores(struct page *page, struct study *study)
     const int n = study->config.hidden, h = study->config.width;
     page_step(page, "Every score");
     page_paragraph(page, SHORT,
-                   "The first %d rows have the same encoder and decoder, each with a cell of "
-                   "its own, and differ only in the score. In the row \"%s\" the values are "
-                   "projected, too. In the row \"%s\" one cell both reads and "
-                   "writes, and in the last row the context enters the cell. The parameters are "
-                   "those of the score only. AER, the alignment error rate (lesson 2), is measured "
-                   "on sentences that are translated exactly. It is 0 if the largest weight is "
-                   "always on the word that is being translated.",
+                   "The models of the first %d rows have the same encoder and decoder, each with a "
+                   "cell of its own, and differ only in the score. In the row \"%s\" the values "
+                   "are projected, too. In the row \"%s\" one cell both reads and writes, and in "
+                   "the last row the context enters the cell. Only the parameters of the score are "
+                   "counted. The AER, the alignment error rate (lesson 2), is measured on "
+                   "sentences that are translated exactly. It is 0 if the largest weight is always "
+                   "on the word that is being translated.",
                    RAPT_SCORE_COUNT, study->models[PROJECTED].name, study->models[ONE_CELL].name);
     page_table(page, SHORT, "Scores in the same decoder",
                "score\tformula\tparameters\texact, %\tAER\tseconds");
@@ -93,24 +93,24 @@ static void compare_scores(struct page *page, struct study *study)
     }
     page_paragraph(
         page, SHORT,
-        "In the formulas q is the state that asks, k a key, f the weights of the step "
-        "before, after a convolution, c the sum of the weights of all steps before, called "
-        "coverage, and P[s] a learned vector for each position. The "
-        "general score, also called multiplicative, is a middle ground: it has one "
-        "matrix, where a dot product "
-        "has none and an additive score two and a vector (W, U, v).");
+        "In the formulas, q is the state that asks, k a key, and P[s] a learned vector for each "
+        "position. The weights of the previous step, after a convolution, are f; c is the sum of "
+        "the weights of all previous steps, called coverage. The general score, also called "
+        "multiplicative, is a middle ground: it has one matrix, where a dot product has none and "
+        "an additive score has two and a vector (W, U, v).");
     page_paragraph(
         page, MORE,
         "Dot products have no parameters. With states of n elements a general score has n² (here "
         "%d), and an additive one with h hidden units has 2nh + 2h (here %d, with h = %d). The "
-        "parameterized one has W_q and W_k of %d × %d each, and a W_v of the same size that is not "
-        "counted, since it belongs to the mixture. Which number is larger is a choice of h and "
-        "says nothing about the scores. A cosine is at most 1, so its factor β is learned: without "
-        "it softmax could never be sharp. The location score does not read the keys. Since each "
-        "state knows all words before it, the state after a word serves as well as the word's own. "
-        "A score that never reads the state of the word itself can have an AER of 1 and still "
-        "translate correctly. The AER therefore depends on the seed (try --seed 2) more than on "
-        "the score: a weight says which state is read, not which word is meant.",
+        "parameterized score has W_q and W_k of %d × %d each; its W_v, of the same size, is not "
+        "counted, since it belongs to the mixture. Which number is larger depends on the choice of "
+        "h and says nothing about the scores. A cosine is at most 1, so it is multiplied by a "
+        "learned factor β: without it softmax could never be sharp. The location score does not "
+        "read the keys. Since each state knows all words before it, the state after a word serves "
+        "as well as the word's own. A model that never reads the state of the word itself can have "
+        "an AER of 1 and still translate correctly. The AER therefore depends more on the seed "
+        "(try --seed 2) than on the score: a weight says which state is read, not which word is "
+        "meant.",
         n * n, 2 * n * h + 2 * h, h, h, n);
     for (int i = 0; i < SCORED_MODELS; i++) {
         char *statement = xasprintf("%s: sentences translated exactly, %%", study->models[i].name);
@@ -128,10 +128,10 @@ static void show_letters(struct page *page)
     page_step(page, "Two alphabets");
     page_paragraph(
         page, SHORT,
-        "The first steps of this lesson follow the lecture ML:IX (Deep Learning, "
-        "Attention Mechanism) and its letters. The pictures, and the steps from the additive "
-        "score on, keep those of lesson 1, as the other lessons do except where they quote a "
-        "formula of a lecture.");
+        "The first sections of this lesson follow the lecture ML:IX (Deep Learning, Attention "
+        "Mechanism) and its letters. The pictures, and the sections from the additive score on, "
+        "keep the letters of lesson 1. So do the other lessons, except where they quote a "
+        "lecture's formula.");
     page_table(page, SHORT, "Letters", "meaning\tlesson 1\tML:IX");
     page_row(page, "state of the encoder\th\tyᵉ");
     page_row(page, "state of the decoder\td\tyᵈ");

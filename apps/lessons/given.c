@@ -45,18 +45,18 @@ static void tell_given(struct page *page)
 {
     page_step(page, "A context for each word");
     page_paragraph(page, SHORT,
-                   "A model that passes on one vector C makes each word of the translation from "
+                   "A model that passes on one vector C makes every word of the translation from "
                    "the same C and the words before it. With attention, C becomes Cᵢ: each word "
                    "has a context of its own.");
     page_formula(page, SHORT,
                  "y_1 = f_1(C_1) ,  y_2 = f_1(C_2 , y_1) ,  y_3 = f_1(C_3 , y_1 , y_2)");
     page_paragraph(
         page, SHORT,
-        "The lecture \"Simply explain Attention Model\" translates \"Tom chase Jerry\" and gives "
-        "the weights: how much of each "
-        "English word goes into each Chinese one. The function f2 encodes a word; in a recurrent "
-        "network it is the hidden state after that word, hⱼ. The function g combines the encodings "
-        "into a context: it is their sum, weighted by α.");
+        "The lecture \"Simply explain Attention Model\" translates \"Tom chase Jerry\" into "
+        "Chinese and gives the weights: how much of each English word goes into each Chinese one. "
+        "The function f2 encodes a word; in a recurrent network, f2 of the j-th word is the hidden "
+        "state hⱼ after that word. The function g combines the encodings into a context: it is "
+        "their sum, weighted by α.");
     page_formula(page, SHORT, "C_i = g(α_{i1} f_2(x_1), …) = ∑_{j=1}^3 α_{ij} h_j");
 }
 
@@ -81,9 +81,10 @@ static void show_sums(struct page *page, const float *weights, float (*context)[
         (double)weights[0], (double)encoded[0][0], (double)weights[1], (double)encoded[1][0],
         (double)weights[2], (double)encoded[2][0], (double)context[0][0]);
     page_paragraph(page, SHORT,
-                   "This is the step that writes the second word. The context no longer comes from "
-                   "the last state but from all of them. Here the weights are given. In lesson 5 "
-                   "the state of the decoder asks for them, and in lesson 7 they are learned.");
+                   "The picture shows the step that writes the second word. The context no longer "
+                   "comes from the last state only but from all of them. Here the weights are "
+                   "given. In lesson 5 the state of the decoder determines them, and in lesson 7 "
+                   "they are learned.");
     show_drawn_step(page, STEP_GIVEN,
                     &(struct step_numbers){.sources = N,
                                            .source = chase_english,
@@ -99,12 +100,12 @@ static void show_sums(struct page *page, const float *weights, float (*context)[
                  350, 320, draw_contexts, context);
     page_paragraph(
         page, MORE,
-        "rapt_attention_forward takes queries and keys, not weights. To get the given weights from "
-        "it, we choose queries and keys that result in them. The keys are one-hot positions: (1, "
-        "0, 0) for Tom, (0, 1, 0) for chase, (0, 0, 1) for Jerry. Each query is made of the "
+        "rapt_attention_forward takes queries and keys, not weights. To make it use the lecture's "
+        "weights, we choose queries and keys that lead to them. The keys are one-hot positions: "
+        "(1, 0, 0) for Tom, (0, 1, 0) for chase, (0, 0, 1) for Jerry. Each query is made of the "
         "logarithms of the three weights, which softmax turns back into the weights. The values "
-        "are the encodings. So keys do not have to be encodings, and the location score of lesson "
-        "8 is a product of this kind.");
+        "are the encodings. As this shows, keys need not be encodings. The location score of "
+        "lesson 8 is a product of this kind.");
 }
 
 int lesson_given(struct page *page, const struct lesson_options *options)

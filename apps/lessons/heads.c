@@ -55,9 +55,9 @@ void show_head_distances(struct page *page, struct learner *small, uint64_t seed
     page_paragraph(
         page, SHORT,
         "Do the heads of one layer ask different questions? In %d sentences that were kept out of "
-        "training, the rows of two heads of cross-attention are compared word by word (their "
-        "distance is 0 if they read the same, 1 if they have nothing in common). Heads %d and %d "
-        "of layer %d differ most, by %.2f on average.",
+        "training, we compare the rows of two heads of cross-attention word by word. Their "
+        "distance is 0 if they read the same, and 1 if they have nothing in common. Heads %d and "
+        "%d of layer %d differ most, by %.2f on average.",
         SENTENCES, most.heads[0] + 1, most.heads[1] + 1, most.layer + 1, most.distance);
     learner_claim(small, page,
                   "cross-attention: distance of the two heads of a layer that differ most",

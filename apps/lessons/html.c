@@ -177,8 +177,9 @@ static void put_claims(FILE *file, const struct page *page)
 {
     html_element(file, "h2", "Claims");
     html_element(file, "p",
-                 "The program checked these claims when it made the page. Whatever was learned is "
-                 "also measured on the network before training, where the claim must be false.");
+                 "The program checked these claims when it made the page. If a claim is about "
+                 "something learned, the same measure is also taken on the network before "
+                 "training, where the claim must be false.");
     for (int i = 0; i < page->claims; i++) {
         const struct claim *claim = &page->claim[i];
         char *measured = claim_text(claim);
@@ -221,10 +222,10 @@ static void put_map_note(FILE *file, const struct page *page)
     if (i == page->count) return;
     html_element(
         file, "p",
-        "How to read a map: each row says how one query divides its weight over the columns, or, "
-        "in a map of influences, how the influence on one word is divided. Numbers are per cent, "
-        "from 10 on. Shades are relative to the largest number of the row, so that rows can be "
-        "compared by their numbers only.");
+        "How to read a map: each row shows how one query divides its weight among the columns or, "
+        "in a map of influences, how the influence on one word is divided. Numbers are in per cent "
+        "and are left out below 10. Shades are relative to the largest number of the row, so "
+        "different rows can only be compared by their numbers.");
 }
 
 /* Writes the blocks from *i on; a formula may take the picture after it along. */
@@ -297,10 +298,9 @@ static void put_index(FILE *file, const struct page *pages, int count, int p)
     html_element(file, "h1", "Attention, lesson by lesson");
     html_element(
         file, "p",
-        "From one vector that holds a whole sentence to networks that consist of attention "
-        "only, and what changed in them since. rapt computed every number and picture when these "
-        "pages "
-        "were made, and checked each claim.");
+        "From one vector that holds a whole sentence to networks that consist of attention only, "
+        "and on to what has changed in them since. rapt computed every number and picture when "
+        "these pages were made, and checked each claim.");
     fputs("<ol class=\"lessons\">\n", file);
     for (int i = 0; i < count; i++) {
         const struct page *page = &pages[i];

@@ -88,20 +88,20 @@ static void show_loss(struct page *page, const double *losses, int steps)
     page_step(page, "The loss");
     page_paragraph(
         page, SHORT,
-        "The model gives each Chinese word a probability, given the English sentence and the "
-        "right Chinese words before it, whatever it would write itself (teacher forcing). The loss "
-        "is the mean of −log p of the right words "
-        "(cross-entropy): 0 if the model is always sure and right, and log %d = %.2f if it guesses "
-        "among all words.",
+        "The model predicts the probability of each Chinese word from the English sentence and the "
+        "right Chinese words before it, even where it would have written others itself (teacher "
+        "forcing). The loss is the mean of −log p of the right words (cross-entropy). It is 0 if "
+        "the model is always sure and right, and log %d = %.2f if it guesses evenly among all "
+        "words.",
         chase_vocabulary(), log(chase_vocabulary()));
     page_formula(page, SHORT, "L(w) = −frac{1}{T} ∑_{t=1}^T log p_w(y_t | y_1 … y_{t-1}, x)");
     page_paragraph(
         page, SHORT,
-        "Every step computes the gradient of L for %d sentence pairs by backpropagation and moves "
-        "all parameters w a little against it. The gradient passes through the weighted sum and "
-        "the softmax into queries and keys. A translator with attention has three components: the "
-        "encoder, the decoder, and the alignment model that scores each pair of their states "
-        "(here W_q and W_k). All three are trained jointly, from this number only.",
+        "Every training step computes the gradient of L for %d sentence pairs by backpropagation, "
+        "and moves all parameters w a little against it. The gradient passes through the weighted "
+        "sum and the softmax into queries and keys. A translator with attention has three "
+        "components: the encoder, the decoder, and the alignment model that scores each pair of "
+        "their states (here W_q and W_k). All three are trained jointly, from this single number.",
         SMALL_BATCH);
     page_formula(page, SHORT, "w ← w − η frac{∂L}{∂w}");
     for (int i = 0; i < CURVE; i++) {
@@ -112,9 +112,9 @@ static void show_loss(struct page *page, const double *losses, int steps)
     page_curve(page, "sentences of a step, not trained on before", CURVE, xs, ys);
     for (int step = CURVE * PART; step < steps; step++) rest = fmax(rest, losses[step]);
     page_paragraph(page, SHORT,
-                   "The remaining %d steps are not drawn: the loss is at most %.4f there. The "
-                   "trainer does not use η as it is. Adam (lesson 11) gives each number a step of "
-                   "its own.",
+                   "The remaining %d steps are not drawn; in them the loss is at most %.4f. The "
+                   "trainer does not use η as it is: Adam (lesson 11) gives each parameter a step "
+                   "size of its own.",
                    steps - CURVE * PART, rest);
 }
 
@@ -145,11 +145,11 @@ static void show_parameters(struct page *page, struct learner *small)
     page_step(page, "A model is a function and the set of its parameters");
     page_paragraph(
         page, SHORT,
-        "The architecture fixes a function m(x; w) of a sentence x and parameters w. It is the "
-        "same before and after training: whatever was learned is in the %zu numbers of w, which "
-        "are %d matrices and vectors. A model file holds these, their names, and the sizes that "
-        "choose the function. The same function with two sets of parameters translates \"Tom chase "
-        "Jerry\" as:",
+        "The architecture defines a function m(x; w) of a sentence x and parameters w. The "
+        "function is the same before and after training: all that was learned is in the %zu "
+        "numbers of w, which form %d matrices and vectors. A model file holds these, their names, "
+        "and the sizes that define the function. With two sets of parameters, the same function "
+        "translates \"Tom chase Jerry\" as:",
         rapt_model_parameters(model), rapt_model_tensors(model));
     page_table(page, SHORT, "One function, two sets of parameters", "parameters\tm(x; w)");
     page_row(page, "w before training\t%s", text[0]);
@@ -216,21 +216,21 @@ static void show_weights(struct page *page, struct learner *small)
                  (double)chase_weights[i][i], (double)weights[i * (N + 1) + i]);
     page_paragraph(page, SHORT,
                    "The lecture's weights are an illustration, and training is free to find "
-                   "sharper ones: its smallest of the three is %.2f, and the lecture's largest is "
-                   "%.2f.",
+                   "sharper ones. The smallest of its three is %.2f; the largest of the lecture's "
+                   "is %.2f.",
                    least_own(small, NULL), (double)chase_weights[1][1]);
     page_paragraph(
         page, SHORT,
         "This is the step that writes the second word, after training. The gradient of its loss "
-        "(its color is in the legend) follows the path of the numbers backwards: into the state of "
-        "the decoder, the weights and the encodings. What it passes through is learned.");
+        "(see the legend for its color) follows the path of the numbers backwards: into the state "
+        "of the decoder, the weights and the encodings. Everything that it passes through learns.");
     draw_step(page, small, &pair.ids, weights);
     chase_make(&denied, &pair);
     show_pair(page, MORE, "Learned weights: another order of words", small, &pair.ids, weights);
     page_paragraph(page, MORE,
-                   "Nothing forces the weights to be an alignment. Self-attention of the encoder "
-                   "(lesson 10) may carry a word to its neighbor, and with another seed (--seed 3) "
-                   "the word is read there. The translations are right all the same.");
+                   "Nothing forces the weights to be an alignment. The encoder's self-attention "
+                   "(lesson 10) may carry a word over to its neighbor, and with another seed "
+                   "(--seed 3) the word is read there. The translations are right all the same.");
 }
 
 int lesson_learned(struct page *page, const struct lesson_options *options)
@@ -249,11 +249,11 @@ int lesson_learned(struct page *page, const struct lesson_options *options)
     page_step(page, "Nobody says which word translates which");
     page_paragraph(
         page, SHORT,
-        "A Transformer of one layer and one head learns from sentences like Tom chase "
-        "Jerry, in which Chinese puts time and place before the verb. (Lesson 11 takes a "
-        "Transformer apart. Here only its cross-attention matters.) Three in ten "
-        "combinations of who does what to whom are kept out of training, among them Tom "
-        "chase Jerry. The weights of lesson 4 are nowhere in the data.");
+        "A Transformer with one layer and one head learns from sentences like \"Tom chase Jerry\" "
+        "and longer ones, in which Chinese puts time and place before the verb. (Lesson 11 takes a "
+        "Transformer apart. Here only its cross-attention matters.) Three in ten combinations of "
+        "who does what to whom are kept out of training, among them \"Tom chase Jerry\". The "
+        "weights of lesson 4 appear nowhere in the data.");
     small_create(&small, &config, options->seed);
     small_train(&small, steps, 5e-3F, chase_draw_training, NULL, random_from(options->seed, 51),
                 losses);

@@ -78,19 +78,18 @@ static void show_local(struct page *page, const struct by_hand *s, uint64_t seed
         "So far every query has read every key, which is called global attention. Local attention "
         "(Luong, Pham and Manning 2015) reads only the keys within a radius D of a center p. In "
         "local-m (monotonic) the center is the position of the query. In local-p (predictive) it "
-        "is computed from the query, with S, the number of keys, and the learned z and C. The "
-        "weights are then multiplied by a Gaussian around it. Sparse attention (Beltagy, Peters "
-        "and "
-        "Cohan 2020) is local-m with some words that see all words and that all words see, here "
-        "the first one.");
+        "is computed from the query, as below, where S is the number of keys and z and C are "
+        "learned; the weights are then multiplied by a Gaussian around the center. Sparse "
+        "attention (Beltagy, Peters and Cohan 2020) is local-m plus a few words that see all words "
+        "and are seen by all, here the first one.");
     page_formula(page, SHORT, "p_t = S ⋅ sigmoid(z^⊤ tanh(C q_t))");
     page_formula(page, SHORT, "a_{ts} = softmax_s(e_{ts}) exp(−frac{(s − p_t)^2}{2 (D/2)^2})");
     page_paragraph(
         page, MORE,
-        "The vectors of this sentence were made by hand, so that we know what each word looks for. "
-        "For example, \"slept\" looks for a noun that can act just before it, and \"it\" for such "
-        "a noun three places before it. The sentence attends to itself, which is the topic of "
-        "lesson 10. The radius is %d words and the score is the general one.",
+        "The vectors of this sentence were made by hand, so we know what each word looks for. For "
+        "example, \"slept\" looks for a noun that can act, just before it, and \"it\" looks for "
+        "such a noun three places before it. The sentence attends to itself, which is the topic of "
+        "lesson 10. The radius is %d words, and the score is the general one.",
         RADIUS);
     for (int locality = 0; locality < RAPT_LOCALITY_COUNT; locality++) {
         const struct variant variant = {RAPT_SCORE_GENERAL, (rapt_locality)locality, 0};
@@ -116,10 +115,10 @@ static void show_local(struct page *page, const struct by_hand *s, uint64_t seed
     page_claim(page, "sparse, all scores: the same, but for weights of or on the first word", apart,
                EQUALS, 0);
     page_paragraph(page, MORE,
-                   "The Gaussian takes away weight that no other key receives. The weights of a "
-                   "query therefore sum to less than 1 with local-p, and its output moves towards "
-                   "0. In the map above they sum to between %.2f and %.2f. With all %d scores, on "
-                   "the same sentence, the sums are between %.2f and %.2f.",
+                   "The Gaussian takes away weight that no other key receives. With local-p, the "
+                   "weights of a query therefore sum to less than 1, and its output is pulled "
+                   "towards 0. In the map above the sums are between %.2f and %.2f, and with all "
+                   "%d scores, on the same sentence, between %.2f and %.2f.",
                    shown[0], shown[1], RAPT_SCORE_COUNT, smallest, largest);
     page_claim(page, "local-p, all scores: largest sum of a query's weights", largest, AT_MOST,
                1 + 1e-6);

@@ -50,10 +50,10 @@ static void tell_reading(struct page *page, const struct study *study,
     const int at_la = argmax(columns, la), at_picks = argmax(columns, picks);
     page_paragraph(
         page, MORE,
-        "The word %s, whose form depends on the noun, reads \"%s\" most (%.0f %%), and %s "
-        "reads \"%s\" (%.0f %%). The state after \"up\" is read most at the step of %s, "
-        "with %.0f %%. A word can be part of a translation without being read, if a "
-        "state that is read knows of it.",
+        "The word %s, whose form depends on the noun, reads \"%s\" most (%.0f %%), and %s reads "
+        "\"%s\" (%.0f %%). The state after \"up\" is read most in the step that writes %s, with "
+        "%.0f %%. A word can contribute to a translation without being read itself, if some other "
+        "state that is read knows about it.",
         written[LA], names[at_la], 100 * (double)la[at_la], written[RAMASSE], names[at_picks],
         100 * (double)picks[at_picks], written[reader],
         100 * (double)weights[reader * columns + UP]);
@@ -75,8 +75,8 @@ static void show_inversion(struct page *page, struct study *study)
     show_architecture(page, study, ADDITIVE, BIDIRECTIONAL, &sentence);
     page_paragraph(
         page, MORE,
-        "In French the adjective follows the noun and agrees with it, as the article does, and two "
-        "separate English words (picks … up) become one. This is where the weights leave the "
+        "In French most adjectives follow the noun. They agree with it, as does the article, and "
+        "the two separate words \"picks … up\" become one. This is where the weights leave the "
         "diagonal.");
     study_map(study, page, MORE, text, &sentence, &out, weights);
     tell_reading(page, study, &sentence, &out, weights);
@@ -102,19 +102,19 @@ void show_longer(struct page *page, const struct lesson_options *options)
     page_paragraph(
         page, SHORT,
         "Would a larger vector be enough? Two models of about 65,000 parameters each learn French "
-        "from sentences of up to %d words. Both have a bidirectional encoder, in which one network "
-        "reads from the left and one from the right, so that the state of a word knows what comes "
-        "after it as well as what comes before. Bahdanau, Cho and Bengio (2015) made this "
-        "comparison when they introduced additive attention.",
+        "from sentences of up to %d words. Both have a bidirectional encoder: one network reads "
+        "from the left and another from the right, so the state of a word knows what comes after "
+        "it as well as what comes before. Bahdanau, Cho and Bengio (2015) made this comparison "
+        "when they introduced additive attention.",
         max_words);
     study_train(&study, 0);
     study_curves(&study, page, SHORT, "Quality by length, English to French",
                  (const int[]){FIXED, ADDITIVE}, BOTH);
     study_compare(&study, page, MORE, "Both models", "model", 0, BOTH, NULL);
     page_paragraph(page, SHORT,
-                   "So a larger vector is not enough: with %d elements, the states of both "
-                   "directions, it translates %.1f %% of the sentences of training lengths "
-                   "exactly, and attention %.1f %%.",
+                   "So a larger vector is not enough. With %d elements, the last states of both "
+                   "directions, the model with one vector translates %.1f %% of the sentences of "
+                   "training lengths exactly, and the model with attention %.1f %%.",
                    2 * vector, study_quality(&study, FIXED).exact,
                    study_quality(&study, ADDITIVE).exact);
     show_inversion(page, &study);

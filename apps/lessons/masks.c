@@ -125,8 +125,9 @@ void show_masks(struct page *page, uint64_t seed)
     page_paragraph(
         page, SHORT,
         "A mask says which keys a query may read. A causal mask hides the words that come later. A "
-        "padding mask hides the filling of shorter sentences in a batch. A boolean mask can hide "
-        "any key from any query. The score of a hidden key becomes −∞, so that its weight is 0.");
+        "padding mask hides what shorter sentences of a batch are filled up with. A boolean mask "
+        "can hide any key from any query. The score of a hidden key becomes −∞, so its weight is "
+        "0.");
     page_formula(page, SHORT, "a_{ts} = softmax_s(e_{ts} + m_{ts}) ,  m_{ts} ∈ \\{0, −∞\\}");
     show_map(page, SHORT, "Causal: each word reads itself and the words before it", &s,
              &(rapt_mask){.causal = 1});
@@ -135,9 +136,9 @@ void show_masks(struct page *page, uint64_t seed)
     page_paragraph(
         page, MORE,
         "Here the sentence of lesson 8 attends to itself. To show that hidden words are not read "
-        "at all, their keys and values are NaN (not a number), which would spoil every sum that "
-        "contains it. Each claim gives the worst of all combinations of score, locality and "
-        "normalizer. If everything is hidden from a query, its output is 0.");
+        "at all, their keys and values are set to NaN (not a number), which spoils every sum that "
+        "contains it. Each claim gives the worst case of all combinations of score, locality and "
+        "normalizer. If all keys are hidden from a query, its output is 0.");
     for (struct variant v = {0}; variant_is(v); v = variant_after(v)) {
         causal = worse(judge_causal(&s, v, seed), causal);
         padding = worse(judge_padding(&s, v, seed), padding);

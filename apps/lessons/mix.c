@@ -95,7 +95,8 @@ static void weights_step(struct page *page, uint64_t seed)
         page, MORE,
         "Such a sum is called a convex combination. All outputs stay in the convex hull of the "
         "values, which is a triangle here. The weights can be read from the position of an output: "
-        "each is the share of the triangle's area that lies opposite a corner.");
+        "lines from it to the corners divide the triangle into three, and the weight of a value is "
+        "the share of the part opposite its corner.");
     page_claim(page,
                "largest difference of a weight from the share of the area opposite its corner",
                distance_from_areas(&t), AT_MOST, 1e-5);
@@ -178,10 +179,10 @@ static void hidden_state_step(struct page *page, uint64_t seed)
     double effect = effect_of_content(weights);
     page_step(page, "The query can be the hidden state");
     page_paragraph(page, SHORT,
-                   "The vectors x and y have the width 20. Seventeen small numbers hold content, "
-                   "and then 1 0 0 says what the vector is about. Their product is x·y = %.6f: the "
-                   "content hardly changes the similarity. One vector can therefore be both key "
-                   "and content, or both hidden state and query.",
+                   "In the lecture's example the vectors x and y have 20 elements. Seventeen small "
+                   "numbers hold content, and the last three, 1 0 0, say what the vector is about. "
+                   "Their product is x·y = %.6f, so the content hardly changes the similarity. One "
+                   "vector can therefore be both key and content, or both hidden state and query.",
                    product);
     page_formula(page, SHORT, "a_t = softmax(E d_t) ,  d_{t+1} = f(E^⊤ a_t , d_t)");
     page_claim(page, "difference of x·y from the lecture's 1.0000039932546048",
@@ -193,9 +194,9 @@ static void hidden_state_step(struct page *page, uint64_t seed)
                  (double)weights[i][0], (double)weights[i][1], (double)weights[i][2]);
     page_claim(page, "largest change of an attention weight by the content", effect, AT_MOST, 1e-4);
     page_paragraph(page, MORE,
-                   "Content does not even have to be small. Random vectors of width d are nearly "
-                   "orthogonal, with a cosine of about 1/√d. Wide vectors can therefore hold much "
-                   "that a query does not ask for.");
+                   "Content does not even have to be small. Random vectors of d elements are "
+                   "nearly orthogonal: their cosine is about 1/√d. Wide vectors can therefore hold "
+                   "a lot that a query does not ask for.");
     cosine_chart(page, seed);
 }
 

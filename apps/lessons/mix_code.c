@@ -215,10 +215,10 @@ void mix_codes(struct page *page, const struct lesson_options *options)
     double error = 0;
     page_step(page, "Mix codes, not pictures");
     page_paragraph(page, SHORT,
-                   "A mixture of raw items may mean nothing: half of one picture plus half of "
+                   "A mixture of raw items may be meaningless: half of one picture plus half of "
                    "another shows two gray ghosts. An autoencoder learns to describe a picture of "
-                   "a disk by two numbers and to draw the picture from them. A mixture of two such "
-                   "codes is drawn as one disk between the two.");
+                   "a disk by two numbers, and to draw the picture from them. A mixture of two "
+                   "such codes is drawn as one disk, somewhere between the two.");
     coder_create(&coder, options->seed);
     for (int step = 0; step < steps; step++)
         error = coder_learn(&coder, &random, 0.01F * schedule_factor(step, steps, 20, 0));
@@ -237,8 +237,9 @@ void mix_codes(struct page *page, const struct lesson_options *options)
     page_row(page, "pixels\t%.0f %%\t%.0f %%", 100 * shown.raw_distance, 100 * all.raw);
     page_row(page, "codes, decoded\t%.0f %%\t%.0f %%", 100 * shown.distance, 100 * all.coded);
     page_paragraph(page, MORE,
-                   "The distances are in per cent of the difference between a disk and black. The "
-                   "decoder itself draws with a mean squared error of %.4f per pixel.",
+                   "Distances are in per cent of the distance between a disk and a black picture. "
+                   "When nothing is mixed, the decoder draws with a mean squared error of %.4f per "
+                   "pixel.",
                    error);
     page_claim_learned(page,
                        "mixed pixels are further from a picture than mixed codes, by a factor of",

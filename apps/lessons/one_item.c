@@ -111,15 +111,15 @@ void show_one_item(struct page *page, const struct lesson_options *options)
     page_step(page, "When one item is too little");
     page_paragraph(
         page, SHORT,
-        "Every word above depends on one word of the source, so picking one was enough. That is "
-        "not always so. The task is now \"mix blue with yellow\", and the answer is the single "
-        "word "
-        "\"green\". Whoever reads only \"blue\" has to guess among the %d mixtures of blue, and is "
-        "right in %.0f %% of all cases. Whoever reads no paint has %d mixtures to guess from, and "
-        "is right in %.0f %%. Two models learn the task. One mixes by softmax, and the other draws "
-        "one item by the same weights and learns from a reward, as above. Their scores depend on "
-        "the place of a word and not on the word (the location score of lesson 8). Otherwise the "
-        "choice itself could tell something of the paint that was not picked.",
+        "Every word above depends on a single word of the source, so picking one was enough. That "
+        "is not always so. Now the task is \"mix blue with yellow\", and the answer is the single "
+        "word \"green\". A model that reads only \"blue\" has to guess among the %d mixtures of "
+        "blue, and is right in %.0f %% of all cases. A model that reads no paint at all guesses "
+        "among %d mixtures, and is right in %.0f %%. Two models learn the task. One mixes by "
+        "softmax; the other draws one item by the same kind of weights and learns from a reward, "
+        "as above. Their scores depend on the place of a word and not on the word itself (the "
+        "location score of lesson 8). Otherwise the choice could give away something about the "
+        "paint that was not picked.",
         PAINTS - 1, BY_ONE, PAINTS * (PAINTS - 1) / 2, 2 * BY_ONE / PAINTS);
     study_create(&study, options, LENGTH, 0);
     paint_create(&study.language);
@@ -135,6 +135,6 @@ void show_one_item(struct page *page, const struct lesson_options *options)
     page_paragraph(
         page, SHORT,
         "Softmax is the subject of the next lesson. Hard attention has two other ways out: several "
-        "heads, which pick one item each, or several looks before it answers (lesson 13).");
+        "heads that pick one item each, or several looks before it answers (lesson 13).");
     study_free(&study);
 }

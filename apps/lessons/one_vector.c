@@ -14,24 +14,24 @@ static void tell(struct page *page, int hidden)
     page_step(page, "A sentence becomes one vector");
     page_paragraph(
         page, SHORT,
-        "In prototype 1 a recurrent network (RNN, here a GRU) reads the English words one "
-        "after another. What it passes on is a function of its states, the vector c. It "
-        "is all that a second network knows about them while it writes the German "
-        "words. The simplest choice is the last state, f_c = h_T. "
-        "A state has %d numbers, however long the sentence is.",
+        "In prototype 1 a recurrent network (RNN, here a GRU) reads the English words one after "
+        "another. What it passes on is the vector c, a function of all its states. While a second "
+        "network writes the German words, c is all it knows about the English ones. The simplest "
+        "choice is the last state: f_c returns h_T. A state has %d numbers, however long the "
+        "sentence is.",
         hidden);
     page_formula(page, SHORT, "h_s = f(h_{s-1}, x_s)");
     page_formula(page, SHORT, "c = f_c(h_1, …, h_T) = h_T");
     page_formula(page, SHORT, "d_t = g(d_{t-1}, y_{t-1}, c)");
     page_formula(page, SHORT, "y_t = softmax(W d_t + U c)");
     page_paragraph(page, SHORT,
-                   "This decoder reads c at each step, for its state and for its output, of which "
-                   "the pictures show the first. There are other ways, which the next step "
-                   "compares.");
+                   "This decoder reads c at each step, both for its state and for its output; the "
+                   "pictures show only the former. The next section compares this with other ways "
+                   "to pass c on.");
     page_paragraph(page, SHORT,
-                   "One vector would do if we knew beforehand which parts of the sentence matter. "
-                   "But sooner or later each part is needed, and the encoder has to describe all "
-                   "of it.");
+                   "One vector would do if we knew in advance which parts of the sentence matter. "
+                   "But sooner or later every part is needed, so the encoder has to describe the "
+                   "whole sentence.");
     page_table(page, MORE, "Notation of the lessons", "symbol\tmeaning");
     page_row(page, "x₁ … x_T\tembeddings: learned vectors of the words that are read");
     page_row(page, "h₁ … h_T\ttheir encodings: states of the encoder");
@@ -45,7 +45,8 @@ static void tell(struct page *page, int hidden)
     page_paragraph(
         page, MORE,
         "The encoder cannot be trained by itself, since nothing tells us what its last state "
-        "should be. It is trained through the decoder, so that its state becomes useful there.");
+        "should be. It is trained through the decoder, and so learns a state that is useful "
+        "there.");
 }
 
 static const int twice = 2;
@@ -81,13 +82,13 @@ static void show_longer_training(struct page *page, const struct lesson_options 
     for (int i = 0; i < 2; i++) exact[i] = study_quality(&study, i).exact;
     page_paragraph(
         page, SHORT,
-        "Does the network do harm? It adds a layer of tanh between encoder and decoder, which "
-        "makes gradients smaller, so it may only need more steps. After %d times as many it "
-        "translates %.1f %% exactly. The initial state without the network translates %.1f %% "
-        "after as many. With this seed the network %s.",
+        "Does the network do harm? It adds a tanh layer between encoder and decoder, which shrinks "
+        "the gradient, so perhaps it only needs more steps. After %d times as many, it translates "
+        "%.1f %% of the sentences exactly. Without the network, the initial state reaches %.1f %% "
+        "in as many steps. With this seed the network %s.",
         TIMES, exact[0], exact[1],
-        exact[0] < exact[1] - 5   ? "is still behind: here it does harm"
-        : exact[0] > exact[1] + 5 ? "is ahead by then: it was slow and does no harm"
+        exact[0] < exact[1] - 5   ? "is still behind: at best it learns more slowly"
+        : exact[0] > exact[1] + 5 ? "is ahead by then: it was slow, but does no harm"
                                   : "has caught up by then: it was only slower");
     study_free(&study);
 }
@@ -98,9 +99,9 @@ static void compare_ways(struct page *page, struct study *study,
     page_step(page, "Four ways to pass it on");
     page_paragraph(
         page, SHORT,
-        "The vector can enter the decoder at each step, or at the first step only. It can also be "
-        "the initial state of the decoder, directly or after a network with a hidden layer. Each "
-        "of the four models trains on the same sentences of %d to %d words.",
+        "The vector can enter the decoder at every step or at the first step only. It can also "
+        "become the decoder's initial state, either directly or through a network with a hidden "
+        "layer. All four models train on the same sentences of %d to %d words.",
         MIN_WORDS, study->training.max_words);
     for (int pass = 0; pass < PASSES; pass++) {
         struct recurrent_config config = study->config;
@@ -109,29 +110,30 @@ static void compare_ways(struct page *page, struct study *study,
     }
     study_train(study, 0);
     page_paragraph(page, SHORT,
-                   "In the pictures of models, a blue box is a state and the circle is the context "
-                   "c. A blue line leads to the context, as thick as its weight. The orange line "
-                   "leads from there to what the output is made of. Later lessons add a pink line "
-                   "from the state that is the query, and a green one from the decoder back into "
-                   "the encoder. From picture to picture only what is new has its color: the rest "
-                   "is faint.");
+                   "In the pictures of models, blue boxes are states and the circle is the context "
+                   "c. Blue lines lead to the context, and the thicker a line is, the larger its "
+                   "weight. The orange line leads from the context to what the output is made of. "
+                   "Later lessons add a pink line from the state that serves as the query, and a "
+                   "green one from the decoder back into the encoder. In each picture only the new "
+                   "parts are in color; the rest is faint.");
     show_architecture(page, study, PASS_EACH, PROTOTYPE_1, sentence);
     show_architecture(page, study, PASS_INITIAL, FIXED_VECTOR, sentence);
     study_curves(study, page, SHORT,
-                 "Quality by length: low beyond the 8 words of training, whichever way is used",
+                 "Quality by length: low beyond the 8 words of training, whichever way c is passed",
                  (const int[]){PASS_EACH, PASS_FIRST, PASS_INITIAL, PASS_NETWORK}, PASSES);
     page_paragraph(
         page, SHORT,
-        "BLEU says how many sequences of one to four words of a translation are in the right one, "
-        "from 0 for none to 100 for all (more in lesson 11). A short sentence has few sequences of "
-        "four words, and one wrong word can spoil them all. So 4 words can have a lower BLEU than "
-        "6.");
+        "BLEU measures how many of a translation's sequences of one to four words also occur in "
+        "the right translation, from 0 (none) to 100 (all); lesson 11 says more about it. A short "
+        "sentence has few sequences of four words, and a single wrong word can spoil them all. "
+        "Sentences of 4 words can therefore have a lower BLEU than those of 6.");
     study_compare(study, page, SHORT, "The four ways", "c is passed", 0, PASSES, NULL);
     page_paragraph(
         page, MORE,
         "A decoder that sees c only once has to carry it along in its own state, next to what it "
-        "has already written. A decoder that sees c at each step does not, and so it learns most "
-        "in the same number of steps. The order of the other ways depends on the seed.");
+        "has already written. A decoder that sees c at each step does not have to, and therefore "
+        "learns the most in the same number of training steps. The order of the other ways depends "
+        "on the seed.");
     show_longer_training(page, options);
     const int all[PASSES] = {PASS_EACH, PASS_FIRST, PASS_INITIAL, PASS_NETWORK};
     study_claim(study, page,
@@ -204,10 +206,11 @@ static void show_influence(struct page *page, struct study *study, const struct 
     show_outputs(page, study, sentence);
     page_paragraph(page, SHORT,
                    "To see how much each English word influences each German word, we take the "
-                   "gradient of that word's loss and divide each row by its sum. As in training, "
-                   "the decoder reads the right words here, so that the rows of the map, and the "
-                   "words in the pictures above, are those of the right translation. What the "
-                   "model writes by itself is in the table, and may differ.");
+                   "gradient of the German word's loss with respect to each English word, and "
+                   "divide each row by its sum. As in training, the decoder reads the right words "
+                   "here. The rows of the map, like the words in the pictures above, are therefore "
+                   "those of the right translation. What the model writes by itself is in the "
+                   "table and may differ.");
     page_formula(page, SHORT, "I_{ts} = frac{|∂loss_t / ∂x_s|}{∑_j |∂loss_t / ∂x_j|}");
     int attending = study_add(study, "attention", &config);
     study_train(study, attending);

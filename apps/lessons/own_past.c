@@ -32,11 +32,10 @@ void read_own_past(struct page *page, const struct lesson_options *options)
     page_paragraph(
         page, SHORT,
         "A recurrent network continues from a single state, that of the previous word. The LSTMN "
-        "(Long Short-Term Memory-Network, Cheng, Dong and Lapata 2016) keeps all states, and each "
-        "step continues from a mixture of them. The word and the last mixture m are the query, the "
-        "states h of the words "
-        "before it are keys and values, and the memories c are mixed by the same weights. The "
-        "authors call this intra-attention.");
+        "(Long Short-Term Memory-Network, Cheng, Dong and Lapata 2016) keeps all its states, and "
+        "each step continues from a mixture of them. The query is made of the word and the last "
+        "mixture m, the states h of the words before it are keys and values, and the memories c "
+        "are mixed by the same weights. The authors call this intra-attention.");
     page_formula(page, SHORT, "a_i = softmax_i(v^⊤ tanh(W_h h_i + W_x x_t + W_m m_{t-1}))");
     page_formula(page, SHORT,
                  "m_t = ∑_i a_i h_i ,  c̃_t = ∑_i a_i c_i ,  (h_t, c_t) = f(m_t, c̃_t, x_t)");
@@ -51,7 +50,7 @@ void read_own_past(struct page *page, const struct lesson_options *options)
                 50);
     page_paragraph(page, SHORT,
                    "The LSTMN also has to learn where to read. Its steps still have to wait for "
-                   "each other, word after word. What follows keeps the attention and drops the "
-                   "recurrent network.");
+                   "each other, word after word. The next section keeps the attention and drops "
+                   "the recurrent network.");
     study_free(&study);
 }

@@ -170,17 +170,18 @@ static void show_step(struct page *page)
     double differ = 0;
     page_step(page, "A step without gradient");
     page_paragraph(page, SHORT,
-                   "Three items are at the places x = -1, 0 and 1 of a line and have the values 1, "
-                   "3 and 2. A query q moves past them, and the nearest item is picked. Attention "
-                   "compares by dot products, and q·x does not find the nearest: it is largest at "
-                   "1 for every positive q. But the squared distance is q² − (2qx − x²), where q² "
-                   "is the same for all items. So the key of an item is the vector (2x, −x²), the "
-                   "query is (q, 1), and their dot product is largest for the nearest item.");
+                   "Three items lie on a line, at x = -1, 0 and 1, and have the values 1, 3 and 2. "
+                   "A query q moves past them, and the nearest item is picked. Attention compares "
+                   "by dot products, but q·x does not find the nearest item: for every positive q "
+                   "it is largest at x = 1. The squared distance, however, is q² − (2qx − x²), "
+                   "where q² is the same for all items. So let the key of an item be the vector "
+                   "(2x, −x²) and the query (q, 1): their dot product is largest for the nearest "
+                   "item.");
     page_formula(page, SHORT, "pick = argmax_i(col{q}{1} ⋅ col{2 x_i}{−x_i^2})");
     page_paragraph(page, SHORT,
                    "The value changes only where another item becomes the nearest. Everywhere else "
-                   "the gradient is 0 and does not tell the query where to go. Softmax, here of 4 "
-                   "times the dot product, does have a gradient.");
+                   "the gradient is 0 and does not tell the query which way to move. Softmax, here "
+                   "of 4 times the dot product, does have a gradient.");
     move_query(RAPT_NORMALIZER_ARGMAX, &hard);
     move_query(RAPT_NORMALIZER_SOFTMAX, &soft);
     page_chart(page, SHORT, "What is picked, by the position of the query", "query", "value");
@@ -201,10 +202,10 @@ static void show_step(struct page *page)
         differ = fmax(differ, fabs(straight.gradient[i] - soft.gradient[i]));
     page_paragraph(
         page, MORE,
-        "There are two ways around this. Straight-through picks like argmax and borrows the "
-        "gradient of softmax. Sampling draws the item with the probabilities of softmax, and a "
+        "There are two ways around this. Straight-through picks as argmax does, but borrows the "
+        "gradient of softmax. Sampling draws an item with the probabilities of softmax, and a "
         "reward makes good draws more likely (REINFORCE). If the reward is the value itself, the "
-        "mean gradient of many draws is the gradient of softmax.");
+        "gradient averaged over many draws is that of softmax.");
     page_claim(page, "straight-through: difference of its gradient from that of softmax", differ,
                AT_MOST, 1e-5);
     page_claim(page, "sampling: difference of the mean gradient of 20,000 draws from softmax's",
@@ -230,10 +231,10 @@ static void show_gumbel(struct page *page, uint64_t seed)
     page_step(page, "What Gumbel noise is");
     page_paragraph(page, SHORT,
                    "Add to each score the number −log(−log u), where u is drawn evenly between 0 "
-                   "and 1, and take the largest. The item that wins is drawn with exactly the "
-                   "probabilities of softmax. So the chance is in the noise, and the rest is a "
-                   "function of the scores: a softmax of the noisy scores at a low temperature is "
-                   "nearly that choice, and has a gradient.");
+                   "and 1, and take the largest. Each item then wins with exactly its softmax "
+                   "probability. All the chance is in the noise; the rest is a function of the "
+                   "scores. A softmax of the noisy scores at a low temperature comes close to that "
+                   "choice, and it has a gradient.");
     page_table(page, SHORT, "20,000 draws", "score\tsoftmax\tlargest with noise");
     for (int i = 0; i < KEYS; i++) {
         page_row(page, "%.0f\t%.3f\t%.3f", (double)scores[i], (double)p[i], share[i]);
@@ -252,21 +253,22 @@ static void show_items(struct page *page, struct study *study)
         page, SHORT,
         "Prototype 3 has no encoder. The items are the English words as they are, and the key of "
         "an item consists of the word and its position. For each German word the state of the "
-        "decoder is the query, one item is picked, and the output layer sees state and item.");
+        "decoder is the query, one item is picked, and the output layer sees both the state and "
+        "the item.");
     page_formula(page, SHORT, "k_s = x_s + p_s");
     page_formula(page, SHORT, "i = argmax_s(W d_t ⋅ k_s)");
     page_formula(page, SHORT, "y_t = softmax(W^o col{d_t}{x_i})");
     page_paragraph(page, MORE,
                    "Argmax gives the query no gradient, so the model never learns what to pick. A "
-                   "sample is rewarded if it makes the next word more likely than the mixture of "
+                   "sample is rewarded if it makes the right word more likely than the mixture of "
                    "all items would (REINFORCE with a baseline). Straight-through picks the "
-                   "maximum but learns as if it were softmax. Gumbel-softmax adds random noise to "
-                   "the scores before the softmax, but only in training. In translation it is a "
+                   "maximum but learns as if it had used softmax. Gumbel-softmax adds random noise "
+                   "to the scores before the softmax, but only in training. In translation it is a "
                    "plain softmax, so its row in the table below shows soft attention.");
     page_paragraph(page, MORE,
-                   "If a condition is known beforehand that selects the items (the last three, "
-                   "say, or those of one speaker), nothing has to be learned. Such a condition is "
-                   "a mask, and all other items have the weight 0.");
+                   "Sometimes it is known beforehand which items count: the last three, say, or "
+                   "those of one speaker. Then nothing has to be learned. Such a condition is "
+                   "called a mask, and all items that it excludes have the weight 0.");
     for (int i = 0; i < WAYS; i++) {
         struct recurrent_config config = picking(study, ways[i].normalizer);
         study_add(study, ways[i].name, &config);
@@ -285,9 +287,9 @@ static void compare_ways(struct page *page, struct study *study)
     page_paragraph(
         page, SHORT,
         "AER is the alignment error rate (lesson 2). It is 0 if the item that is picked is always "
-        "the word that is being translated. The last row is the model of lesson 1. Its encoder has "
-        "to be trained as well, and it takes one step for each English word: %.1f steps of a "
-        "recurrent cell for each German word. The other models take %.0f.",
+        "the word that is being translated. The last row is the model of lesson 1. It also has an "
+        "encoder to train, which takes one step for each English word, so that each German word "
+        "costs %.1f steps of a recurrent cell. In the other models it costs %.0f.",
         study_steps_of(study, WAYS, length), study_steps_of(study, STRAIGHT, length));
     study_claim(study, page, "sampled: sentences translated exactly, %", study_exact,
                 (const int[]){SAMPLED}, 1, NULL, AT_LEAST, 50);

@@ -66,8 +66,8 @@ static void show_sensor(struct page *page, const struct glimpses *g, const struc
     page_row(page, "everything that is read\t%d\t%.0f", read, 100.0 * read / pixels.there);
     page_row(page, "without attention: every pixel\t%d\t100", pixels.there);
     page_paragraph(page, MORE,
-                   "An average counts as one number, as if a coarse receptor of an eye delivered "
-                   "it. The program adds up %d pixels for it.",
+                   "An average counts as one number, as if it came from a coarse receptor of the "
+                   "eye. The program adds up %d pixels to compute it.",
                    s->blur * s->blur);
     page_table(page, SHORT, "The same training, digits in new pictures",
                "network\tnumbers read\tparameters\tright");
@@ -76,10 +76,10 @@ static void show_sensor(struct page *page, const struct glimpses *g, const struc
              100 * whole->accuracy);
     page_paragraph(
         page, MORE,
-        "The second network has one weight for each pixel and hidden unit. It therefore has to "
-        "learn each digit at each position separately, and a picture with sides of twice the "
-        "length has four times as many weights. A convolutional network would share its weights "
-        "between positions.");
+        "The second network has a weight for every pair of a pixel and a hidden unit. It therefore "
+        "has to learn each digit at each position separately, and for pictures twice as wide and "
+        "high it would need four times as many weights. A convolutional network would share its "
+        "weights between positions.");
     page_claim_learned(page, "glimpse: digits right, percentage points above the whole picture",
                        100 * (l->accuracy - whole->accuracy),
                        100 * (none->viewers[READS].accuracy - none->whole.accuracy), AT_LEAST, 10);
@@ -162,11 +162,11 @@ static void show_baseline(struct page *page, uint64_t seed)
                               (first_of_key[0] - first_of_key[1]) / sqrt(2);
     page_paragraph(
         page, SHORT,
-        "Does such an estimate find the gradient? A network without any picture chooses between "
-        "two places by softmax, with the probabilities %.3f and %.3f. The rewards of the places "
-        "are %.1f and %.1f, so the gradient of the expected reward with respect to the query can "
-        "be computed. For its first element it is as below, where the first elements of the two "
-        "keys are %.1f and %.1f, and √2 is the scale of dot products of vectors of 2 elements.",
+        "Does such an estimate find the gradient? Here is a choice without any picture: softmax "
+        "draws one of two places, with the probabilities %.3f and %.3f. Their rewards are %.1f and "
+        "%.1f, so the gradient of the expected reward with respect to the query can be computed. "
+        "The formula below is that of its first element. The first elements of the two keys are "
+        "%.1f and %.1f, and √2 comes from the scale, since the vectors have 2 elements.",
         bandit.probability[0], bandit.probability[1], bandit.reward[0], bandit.reward[1],
         first_of_key[0], first_of_key[1]);
     page_formula(page, SHORT,
@@ -192,21 +192,20 @@ static int glimpse(struct page *page, const struct lesson_options *options,
     page_paragraph(
         page, SHORT,
         "Soft attention is a computation and not a model of the eye. It processes every patch in "
-        "full and weighs afterwards: the soft network above read all %d patches before the first "
-        "word, and gave more than 1 %% of a word's weight to %.1f of them. With hard attention it "
-        "was %.1f, but its encoder had read them all as well. A person does not see the whole "
-        "scene sharply and then choose. The "
-        "eye is sharp only in a small center, so that we look at one place after the other, and "
-        "what we have seen so far decides where we look next. The rest is seen only blurred. The "
-        "next network works like that.",
+        "full and weighs them afterwards: the soft network above read all %d patches before it "
+        "wrote the first word, and gave more than 1 %% of a word's weight to %.1f of them. With "
+        "hard attention it was %.1f, but the encoder had read them all there, too. A person does "
+        "not see the whole scene sharply and then choose. The eye is sharp only in a small center "
+        "and sees the rest blurred. So we look at one place after another, and what we have seen "
+        "so far decides where we look next. The next network works like that.",
         PICTURE_PATCHES, read->soft, read->hard);
     page_step(page, "A sensor with a small window");
     page_paragraph(
         page, SHORT,
         "A picture shows a digit among clutter, and a sensor reads one small window of it in full "
-        "resolution. Hard attention over a grid of points chooses where to look next: each point "
-        "has a key from a blurred preview, and the query comes from all glimpses so far. Training "
-        "three of them, and one that reads all pixels, takes some seconds.");
+        "resolution. Hard attention over a grid of points chooses where to look next: the key of "
+        "each point comes from a blurred preview, and the query from all glimpses so far. Three "
+        "such networks are trained, and one that reads all pixels, which takes some seconds.");
     page_step(page, "Glimpses are decisions, which a reward can teach");
     page_formula(page, SHORT, "\u2207 E[r] = E[(r - b) \u2207 log p(location)]");
     page_paragraph(
@@ -222,9 +221,10 @@ static int glimpse(struct page *page, const struct lesson_options *options,
     page_step(page, "Another reward, another task");
     page_paragraph(
         page, SHORT,
-        "The same network can learn two tasks. To read, it is taught the digit, and where it looks "
-        "is rewarded with the probability of the right digit. To find, it learns from the reward "
-        "only, which is 1 if the last glimpse is at the digit, whichever digit that is.");
+        "The same network can learn two tasks. In the first, to read, it is told the right digit, "
+        "and its choice of places is rewarded with the probability that it gives to this digit. In "
+        "the second, to find, it learns from the reward only: 1 if the last glimpse is at the "
+        "digit, whichever digit that is, and 0 otherwise.");
     show_rewards(page, g, none);
     glimpses_free(g);
     glimpses_free(none);

@@ -90,8 +90,8 @@ static void show_results(struct page *page, const struct caption_study *study)
                    "The columns \"weight at color\" and \"at shape\" say how much of a word's "
                    "weight lies on the object that the word describes. \"Uniform\" is the same "
                    "share if all patches had the same weight. \"Patches\" says how many of the 25 "
-                   "patches have more than 1 %% of such a word's weight. Softmax gives each patch "
-                   "some weight, but the rest add next to nothing. Since patches have "
+                   "patches have more than 1 %% of such a word's weight. Softmax gives every patch "
+                   "some weight, but the other patches add next to nothing. Since the patches have "
                    "attended to each other in the encoder, a gray patch may hold what is next to "
                    "it.");
 }
@@ -149,16 +149,16 @@ int pictures_caption(struct page *page, const struct lesson_options *options,
     static struct caption_study study;
     page_step(page, "Soft and hard attention to the same picture");
     page_paragraph(page, SHORT,
-                   "Two networks see 25 patches and write what they see. For each word the soft "
-                   "one mixes all patches, and the hard one draws one patch in each of its two "
-                   "heads. Attention to places in a picture is called spatial. Attention to words "
-                   "or sounds, which follow each other, is called temporal.");
+                   "Two networks see the 25 patches of a picture and describe it. For each word "
+                   "the soft one mixes all patches, and the hard one draws one patch in each of "
+                   "its two heads. Attention to places in a picture is called spatial. Attention "
+                   "to words or sounds, which follow each other in time, is called temporal.");
     page_formula(page, SHORT, "text{soft: } c = ∑_s a_s v_s");
     page_formula(page, SHORT, "text{hard: } P(c = v_s) = a_s");
     page_paragraph(page, MORE,
                    "Drawing has no gradient, so the hard network is trained with rewards "
                    "(REINFORCE). The reward is how likely the right word becomes, compared with "
-                   "what the mixture would have given. During training it sees the "
+                   "what the mixture would have given. During training the network sees the "
                    "mixture in three of four pictures. After training it takes the patch with the "
                    "largest weight.");
     caption_study_make(&study, &setup);

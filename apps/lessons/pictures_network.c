@@ -75,15 +75,15 @@ static void show_cost(struct page *page)
     page_paragraph(
         page, SHORT,
         "A convolutional network applies its filters at every pixel that is not at the border, so "
-        "that its work grows almost in proportion to the pixels. From the smallest picture to the "
-        "largest there are %.0f times as many pixels and %.1f times as much work, since the border "
-        "counts less. Each filter multiplies 9 numbers at each such pixel, and there are %d "
-        "filters. Each of the %d glimpses has %d numbers (%d from the window and the rest from its "
-        "surroundings), which the first layer makes into %d: %d · %d · %d multiplications, however "
-        "large the picture is. At %.0f pixels that is more work than the convolution, since the "
-        "glimpses together read %d numbers there, more than the picture has. They pay off for "
-        "large pictures. The preview, which is not counted here, grows with the grid of places. "
-        "The comparison is one of work and not of quality.",
+        "its work grows almost in proportion to the pixels. From the smallest picture to the "
+        "largest, the pixels increase by a factor of %.0f and the work by a factor of %.1f, since "
+        "the border matters less. Each filter multiplies 9 numbers at each such pixel, and there "
+        "are %d filters. Each of the %d glimpses has %d numbers (%d from the window and the rest "
+        "from its surroundings), which the first layer turns into %d. That makes %d · %d · %d "
+        "multiplications, however large the picture is. At %.0f pixels this is more work than the "
+        "convolution, since the glimpses together read %d numbers, more than the picture has. "
+        "Glimpses pay off for large pictures. The preview, which is not counted here, grows with "
+        "the grid of places. We compare only work here, not quality.",
         pixels[SIDES - 1] / pixels[0], counts[0][SIDES - 1] / counts[0][0], FILTERS, glimpses,
         numbers, setup_quick.window * setup_quick.window, hidden, glimpses, numbers, hidden,
         pixels[0], glimpses * numbers);
@@ -93,13 +93,12 @@ void show_glimpse_network(struct page *page)
 {
     page_paragraph(
         page, SHORT,
-        "Four functions make up the network, called f_g, f_h, f_l and f_a as by Mnih et al., who "
-        "had a recurrent network as f_h. The "
-        "sensor reads a window at the place l(t), and f_g encodes what it saw and where. f_h "
-        "attends to all glimpses so far. From its result and the preview f_l chooses the next "
-        "place, and f_a gives "
-        "the answer after the last glimpse. Only f_l needs the reward, since the choice of a "
-        "place has no gradient; it is trained by REINFORCE.");
+        "The network consists of four functions, called f_g, f_h, f_l and f_a as by Mnih et al., "
+        "whose f_h was a recurrent network. The sensor reads a window at the place l(t), and f_g "
+        "encodes what it saw and where. Then f_h attends to all glimpses so far. From its result "
+        "and the preview, f_l chooses the next place; after the last glimpse, f_a gives the "
+        "answer. Only f_l needs the reward, since the choice of a place has no gradient; it is "
+        "trained by REINFORCE.");
     page_drawing(page, SHORT, "The network of glimpses",
                  "The sensor and the place l(t) lead to f_g and then to f_h. From there f_l, which "
                  "also reads the preview and learns from the reward, leads back to the sensor with "

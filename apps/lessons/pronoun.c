@@ -262,14 +262,14 @@ static void show_marks(struct page *page, const struct reading *r)
     }
     page_paragraph(
         page, SHORT,
-        "How does \"it\" know of the reason, which it hardly reads? The nouns have read it before. "
-        "In layer 1, head %d, the noun that is not meant reads the reason with %.2f on average, "
-        "and the noun that is meant with %.2f. %s",
+        "How does \"it\" know about the reason, which it hardly reads? The nouns have already read "
+        "it. In layer 1, head %d, the noun that is not meant gives the reason a weight of %.2f on "
+        "average, and the noun that is meant one of %.2f. %s",
         head + 1, r->marked[head][0], r->marked[head][1],
         fabs(more[head]) >= 0.3
             ? "So after layer 1 each noun knows whether it is meant, and in layer 2 every word can "
               "find it by its key."
-            : "This difference is small, so the heads must tell the nouns apart together.");
+            : "This difference is small, so it must take both heads to tell the nouns apart.");
 }
 
 static void show_heads(struct page *page, const struct reading *r, double untrained)
@@ -282,11 +282,11 @@ static void show_heads(struct page *page, const struct reading *r, double untrai
                  r->reason[i / HEADS][i % HEADS]);
     page_paragraph(
         page, SHORT,
-        "The maps show head %d of layer %d. It was chosen by a rule and not by eye: it is the head "
-        "whose mean weight from \"it\" to the noun that is meant is the largest, %.2f. The other "
+        "The maps show head %d of layer %d. It was chosen by a rule and not by eye: of all heads, "
+        "it has the largest mean weight from \"it\" to the noun that is meant, %.2f. The other "
         "head of this layer puts %.2f there. The answer is read at \"it\" and nowhere else, so "
-        "only this row of the maps was trained to find the noun, and the others are faded. The "
-        "mean of all rows is %.2f. %s",
+        "only this row of the maps was trained to find the noun, and the others are faded. On "
+        "average, all rows together put %.2f on that noun. %s",
         r->head + 1, r->layer + 1, r->noun[r->layer][r->head], r->noun[r->layer][1 - r->head],
         r->all[r->layer][r->head],
         r->all[r->layer][r->head] >= 0.8
@@ -296,20 +296,17 @@ static void show_heads(struct page *page, const struct reading *r, double untrai
     page_paragraph(
         page, SHORT,
         "Each head has its own W_q, W_k and W_v and can therefore ask its own question. The "
-        "results of the %d heads, of %d numbers each, are written one after the other as one "
-        "vector of %d numbers (they are concatenated), and one more learned matrix, W_o, mixes "
-        "them. Its result is what is added to x. In lesson 7 these matrices are called "
-        "out.weight.",
+        "results of the %d heads, of %d numbers each, are concatenated into one vector of %d "
+        "numbers, which one more learned matrix, W_o, mixes. The result is what is added to x. In "
+        "the table of lesson 7, this matrix is called out.weight.",
         HEADS, MODEL_WIDTH / HEADS, MODEL_WIDTH);
     page_formula(page, SHORT, "text{head}_i = Attention(X W_q^i, X W_k^i, X W_v^i)");
     page_formula(page, SHORT, "MultiHead(X) = [text{head}_1 , … , text{head}_H] W_o");
     page_paragraph(
         page, SHORT,
-        "How different are the questions? The distance of two rows (lesson 1) between the two "
-        "heads "
-        "of one layer at \"it\", in the same sentence, is %.2f in layer 1 and %.2f in layer 2 on "
-        "average. In the untrained network the larger of the two is %.2f. Lesson 11 measures more "
-        "heads.",
+        "How different are the questions? In the same sentence, the rows of \"it\" in the two "
+        "heads of a layer have an average distance (lesson 1) of %.2f in layer 1 and %.2f in layer "
+        "2. In the untrained network the larger of the two is %.2f. Lesson 11 measures more heads.",
         r->apart[0], r->apart[1], untrained);
 }
 
@@ -344,9 +341,9 @@ void show_pronoun(struct page *page, const struct lesson_options *options)
     page_step(page, "Every word asks all words");
     page_paragraph(
         page, SHORT,
-        "Now no state is handed from word to word. Each word asks all words of its own sentence at "
-        "the same time, and adds what it reads to its own vector. Query, key and value of a word "
-        "are three projections of the same vector x.");
+        "Now no state is handed from word to word. All words ask at the same time: each one reads "
+        "all words of its own sentence and adds what it reads to its own vector. The query, key "
+        "and value of a word are three projections of the same vector x.");
     page_formula(page, SHORT, "Q = X W_q ,  K = X W_k ,  V = X W_v");
     page_formula(page, SHORT, "Attention(Q, K, V) = softmax(frac{Q K^⊤}{sqrt{d}}) V");
     page_paragraph(
@@ -356,13 +353,12 @@ void show_pronoun(struct page *page, const struct lesson_options *options)
         "could take the place of the scaled dot product.");
     page_paragraph(
         page, SHORT,
-        "What is that for? In \"the cat chased the mouse because it was hungry\" the word "
-        "\"it\" stands for the cat, and with \"lost\" for the mouse. Six reasons occur: "
-        "\"hungry\", "
-        "\"bored\" and \"hunting\" are said of the subject, \"in the way\", \"lost\" and "
-        "\"noisy\" of the object. An encoder of %d layers with %d heads has to name the animal at "
-        "the place of \"it\". A quarter of the pairs of animals "
-        "is kept out of training.",
+        "What is this good for? In \"the cat chased the mouse because it was hungry\" the word "
+        "\"it\" stands for the cat; with \"lost\" in place of \"hungry\" it stands for the mouse. "
+        "There are six such reasons: \"hungry\", \"bored\" and \"hunting\" are said of the "
+        "subject, \"in the way\", \"lost\" and \"noisy\" of the object. An encoder of %d layers "
+        "with %d heads has to name the animal at the place of \"it\". A quarter of the pairs of "
+        "animals are kept out of training.",
         LAYERS, HEADS);
     setup.config = learner_config(RAPT_KIND_ENCODER_ONLY, MODEL_WIDTH, HEADS, LAYERS, MAX);
     setup.config.source_vocab = setup.config.target_vocab = WORDS;

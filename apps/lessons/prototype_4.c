@@ -13,20 +13,18 @@ static void show_shapes(struct page *page, const struct study *study,
     const int n = sentence->source.count + 1, k = study->config.embed, d = study->config.hidden;
     page_paragraph(
         page, SHORT,
-        "In matrices, with n items of k numbers and states of d numbers: V holds the embedded "
-        "words and is n × k, E their encodings, n × d. The state of the decoder d_t is a vector of "
-        "d "
-        "numbers (the lecture calls it h_t), and the weights a are n numbers. In \"cats do not "
-        "like dogs\" with its end, n is %d, and the "
-        "model "
-        "below has k = %d and d = %d.",
+        "Now in matrices, for n items of k numbers and states of d numbers: V holds the embedded "
+        "words and is n × k, and E holds their encodings and is n × d. The state of the decoder "
+        "d_t is a vector of d numbers (the lecture calls it h_t), and the weights a_t are n "
+        "numbers. In \"cats do not like dogs\" with its end, n is %d, and the model below has k = "
+        "%d and d = %d.",
         n, k, d);
     page_formula(page, SHORT, "E = f_{encoder}(V) ,  V: n × k ,  E: n × d");
     page_formula(page, SHORT, "a_t = softmax(E d_t) ,  a_t: n ,  d_t: d");
     page_formula(page, SHORT, "d_{t+1} = f_{output}(E^⊤ a_t , d_t) ,  E^⊤ a_t: d");
     page_paragraph(page, SHORT,
-                   "The model below scores by a small network instead, v tanh(W d + U h), as "
-                   "Bahdanau's (lesson 8). Everything else is as in these formulas.");
+                   "The model below computes its scores by a small network instead, v tanh(W d + U "
+                   "h), as Bahdanau's does (lesson 8). Everything else is as in these formulas.");
 }
 
 void show_prototype_4(struct page *page, const struct lesson_options *options)
@@ -37,10 +35,10 @@ void show_prototype_4(struct page *page, const struct lesson_options *options)
     page_step(page, "Prototype 4");
     page_paragraph(page, SHORT,
                    "Prototype 4 puts the parts together: encode each item, compute the softmax of "
-                   "its score with the query, and pass on the weighted average of the encodings. "
-                   "Every step reads all encodings, and so this is called global or soft "
+                   "the items' scores with the query, and pass on the weighted average of the "
+                   "encodings. Since every step reads all encodings, this is called global or soft "
                    "attention. Local attention (lesson 8) reads some of them, and hard attention "
-                   "one.");
+                   "only one.");
     study_create(&study, options, 8, 1200);
     study_sentence(&study, &sentence, &study_clause);
     show_shapes(page, &study, &sentence);
@@ -60,9 +58,9 @@ void show_prototype_4(struct page *page, const struct lesson_options *options)
     free(weights);
     study_compare(&study, page, SHORT, "The same training", "model", VECTOR, MIXED + 1, NULL);
     page_paragraph(page, SHORT,
-                   "An AER (lesson 2) that is far from 0 does not mean wrong translations. A state "
-                   "knows the words before it, so that a word can be read from the state after it. "
-                   "For the AER that is an error, for the translation it is not.");
+                   "An AER (lesson 2) far from 0 does not mean that translations are wrong. A "
+                   "state knows the words before it, so a word can be read from the state after "
+                   "it. That counts as an error in the AER, but does no harm to the translation.");
     study_claim(&study, page, "prototype 4: sentences translated exactly, %", study_exact,
                 (const int[]){MIXED}, 1, NULL, AT_LEAST, 75);
     study_claim(&study, page, "sentences translated exactly: prototype 4 minus one vector, %",

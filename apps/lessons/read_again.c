@@ -11,9 +11,9 @@ static void compare_encoders(struct page *page, struct study *study,
 {
     page_step(page, "Read it again for every word");
     page_paragraph(page, SHORT,
-                   "In prototype 2 the whole sentence is encoded once more before each word, and "
-                   "the encoder sees the state of the decoder. Each encoding then needs to hold "
-                   "only what the next word is made of.");
+                   "Prototype 2 encodes the whole sentence once more before it writes each word, "
+                   "and its encoder sees the state of the decoder. Each encoding then has to hold "
+                   "only what the next word needs.");
     page_formula(page, SHORT, "h_s = f(h_{s-1}, x_s, d_{t-1})");
     page_formula(page, SHORT, "c_t = h_T");
     page_formula(page, SHORT, "d_t = g(d_{t-1}, y_{t-1}, c_t)");
@@ -62,10 +62,10 @@ static void show_influence(struct page *page, struct study *study, const struct 
     page_step(page, "Another encoding for each word");
     page_paragraph(
         page, SHORT,
-        "An encoding that is made for one word need not hold the rest of the sentence. To write a "
-        "noun, says the lecture, the decoder needs to know about the nouns. Do the models agree? "
-        "The influence of each English word, measured as in lesson 1, is now "
-        "different for each German word.");
+        "An encoding that is made for a single word need not hold the rest of the sentence. To "
+        "write a noun, says the lecture, the decoder only needs to know about the nouns. Do our "
+        "models agree? The influence of each English word, measured as in lesson 1, now differs "
+        "from one German word to the next.");
     study_map(study, page, SHORT, "Read again: influence of each word", sentence, &sentence->target,
               again);
     study_map(study, page, MORE, "One vector, for comparison", sentence, &sentence->target, once);
@@ -76,17 +76,18 @@ static void show_influence(struct page *page, struct study *study, const struct 
         page, SHORT,
         "If the sentence is read again, the two English nouns have %.0f %% of the influence on the "
         "German nouns and %.0f %% of that on the verb. With one vector they have %.0f %% and %.0f "
-        "%%, and even shares would be %.0f %%. So %s. A gradient says what a small change of a "
-        "word would do, and not what would be enough to write a noun, so that these numbers "
-        "neither show that a noun needs only the nouns nor refute it. What the numbers do show is "
-        "that the rows differ more from each "
-        "other than with one vector (%.2f against %.2f), since each word has an encoding of its "
-        "own.",
+        "%%; equal shares would be %.0f %%. So %s. A gradient tells what a small change of a word "
+        "would do, not what is enough to write a noun. These numbers therefore neither prove nor "
+        "refute that a noun needs only the nouns. What they do show is that the rows differ more "
+        "from each other than with one vector (%.2f against %.2f), since each word has an encoding "
+        "of its own.",
         100 * again_nouns.for_nouns, 100 * again_nouns.for_verb, 100 * once_nouns.for_nouns,
         100 * once_nouns.for_verb, 200.0 / columns,
         preference(&again_nouns) > preference(&once_nouns) + 0.1
-            ? "the nouns matter most for nouns, and more clearly so if the sentence is read again"
-            : "reading again does not turn nouns to the nouns more clearly than one vector does",
+            ? "the nouns matter more for nouns than for the verb, and more clearly so if the "
+              "sentence is read again"
+            : "reading again does not make nouns depend on the nouns more clearly than one vector "
+              "does",
         study_distance(sentence->target.count + 1, columns, again),
         study_distance(sentence->target.count + 1, columns, once));
     free(again);
@@ -102,7 +103,7 @@ static void show_cost(struct page *page, struct study *study)
         page, SHORT,
         "A sentence of T words is read T times if its translation is as long. Each word costs T "
         "steps of a recurrent cell (plus one for the end of the sentence and one for the decoder), "
-        "and a translation costs about T². With a single encoding it costs about T.");
+        "so a translation costs about T² steps. With a single encoding it costs about 2T.");
     page_table(page, SHORT, "Steps of a cell for each word of the translation",
                "English words\tone vector\tread again");
     for (int i = 0; i < LENGTHS; i++) {

@@ -20,24 +20,24 @@ static void show_scores(struct page *page, const struct study *study)
     page_step(page, "Simple attention: scores");
     page_paragraph(page, SHORT,
                    "An RNN reads the sentence; its states are yᵉ(1) … yᵉ(T). Then it continues "
-                   "from the last of them and writes. Its present state yᵈ(t) is compared with "
-                   "each of them by a dot product. These products are the scores. The output layer "
-                   "sees both the present state and the result of attention.");
+                   "from the last of them and writes. Its current state yᵈ(t) is compared with "
+                   "each of them by a dot product. These products are the scores: each says how "
+                   "important a state of the encoder is for the current one. The output layer sees "
+                   "both the current state and the result of attention.");
     page_formula(page, SHORT, "a(t) = [y^e(1) … y^e(T)]^⊤ y^d(t)");
     page_formula(page, SHORT, "y(t) = σ_1(W^o col{y^d(t)}{y^a(t)})");
     page_paragraph(page, SHORT,
-                   "Two more symbols belong to each translation of L words. The first word that "
-                   "the decoder reads, y(0), is (begin): nothing was written before. After its "
-                   "last word it has to write (end), with which a translation stops. The source "
-                   "ends with (end), too.");
+                   "Each translation of L words has two more symbols. The first word that the "
+                   "decoder reads, y(0), is (begin), since nothing has been written yet. After the "
+                   "last word it has to write (end), which ends the translation. The source ends "
+                   "with (end), too.");
     page_formula(page, SHORT, "y(0) = text{(begin)} ,  y(L + 1) = text{(end)}");
     page_paragraph(
         page, MORE,
-        "As in the lecture, one matrix Wʰ both reads and writes, in a cell of Elman "
-        "(1990) without gates. The table and the map of the next step, and its pictures, "
-        "are of this model: the row \"%s\" of the table of scores. The models of the "
-        "other rows have one matrix for each language, and their decoder begins with "
-        "yᵈ(0) = 0.",
+        "As in the lecture, one matrix Wʰ both reads and writes, in a cell without gates (Elman "
+        "1990). The table, the map and the pictures of the next two sections show this model, "
+        "which is the row \"%s\" in the table of scores. The models of the other rows have one "
+        "matrix for each language, and their decoder begins with yᵈ(0) = 0.",
         study->models[ONE_CELL].name);
     page_formula(page, MORE, "y^e(t) = tanh(W^h col{y^e(t-1)}{x(t)})");
     page_formula(page, MORE, "y^d(t) = tanh(W^h col{y^d(t-1)}{y(t-1)}) ,  y^d(0) = y^e(T)");
@@ -52,8 +52,8 @@ static void show_distribution(struct page *page, struct study *study, const stru
     page_step(page, "Then a distribution");
     page_paragraph(page, SHORT,
                    "Scores can have any size and sign. The softmax function σ₁ makes them positive "
-                   "with sum 1. The result is called the attention distribution, and the mixture "
-                   "of the states by it is the attention vector.");
+                   "numbers that sum to 1. The result is called the attention distribution, and "
+                   "the mixture of the states by it is the attention vector.");
     page_formula(page, SHORT, "a_1(t) = σ_1(a(t))");
     page_formula(page, SHORT, "y^a(t) = [y^e(1) … y^e(T)] a_1(t)");
     page_table(page, SHORT, "The step that writes mögen", "state of\tscore\texp(score)\tweight");
@@ -67,8 +67,8 @@ static void show_distribution(struct page *page, struct study *study, const stru
     page_paragraph(
         page, MORE,
         "At first the lecture mixes by the scores themselves, yᵃ = [yᵉ(1) … yᵉ(T)] a(t); another "
-        "lecture writes the same as similarity × value. Here the scores sum to %.1f instead of 1, "
-        "and a state with a negative score would be subtracted.",
+        "lecture writes such a sum as similarity × value. Here the scores sum to %.1f instead of "
+        "1, and a state with a negative score would be subtracted.",
         total);
     study_spell(&study->language.target, &step->out, text, sizeof text);
     study_map(study, page, SHORT, text, step->sentence, &step->out, step->weights);
@@ -125,8 +125,9 @@ void show_parameterized(struct page *page, struct study *study, const struct sen
     page_step(page, "Parameterized attention");
     page_paragraph(
         page, SHORT,
-        "Three learned matrices are called the query, key and value projection. With them the "
-        "vectors that are compared need not be the vectors that are mixed, nor as wide.");
+        "Three learned matrices, called the query, key and value projections, are applied to the "
+        "states. The vectors that are compared then need not be the vectors that are mixed, nor of "
+        "the same width.");
     page_formula(page, SHORT, "a(t) = (W^k [y^e(1) … y^e(T)])^⊤ (W^q y^d(t))");
     page_formula(page, SHORT, "y^a(t) = (W^v [y^e(1) … y^e(T)]) a_1(t)");
     study_map(study, page, MORE, "Weights with projections", sentence, &out, weights);

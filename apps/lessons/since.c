@@ -81,22 +81,21 @@ static void show_question(struct since *since)
     page_step(page, "Four rules of softmax, and four questions");
     page_paragraph(
         page, SHORT,
-        "Attention as it was in 2017 obeys four rules. A word gives away all of its weight, 1, "
-        "even "
-        "if it needs nothing. Every word that it sees gets some of it, since exp is never 0. A "
-        "score does not know how far away a word is, unless positions tell it. And each of n words "
-        "is compared with all others, which makes n² scores. Nobody chose these rules for the sake "
-        "of language: they follow from the formula.");
+        "Attention as it was in 2017 obeys four rules. A word gives away all of its weight, which "
+        "is 1, even if it needs nothing. Every word that it sees gets some of this weight, since "
+        "exp is never 0. A score does not know how far away a word is, unless positions tell it. "
+        "And each of n words is compared with all n, which makes n² scores. Nobody chose these "
+        "rules for the sake of language; they follow from the formula.");
     page_formula(page, SHORT, "a_{ts} = frac{exp(e_{ts})}{∑_j exp(e_{tj})}");
     page_paragraph(
         page, SHORT,
-        "What has changed since then is best understood as the answers to four questions, one for "
-        "each rule. Where may weight go that nobody needs? Must weights be positive and sum to 1? "
-        "How far may attention look? What does it cost? To see the answers, one small translator "
-        "is trained %d times: once as in 2017, and once for each change. It has one layer in each "
-        "half and %d heads, and learns the English and Chinese of lesson 7 in %d steps. Seed and "
-        "sentences are always the same. All maps show one sentence, which was kept out of "
-        "training.",
+        "What has changed since then is best understood as answers to four questions, one for each "
+        "rule. Where may weight go that nobody needs? Must weights be positive and sum to 1? How "
+        "far may attention look? What does it cost? To see the answers, one small translator is "
+        "trained %d times: once as in 2017, and once for each change. It has one layer in each "
+        "half and %d heads, and learns to translate from English to Chinese, as in lesson 7, in %d "
+        "steps. The seed and the sentences are always the same. All maps show one sentence, which "
+        "was kept out of training.",
         SINCE_VARIANTS, SINCE_HEADS, since->steps);
 }
 
@@ -133,9 +132,9 @@ static void show_all(struct since *since)
     page_paragraph(
         page, SHORT,
         "A word is counted as read if its weight is at least 1 %%. All translators learn this "
-        "language, so that the changes cannot be judged here by how well they translate: they were "
-        "made for models that are a million times as large. What one can see here is what they do "
-        "to the weights.");
+        "language, so the changes cannot be judged by how well they translate here: they were made "
+        "for models a million times as large. What we can see here is what they do to the "
+        "weights.");
     page_claim_learned(page, "the worst translator: unseen sentences translated exactly, %",
                        100 * worst[1], 100 * worst[0], AT_LEAST, 60);
 }
@@ -159,8 +158,8 @@ static void show_summary(struct page *page)
     page_row(page, "\tgated delta rule\tα S, corrected by β k (v − k S)");
     page_paragraph(
         page, SHORT,
-        "The questions are independent, and so are the answers: a model may have QK-norm, gates, "
-        "windows in most layers and a state in the others, and many of today's do. What remained "
+        "The questions are independent, and so are the answers: a model may combine QK-norm, "
+        "gates, windows in some layers and a state in others, as many of today's do. What remains "
         "of 2017 is what the first lessons were about: a query asks, keys answer, and values are "
         "mixed.");
 }

@@ -53,9 +53,9 @@ static void show_lengths(struct since *since)
     }
     page_paragraph(
         page, SHORT,
-        "Each of n words compares itself with all n. Twice as many words take four times as long, "
-        "and a decoder keeps the keys and values of all words that it has read. A window makes the "
-        "number of comparisons of a word independent of n.");
+        "Each of n words is compared with all n. Twice as many words take four times as long, and "
+        "a decoder has to keep the keys and values of all words that it has read. With a window, "
+        "the number of comparisons per word no longer depends on n.");
     page_chart(page, SHORT, "How many words a word reads", "n, words of the text", "words");
     page_curve(page, "all of them", LENGTHS, xs, all);
     page_curve(page, "a window and a global word", LENGTHS, xs, window);
@@ -89,21 +89,20 @@ static void show_latent(struct since *since)
     struct since_map map;
     page_paragraph(
         page, SHORT,
-        "Or keep all words, but less of each. In latent attention (DeepSeek-AI 2024) a word leaves "
-        "one short row c of numbers, and all heads compute their keys and values from it by "
-        "matrices A and B of their own. They need not even do that for each word: A can be "
-        "multiplied into the query once, and B into the mixture of the rows.");
+        "Another answer is to keep all words, but less of each. In latent attention (DeepSeek-AI "
+        "2024) a word leaves behind one short row c of numbers, and all heads compute their keys "
+        "and values from it by matrices A and B of their own. They need not even do that for each "
+        "word: A can be applied to the query once, and B to the mixture of the rows.");
     page_formula(page, SHORT, "e_{ts} = q_t ⋅ A c_s = A^⊤ q_t ⋅ c_s");
     since_weights(small, &since->pair, since_cross, &map);
     since_show(page, SHORT, "Latent rows: cross-attention, mean of the heads", &map);
     page_paragraph(
         page, SHORT,
-        "The words find each other as in 2017, although an English word leaves only %d numbers "
-        "for cross-attention, which were %d. DeepSeek-V2 keeps 576 in place of 32768, so that it "
-        "can "
-        "read longer texts with the same memory. Where positions are rotated, some elements of "
-        "the key stay apart from c: a rotation between A and c differs for each pair of words, so "
-        "that nothing could be multiplied into the query.",
+        "The words find each other as in 2017, although an English word leaves only %d numbers for "
+        "cross-attention instead of %d. DeepSeek-V2 keeps 576 numbers instead of 32768, so it can "
+        "read longer texts with the same memory. If keys are rotated by their positions, some of "
+        "their elements have to be kept apart from c: a rotation between A and c would differ for "
+        "each pair of words, so A could no longer be applied to the query once.",
         kept, all);
     page_claim(page, "latent rows: numbers kept of a word, divided by those of 2017",
                (double)kept / all, EQUALS, 0.25);
@@ -210,24 +209,24 @@ static void show_states(struct since *since)
     dictionary_make(&d, since);
     page_paragraph(
         page, SHORT,
-        "Or keep no words at all. Without exp, the sum over all words can be computed before "
-        "anyone asks: linear attention (Katharopoulos et al. 2020) adds the product of each key "
-        "and value to a matrix S, and a query is multiplied by it. Each word takes the same time, "
-        "and S never grows.");
+        "The most radical answer is to keep no words at all. Without exp, the sum over all words "
+        "can be computed before anyone asks: linear attention (Katharopoulos et al. 2020) adds the "
+        "product of each key and value to a matrix S, by which a query is then multiplied. Each "
+        "word takes the same time, and S never grows.");
     page_formula(page, SHORT, "S ← S + k v^⊤ ,  c = S^⊤ q");
     page_paragraph(
         page, SHORT,
-        "What does such a state remember? Its keys are the vectors of the words of our sentence, "
-        "from the translator of 2017, made as long as 1. The value of a word is its translation. "
-        "They are written in the order of the Chinese sentence. Then Tom gets another name: the "
-        "same key is written once more, with the value %s.",
+        "What does such a state remember? As keys we take the vectors of the words of our "
+        "sentence, from the translator of 2017, scaled to the length 1. The value of a word is its "
+        "translation. They are written in the order of the Chinese sentence. Then Tom gets another "
+        "name: the same key is written once more, with the value %s.",
         d.value[VALUES - 1]);
     show_dictionary(page, &d, LINEAR, linear);
     page_paragraph(
         page, SHORT,
-        "All words are there, with noise: a query is never quite at a right angle to the other "
-        "keys. And Tom has two names, since nothing that was added ever leaves. The delta rule "
-        "(Schlag et al. 2021) first looks at what S returns for the key, and adds only the "
+        "All words are there, with noise, since a query is never quite at a right angle to the "
+        "other keys. And Tom has two names, since nothing that was added ever leaves. The delta "
+        "rule (Schlag et al. 2021) first looks at what S returns for the key, and adds only the "
         "difference. The gated delta rule (Yang et al. 2024) also lets S fade, by a factor α for "
         "each word, here %.2f.",
         (double)decay);
@@ -289,8 +288,8 @@ static void show_forgotten(struct since *since)
     measure_errors(random_from(since->options->seed, 95), errors);
     page_paragraph(
         page, SHORT,
-        "A state that never grows must forget. Here %d random keys and values are written into one "
-        "of %d × %d numbers, and then all are asked for.",
+        "A state that never grows must forget. Here %d random keys and values are written into a "
+        "state of %d × %d numbers, and then we ask for all of them.",
         PAIRS, KEY, KEY);
     page_chart(page, SHORT, "How far what is read is from what was written", "words written since",
                "distance");
@@ -301,11 +300,12 @@ static void show_forgotten(struct since *since)
     }
     page_paragraph(
         page, SHORT,
-        "Values have the length 1, so that 0 is perfect and 1 is what reading nothing would give. "
-        "Linear attention remembers all words equally badly. The delta rule has the last words "
-        "exactly and loses the old ones, and a gate loses them sooner, but quietly: what has faded "
-        "reads as 0, at the distance 1. This is the price of constant time. Many models of today "
-        "pay it in most of their layers, and keep softmax attention in the others.");
+        "Values have the length 1, so a distance of 0 is perfect, and 1 is what reading nothing "
+        "would give. Linear attention remembers all words equally badly. The delta rule returns "
+        "the last word exactly and loses the old ones. With a gate they are lost sooner, but "
+        "quietly: what has faded reads as 0, which is at the distance 1. This is the price of "
+        "constant time. Many of today's models pay it in most of their layers and keep softmax "
+        "attention in the others.");
     for (int i = 0; i < PAIRS; i++) worst = fmax(worst, errors[0][i]);
     page_claim(page, "64 words, softmax attention: the largest distance", worst, AT_MOST, 0.01);
     page_claim(page, "64 words, linear attention: distance of the last word", errors[1 + LINEAR][0],

@@ -85,18 +85,18 @@ static void show_forgetting(struct since *since)
     page_step(page, "How far may attention look?");
     page_paragraph(
         page, SHORT,
-        "A score does not know the distance of two words, unless positions are mixed into their "
-        "vectors. Forgetting attention (Lin et al. 2025) gives each word of the decoder a gate f "
-        "between 0 and 1, as an LSTM has, and lowers the score of a word by the gates of all words "
-        "since. A word with f = 0 closes the door: nothing before it can be read any more. A word "
-        "with f = 1 leaves everything as near as it was.");
+        "A score does not know the distance between two words, unless positions are mixed into "
+        "their vectors. Forgetting attention (Lin et al. 2025) gives each word of the decoder a "
+        "gate f between 0 and 1, like that of an LSTM, and the gates of all later words lower the "
+        "score of a word. A word with f = 0 closes the door: nothing before it can be read any "
+        "more. A word with f = 1 leaves everything as near as it was.");
     page_formula(page, SHORT, "e_{ts} ← e_{ts} + ∑_{j=s+1}^t log f_j");
     show_gates(since, head);
     page_paragraph(
         page, SHORT,
-        "The map shows head %d, in which the rows differ most in how much of the last word they "
-        "read. Look for a column with a small f, and at the weights to the left of it from its own "
-        "row downwards.",
+        "The map shows head %d, in which the rows differ most in the weight that they give to the "
+        "word just written. Look for a column with a small f, and then at the weights to the left "
+        "of it, from its own row downwards.",
         head.head + 1);
     learner_claim(small, page,
                   "forgetting: by how much the weight of the last word differs between rows",
@@ -122,10 +122,11 @@ static void show_window(struct since *since)
     struct since_map map;
     page_paragraph(
         page, SHORT,
-        "The plainest answer is a limit. In a sliding window each word reads its neighbors, here "
-        "one to each side, and information travels further from layer to layer. A few global words "
-        "see all and are seen by all (Longformer: Beltagy, Peters and Cohan 2020; BigBird: Zaheer "
-        "et al. 2020), here the first one. So any two words are at most two steps apart.");
+        "The simplest answer is a limit. In a sliding window each word reads only its neighbors, "
+        "here one to each side, and information travels further from layer to layer. A few global "
+        "words see all words and are seen by all (Longformer: Beltagy, Peters and Cohan 2020; "
+        "BigBird: Zaheer et al. 2020); here it is the first one. So any two words are at most two "
+        "steps apart.");
     since_weights(small, &since->pair, (struct since_head){RAPT_WEIGHTS_ENCODER, -1}, &map);
     since_show(page, SHORT, "Window of one word to each side, and the first word for all: encoder",
                &map);

@@ -181,12 +181,13 @@ static void show_angles(struct page *page)
     double xs[WIDE_PAIRS], left[SCALINGS][WIDE_PAIRS];
     page_paragraph(
         page, SHORT,
-        "YaRN (Peng et al. 2023) decides for each angle by the number of its turns in the longest "
-        "text of training. An angle with 32 turns or more has been everywhere, and keeps its "
-        "speed. One without a whole turn would come to where it never was, and is divided as by "
-        "linear scaling. Those in between get a mixture. Scores are also multiplied by the square "
-        "of 0.1 log(factor) + 1, so that weights stay as sharp among more words. The chart shows a "
-        "head of %d numbers after texts of %d words, for texts %d times as long.",
+        "YaRN (Peng et al. 2023) treats each angle according to the number of turns that it makes "
+        "in the longest text of training. An angle with 32 turns or more has been everywhere, and "
+        "keeps its speed. One that does not complete a turn would go where it has never been, and "
+        "is divided as in linear scaling. Those in between get a mixture of both. Scores are also "
+        "multiplied by the square of 0.1 log(factor) + 1, so that weights stay as sharp among more "
+        "words. The chart shows a head of %d numbers that was trained on texts of %d words, for "
+        "texts %d times as long.",
         WIDE, TRAINED, WIDE_FACTOR);
     page_chart(page, SHORT, "What is left of each rotary angle", "pair of elements",
                "angle, divided by that as trained");
@@ -234,14 +235,13 @@ static void show_texts(struct page *page, const struct scaled *scaled)
     page_paragraph(
         page, SHORT,
         "The columns on the left show the same parameters with other angles. Linear scaling spoils "
-        "what was known, two sentences, since each distance now has another angle. NTK-aware "
-        "scaling keeps it. None of our angles turns more than three times in %d words, so that "
-        "YaRN "
-        "is close to linear scaling here. "
-        "Three sentences need more than angles: cross-attention must find its place in them, too. "
-        "So the columns on the right were measured after %d more steps, with up to three "
-        "sentences. In large models the difference is the number of steps: without scaling, texts "
-        "of a new length take a long training, with it a short one or none.",
+        "what the model could do before, two sentences, since each distance now has another angle. "
+        "NTK-aware scaling preserves it. None of our angles turns more than three times in %d "
+        "words, so YaRN is close to linear scaling here. Three sentences need more than angles: "
+        "cross-attention must find its place in them, too. So the columns on the right were "
+        "measured after %d more steps, with up to three sentences. In large models the difference "
+        "is the number of steps: without scaling, texts of a new length take long training; with "
+        "it, a short one or none.",
         KNOWN, scaled->steps);
 }
 
@@ -251,10 +251,10 @@ static void tell_rotary(struct page *page)
         page, SHORT,
         "Most models today rotate queries and keys by angles that grow with the position (Su et "
         "al. 2021), so that a score depends on the distance. What will the scores be at distances "
-        "that training never had? One more translator learns texts of one or two sentences, up to "
-        "%d words. A text that consists of one word, %d times, shows its scores: all that can "
-        "differ between the words is the distance. The chart has the head whose scores differ "
-        "more.",
+        "that never occurred in training? One more translator learns texts of one or two "
+        "sentences, up to %d words. Its scores can be seen in a text that repeats a single word %d "
+        "times, where only the distance can make a difference. The chart shows the head whose "
+        "scores vary more.",
         KNOWN, LONG);
     page_formula(page, SHORT, "e_{ts} = frac{1}{sqrt{d}} q_t ⋅ R((t − s) θ) k_s");
 }
@@ -263,13 +263,13 @@ static void tell_scaling(struct page *page)
 {
     page_paragraph(
         page, SHORT,
-        "As trained, the curve goes on to distances for which nobody taught it what to do. "
-        "Position interpolation (linear; Chen et al. 2023) divides all angles by the factor of the "
-        "new length, here %d, so that distance 34 gets the score that 17 had. All scores stay on "
-        "the part of the curve that was trained, but neighbors are harder to tell apart. That is "
-        "what the fastest angles were for, and these have seen whole turns in training. NTK-aware "
-        "scaling therefore leaves the fastest angle as it is and slows down the others the more, "
-        "the slower they are.",
+        "As trained, the curve goes on to distances that it was never trained for. Position "
+        "interpolation (linear; Chen et al. 2023) divides all angles by the factor of the new "
+        "length, here %d, so that distance 34 gets the score that 17 had. All scores stay on the "
+        "part of the curve that was trained, but neighbors are harder to tell apart. That is what "
+        "the fastest angles were for, and these have made whole turns in training. NTK-aware "
+        "scaling therefore leaves the fastest angle as it is, and slows the others down more, the "
+        "slower they are.",
         FACTOR);
 }
 

@@ -23,8 +23,8 @@ static void show_sink(struct since *since)
         page, SHORT,
         "A head that has nothing to look for must still spend its weight. In large models most of "
         "it then goes to the first token, whatever that is. Xiao et al. (2023) called this an "
-        "attention sink: a place to which weight goes because it does no harm there. So give it a "
-        "place of its own: one more score b in the denominator, learned once per head, that "
+        "attention sink: weight goes there because it does no harm there. One answer is to give it "
+        "a place of its own: one more score b in the denominator, learned once per head, that "
         "belongs to no word and has no value. gpt-oss (2025) does this.");
     page_formula(page, SHORT, "a_{ts} = frac{exp(e_{ts})}{exp(b) + ∑_j exp(e_{tj})}");
     since_weights(small, &since->pair, head, &map);
@@ -82,18 +82,18 @@ static void show_gate(struct since *since)
     struct since_map map;
     page_paragraph(
         page, SHORT,
-        "Or leave the weights as they are, and decide afterwards how much of the result counts. A "
-        "gate is a number between 0 and 1 that a word computes from its own vector x: gated "
-        "outputs (Qiu et al. 2025), here one gate per head. A head whose gate is closed may spend "
-        "its weight as it likes.");
+        "Another answer is to leave the weights as they are and to decide afterwards how much of "
+        "the result counts. With gated outputs (Qiu et al. 2025) each word computes a gate, a "
+        "number between 0 and 1, from its own vector x, here one gate per head. A head whose gate "
+        "is closed may spend its weight as it likes.");
     page_formula(page, SHORT, "c_t ← σ(W_g x_t) c_t");
     read_gates(small, &since->pair.source, &map);
     since_show(page, SHORT, "Gated outputs: how far each word opens the heads of the encoder, %",
                &map);
     page_paragraph(page, SHORT,
-                   "Each word opens its heads in its own way. That this matters is seen if all "
-                   "gates are turned around, with −W_g in place of W_g: the share of unseen "
-                   "sentences that are translated exactly then falls by %.0f percentage points.",
+                   "Each word opens its heads in its own way. To see that this matters, we turn "
+                   "all gates around, with −W_g in place of W_g: the share of unseen sentences "
+                   "that are translated exactly then falls by %.0f percentage points.",
                    gates_matter(small, NULL));
     learner_claim(small, page,
                   "gated outputs: sentences translated exactly, minus those with gates turned "
@@ -121,18 +121,17 @@ static void show_difference(struct since *since)
     struct since_map map;
     page_paragraph(
         page, SHORT,
-        "Or let two attentions spend it in the same place, and subtract. Differential attention "
-        "(Ye "
-        "et al. 2024) halves the queries and keys of a head and computes two softmaxes. What both "
-        "read, the noise, cancels. What only the second one reads becomes negative: it is not "
-        "ignored, but subtracted.");
+        "A third answer is to let two attentions spend it in the same place, and to subtract one "
+        "from the other. Differential attention (Ye et al. 2024) splits the queries and keys of a "
+        "head in half and computes two softmaxes. What both read, the noise, cancels. What only "
+        "the second one reads gets negative weights: it is not ignored, but subtracted.");
     page_formula(page, SHORT, "a_t = softmax(e_t) − λ softmax(e′_t)");
     since_weights(small, &since->pair, head, &map);
     since_show(page, SHORT, "Differential attention: negative weights are orange", &map);
     page_paragraph(page, MORE,
                    "The map shows head %d of the %s, which has the most negative weights in unseen "
-                   "sentences. λ is learned. It begins near 0.2, so that an untrained row sums to "
-                   "about 0.8 and has no negative weight to speak of.",
+                   "sentences. The factor λ is learned. It begins near 0.2, so an untrained row "
+                   "sums to about 0.8 and has no negative weight to speak of.",
                    head.head + 1, since_which(head.which));
     learner_claim(small, page, "differential: the smallest weight of a sentence, mean",
                   most_negative, NULL, AT_MOST, -0.1);

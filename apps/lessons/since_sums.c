@@ -21,8 +21,8 @@ static void show_sigmoid(struct since *since)
     page_step(page, "Must weights be positive, and sum to 1?");
     page_paragraph(
         page, SHORT,
-        "A sum of 1 makes the words of a row compete: what one gets, another one loses. Sigmoid "
-        "attention (Ramapuram et al. 2024) asks each word by itself whether it is to be read. The "
+        "A sum of 1 makes the words of a row compete: what one word gets, another loses. Sigmoid "
+        "attention (Ramapuram et al. 2024) decides for each word by itself whether to read it. The "
         "bias b begins at −log of a typical length, so that the weights are small at first. The "
         "sum of a row, in brackets, is then something that the network can choose.");
     page_formula(page, SHORT, "a_{ts} = σ(e_{ts} + b)");
@@ -76,11 +76,12 @@ static void show_sparse(struct since *since)
     rapt_tensor tensor;
     page_paragraph(
         page, SHORT,
-        "Or keep the sum, and give up that every word gets something. Sparsemax (Martins and "
-        "Astudillo 2016) takes the same τ from all scores of a row, sets what is then negative to "
-        "0, and chooses τ so that the rest sums to 1. With the scores 1, 0.4 and −2, τ is 0.2, and "
-        "the weights are 0.8, 0.2 and 0. A word with the weight 0 is not read at all, as in hard "
-        "attention, and yet the weights have a gradient, as in soft attention.");
+        "The other way is to keep the sum, but not the rule that every word gets something. "
+        "Sparsemax (Martins and Astudillo 2016) subtracts the same τ from all scores of a row, "
+        "sets what is then negative to 0, and chooses τ so that the rest sums to 1. With the "
+        "scores 1, 0.4 and −2, τ is 0.2, and the weights are 0.8, 0.2 and 0. A word with the "
+        "weight 0 is not read at all, as in hard attention, and yet the weights have a gradient, "
+        "as in soft attention.");
     page_formula(page, SHORT, "a_{ts} = max(0, e_{ts} − τ_t)");
     show_zeros(since, SINCE_SPARSEMAX, "Sparsemax");
     page_paragraph(
@@ -93,8 +94,8 @@ static void show_sparse(struct since *since)
     float *order = since_parameter(&since->models[SINCE_ENTMAX].small,
                                    "decoder.layers.0.cross_attn.score.entmax_alpha", &tensor);
     page_paragraph(page, MORE,
-                   "α is 1 + σ(a) with a learned a, and begins at 1.5. Here the heads of "
-                   "cross-attention have come to %.2f and %.2f.",
+                   "Here α = 1 + σ(a) with a learned a, and begins at 1.5. The two heads of "
+                   "cross-attention have learned %.2f and %.2f.",
                    1 + 1 / (1 + exp(-(double)order[0])), 1 + 1 / (1 + exp(-(double)order[1])));
     free(order);
     claim_zeros(since, SINCE_SPARSEMAX, 2);
@@ -132,13 +133,11 @@ static void show_norm(struct since *since)
     double xs[FACTORS], plain[FACTORS], normed[FACTORS];
     page_paragraph(
         page, SHORT,
-        "There is one more thing that the sum of 1 leaves open: how sharp a row is. That depends "
-        "on "
-        "how long queries and keys are, and in training they may grow without end, until each row "
-        "is 1 for one word, and has no gradient (lesson 9). QK-norm (Henry et al. 2020; Dehghani "
-        "et "
-        "al. 2023) divides each query and each key by its root mean square, and multiplies it by a "
-        "learned gain g that all words share.");
+        "One thing is left open by the sum of 1: how sharp a row is. That depends on the lengths "
+        "of queries and keys, which may keep growing during training, until each row gives all its "
+        "weight to one word and has no gradient (lesson 9). QK-norm (Henry et al. 2020; Dehghani "
+        "et al. 2023) divides each query and each key by its root mean square, and multiplies it "
+        "by a learned gain g that all words share.");
     page_formula(page, SHORT,
                  "e_{ts} = frac{1}{sqrt{d}} frac{g q_t}{rms(q_t)} ⋅ frac{g′ k_s}{rms(k_s)}");
     entropies(since, SINCE_2017, plain);
@@ -150,9 +149,9 @@ static void show_norm(struct since *since)
     page_curve(page, "QK-norm", FACTORS, xs, normed);
     page_paragraph(
         page, SHORT,
-        "The chart multiplies the queries of both trained translators by a factor. In that of 2017 "
-        "this moves the rows from even weights, on the left, to hard attention. In the other one "
-        "it changes nothing: the weights depend only on directions.");
+        "For the chart, the queries of two trained translators are multiplied by a factor. In that "
+        "of 2017 this takes the rows from equal weights, on the left, to hard attention. With "
+        "QK-norm it changes nothing, since the weights depend only on directions.");
     page_claim(page, "QK-norm: bits that queries 16 times as long take from the rows",
                normed[FACTORS / 2] - normed[FACTORS - 1], AT_MOST, 0.01);
     page_claim(page, "2017: bits that queries 16 times as long take from the rows",

@@ -45,10 +45,10 @@ void draw_sinusoids(struct page *page)
     page_step(page, "Sinusoidal positions");
     page_paragraph(
         page, SHORT,
-        "Attention does not know the order of words: in another order they get the same weights. "
-        "Therefore each position adds sines and cosines of its own to the vector of its word. The "
-        "product of two such codes depends only on the distance between the positions. Rotary "
-        "positions bring this distance directly into the scores.");
+        "Attention does not know the order of words: in any other order they get the same weights. "
+        "So sines and cosines that depend on its position are added to the vector of each word. "
+        "The dot product of two such codes depends only on the distance between the positions. "
+        "Rotary positions bring this distance directly into the scores.");
     page_formula(page, MORE, "p_{t,2i} = sin(frac{t}{10000^{2i/w}})");
     page_formula(page, MORE, "p_{t,2i+1} = cos(frac{t}{10000^{2i/w}})");
     page_map(

@@ -77,12 +77,12 @@ void show_stream(struct view *v)
     page_step(v->page, "Each layer adds to a residual stream");
     page_paragraph(
         v->page, SHORT,
-        "A layer adds its result to the vector of a word and passes on the sum, which "
-        "is called the residual stream. The output matrix can therefore read the stream "
-        "after any layer and show what the decoder would write if it ended there (the "
-        "logit lens). This model is pre-norm: norms are applied to what a sublayer reads, "
-        "and the stream itself only changes by sums. One last norm lies between the "
-        "stream and the output matrix, and is applied in each column of the table.");
+        "Each layer adds its result to the vector of a word and passes on the sum, which is called "
+        "the residual stream. The output matrix can therefore read the stream after any layer and "
+        "show what the decoder would write if it ended there (the logit lens). This model is "
+        "pre-norm: norms are applied only to what a sublayer reads, and the stream itself changes "
+        "only by sums. One last norm lies between the stream and the output matrix; it is applied "
+        "in every column of the table.");
     page_table(v->page, SHORT,
                "Most likely next word after each layer, and the probability of the right word in %",
                "after\tlayer 1\tlayer 2\tlayer 3");

@@ -37,12 +37,12 @@ static void tell_conditions(struct page *page)
     page_paragraph(
         page, SHORT,
         "An output is conditioned on X if X, or some encoding of X, is one of the inputs of the "
-        "network. A one-to-one network is conditioned on its input only and gives the same output "
+        "network. A one-to-one network is conditioned on its input only, and gives the same output "
         "for it every time. A recurrent network is conditioned on its past as well, through its "
-        "state, and a decoder on the source and on all that it has written. One can also give it "
-        "a random number: then the same prompt has many continuations, one for each number. "
-        "Variational autoencoders do that with noise in their code, and the language model below "
-        "with the draw of each word.");
+        "state, and a decoder on the source and on everything that it has written. A network can "
+        "also be given a random number: the same prompt then has many continuations, one for each "
+        "number. Variational autoencoders do this by adding noise to their code, and the language "
+        "model below by drawing each word at random.");
     page_formula(page, SHORT, "y_t = f(x, y_1 … y_{t-1}, ε)");
 }
 
@@ -59,8 +59,8 @@ int lesson_tasks(struct page *page, const struct lesson_options *options)
         }
     page_paragraph(
         page, SHORT,
-        "Attention can read whatever an output is conditioned on. The %d small models of "
-        "this lesson learn their tasks side by side, which takes some seconds.",
+        "Attention can read whatever an output is conditioned on. This lesson has %d small models "
+        "that learn their tasks side by side, which takes some seconds.",
         models / 2);
     tell_conditions(page);
     page_step(page, "Which half of a Transformer");
@@ -69,11 +69,11 @@ int lesson_tasks(struct page *page, const struct lesson_options *options)
     for (int i = 0; i < TASKS; i++) add_rows(page, tasks[i]->rows);
     page_paragraph(
         page, SHORT,
-        "Many to one: one answer at the end of a sequence. Many to many: an output for each item. "
-        "If "
-        "it needs no later item, the task is streaming, and outputs are written on the fly, as a "
-        "decoder or a tagger with a causal mask does (apps/examples/tagger.c). Generative: the "
-        "output is a sequence of its own length, written after all of the input was read.");
+        "Many to one: a single answer at the end of a sequence. Many to many: an output for each "
+        "item. If no output needs a later item, the task is called streaming, and outputs can be "
+        "written on the fly, as a decoder or a tagger with a causal mask does "
+        "(apps/examples/tagger.c). Generative: the output is a sequence with a length of its own, "
+        "written after all of the input has been read.");
     for (int i = 0; i < TASKS; i++) {
         tasks[i]->show(page, states[i][true], states[i][false]);
         for (int trained = 0; trained < 2; trained++) tasks[i]->free(states[i][trained]);

@@ -174,9 +174,8 @@ static void explain_layers(struct page *page, const struct answer *t)
             page, SHORT,
             "The table shows what the question reads. In layer 1 the sentences also read each "
             "other: \"%s\" puts %.0f %% of its weight on \"%.*s\" (mean of the heads; equal "
-            "weights "
-            "would be %.0f %%). In layer 2 the question therefore needs to read only the former, "
-            "and the latter can have 0 %% in both columns.",
+            "weights would be %.0f %%). In layer 2 the question therefore needs to read only the "
+            "former sentence, and the latter may have 0 %% in both columns.",
             text[t->needed[i]], 100 * t->handed[i], (int)strcspn(text[t->needed[1 - i]], "."),
             text[t->needed[1 - i]], 100 * even);
         return;
@@ -205,8 +204,8 @@ static void answer_show(struct page *page, void *task, void *untrained)
         page_row(page, "%s\t%.1f %%\t%.1f %%", model_names[m], 100 * t->right[m][0],
                  100 * t->right[m][1]);
     page_paragraph(page, SHORT,
-                   "If the items are words, the model has to learn first which words belong to one "
-                   "sentence, and it gets less far in the same number of steps.");
+                   "If the items are words, the model first has to learn which words belong to the "
+                   "same sentence, and it gets less far in the same number of steps.");
     page_claim_learned(page, "answer: one fact, percentage points above naming the last place",
                        100 * (t->right[ITEMS][0] - t->last[0]),
                        100 * (none->right[ITEMS][0] - none->last[0]), AT_LEAST, 30);

@@ -204,7 +204,7 @@ static void caption_show(struct page *page, void *task, void *untrained)
     page_paragraph(
         page, SHORT,
         "The encoder reads 16 patches of pixels, which are vectors instead of words, and the "
-        "decoder attends to them. In training these two were never together: %s %s, %s %s.",
+        "decoder attends to them. No picture in training had both of these: %s %s, %s %s.",
         words[COLOR + t->shown.color[0]], words[SHAPE + t->shown.shape[0]],
         words[COLOR + t->shown.color[1]], words[SHAPE + t->shown.shape[1]]);
     page_drawing(page, MORE, "The picture, and what each word attends to",

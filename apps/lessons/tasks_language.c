@@ -138,9 +138,9 @@ static void show_decoder(struct page *page, const struct language *t, const stru
         page_row(page, "%d\t%s", i < DRAWS - 1 ? i + 1 : 1, end);
     }
     page_paragraph(page, SHORT,
-                   "The last row repeats the number of the first, and its words. The model is also "
-                   "a streaming one: what it says after a word does not change when more words "
-                   "arrive.");
+                   "The last row repeats the random number of the first, and so it repeats its "
+                   "words. The model also works on a stream: what it says after a word does not "
+                   "change when more words arrive.");
     page_claim(page, "language model: largest change of a logit when more words arrive",
                t->streamed, AT_MOST, 1e-4);
     page_table(page, SHORT, "On sentences that were kept out of training",
@@ -174,9 +174,9 @@ static void show_encoder(struct page *page, const struct language *t, const stru
     page_step(page, "Masked words: encoder only, like BERT");
     page_paragraph(
         page, SHORT,
-        "\"%s.\" Is the missing noun singular or plural? The verb tells, but it is to "
-        "the right of the gap, where a language model does not look. BERT (Devlin et al. 2019) "
-        "is an encoder that was trained like this, to fill gaps in text.",
+        "\"%s.\" Is the missing noun singular or plural? The verb tells, but it is to the right of "
+        "the gap, where a language model cannot look. BERT (Devlin et al. 2019) is an encoder that "
+        "was trained to fill such gaps in text.",
         text);
     page_map(page, SHORT, "Self-attention of the mask", 2, SHOWN_WORDS,
              (const char *const[]){"layer 1", "layer 2"}, columns, t->weights[0]);

@@ -185,12 +185,12 @@ static void parse_show(struct page *page, void *task, void *untrained)
              t->shown.count, rows, columns, t->weights);
     page_paragraph(
         page, MORE,
-        "A bracket or class does not have to read its own word. Every noun phrase begins "
-        "with a determiner, so D always follows (NP and can be written without reading "
-        "a word, and the step may look ahead to where the phrase goes on. The loss asks "
-        "only for the tree, not for where the decoder looks. "
-        "One sentence in ten is kept out of training, but no tree is: there are 28 "
-        "trees, and all of them occur in training.");
+        "The step that writes a bracket or class does not have to read the word that belongs to "
+        "it. Every noun phrase begins with a determiner, so D always follows (NP and can be "
+        "written without reading any word; the step may look ahead to where the phrase goes on. "
+        "The loss depends only on the tree, not on where the decoder looks. One sentence in ten is "
+        "kept out of training, but no tree is: there are 28 trees, and all of them occur in "
+        "training.");
     page_table(page, MORE, "Sentences that were kept out of training, %", "right\tof all");
     page_row(page, "the classes of all words\t%.1f", 100 * t->leaves);
     page_row(page, "the whole tree\t%.1f", 100 * t->exact);

@@ -194,14 +194,12 @@ static void spell_show(struct page *page, void *task, void *untrained)
     page_step(page, "Sound \u2192 letters");
     page_paragraph(
         page, SHORT,
-        "The sounds are made by the program: each letter is a pattern of bands with noise. No "
-        "speech "
-        "was recorded. The input consists of noisy frames with %d frequency bands, and a letter "
-        "lasts "
-        "for %d to %d frames. Training has words of %d to %d letters. The test also has "
-        "words of %d to %d letters, a new length. Three kinds of cross-attention are compared: "
-        "\"additive\" is global and compares what the frames hold, \"local-m\" reads only "
-        "a few frames around the letter's own place, which moves on by one group of frames "
+        "The sounds are synthetic: for each letter the program makes a pattern of frequency bands "
+        "and adds noise. No speech was recorded. The input consists of frames with %d bands, and a "
+        "letter lasts for %d to %d frames. The words of training have %d to %d letters. The test "
+        "also has words of %d to %d letters, which are new lengths. Three kinds of cross-attention "
+        "are compared: \"additive\" is global and compares what the frames hold, \"local-m\" reads "
+        "only a few frames around the letter's own place, which moves on by one group of frames "
         "with each letter, and \"location-aware\" also knows where the last letter was read.",
         BANDS, SHORTEST, LONGEST, lengths[KNOWN][0], lengths[KNOWN][1], lengths[LONGER][0],
         lengths[LONGER][1]);

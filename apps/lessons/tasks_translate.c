@@ -149,8 +149,8 @@ static void translate_show(struct page *page, void *task, void *untrained)
     page_step(page, "Text \u2192 translation");
     page_paragraph(
         page, SHORT,
-        "English numbers up to 9999 are translated into German, which says the unit before the "
-        "ten. A tenth of the numbers is kept for the test. One of them is \"%d\".",
+        "English numbers up to 9999 are translated into German, which says the units before the "
+        "tens. A tenth of the numbers are kept for the test. One of them is \"%d\".",
         t->shown);
     for (int i = 0; i < t->words; i++) columns[i] = english[t->source[i]];
     columns[t->words] = "(end)";

@@ -47,7 +47,7 @@ static void show_bottleneck(struct page *page, struct study *study)
     page_paragraph(page, SHORT,
                    "All that the decoder knows of a sentence has to fit into one vector of %d "
                    "elements. Attention reads the states of all words instead, and a longer "
-                   "sentence has more of them. All models train on sentences of up to %d words.",
+                   "sentence has more states. All models train on sentences of up to %d words.",
                    study->config.hidden, study->training.max_words);
     study_train(study, 0);
     const int shown[] = {EACH, ATTENDING + CELL_GRU, ALONE};
@@ -56,15 +56,15 @@ static void show_bottleneck(struct page *page, struct study *study)
     page_paragraph(
         page, MORE,
         "None of these models translates sentences of twice the length well. Attention removes the "
-        "bottleneck, but how far a model gets beyond the lengths of training depends on its other "
-        "parts and on its training: the model with attention in the next step gets further, and "
-        "lesson 12 has one that was made for it.");
+        "bottleneck, but how far a model gets beyond the lengths of training also depends on its "
+        "other parts and on how it was trained. The attention model of the next section gets "
+        "further, and lesson 12 has one that was designed for this.");
     page_paragraph(
         page, MORE,
-        "AER, the alignment error rate, is explained in the last step of this lesson. A model can "
-        "have a worse one than no model at all and still translate right. Its largest weight can "
-        "be "
-        "on the state of a later word, which knows of the word, too.");
+        "AER, the alignment error rate, is explained in the last section of this lesson. A model "
+        "can have a worse AER than no model at all and still translate correctly: its largest "
+        "weight may be on the state of a later word, which also knows about the word that is "
+        "translated.");
     study_claim(
         study, page,
         "one vector: BLEU of short sentences, minus that just beyond the lengths of training", lost,
@@ -99,11 +99,12 @@ static void show_history(struct page *page)
     page_step(page, "How it came about");
     page_paragraph(
         page, SHORT,
-        "Before 2014 a recurrent network was the usual choice for reading or writing a sequence. "
-        "In that year two of them became a translator, in which the first passes one vector on to "
-        "the second. Attention was added in the same year, as a way around the vector. Three years "
-        "later it replaced the recurrent networks. The years are those of the first publication, "
-        "also of a preprint, and each row names the lesson that treats it.");
+        "Until 2014, recurrent networks were the usual choice for reading or writing a sequence. "
+        "In that year two of them were joined into a translator: the first reads the sentence and "
+        "passes one vector on to the second. Attention was added in the same year, as a way around "
+        "that vector. Three years later it replaced the recurrent networks altogether. Each row "
+        "gives the year of the first publication, which may be a preprint, and the lesson that "
+        "deals with it.");
     page_table(page, SHORT, "Attention, year by year", "year\twhat\twho\tlesson");
     for (size_t i = 0; i < sizeof history / sizeof *history; i++)
         page_row(page, "%d\t%s\t%s\t%s", history[i].year, history[i].what, history[i].source,

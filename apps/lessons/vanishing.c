@@ -66,23 +66,22 @@ static void show_factors(struct page *page, const struct study *study,
                  per_step(after[i]));
     page_paragraph(
         page, SHORT,
-        "A step of a GRU keeps the share z of the old state, and one of an LSTM the share f of its "
-        "memory. Before training z is about 1/2, and f about σ(1) = %.2f, since its bias begins at "
-        "1. Yet the untrained GRU leaves %.2f per step and the LSTM %.2f. The new content n "
-        "depends "
-        "on the old state, too, and passes on a part of the gradient that the gate does not see. "
-        "For a GRU:",
+        "In each step a GRU keeps a share z of its old state, and an LSTM a share f of its memory. "
+        "Before training, z is about 1/2 and f about σ(1) = %.2f, since its bias starts at 1. Yet "
+        "%.2f of the gradient is left after a step of the untrained GRU, and %.2f after one of the "
+        "LSTM. The reason is that the new content n depends on the old state, too, and passes on "
+        "part of the gradient past the gate. For a GRU:",
         1 / (1 + exp(-1)), per_step(before[CELL_GRU]), per_step(before[CELL_LSTM]));
     page_formula(page, SHORT,
                  "frac{∂h_t}{∂h_{t-1}} = z + (1 − z) frac{∂n}{∂h_{t-1}} + (h_{t-1} − n) "
                  "frac{∂z}{∂h_{t-1}}");
     page_paragraph(
         page, MORE,
-        "Training moves these factors: that of the GRU from %.2f to %.2f and that of the LSTM from "
-        "%.2f to %.2f. A gate can learn to stay open where something has to be kept. A plain RNN "
-        "has no gate. Each step multiplies the gradient by W^h and the slope of tanh, so that what "
-        "is left depends on how large the initial W^h happens to be (try --seed 2). Here it is "
-        "%.2f before training and %.2f after it.",
+        "Training changes these factors, from %.2f to %.2f for the GRU and from %.2f to %.2f for "
+        "the LSTM. A gate can learn to stay open where something has to be kept. A plain RNN has "
+        "no gate. Each of its steps multiplies the gradient by W^h and the slope of tanh, so what "
+        "is left depends on how large the initial W^h happens to be (try --seed 2). Here the "
+        "factor is %.2f before training and %.2f after it.",
         per_step(before[CELL_GRU]), per_step(after[CELL_GRU]), per_step(before[CELL_LSTM]),
         per_step(after[CELL_LSTM]), per_step(before[CELL_RNN]), per_step(after[CELL_RNN]));
     page_formula(page, MORE,
@@ -103,14 +102,15 @@ void show_gradients(struct page *page, struct study *study, double before[MODELS
                    "How strongly does a word of the source influence a step of the decoder? With "
                    "one vector the gradient has to pass through every state between the two, and "
                    "each step multiplies it by the Jacobian of the cell. Attention is a shortcut "
-                   "from each step to each word, which gives the gradient a way around them.");
+                   "from each step to each word, and gives the gradient a way around all these "
+                   "factors.");
     page_formula(page, SHORT,
                  "frac{∂loss_t}{∂x_s} = frac{∂loss_t}{∂d_t} ⋅ frac{∂d_t}{∂d_{t-1}} ⋅ … ⋅ "
                  "frac{∂h_{s+1}}{∂h_s} ⋅ frac{∂h_s}{∂x_s}");
     draw_distances(page, SHORT, study, before, "One vector, untrained: the gradient vanishes", 0,
                    ATTENDING);
     draw_distances(page, MORE, study, after, "One vector, trained", 0, ATTENDING);
-    draw_distances(page, SHORT, study, before, "Attention, untrained: it does not vanish",
+    draw_distances(page, SHORT, study, before, "Attention, untrained: the gradient does not vanish",
                    ATTENDING, MODELS);
     draw_distances(page, MORE, study, after, "Attention, trained", ATTENDING, MODELS);
     page_paragraph(page, MORE,
