@@ -50,7 +50,7 @@ static const struct architecture plans[ARCHITECTURES] = {
          .encoding = ENCODED_BY_ATTENTION, .attends = true, .after = true, .projected = true},
 };
 
-/* Steps of lessons that train no recurrent model, or that come before there is one. */
+/* Steps in lessons that do not train a recurrent model, or have not trained one yet. */
 static const struct architecture step_plans[DRAWN_STEPS] = {
     [STEP_GIVEN] = {.title = "Given weights: a context for each word",
                     .formula = "c_t = ∑_s α_{ts} h_s",

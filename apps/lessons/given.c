@@ -17,7 +17,7 @@ static double picture_at(float value)
 
 static void draw_contexts(struct svg *svg, const void *user)
 {
-    /* Where the label of each context is, away from the lines. */
+    /* Offsets of the labels from their contexts, away from the lines. */
     static const struct {
         double x, y;
         enum svg_anchor anchor;

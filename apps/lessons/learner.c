@@ -1,6 +1,5 @@
-/* learner.c - small models of the library: setup and sequences in; a trained model, losses, classes
-   and generated targets out. All calls use one thread, since models are trained in parallel
-   threads. */
+/* learner.c - trains a small model of the library, and asks it for losses, classes and generated
+   targets. All calls use one thread, since models are trained in parallel threads. */
 #include "learner.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* page.c - blocks in, a page out: each call copies its arguments and appends a block or extends the
-   last one. */
+/* page.c - collects the blocks of a page: each call copies its arguments and appends a block or
+   extends the last one. */
 #define _POSIX_C_SOURCE 200809L
 #include "page.h"
 #include "kit/program.h"

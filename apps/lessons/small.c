@@ -1,4 +1,5 @@
-/* small.c - pairs of token ids in, a trained encoder-decoder, its translations and weights out. */
+/* small.c - trains an encoder-decoder on pairs of token ids, and asks it for translations and
+   attention weights. */
 #include "small.h"
 #include "kit/layers.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* tasks_answer.c - a document and a question in, the answer out (stories.h).
+/* tasks_answer.c - answers a question about a document (stories.h).
 
    ITEMS: each sentence is one item, the sum of its words' vectors and of its position (Sukhbaatar
    et al. 2015, section 4.1); the question is another. An encoder attends to the items, and the row

@@ -1,5 +1,5 @@
-/* tasks_caption.c - 16 patches of a picture in, a caption in the order of reading out: "a red
-   square and a blue cross". One pair of kinds in six occurs only in tests. */
+/* tasks_caption.c - describes a picture of 16 patches, in the order of reading: "a red square
+   and a blue cross". One pair of kinds in six occurs only in tests. */
 #include "kit/layers.h"
 #include "learner.h"
 #include "tasks.h"

@@ -1,7 +1,7 @@
-/* tasks_parse.c - a sentence in, its grammar tree out, written as a sequence of brackets (Vinyals
-   et al. 2015, "Grammar as a foreign language"). The prepositional phrases of tasks_grammar.h nest:
-   in "the dogs near the tower under a tree" the tower is under the tree. Each leaf is the class of
-   a word. */
+/* tasks_parse.c - turns a sentence into its grammar tree, written as a sequence with brackets
+   (Vinyals et al. 2015, "Grammar as a foreign language"). The prepositional phrases of
+   tasks_grammar.h nest: in "the dogs near the tower under a tree" the tower is under the tree.
+   Each leaf is the class of a word. */
 #include "learner.h"
 #include "tasks.h"
 #include "tasks_grammar.h"

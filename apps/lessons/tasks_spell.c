@@ -1,6 +1,6 @@
-/* tasks_spell.c - a sound in, letters out. In the frames of the synthetic sound each letter lasts
-   for a random time, and the alignment never goes back. Three kinds of cross-attention are
-   compared, on words as long as those of training and on longer ones:
+/* tasks_spell.c - spells a synthetic sound. Each letter lasts for a random number of frames, and
+   the alignment never goes back. Three kinds of cross-attention are compared, on words as long as
+   those of training and on longer ones:
 
    additive        by what a frame holds (Bahdanau et al. 2015), which repeated letters confuse
    local-m         the same, among the frames at the letter's place (Luong et al. 2015)

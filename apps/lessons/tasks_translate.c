@@ -1,5 +1,5 @@
-/* tasks_translate.c - English numbers in, German ones out, which swap tens and units ("forty five",
-   "fünf und vierzig"). A tenth of the numbers occurs only in tests. */
+/* tasks_translate.c - translates English numbers into German, which swaps tens and units ("forty
+   five", "fünf und vierzig"). A tenth of the numbers occurs only in tests. */
 #include "learner.h"
 #include "tasks.h"
 #include <stdlib.h>
