@@ -115,9 +115,9 @@ static void show_speed(struct page *page)
     page_paragraph(
         page, MORE,
         "A dot product is also efficient: all dot products of a sentence are one product of "
-        "matrices. The additive score has to compute the tanh of h numbers for every pair of a "
+        "matrices. The additive score has to compute the tanh of m numbers for every pair of a "
         "query and a key. When this page was made, attention of %d queries to %d keys of %d "
-        "elements took %.0f µs with dot products and %.0f µs with additive scores (h = %d, one "
+        "elements took %.0f µs with dot products and %.0f µs with additive scores (m = %d, one "
         "thread).",
         LENGTH, LENGTH, ELEMENTS, dot, additive, ELEMENTS);
 }
@@ -135,6 +135,7 @@ void show_additive(struct page *page, const struct study *study)
                    "and is computed once per sentence. Some authors also add a bias b, and so does "
                    "rapt.");
     page_formula(page, SHORT, "score(d, h) = v^⊤ tanh(W_a col{d}{h}) = v^⊤ tanh(W d + U h)");
+    page_formula(page, MORE, "d, h: n ,  W_a: m × 2n ,  W, U: m × n ,  v: m");
     page_drawing(
         page, SHORT, "An additive score, with numbers",
         "The products W d and U h are added, tanh is applied to the sum, and the product of "

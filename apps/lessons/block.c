@@ -221,6 +221,7 @@ static void show_sublayers(struct page *page)
         "negative ones are set to 0, and the second turns the result into %d numbers again.",
         BLOCK_WIDTH, BLOCK_FFN, BLOCK_WIDTH);
     page_formula(page, SHORT, "FFN(x) = W_2 max(0, W_1 x + b_1) + b_2");
+    page_formula(page, MORE, "x, b_2, γ, β: w ,  W_1: f × w ,  b_1: f ,  W_2: w × f");
     page_paragraph(
         page, SHORT,
         "Each of these sublayers, attention or feed-forward, adds its result to the vector x that "

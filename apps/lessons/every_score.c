@@ -101,10 +101,10 @@ static void compare_scores(struct page *page, struct study *study)
     page_paragraph(
         page, MORE,
         "Dot products have no parameters. With states of n elements a general score has n² (here "
-        "%d), and an additive one with h hidden units has 2nh + 2h (here %d, with h = %d). The "
+        "%d), and an additive one with m hidden units has 2nm + 2m (here %d, with m = %d). The "
         "parameterized score has W_q and W_k of %d × %d each; its W_v, of the same size, is not "
         "counted, since it belongs to the mixture. Which number is larger depends on the choice of "
-        "h and says nothing about the scores. A cosine is at most 1, so it is multiplied by a "
+        "m and says nothing about the scores. A cosine is at most 1, so it is multiplied by a "
         "learned factor β: without it softmax could never be sharp. The location score does not "
         "read the keys. Since each state knows all words before it, the state after a word serves "
         "as well as the word's own. A model that never reads the state of the word itself can have "

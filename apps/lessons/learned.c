@@ -206,6 +206,7 @@ static void show_weights(struct page *page, struct learner *small)
     page_step(page, "The weights that it found");
     chase_make(&tom, &pair);
     page_formula(page, SHORT, "α_{ij} = softmax_j(frac{W_q d_i · W_k h_j}{sqrt{n}})");
+    page_formula(page, MORE, "d_i, h_j: n ,  W_q, W_k: n × n");
     page_paragraph(page, SHORT,
                    "Here n is the number of elements of W_q d_i. Lesson 8 explains the projections "
                    "W_q, W_k and W_v, and lesson 9 the root.");

@@ -82,7 +82,7 @@ static void show_local(struct page *page, const struct by_hand *s, uint64_t seed
         "learned; the weights are then multiplied by a Gaussian around the center. Sparse "
         "attention (Beltagy, Peters and Cohan 2020) is local-m plus a few words that see all words "
         "and are seen by all, here the first one.");
-    page_formula(page, SHORT, "p_t = S ⋅ sigmoid(z^⊤ tanh(C q_t))");
+    page_formula(page, SHORT, "p_t = S ⋅ sigmoid(z^⊤ tanh(C q_t)) ,  q_t: n ,  C: m × n ,  z: m");
     page_formula(page, SHORT, "a_{ts} = softmax_s(e_{ts}) exp(−frac{(s − p_t)^2}{2 (D/2)^2})");
     page_paragraph(
         page, MORE,

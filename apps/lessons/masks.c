@@ -128,7 +128,8 @@ void show_masks(struct page *page, uint64_t seed)
         "padding mask hides what shorter sentences of a batch are filled up with. A boolean mask "
         "can hide any key from any query. The score of a hidden key becomes −∞, so its weight is "
         "0.");
-    page_formula(page, SHORT, "a_{ts} = softmax_s(e_{ts} + m_{ts}) ,  m_{ts} ∈ \\{0, −∞\\}");
+    page_formula(page, SHORT,
+                 "a_{ts} = softmax_s(e_{ts} + m_{ts}) ,  m_{ts} ∈ \\{0, −∞\\} ,  a, e, m: T × S");
     show_map(page, SHORT, "Causal: each word reads itself and the words before it", &s,
              &(rapt_mask){.causal = 1});
     show_map(page, MORE, "Padding: the last three words are hidden", &s,

@@ -9,7 +9,7 @@
 static const char *const ways[PASSES] = {"at each step", "at the first step", "initial state",
                                          "through a network"};
 
-static void tell(struct page *page, int hidden)
+static void tell(struct page *page, const struct recurrent_config *config)
 {
     page_step(page, "A sentence becomes one vector");
     page_paragraph(
@@ -19,11 +19,16 @@ static void tell(struct page *page, int hidden)
         "network writes the German words, c is all it knows about the English ones. The simplest "
         "choice is the last state: f_c returns h_T. A state has %d numbers, however long the "
         "sentence is.",
-        hidden);
+        config->hidden);
     page_formula(page, SHORT, "h_s = f(h_{s-1}, x_s)");
     page_formula(page, SHORT, "c = f_c(h_1, …, h_T) = h_T");
     page_formula(page, SHORT, "d_t = g(d_{t-1}, y_{t-1}, c)");
     page_formula(page, SHORT, "y_t = softmax(W d_t + U c)");
+    page_formula(page, MORE, "x_s: k ,  h_s, c, d_t: d ,  W, U: N × d ,  y_t: N");
+    page_paragraph(page, MORE,
+                   "The last line has the shapes: an embedding has k numbers (%d here), a state d, "
+                   "and y_t one for each of the N words that can be written.",
+                   config->embed);
     page_paragraph(page, SHORT,
                    "This decoder reads c at each step, both for its state and for its output; the "
                    "pictures show only the former. The next section compares this with other ways "
@@ -240,7 +245,7 @@ int lesson_one_vector(struct page *page, const struct lesson_options *options)
     study_create(&study, options, 8, 2400);
     study_sentence(&study, &sentence, &study_clause);
     study.training.rate = 4e-3F;
-    tell(page, study.config.hidden);
+    tell(page, &study.config);
     compare_ways(page, &study, options, &sentence);
     show_influence(page, &study, &sentence);
     study_free(&study);

@@ -39,6 +39,7 @@ void read_own_past(struct page *page, const struct lesson_options *options)
     page_formula(page, SHORT, "a_i = softmax_i(v^⊤ tanh(W_h h_i + W_x x_t + W_m m_{t-1}))");
     page_formula(page, SHORT,
                  "m_t = ∑_i a_i h_i ,  c̃_t = ∑_i a_i c_i ,  (h_t, c_t) = f(m_t, c̃_t, x_t)");
+    page_formula(page, MORE, "h_i, m_t, c_i: n ,  x_t: k ,  W_h, W_m: u × n ,  W_x: u × k ,  v: u");
     study_add(&study, "LSTM", &study.config);
     study.config.reads = READS_PAST;
     study_add(&study, "LSTMN", &study.config);

@@ -258,6 +258,7 @@ static void show_items(struct page *page, struct study *study)
     page_formula(page, SHORT, "k_s = x_s + p_s");
     page_formula(page, SHORT, "i = argmax_s(W d_t ⋅ k_s)");
     page_formula(page, SHORT, "y_t = softmax(W^o col{d_t}{x_i})");
+    page_formula(page, MORE, "x_s, p_s, k_s: k ,  d_t: d ,  W: k × d ,  W^o: N × (d + k)");
     page_paragraph(page, MORE,
                    "Argmax gives the query no gradient, so the model never learns what to pick. A "
                    "sample is rewarded if it makes the right word more likely than the mixture of "

@@ -302,6 +302,7 @@ static void show_heads(struct page *page, const struct reading *r, double untrai
         HEADS, MODEL_WIDTH / HEADS, MODEL_WIDTH);
     page_formula(page, SHORT, "text{head}_i = Attention(X W_q^i, X W_k^i, X W_v^i)");
     page_formula(page, SHORT, "MultiHead(X) = [text{head}_1 , … , text{head}_H] W_o");
+    page_formula(page, MORE, "W_q^i, W_k^i, W_v^i: w × d ,  text{head}_i: n × d ,  W_o: H d × w");
     page_paragraph(
         page, SHORT,
         "How different are the questions? In the same sentence, the rows of \"it\" in the two "

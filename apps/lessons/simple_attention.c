@@ -26,6 +26,7 @@ static void show_scores(struct page *page, const struct study *study)
                    "both the current state and the result of attention.");
     page_formula(page, SHORT, "a(t) = [y^e(1) … y^e(T)]^⊤ y^d(t)");
     page_formula(page, SHORT, "y(t) = σ_1(W^o col{y^d(t)}{y^a(t)})");
+    page_formula(page, MORE, "y^e(t), y^d(t), y^a(t): n ,  a(t): T ,  W^o: N × 2n ,  y(t): N");
     page_paragraph(page, SHORT,
                    "Each translation of L words has two more symbols. The first word that the "
                    "decoder reads, y(0), is (begin), since nothing has been written yet. After the "
@@ -130,6 +131,7 @@ void show_parameterized(struct page *page, struct study *study, const struct sen
         "the same width.");
     page_formula(page, SHORT, "a(t) = (W^k [y^e(1) … y^e(T)])^⊤ (W^q y^d(t))");
     page_formula(page, SHORT, "y^a(t) = (W^v [y^e(1) … y^e(T)]) a_1(t)");
+    page_formula(page, MORE, "W^q, W^k, W^v: m × n ,  y^a(t): m ,  W^o: N × (n + m)");
     study_map(study, page, MORE, "Weights with projections", sentence, &out, weights);
     free(weights);
 }

@@ -93,7 +93,8 @@ static void show_latent(struct since *since)
         "2024) a word leaves behind one short row c of numbers, and all heads compute their keys "
         "and values from it by matrices A and B of their own. They need not even do that for each "
         "word: A can be applied to the query once, and B to the mixture of the rows.");
-    page_formula(page, SHORT, "e_{ts} = q_t ⋅ A c_s = A^⊤ q_t ⋅ c_s");
+    page_formula(page, SHORT,
+                 "e_{ts} = q_t ⋅ A c_s = A^⊤ q_t ⋅ c_s ,  q_t: d ,  c_s: r ,  A: d × r");
     since_weights(small, &since->pair, since_cross, &map);
     since_show(page, SHORT, "Latent rows: cross-attention, mean of the heads", &map);
     page_paragraph(
@@ -213,7 +214,7 @@ static void show_states(struct since *since)
         "can be computed before anyone asks: linear attention (Katharopoulos et al. 2020) adds the "
         "product of each key and value to a matrix S, by which a query is then multiplied. Each "
         "word takes the same time, and S never grows.");
-    page_formula(page, SHORT, "S ← S + k v^⊤ ,  c = S^⊤ q");
+    page_formula(page, SHORT, "S ← S + k v^⊤ ,  c = S^⊤ q ,  k, q: d ,  v, c: m ,  S: d × m");
     page_paragraph(
         page, SHORT,
         "What does such a state remember? As keys we take the vectors of the words of our "

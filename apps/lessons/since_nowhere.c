@@ -86,7 +86,7 @@ static void show_gate(struct since *since)
         "the result counts. With gated outputs (Qiu et al. 2025) each word computes a gate, a "
         "number between 0 and 1, from its own vector x, here one gate per head. A head whose gate "
         "is closed may spend its weight as it likes.");
-    page_formula(page, SHORT, "c_t ← σ(W_g x_t) c_t");
+    page_formula(page, SHORT, "c_t ← σ(W_g x_t) c_t ,  x_t: w ,  W_g: 1 × w");
     read_gates(small, &since->pair.source, &map);
     since_show(page, SHORT, "Gated outputs: how far each word opens the heads of the encoder, %",
                &map);

@@ -91,6 +91,8 @@ static void show_factors(struct page *page, const struct study *study,
                  "text{LSTM: } i = σ(W_i x + U_i h) ,  f = σ(W_f x + U_f h + 1) ,  o = σ(W_o x + "
                  "U_o h)");
     page_formula(page, MORE, "g = tanh(W_g x + U_g h) ,  c ← f c + i g ,  h ← o tanh(c)");
+    page_formula(page, MORE,
+                 "x: k ,  h, c: d ,  W: d × k ,  U: d × d ,  frac{∂h_t}{∂h_{t-1}}: d × d");
 }
 
 void show_gradients(struct page *page, struct study *study, double before[MODELS][DISTANCES])
