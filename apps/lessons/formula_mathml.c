@@ -42,7 +42,9 @@ static void put_base(FILE *file, const struct node *node)
         fputs("</mtd></mtr><mtr><mtd>", file);
         put_nodes(file, node->parts[1]);
         fputs("</mtd></mtr></mtable><mo>)</mo></mrow>", file);
-    } else if (node->kind != SPACE) {
+    } else if (node->kind == SPACE) {
+        if (node->next != NULL && node->next->kind == SPACE) fputs("<mspace width=\"1em\"/>", file);
+    } else {
         fputs(node->kind == ROOT ? "<msqrt>" : "<mfrac>", file);
         put_row(file, node->parts[0]);
         if (node->kind == FRACTION) put_row(file, node->parts[1]);

@@ -32,6 +32,7 @@ void page_paragraph(struct page *page, enum page_detail detail, const char *form
      frac{a}{b}  sqrt{a}         fraction, root
      col{a}{b}                   a above b: two vectors, one after the other
      text{a b}                   words in between
+     a ,  b                      two blanks: a wide space, as between two formulas
      \{ \}                       braces
    A word of several letters is an upright name. Single letters, also Greek ones, are variables, and
    so are the two letters of an index in braces, such as a_{ts}. */

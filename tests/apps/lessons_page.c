@@ -206,6 +206,7 @@ static void test_formulas(void **state)
     check_formula("f(x)", "f(x)",
                   "<mi>f</mi><mo stretchy=\"false\">(</mo><mi>x</mi><mo stretchy=\"false\">)</mo>");
     check_formula("text{if a}", "if a", "<mtext>if a</mtext>");
+    check_formula("a ,  b", "a ,  b", "<mi>a</mi><mo>,</mo><mspace width=\"1em\"/><mi>b</mi>");
     /* A malformed formula is shown, and parsing ends. */
     check_formula("a}b{c", "abc", "<mi>a</mi><mi>b</mi><mrow><mi>c</mi></mrow>");
     check_formula("frac{a", "a / ", "<mfrac><mrow><mi>a</mi></mrow><mrow></mrow></mfrac>");
