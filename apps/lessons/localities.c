@@ -125,7 +125,7 @@ static void show_local(struct page *page, const struct by_hand *s, uint64_t seed
 }
 
 /* ---- all combinations ---- */
-enum { CELL = 5, MAP = CELL * WORDS, GAP = 7, LABELS = 106, TOP = 44 };
+enum { CELL = 5, MAP = CELL * WORDS, GAP = 7, LABELS = 114, TOP = 46 };
 enum {
     ALL_WIDTH = LABELS + RAPT_SCORE_COUNT * (MAP + GAP) + 34,
     BLOCK = RAPT_NORMALIZER_COUNT * (MAP + GAP) + 22,
@@ -162,13 +162,13 @@ static void draw_all(struct svg *svg, const void *user)
         const double y = block + 16 + (int)v.normalizer * (MAP + GAP);
         draw_small(svg, x, y, r.weights);
         if (v.score == 0)
-            svg_text(svg, LABELS - 8, y + MAP / 2.0 + 4, 12, SVG_RIGHT, "#222222", "%s",
+            svg_text(svg, LABELS - 8, y + MAP / 2.0 + 4, 13, SVG_RIGHT, "#222222", "%s",
                      rapt_normalizer_name(v.normalizer));
         if (v.score == 0 && v.normalizer == 0)
             svg_text(svg, 4, block + 10, 13, SVG_LEFT, "#222222", "%s",
                      rapt_locality_name(v.locality));
         if (v.locality == 0 && v.normalizer == 0)
-            svg_text_rotated(svg, x + 6, TOP + 10, 12, -28, SVG_LEFT, "#222222",
+            svg_text_rotated(svg, x + 6, TOP + 10, 13, -28, SVG_LEFT, "#222222",
                              rapt_score_name(v.score));
     }
 }
