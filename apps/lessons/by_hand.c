@@ -60,11 +60,13 @@ static void make_general(struct by_hand *s)
 
 /* Sets the hidden layer of additive scores: two units for each number, tanh(g (q + k) - c) and
    tanh(-g (q + k) - c). Their sum is largest where q and k are both large and of the same sign, so
-   the layer detects agreement without a product. The last unit reads the weights of the previous
-   query. */
+   the layer detects agreement without a product. Without agreement these units sum to about -31.
+   The next one adds 30, since a sink and sigmoids compare scores with 0. The last unit reads the
+   weights of the previous query or, for coverage, the sum of those of all queries before. */
 static void make_hidden(struct by_hand *s)
 {
-    for (int unit = 0; unit + 1 < BY_HAND_HIDDEN; unit++) {
+    enum { LEVEL = 2 * BY_HAND_WIDTH, FEATURE };
+    for (int unit = 0; unit < LEVEL; unit++) {
         int i = unit / 2;
         float sign = unit % 2 ? -1 : 1, gain = i < KINDS ? 0.8F : 1.1F;
         s->query_weight[unit * BY_HAND_WIDTH + i] = sign * gain;
@@ -72,9 +74,12 @@ static void make_hidden(struct by_hand *s)
         s->hidden_bias[unit] = -1.5F;
         s->hidden_vector[unit] = i < KINDS ? 1.8F : 0.7F;
     }
-    s->hidden_vector[BY_HAND_HIDDEN - 1] = 3;
+    s->hidden_bias[LEVEL] = 20; /* tanh is 1 */
+    s->hidden_vector[LEVEL] = 30;
+    s->hidden_vector[FEATURE] = 3;
     s->filter[0] = 1; /* f[s] = weight[s - 1]: the key after the previous one */
-    s->feature_weight[BY_HAND_HIDDEN - 1] = 1.5F;
+    s->feature_weight[FEATURE] = 1.5F;
+    s->coverage_weight[FEATURE] = -1.5F; /* keys that were read before */
 }
 
 void by_hand_make(struct by_hand *s)
@@ -151,7 +156,7 @@ void by_hand_problem(struct by_hand_result *r, const struct by_hand *s, struct v
                   [RAPT_ATTENTION_PARAMETER_POSITION] = s->position,
                   [RAPT_ATTENTION_PARAMETER_FILTERS] = s->filter,
                   [RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT] = s->feature_weight,
-                  [RAPT_ATTENTION_PARAMETER_COVERAGE_WEIGHT] = s->feature_weight,
+                  [RAPT_ATTENTION_PARAMETER_COVERAGE_WEIGHT] = s->coverage_weight,
                   [RAPT_ATTENTION_PARAMETER_CENTER_WEIGHT] = s->center_weight,
                   [RAPT_ATTENTION_PARAMETER_CENTER_VECTOR] = s->center_vector}};
     if (variant.score == RAPT_SCORE_GENERAL)

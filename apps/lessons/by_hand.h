@@ -10,7 +10,7 @@ enum {
     BY_HAND_WORDS = 10,
     BY_HAND_KINDS = 8,
     BY_HAND_WIDTH = BY_HAND_KINDS + 8,
-    BY_HAND_HIDDEN = 2 * BY_HAND_WIDTH + 1
+    BY_HAND_HIDDEN = 2 * BY_HAND_WIDTH + 2
 };
 struct by_hand {
     const char *words[BY_HAND_WORDS];
@@ -22,7 +22,8 @@ struct by_hand {
         key_weight[BY_HAND_HIDDEN * BY_HAND_WIDTH];
     float hidden_bias[BY_HAND_HIDDEN], hidden_vector[BY_HAND_HIDDEN], inverse_temperature[1],
         position[BY_HAND_WORDS * BY_HAND_WIDTH];
-    float filter[3], feature_weight[BY_HAND_HIDDEN], center_weight[BY_HAND_WIDTH], center_vector[1];
+    float filter[3], feature_weight[BY_HAND_HIDDEN], coverage_weight[BY_HAND_HIDDEN],
+        center_weight[BY_HAND_WIDTH], center_vector[1];
 };
 void by_hand_make(struct by_hand *sentence);
 
