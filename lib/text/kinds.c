@@ -31,6 +31,7 @@ rapt_status rapt__tokenizer_kept(rapt_tokenizer **tokenizer, const struct budget
     if (t->spm) t->spm->allocator = budget->under;
     if (t->list) t->list->allocator = budget->under;
     if (t->list && t->list->spm) t->list->spm->allocator = budget->under;
+    if (t->list && t->list->moses) t->list->moses->allocator = budget->under;
     return RAPT_OK;
 }
 
@@ -142,6 +143,14 @@ static rapt_status create_joined(rapt_tokenizer **tokenizer, const rapt_text *na
     status = rapt__tokenizer_list(tokenizer, &source, allocator, why);
     rapt__free(allocator, joined, source.size);
     return status;
+}
+
+rapt_status rapt__tokenizer_moses(rapt_tokenizer **tokenizer, const rapt_text *names, int count,
+                                  const struct moses_source *moses, const rapt_allocator *allocator,
+                                  rapt_message *why)
+{
+    return create_joined(tokenizer, names, count, (struct list_source){.moses = *moses}, allocator,
+                         why);
 }
 
 rapt_status rapt_tokenizer_create_list(rapt_tokenizer **tokenizer, const rapt_text *names,

@@ -1,6 +1,7 @@
 /* list.c - a vocabulary given as a list of names, one per id. Text consists of names separated by
-   spaces, or is split by a SentencePiece model, by WordPiece (list_words.c) or by byte pairs
-   (list_bytes.c). Names are found through a hash table with linear probing. */
+   spaces, or is split by a SentencePiece model, by WordPiece (list_words.c), by byte pairs
+   (list_bytes.c) or by Moses (list_moses.c). Names are found through a hash table with linear
+   probing. */
 #include "text/list.h"
 
 #include <string.h>
@@ -98,6 +99,7 @@ static size_t put_surface(struct list *l, int32_t id, char *to)
     l->byte[id] = false;
     if (is_special(l, id) && (l->spm || l->bytes.used || !unknown)) return 0;
     if (l->bytes.used) return rapt__bytelevel_bytes(name, to);
+    if (l->moses) return rapt__list_moses_surface(name, to);
     if (l->spm && name.size && rapt__language_token(name, l->mbart) == name.size) return 0;
     int32_t piece = byte_piece(l, id);
     l->byte[id] = piece >= 0;
@@ -209,6 +211,8 @@ rapt_status rapt__list_create(struct list **list, const struct list_source *sour
     const rapt_text pieces = source->pieces;
     rapt_status status = RAPT_OK;
     if (pieces.bytes) status = rapt__spm_create(&l->spm, pieces.bytes, pieces.size, allocator, why);
+    if (!status && source->moses.merges.bytes)
+        status = rapt__moses_create(&l->moses, &source->moses, allocator, why);
     if (!status) status = fill_list(l, source, why);
     if (!status) status = check_kind(l, why);
     if (status)
@@ -223,6 +227,7 @@ void rapt__list_free(struct list *l)
     if (!l) return;
     rapt_allocator allocator = l->allocator;
     rapt__spm_free(l->spm);
+    rapt__moses_free(l->moses);
     rapt__arena_free(&l->arena, &allocator);
     rapt__free(&allocator, l, sizeof *l);
 }
@@ -242,6 +247,7 @@ rapt_text rapt__list_surface(const struct list *l, int32_t id)
 size_t rapt__list_bound(const struct list *l, size_t bytes)
 {
     size_t bound = l->spm ? rapt__spm_bound(l->spm, bytes) : bytes;
+    if (l->moses && !rapt__times(bytes, MOSES_GROWTH, &bound)) bound = SIZE_MAX;
     return bound < SIZE_MAX ? bound + 1 : bound; /* a language token may precede the text */
 }
 
@@ -388,6 +394,8 @@ rapt_status rapt__list_encode(const struct list *l, rapt_text text, int32_t *ids
         rapt__list_encode_words(l, text, &out);
     else if (l->bytes.used)
         status = rapt__list_encode_bytes(l, text, &out, why);
+    else if (l->moses)
+        status = rapt__list_encode_moses(l, text, &out, why);
     else if (text.size)
         status = (l->spm ? encode_pieces : encode_names)(l, text, &out, why);
     if (status) return status;
@@ -409,8 +417,9 @@ static size_t token_text(const struct list *l, const int32_t *ids, size_t count,
     return used;
 }
 
-rapt_status rapt__list_decode(const struct list *l, const int32_t *ids, size_t count, char *bytes,
-                              size_t capacity, size_t *size, rapt_message *why)
+/* Decodes ids and returns the size of their text, of which at most `capacity` bytes are written. */
+static size_t decode_names(const struct list *l, const int32_t *ids, size_t count, char *bytes,
+                           size_t capacity)
 {
     size_t at = 0;
     for (size_t i = 0; i < count;) {
@@ -428,8 +437,18 @@ rapt_status rapt__list_decode(const struct list *l, const int32_t *ids, size_t c
             memcpy(bytes + at, text.bytes, rapt__min_size(text.size, capacity - at));
         at += text.size;
     }
-    *size = at;
-    if (at <= capacity) return RAPT_OK;
+    return at;
+}
+
+rapt_status rapt__list_decode(const struct list *l, const int32_t *ids, size_t count, char *bytes,
+                              size_t capacity, size_t *size, rapt_message *why)
+{
+    rapt_status status = RAPT_OK;
+    if (l->moses)
+        status = rapt__list_decode_moses(l, ids, count, bytes, capacity, size, why);
+    else
+        *size = decode_names(l, ids, count, bytes, capacity);
+    if (status || *size <= capacity) return status;
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "capacity is %zu, but the text has %zu bytes",
-                      capacity, at);
+                      capacity, *size);
 }

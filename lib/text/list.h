@@ -1,10 +1,11 @@
 /* list.h - a vocabulary that is a list of names, as in other projects. Text is split into names by
-   a SentencePiece model, by WordPiece, by byte pairs, or at spaces. A list is constant after
-   creation. */
+   a SentencePiece model, by WordPiece, by byte pairs, by Moses, or at spaces. A list is constant
+   after creation. */
 #ifndef RAPT_LIB_TEXT_LIST_H
 #define RAPT_LIB_TEXT_LIST_H
 
 #include "text/bytelevel.h"
+#include "text/moses/moses.h"
 #include "text/sentencepiece/sentencepiece.h"
 #include "text/wordpiece.h"
 
@@ -15,9 +16,10 @@ struct list {
     struct spm *spm; /* NULL if there is none */
     struct wordpiece wordpiece;
     struct bytelevel bytes;
-    bool mbart;         /* the list has the languages of mBART-50 */
-    bool angled;        /* special tokens are <s> and </s>, not WordPiece's [CLS] and [SEP] */
-    struct arena arena; /* holds the arrays below */
+    struct moses *moses; /* NULL if there is none */
+    bool mbart;          /* the list has the languages of mBART-50 */
+    bool angled;         /* special tokens are <s> and </s>, not WordPiece's [CLS] and [SEP] */
+    struct arena arena;  /* holds the arrays below */
     int count;
     char *joined; /* [joined_size] the names, each terminated by a zero byte */
     size_t joined_size;
@@ -69,5 +71,15 @@ rapt_status rapt__list_index_merges(struct list *l, const int32_t *pairs, rapt_m
 /* Returns RAPT_BAD_ARGUMENT if the text is too long, and RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__list_encode_bytes(const struct list *l, rapt_text text, struct list_output *out,
                                     rapt_message *why);
+
+/* ---- list_moses.c ---- */
+/* Writes the text of a name, at most name.size bytes, and returns its size. */
+size_t rapt__list_moses_surface(rapt_text name, char *to);
+/* Returns RAPT_BAD_ARGUMENT if the text is too long or a piece is missing from a list without an
+   unknown token, and RAPT_NO_MEMORY if an allocation fails. */
+rapt_status rapt__list_encode_moses(const struct list *l, rapt_text text, struct list_output *out,
+                                    rapt_message *why);
+rapt_status rapt__list_decode_moses(const struct list *l, const int32_t *ids, size_t count,
+                                    char *bytes, size_t capacity, size_t *size, rapt_message *why);
 
 #endif

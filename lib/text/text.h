@@ -181,9 +181,19 @@ struct list_source {
         const int32_t *pairs; /* [2 * count] ids, earliest merge first */
         int count;
     } merges;
+    struct moses_source {   /* see moses/moses.h */
+        rapt_text merges;   /* the bytes of bpe.model, or NULL */
+        rapt_text language; /* its code, such as "en" */
+    } moses;
 };
 rapt_status rapt__tokenizer_list(rapt_tokenizer **tokenizer, const struct list_source *source,
                                  const rapt_allocator *allocator, rapt_message *why);
+
+/* Creates a tokenizer from names [count] and merges of Moses' words. Returns RAPT_BAD_FILE if the
+   merges cannot be read; other results are those of rapt_tokenizer_create_list. */
+rapt_status rapt__tokenizer_moses(rapt_tokenizer **tokenizer, const rapt_text *names, int count,
+                                  const struct moses_source *moses, const rapt_allocator *allocator,
+                                  rapt_message *why);
 
 /* Implement rapt_tokenizer_encode and rapt_tokenizer_decode for byte pairs and for arguments that
    have been checked. */

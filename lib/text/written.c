@@ -5,10 +5,12 @@
        rapt-list 1 COUNT SIZE BASE64 SIZE BASE64 #SUM
        rapt-wordpiece 1 COUNT SIZE BASE64 KEEP #SUM
        rapt-bytelevel 1 COUNT SIZE BASE64 SPACE MERGES LEFT RIGHT LEFT RIGHT ... #SUM
+       rapt-moses 1 COUNT SIZE BASE64 SIZE BASE64 SIZE BASE64 #SUM
 
    The first has the merges of a byte-pair vocabulary, and the second the bytes of a SentencePiece
    file. The others have COUNT 0-terminated names, followed by a SentencePiece file (SIZE 0 if there
-   is none), by the options of WordPiece, or by byte-level merges. KEEP is the sum of 1 for
+   is none), by the options of WordPiece, by byte-level merges, or by the code of Moses' language
+   and the file bpe.model. KEEP is the sum of 1 for
    keep_case, 2 for keep_accents and 4 for keep_han. SPACE is 1 if a space is put before text that
    does not begin with one. Numbers are decimal without leading zeros, separated by one space. SUM
    is the hash (rapt__hash) of everything before '#' in eight lower-case hex digits, and detects any
@@ -19,7 +21,8 @@
 #include <string.h>
 
 static const char head[] = "rapt-bpe 1 ", spm_head[] = "rapt-spm 1 ", list_head[] = "rapt-list 1 ",
-                  wordpiece_head[] = "rapt-wordpiece 1 ", bytes_head[] = "rapt-bytelevel 1 ";
+                  wordpiece_head[] = "rapt-wordpiece 1 ", bytes_head[] = "rapt-bytelevel 1 ",
+                  moses_head[] = "rapt-moses 1 ";
 enum { HEAD_SIZE = sizeof head - 1, SUM_SIZE = 8, SHORTEST_MERGE = 4 /* "3 3 " */ };
 
 static size_t put_text(char *text, size_t at, const char *bytes)
@@ -68,16 +71,24 @@ static size_t put_merges(const struct bytelevel *b, char *text, size_t at)
     return at;
 }
 
+static size_t put_moses(const struct moses *m, char *text, size_t at)
+{
+    at = put_bytes(text, at, m->code, strlen(m->code));
+    return put_bytes(text, at, m->file, m->file_size);
+}
+
 static size_t put_list(const struct list *list, char *text)
 {
     const struct wordpiece *w = &list->wordpiece;
     size_t at = put_text(text, 0,
                          w->used            ? wordpiece_head
                          : list->bytes.used ? bytes_head
+                         : list->moses      ? moses_head
                                             : list_head);
     at = put_decimal(text, at, list->count);
     at = put_bytes(text, at, list->joined, list->joined_size);
     if (list->bytes.used) return put_merges(&list->bytes, text, at);
+    if (list->moses) return put_moses(list->moses, text, at);
     if (w->used) return put_decimal(text, at, w->keep_case + 2 * w->keep_accents + 4 * w->keep_han);
     return list->spm ? put_bytes(text, at, list->spm->file, list->spm->file_size)
                      : put_bytes(text, at, "", 0);
@@ -289,6 +300,25 @@ static rapt_status create_names(rapt_tokenizer **tokenizer, const char *text, si
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }
 
+static rapt_status create_moses(rapt_tokenizer **tokenizer, const char *text, size_t body,
+                                const rapt_allocator *allocator, rapt_message *why)
+{
+    struct list_source source = {.count = 0};
+    char *names = NULL, *code = NULL, *file = NULL;
+    size_t at = sizeof moses_head - 1, code_size = 0, size = 0;
+    rapt_status status = take_names(text, body, &at, &source, &names, allocator, why);
+    if (!status) status = take_bytes(text, body, &at, &code, &code_size, allocator, why);
+    if (!status) status = take_bytes(text, body, &at, &file, &size, allocator, why);
+    if (!status && at != body)
+        status = rapt__fail(why, RAPT_BAD_FILE, "the tokenizer does not end after its merges");
+    source.moses = (struct moses_source){{file, size}, {code, code_size}};
+    if (!status) status = rapt__tokenizer_list(tokenizer, &source, allocator, why);
+    if (names) rapt__free(allocator, names, source.size + 1);
+    if (code) rapt__free(allocator, code, code_size + 1);
+    if (file) rapt__free(allocator, file, size + 1);
+    return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
+}
+
 static rapt_status create_list(rapt_tokenizer **tokenizer, const char *text, size_t body,
                                const rapt_allocator *allocator, rapt_message *why)
 {
@@ -324,18 +354,16 @@ rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text, 
     static const struct {
         const char *head;
         create_fn *create;
-    } kinds[] = {{head, create_pairs},
-                 {spm_head, create_spm},
-                 {list_head, create_list},
-                 {wordpiece_head, create_wordpiece},
-                 {bytes_head, create_bytelevel}};
+    } kinds[] = {{head, create_pairs},           {spm_head, create_spm},
+                 {list_head, create_list},       {wordpiece_head, create_wordpiece},
+                 {bytes_head, create_bytelevel}, {moses_head, create_moses}};
     size_t body, kind = 0, count = sizeof kinds / sizeof *kinds;
     while (kind < count && !begins_with(text, size, kinds[kind].head)) kind++;
     if (kind == count)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "the tokenizer begins with none of \"%s\", \"%s\", \"%s\", \"%s\" and "
-                          "\"%s\"",
-                          head, spm_head, list_head, wordpiece_head, bytes_head);
+                          "the tokenizer begins with none of \"%s\", \"%s\", \"%s\", \"%s\", "
+                          "\"%s\" and \"%s\"",
+                          head, spm_head, list_head, wordpiece_head, bytes_head, moses_head);
     if (!sum_is_right(text, size, &body))
         return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer is damaged: its checksum is wrong");
     struct budget budget;

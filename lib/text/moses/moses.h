@@ -1,0 +1,132 @@
+/* moses.h - text as the scripts of Moses (Koehn et al. 2007) split it into words and join it again,
+   and byte pairs within words as in subword-nmt (Sennrich, Haddow and Birch 2016). Packages of
+   Argos Translate with the file bpe.model use both, with the words of sacremoses 0.1, a copy of
+   Moses' scripts in Python.
+
+   Text becomes words in three steps: punctuation is normalized, words are separated by spaces, and
+   special characters are written as in XML ("&apos;"). All steps are substitutions (rules.c) except
+   two (split.c). Each word is divided into pieces by merges (merges.c). A piece that does not end
+   its word is followed by "@@", and is looked up in a list of names (text/list_moses.c). Decoding
+   joins pieces to words, and words to text (join.c). */
+#ifndef RAPT_LIB_TEXT_MOSES_H
+#define RAPT_LIB_TEXT_MOSES_H
+
+#include "text/sentencepiece/sentencepiece.h"
+#include "text/text.h"
+
+/* ---- classes.c: classes of characters and abbreviations ---- */
+
+enum moses_class { /* a set of bits */
+                   MOSES_ALPHA = 1,
+                   MOSES_ALNUM = 2, /* in Moses' letters and digits, but not in its letters */
+                   MOSES_SIGN = 4,  /* viramas and nuktas, which are letters when text is split */
+                   MOSES_LOWER = 8,
+                   MOSES_NUMBER = 16,
+                   MOSES_CURRENCY = 32,
+                   MOSES_DIGIT = 64, /* decimal digits */
+                   MOSES_HAN =
+                       128, /* Chinese, Japanese and Korean characters that are not letters */
+                   MOSES_KANA = 256,
+                   MOSES_HANGUL = 512
+};
+/* Returns the classes of a character. */
+unsigned rapt__moses_classes(uint32_t c);
+
+/* What the scripts do differently for a language. */
+struct moses_language {
+    const char *code;             /* such as "en" */
+    unsigned letters;             /* classes of letters, for splitting */
+    const char *always, *numeric; /* abbreviations, see prefixes.def */
+};
+/* Fills in everything but the code. An unknown language has the abbreviations of English. */
+void rapt__moses_language(struct moses_language *language);
+/* Returns true if a list of words separated by spaces contains a word. */
+bool rapt__moses_listed(const char *list, rapt_text word);
+
+/* ---- rules.c: substitutions ---- */
+
+struct moses_character {
+    uint32_t code; /* a byte that is not UTF-8 has the code that rapt__utf8_next returns for it */
+    uint32_t end;  /* offset in the original text after the bytes that the character comes from */
+};
+/* A dot in a run of at least two, which is kept apart from other dots. */
+enum { MOSES_DOT = 0x110000 };
+struct moses_buffer {
+    struct moses_character *at;
+    size_t count, capacity;
+};
+/* A text that is rewritten. */
+struct moses_text {
+    rapt_allocator allocator;
+    const struct moses_language *language;
+    struct moses_buffer now, next; /* the text, and room for its next version */
+    bool failed;                   /* an allocation failed */
+};
+/* Appends a character to t->next. */
+void rapt__moses_put(struct moses_text *t, uint32_t code, uint32_t end);
+/* Makes t->next the text. */
+void rapt__moses_swap(struct moses_text *t);
+/* Removes white space from both ends. */
+void rapt__moses_trim(struct moses_text *t);
+void rapt__moses_normalize(struct moses_text *t);       /* punctuation */
+void rapt__moses_separate(struct moses_text *t);        /* characters that are separate words */
+void rapt__moses_separate_commas(struct moses_text *t); /* and apostrophes */
+void rapt__moses_escape(struct moses_text *t);          /* as in XML */
+
+/* ---- split.c ---- */
+
+enum { MOSES_TEXT_MAX = 1 << 28, MOSES_GROWTH = 6 }; /* bytes; "'" becomes "&apos;" */
+/* Writes a character as bytes and returns their number. */
+size_t rapt__moses_spell(uint32_t code, char to[4]);
+
+/* Sets t->now to the words of a text, separated by spaces. Returns RAPT_NO_MEMORY if an
+   allocation fails. */
+rapt_status rapt__moses_split(struct moses_text *t, rapt_text text);
+void rapt__moses_text_free(struct moses_text *t);
+
+/* ---- merges.c ---- */
+
+enum { MOSES_CODE = 16 }; /* maximum size of a language's code, with its 0 */
+struct moses {
+    rapt_allocator allocator;
+    char code[MOSES_CODE];
+    struct moses_language language;
+    char *file; /* [file_size] the bytes of bpe.model */
+    size_t file_size;
+    struct trie merges; /* from the two parts of a merge, with a space between them, to its rank */
+    bool end_apart;     /* version 0.1: the end of a word is a symbol of its own */
+};
+/* Creates the tokenizer of a language from untrusted merges, which are copied. Returns
+   RAPT_BAD_FILE, with the wrong line in *why, if they cannot be read. */
+rapt_status rapt__moses_create(struct moses **moses, const struct moses_source *source,
+                               const rapt_allocator *allocator, rapt_message *why);
+void rapt__moses_free(struct moses *moses); /* accepts NULL */
+
+struct moses_word {     /* a word that is divided into pieces */
+    char *bytes;        /* [4 * count + 4] the word, followed by "</w>" */
+    uint32_t *start;    /* [count + 2] where the bytes of each symbol begin before merging */
+    uint32_t *next;     /* [count + 2] the first character of the next symbol */
+    uint32_t *previous; /* [count + 2] the first character of the previous symbol */
+    uint64_t *heap;     /* [3 * count + 6] rank << 32 | first character; the smallest is the root */
+    uint64_t *round;    /* [count + 2] the candidates of one rank */
+    size_t size;        /* bytes of the word without "</w>" */
+    size_t symbols;     /* number of symbols before merging */
+    size_t candidates;  /* number of items in heap */
+};
+/* Divides a word of `count` characters, at least 1, and sets w->next for the first character of
+   each piece. */
+void rapt__moses_divide(const struct moses *m, const struct moses_character *word, size_t count,
+                        struct moses_word *w);
+
+/* ---- join.c ---- */
+
+/* Replaces "&apos;" and the like by the characters that they stand for, and returns the new
+   size. */
+size_t rapt__moses_unescape(char *bytes, size_t size);
+/* Joins words that are separated by spaces, bytes [size], which are overwritten. Writes at most
+   `capacity` bytes of text and sets *written to the size of the text. Returns RAPT_NO_MEMORY if an
+   allocation fails. */
+rapt_status rapt__moses_join(const struct moses *m, char *bytes, size_t size, char *to,
+                             size_t capacity, size_t *written);
+
+#endif
