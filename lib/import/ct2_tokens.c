@@ -139,11 +139,28 @@ rapt_status rapt__ct2_tokens(struct import *i, bool settings)
 static const char *find_pieces(const struct import *i, const char *side)
 {
     static const char *const both[] = {"sentencepiece.bpe.model", "spiece.model"};
-    if (i->package) return "../sentencepiece.model";
+    if (i->package) return i->from_language[0] ? NULL : "../sentencepiece.model";
     if (rapt__import_has(i, side)) return side;
     for (int n = 0; n < 2; n++)
         if (rapt__import_has(i, both[n])) return both[n];
     return NULL;
+}
+
+/* Reads a vocabulary and the merges of a package of Argos, which apply to words that Moses splits
+   by the rules of a language. */
+static rapt_status read_moses(struct import *i, const char *name, const char *language, int vocab,
+                              rapt_tokenizer **tokenizer)
+{
+    static const char merges[] = "../bpe.model";
+    char *bytes;
+    size_t size;
+    rapt_status status = rapt__import_read(i, merges, &bytes, &size);
+    if (status) return status;
+    const struct moses_source moses = {{bytes, size}, {language, strlen(language)}};
+    status = rapt__import_moses(i, name, vocab, &moses, tokenizer);
+    rapt__free(&i->allocator, bytes, size + 1);
+    if (!status) rapt__import_record(i, merges, RAPT_FILE_USE_VOCABULARY);
+    return status;
 }
 
 /* Reads the vocabulary `name`, a JSON file or a list of lines, and the SentencePiece model that a
@@ -155,6 +172,9 @@ static rapt_status read_vocabulary(struct import *i, const char *name, const cha
     rapt_tokenizer *pieces = NULL;
     snprintf(file, sizeof file, "%s.json", name);
     if (!rapt__import_has(i, file)) snprintf(file, sizeof file, "%s.txt", name);
+    const bool target = strcmp(side, "target.spm") == 0;
+    if (i->from_language[0])
+        return read_moses(i, file, target ? i->to_language : i->from_language, vocab, tokenizer);
     const char *spm = find_pieces(i, side);
     rapt_status status = spm ? rapt__import_pieces(i, spm, &pieces) : RAPT_OK;
     if (!status) status = rapt__import_names(i, file, vocab, pieces, tokenizer);
@@ -188,7 +208,8 @@ static rapt_status read_lists(struct import *i)
     const char *source = shared ? "shared_vocabulary" : "source_vocabulary";
     const char *target = shared ? "shared_vocabulary" : "target_vocabulary";
     rapt_status status = read_vocabulary(i, source, "source.spm", c->source_vocab, &i->source);
-    if (status || (shared && !rapt__import_has(i, "target.spm"))) return status;
+    const bool two = !shared || i->from_language[0] || rapt__import_has(i, "target.spm");
+    if (status || !two) return status;
     return read_vocabulary(i, target, "target.spm", c->target_vocab, &i->target);
 }
 

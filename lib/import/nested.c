@@ -73,7 +73,21 @@ static rapt_status enter_snapshot(struct import *i)
     return RAPT_OK;
 }
 
-/* ---- packages of Argos: a folder `model` of CTranslate2 next to sentencepiece.model ---- */
+/* ---- packages of Argos: a folder `model` of CTranslate2 next to sentencepiece.model or bpe.model
+   ---- */
+
+/* Reads the code of a language, on which the words of bpe.model depend. */
+static rapt_status read_language(struct import *i, const struct import_settings *s, const char *key,
+                                 char to[IMPORT_LANGUAGE])
+{
+    const char *code = rapt__import_setting(s, key);
+    const size_t size = code ? strlen(code) : 0;
+    if (size == 0 || size >= IMPORT_LANGUAGE)
+        return rapt__import_bad(i, "metadata.json: %s must have 1 to %d bytes", key,
+                                IMPORT_LANGUAGE - 1);
+    memcpy(to, code, size + 1);
+    return RAPT_OK;
+}
 
 /* Reads the settings of a package. */
 static rapt_status check_package(struct import *i)
@@ -91,6 +105,11 @@ static rapt_status check_package(struct import *i)
     else if (type && strcmp(type, "translate") != 0)
         status = rapt__import_bad(i, "metadata.json: type is %.60s, not translate", type);
     if (!status && prefix) snprintf(i->first_token, sizeof i->first_token, "%s", prefix);
+    if (!status && rapt__import_has(i, "bpe.model") &&
+        !rapt__import_has(i, "sentencepiece.model")) {
+        status = read_language(i, &s, "from_code", i->from_language);
+        if (!status) status = read_language(i, &s, "to_code", i->to_language);
+    }
     rapt__import_settings_free(i, &s);
     return status;
 }
@@ -101,14 +120,9 @@ static rapt_status enter_package(struct import *i)
     if (rapt__import_has(i, "model.bin") || !rapt__import_has(i, "model/model.bin") ||
         !rapt__import_has(i, "metadata.json"))
         return RAPT_OK;
-    if (!rapt__import_has(i, "sentencepiece.model"))
-        return rapt__import_bad(
-            i,
-            "the package has no sentencepiece.model%s; other tokenizers of "
-            "Argos are not supported",
-            rapt__import_has(i, "bpe.model")
-                ? " (it has bpe.model, byte pairs of words that Moses tokenizes)"
-                : "");
+    if (!rapt__import_has(i, "sentencepiece.model") && !rapt__import_has(i, "bpe.model"))
+        return rapt__import_bad(i, "the package has neither sentencepiece.model nor bpe.model; "
+                                   "other tokenizers of Argos are not supported");
     rapt_status status = check_package(i);
     const size_t size = strlen(i->folder);
     if (!status && size + sizeof "model/" > sizeof i->folder)

@@ -5,12 +5,14 @@
 
 #include "format/format.h"
 #include "import/import.h"
+#include "text/text.h"
 #include <rapt/text.h>
 
 /* Maximum size in bytes of a path and of the name of a file in the folder, and maximum number of
    files that make up one model. */
 enum { IMPORT_PATH = 4096, IMPORT_FILE = 256, IMPORT_READ_FILES = 24 };
-enum { IMPORT_TOKEN = 64 }; /* maximum size of the name of a token in settings */
+enum { IMPORT_TOKEN = 64 };    /* maximum size of the name of a token in settings */
+enum { IMPORT_LANGUAGE = 16 }; /* maximum size of the code of a language of Argos */
 
 struct import_read_file { /* a file that was read */
     char name[IMPORT_FILE];
@@ -66,13 +68,15 @@ struct import {
     bool pair_twice;                 /* two end tokens separate the texts of a pair */
     bool source_language_last;       /* the language follows the end of a source */
     bool language_starts;            /* the decoder starts with the language of the target */
-    bool package;                    /* pieces are in ../sentencepiece.model */
-    char first_token[IMPORT_TOKEN];  /* name of the first token of every translation, or "" */
-    bool normalize;                  /* embeddings are divided by their L2 norm */
-    int max_tokens;                  /* maximum number of tokens of a text, including special
-                                        tokens; 0 if there is no limit */
-    float max_length_factor;         /* maximum number of target tokens per source token; 0 if
-                                        unknown */
+    bool package;                    /* pieces are in ../sentencepiece.model, or in ../bpe.model if
+                                        the languages below are set */
+    char from_language[IMPORT_LANGUAGE], to_language[IMPORT_LANGUAGE]; /* codes, or "" */
+    char first_token[IMPORT_TOKEN]; /* name of the first token of every translation, or "" */
+    bool normalize;                 /* embeddings are divided by their L2 norm */
+    int max_tokens;                 /* maximum number of tokens of a text, including special
+                                       tokens; 0 if there is no limit */
+    float max_length_factor;        /* maximum number of target tokens per source token; 0 if
+                                       unknown */
     struct import_decoding decoding;
     struct scale_text scales;  /* metadata SCALES_KEY */
     void (*spell)(char *name); /* changes name [160] to its spelling in the file; may be NULL */
@@ -200,6 +204,10 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
    SentencePiece tokenizer, or NULL. Returns RAPT_NO_FILE if the file does not exist. */
 rapt_status rapt__import_names(struct import *i, const char *name, int vocab,
                                const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer);
+/* Makes a tokenizer from the names in a file, as rapt__import_names does, whose text is split by
+   Moses. */
+rapt_status rapt__import_moses(struct import *i, const char *name, int vocab,
+                               const struct moses_source *moses, rapt_tokenizer **tokenizer);
 /* Makes a WordPiece tokenizer from the names in a file. Names beyond the table are ignored, and
    rows without a name are never produced. Returns RAPT_NO_FILE if the file does not exist. */
 rapt_status rapt__import_wordpiece(struct import *i, const char *name, int vocab,

@@ -53,11 +53,12 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
    Marian: names beyond the table are ignored, and rows without a name are never generated. */
 enum fit { FIT_EXACT, FIT_ANY };
 
-/* How the tokenizer of a list splits text: with a SentencePiece model, with WordPiece, or, if both
-   are NULL, at spaces. */
+/* How the tokenizer of a list splits text: with a SentencePiece model, with WordPiece, with Moses,
+   or, if all are NULL, at spaces. */
 struct splitter {
     const rapt_tokenizer *pieces;
     const rapt_wordpiece_options *words;
+    const struct moses_source *moses;
 };
 
 static rapt_status make_tokenizer(struct import *i, const rapt_text *names, int count,
@@ -66,6 +67,8 @@ static rapt_status make_tokenizer(struct import *i, const rapt_text *names, int 
     if (by->words)
         return rapt_tokenizer_create_wordpiece(tokenizer, names, count, by->words, &i->allocator,
                                                i->why);
+    if (by->moses)
+        return rapt__tokenizer_moses(tokenizer, names, count, by->moses, &i->allocator, i->why);
     return rapt_tokenizer_create_list(tokenizer, names, count, by->pieces, &i->allocator, i->why);
 }
 
@@ -117,7 +120,14 @@ static rapt_status read_names(struct import *i, const char *name, int vocab, enu
 rapt_status rapt__import_names(struct import *i, const char *name, int vocab,
                                const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer)
 {
-    const struct splitter by = {pieces, NULL};
+    const struct splitter by = {.pieces = pieces};
+    return read_names(i, name, vocab, FIT_EXACT, &by, tokenizer);
+}
+
+rapt_status rapt__import_moses(struct import *i, const char *name, int vocab,
+                               const struct moses_source *moses, rapt_tokenizer **tokenizer)
+{
+    const struct splitter by = {.moses = moses};
     return read_names(i, name, vocab, FIT_EXACT, &by, tokenizer);
 }
 
@@ -125,7 +135,7 @@ rapt_status rapt__import_wordpiece(struct import *i, const char *name, int vocab
                                    const rapt_wordpiece_options *options,
                                    rapt_tokenizer **tokenizer)
 {
-    const struct splitter by = {NULL, options};
+    const struct splitter by = {.words = options};
     return read_names(i, name, vocab, FIT_ANY, &by, tokenizer);
 }
 
@@ -264,7 +274,7 @@ static rapt_status open_vocabulary(struct import *i, const char *name, const cha
     snprintf(file, sizeof file, "%s.spm", side);
     rapt_status status = RAPT_OK;
     if (rapt__import_has(i, file)) status = rapt__import_pieces(i, file, &pieces);
-    const struct splitter by = {pieces, NULL};
+    const struct splitter by = {.pieces = pieces};
     if (!status) status = read_names(i, name, vocab, FIT_ANY, &by, tokenizer);
     rapt_tokenizer_free(pieces);
     return status;

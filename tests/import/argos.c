@@ -1,8 +1,8 @@
 /* argos.c - packages of Argos Translate, unpacked and in zip files: a folder with metadata.json,
-   sentencepiece.model and a folder of CTranslate2. The model is opened with the pieces and with
-   Argos' settings for decoding; packages that need more are refused. The seeds of the fuzz target
-   archive are zip files of the package that write_package writes, made by Python's zipfile (also to
-   a stream), Info-ZIP 3.0 and 7-Zip. */
+   sentencepiece.model or bpe.model, and a folder of CTranslate2. The model is opened with the
+   pieces or merges and with Argos' settings for decoding; packages that need more are refused. The
+   seeds of the fuzz target archive are zip files of the package that write_package writes, made by
+   Python's zipfile (also to a stream), Info-ZIP 3.0 and 7-Zip. */
 #include "import/ct2_craft.h"
 #include "import/pieces.h"
 
@@ -97,17 +97,82 @@ static void test_refused(void **state)
     folder_refused(package, "metadata.json is not a JSON object");
     snprintf(path, sizeof path, "%s/sentencepiece.model", package);
     assert_int_equal(unlink(path), 0);
-    folder_refused(package, "the package has no sentencepiece.model; other tokenizers");
-    folder_text(package, "bpe.model", "#version: 0.2\n");
-    folder_refused(package, "the package has no sentencepiece.model (it has bpe.model");
-    snprintf(path, sizeof path, "%s/bpe.model", package);
-    assert_int_equal(unlink(path), 0);
+    folder_refused(package, "the package has neither sentencepiece.model nor bpe.model");
     folder_text(package, "x.argosmodel", "PK\003\004 and more of a zip file");
     snprintf(path, sizeof path, "%s/x.argosmodel", package);
     folder_refused(path, "x.argosmodel: the end of the zip directory is missing");
     assert_int_equal(unlink(path), 0);
     rapt_model_free(model);
     clear(package);
+}
+
+/* ---- bpe.model ---- */
+
+static void use_merges(const char *package, const char *merges)
+{
+    char path[400];
+    snprintf(path, sizeof path, "%s/sentencepiece.model", package);
+    unlink(path);
+    folder_text(package, "bpe.model", merges);
+}
+
+static void clear_merges(const char *package)
+{
+    char path[400];
+    snprintf(path, sizeof path, "%s/bpe.model", package);
+    assert_int_equal(unlink(path), 0);
+    clear(package);
+}
+
+/* The tokenizers of both sides have the same merges and the words of their languages. */
+static void test_merges(void **state)
+{
+    (void)state;
+    char package[256];
+    rapt_model *model = model_of(0);
+    write_package(package, model);
+    use_merges(package, "#version: 0.2\nt 5</w>\n");
+    folder_is(package, model);
+    rapt_model *read = folder_import(package);
+    for (int side = 0; side < 2; side++) {
+        const char *text =
+            rapt_model_metadata(read, side ? "rapt.target_tokenizer" : "rapt.source_tokenizer");
+        rapt_tokenizer *t = NULL;
+        int32_t ids[4];
+        size_t count;
+        assert_non_null(text);
+        assert_int_equal(strncmp(text, "rapt-moses 1 ", 13), 0);
+        assert_non_null(strstr(text, side ? " 2 ZGU= " : " 2 ZW4= ")); /* de, en */
+        assert_int_equal(rapt_tokenizer_create(&t, text, strlen(text), NULL, NULL), RAPT_OK);
+        assert_int_equal(
+            rapt_tokenizer_encode(t, (rapt_text){" t5 t5", 6}, ids, NULL, 4, &count, NULL),
+            RAPT_OK);
+        assert_int_equal(count, 2);
+        assert_int_equal(ids[0], 5);
+        assert_int_equal(ids[1], 5);
+        rapt_tokenizer_free(t);
+    }
+    rapt_model_free(read);
+    folder_without_memory(package);
+    rapt_model_free(model);
+    clear_merges(package);
+}
+
+static void test_merges_refused(void **state)
+{
+    (void)state;
+    char package[256];
+    rapt_model *model = model_of(0);
+    write_package(package, model);
+    use_merges(package, "#version: 0.2\nt\n");
+    folder_refused(package, "bpe.model, line 2: it does not have two symbols");
+    use_merges(package, "");
+    folder_text(package, "metadata.json", "{\"from_code\": \"en\"}");
+    folder_refused(package, "metadata.json: to_code must have 1 to 15 bytes");
+    folder_text(package, "metadata.json", "{\"from_code\": \"0123456789abcdef\"}");
+    folder_refused(package, "metadata.json: from_code must have 1 to 15 bytes");
+    rapt_model_free(model);
+    clear_merges(package);
 }
 
 /* ---- zip files ---- */
@@ -198,7 +263,7 @@ static void test_zip_refused(void **state)
                    "a-second-folder-like-this/metadata.json", 2,
                    "it has several folders with a metadata.json");
     refuse_changed("sentencepiece.model", "sentencepiece.mode1", 2,
-                   "the package has no sentencepiece.model");
+                   "the package has neither sentencepiece.model nor bpe.model");
     folder_refused(zip_of("other"), "p/model/model.bin is not a model of CTranslate2");
 }
 
@@ -220,8 +285,9 @@ static void test_missing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_opened),      cmocka_unit_test(test_prefix),
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_zip),
-        cmocka_unit_test(test_zip_refused), cmocka_unit_test(test_missing)};
+        cmocka_unit_test(test_opened),         cmocka_unit_test(test_prefix),
+        cmocka_unit_test(test_refused),        cmocka_unit_test(test_merges),
+        cmocka_unit_test(test_merges_refused), cmocka_unit_test(test_zip),
+        cmocka_unit_test(test_zip_refused),    cmocka_unit_test(test_missing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
