@@ -1,6 +1,6 @@
 /* text.h - tokenizers, which turn text into token ids and back. The library supports byte-level
    byte-pair encodings, which it can also learn, SentencePiece models, lists of names, WordPiece,
-   and the byte pairs of GPT-2. */
+   the byte pairs of GPT-2, and byte pairs of words that Moses splits. */
 #ifndef RAPT_TEXT_H
 #define RAPT_TEXT_H
 
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* There are five kinds of tokenizers.
+/* There are six kinds of tokenizers.
 
    rapt_tokenizer_learn learns a byte-pair vocabulary (Sennrich, Haddow and Birch 2016) over bytes.
    The encoding is lossless: decoding restores any bytes, valid UTF-8 or not. Ids 0 to 2 are the
@@ -34,6 +34,12 @@ extern "C" {
    categories, so the words depend on the version of Unicode that utf8proc implements. Decoding
    restores any bytes. The names <s>, <pad>, </s>, <unk> and <mask> in a text become the tokens with
    these names.
+
+   rapt_model_import also makes the tokenizers of packages of Argos Translate that have bpe.model.
+   They normalize punctuation and split text into words as Moses' scripts do for a language (Koehn
+   et al. 2007), with the results of sacremoses 0.1. Words are divided as by subword-nmt. Decoding
+   joins words again, so it gives the normalized text, with the spaces that are usual in the
+   language.
 
    A tokenizer is immutable: any number of threads may share one. */
 typedef struct rapt_tokenizer rapt_tokenizer;
@@ -172,23 +178,24 @@ RAPT_API size_t rapt_tokenizer_bound(const rapt_tokenizer *tokenizer, size_t byt
    end. Spaces that SentencePiece drops at the beginning belong to the first token; spaces at the
    end belong to no token.
 
-   A byte-pair vocabulary allocates nothing. SentencePiece and the byte pairs of GPT-2 allocate
-   memory proportional to the text for the duration of the call. Encoding n bytes takes O(L n log n)
-   time, where L is the length of the longest token.
+   A byte-pair vocabulary allocates nothing. SentencePiece, the byte pairs of GPT-2 and the words of
+   Moses allocate memory proportional to the text for the duration of the call. Encoding n bytes
+   takes O(L n log n) time, where L is the length of the longest token.
 
    Returns RAPT_BAD_ARGUMENT if capacity is less than *count. Also returns RAPT_BAD_ARGUMENT, but
-   without setting *count, if text for SentencePiece has more than 2^30 bytes, or if a word is
-   missing from a list that has no unknown token. Returns RAPT_NO_MEMORY if an allocation fails. */
+   without setting *count, if text for SentencePiece has more than 2^30 bytes or text for Moses more
+   than 2^28, or if a word is missing from a list that has no unknown token. Returns RAPT_NO_MEMORY
+   if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt_text text,
                                            int32_t *ids, size_t *ends, size_t capacity,
                                            size_t *count, rapt_message *why);
 
 /* Decodes ids [count] into bytes [capacity]. *size receives the number of bytes needed; at most
    capacity are written, without a terminator. Special tokens become the text that
-   rapt_tokenizer_token returns for them. Decoding allocates memory only if a SentencePiece model
-   has rules for its output (denormalizer_spec). Returns RAPT_BAD_ARGUMENT if capacity is less than
-   *size, or if an id is outside the vocabulary, in which case nothing is written. Returns
-   RAPT_NO_MEMORY if an allocation fails. */
+   rapt_tokenizer_token returns for them. Decoding allocates memory only for the words of Moses, and
+   if a SentencePiece model has rules for its output (denormalizer_spec). Returns RAPT_BAD_ARGUMENT
+   if capacity is less than *size, or if an id is outside the vocabulary, in which case nothing is
+   written. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, const int32_t *ids,
                                            size_t count, char *bytes, size_t capacity, size_t *size,
                                            rapt_message *why);

@@ -104,8 +104,8 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
        CTranslate2     model.bin and vocabularies; source.spm and target.spm, or Hugging Face's
                        tokenizer files, if they were copied into the folder (for encoders, also if
                        they are in its parent folder). Includes packages of Argos Translate: an
-                       .argosmodel file or the folder in it, with metadata.json,
-                       sentencepiece.model and the folder "model"
+                       .argosmodel file or the folder in it, with metadata.json, the folder "model",
+                       and sentencepiece.model or bpe.model
        Marian          a .bin or .npz file, and vocabularies: the files named in decoder.yml, or
                        .spm files, or lists of tokens whose names contain "vocab" and end in .yml,
                        .yaml, .json or .txt. Each file may be compressed with gzip or zstd.

@@ -40,13 +40,13 @@ def fill(side):
     norm(side.layer_norm)
 
 
-def write(folder, ends, **options):
-    """Writes a model whose sources get an end token if ends is True. options: of TransformerSpec."""
+def write(folder, ends, end_bias=3, **options):
+    """Writes a model whose sources get an end token if ends is True. end_bias: of the end token. options: of TransformerSpec."""
     spec = TransformerSpec.from_config(LAYERS, HEADS, **options)
     fill(spec.encoder)
     fill(spec.decoder)
     linear(spec.decoder.projection, len(NAMES), WIDTH)
-    spec.decoder.projection.bias[:4] = (-50, -50, 3, -50)  # only words, and most translations end
+    spec.decoder.projection.bias[:4] = (-50, -50, end_bias, -50)  # only words, and most translations end
     spec.config.add_source_eos = ends
     spec.register_source_vocabulary(NAMES)
     spec.register_target_vocabulary(NAMES)

