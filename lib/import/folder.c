@@ -405,10 +405,13 @@ rapt_status rapt__import_choose(struct import *i, const char *path)
 
 /* ---- the report ---- */
 
+static const char above[] = "../"; /* begins the names of files next to the folder */
+
 void rapt__import_record(struct import *i, const char *name, rapt_file_use use)
 {
     struct import_read_file file = {.use = use};
-    snprintf(file.name, sizeof file.name, "%.*s", (int)strcspn(name, "/"), name);
+    const size_t up = strncmp(name, above, sizeof above - 1) == 0 ? sizeof above - 1 : 0;
+    snprintf(file.name, sizeof file.name, "%.*s", (int)(up + strcspn(name + up, "/")), name);
     for (int n = 0; n < i->read_count; n++)
         if (strcmp(i->read_files[n].name, file.name) == 0) return;
     if (i->read_count < IMPORT_READ_FILES) i->read_files[i->read_count++] = file;
@@ -457,5 +460,11 @@ static bool visit_report(void *user, const char *name)
 rapt_status rapt__import_report(struct import *i, rapt_file_fn *file, void *user)
 {
     struct report r = {i, file, user};
-    return file ? rapt__import_list(i, i->folder, visit_report, &r) : RAPT_OK;
+    if (!file) return RAPT_OK;
+    for (int n = 0; n < i->read_count; n++) {
+        const struct import_read_file *read = &i->read_files[n];
+        if (strncmp(read->name, above, sizeof above - 1) == 0)
+            file(user, read->name + sizeof above - 1, read->use, "");
+    }
+    return rapt__import_list(i, i->folder, visit_report, &r);
 }

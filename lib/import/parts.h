@@ -242,7 +242,8 @@ rapt_status rapt__import_choose(struct import *i, const char *path);
 /* Sets i->decoder, if the folder has decoding settings for the model. */
 rapt_status rapt__import_decoder(struct import *i);
 void rapt__import_survey_free(struct import *i); /* frees the survey, including i->decoder */
-/* The first function records a file that was read. The second reports every file of the folder to
+/* The first function records a file that was read, in the folder or, if its name begins with "../",
+   next to it. The second reports every file of the folder to
    `file`, unless that is NULL. */
 void rapt__import_record(struct import *i, const char *name, rapt_file_use use);
 rapt_status rapt__import_report(struct import *i, rapt_file_fn *file, void *user);

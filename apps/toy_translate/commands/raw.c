@@ -28,6 +28,17 @@ static bool is_marked(const rapt_tokenizer *tokenizer, const char *mark)
     return 10 * marked > vocab;
 }
 
+/* Returns whether the tokenizer splits text into words itself, as those of Argos Translate with
+   bpe.model do: the text of a token then lacks a mark of its name ("gar@@"). */
+static bool splits_words(const rapt_tokenizer *tokenizer)
+{
+    for (int32_t id = 0; id < rapt_tokenizer_vocab(tokenizer); id++) {
+        const rapt_text text = rapt_tokenizer_token(tokenizer, id);
+        if (text.size > 0 && text.size < rapt_tokenizer_name(tokenizer, id).size) return true;
+    }
+    return false;
+}
+
 void raw_report(struct raw *raw, const rapt_tokenizer *tokenizer, const char *model,
                 const char *consequence)
 {
@@ -40,7 +51,7 @@ void raw_report(struct raw *raw, const rapt_tokenizer *tokenizer, const char *mo
         {"@@", ", such as \"gar@@ den\", which subword-nmt gives with the model's codes"},
         {"\xEF\xBF\xAD", ", such as \"garden \xEF\xBF\xAD.\", which OpenNMT's tokenizer gives"},
     };
-    if (raw->reported || 2 * raw->unknown <= raw->tokens) return;
+    if (raw->reported || 2 * raw->unknown <= raw->tokens || splits_words(tokenizer)) return;
     const char *advice = "";
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds && !*advice; k++)
         if (is_marked(tokenizer, kinds[k].mark)) advice = kinds[k].advice;
