@@ -298,3 +298,12 @@ rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, const int32_t
         return rapt__spm_decode(tokenizer->spm, ids, count, bytes, capacity, size, why);
     return rapt__pairs_decode(tokenizer, ids, count, bytes, capacity, size, why);
 }
+
+rapt_status rapt__tokenizer_extent(const rapt_tokenizer *t, const int32_t *ids, size_t count,
+                                   size_t *size)
+{
+    if (t->list && t->list->moses)
+        return rapt__list_decode_moses(t->list, ids, count, true, NULL, 0, size, NULL);
+    const rapt_status status = rapt_tokenizer_decode(t, ids, count, NULL, 0, size, NULL);
+    return status == RAPT_BAD_ARGUMENT ? RAPT_OK : status; /* the capacity of 0 is too small */
+}

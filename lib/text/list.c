@@ -445,7 +445,7 @@ rapt_status rapt__list_decode(const struct list *l, const int32_t *ids, size_t c
 {
     rapt_status status = RAPT_OK;
     if (l->moses)
-        status = rapt__list_decode_moses(l, ids, count, bytes, capacity, size, why);
+        status = rapt__list_decode_moses(l, ids, count, false, bytes, capacity, size, why);
     else
         *size = decode_names(l, ids, count, bytes, capacity);
     if (status || *size <= capacity) return status;

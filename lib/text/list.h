@@ -79,7 +79,10 @@ size_t rapt__list_moses_surface(rapt_text name, char *to);
    unknown token, and RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__list_encode_moses(const struct list *l, rapt_text text, struct list_output *out,
                                     rapt_message *why);
+/* Works like rapt__list_decode, except that a capacity that is too small is not an error. If `more`
+   is true, other tokens follow, so that the last one may be an unfinished word. */
 rapt_status rapt__list_decode_moses(const struct list *l, const int32_t *ids, size_t count,
-                                    char *bytes, size_t capacity, size_t *size, rapt_message *why);
+                                    bool more, char *bytes, size_t capacity, size_t *size,
+                                    rapt_message *why);
 
 #endif

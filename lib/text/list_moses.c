@@ -143,8 +143,10 @@ static void append(struct name_writer *w, const char *bytes, size_t size)
     }
 }
 
-/* Writes the names of ids that have a text, with a space before the first and after each. */
-static size_t write_names(const struct list *l, const int32_t *ids, size_t count, char *to)
+/* Writes the names of ids that have a text, with a space before the first and after each. The "@@"
+   of the last one remains, unless other pieces follow (`more`). */
+static size_t write_names(const struct list *l, const int32_t *ids, size_t count, bool more,
+                          char *to)
 {
     struct name_writer w = {.to = to};
     bool any = false;
@@ -156,18 +158,20 @@ static size_t write_names(const struct list *l, const int32_t *ids, size_t count
         append(&w, name.bytes, name.size);
         any = true;
     }
-    to[w.size++] = ' '; /* a last "@@" remains */
+    w.fresh = more ? w.fresh : 0;
+    append(&w, " ", 1);
     return w.size;
 }
 
 rapt_status rapt__list_decode_moses(const struct list *l, const int32_t *ids, size_t count,
-                                    char *bytes, size_t capacity, size_t *size, rapt_message *why)
+                                    bool more, char *bytes, size_t capacity, size_t *size,
+                                    rapt_message *why)
 {
     size_t room = 2;
     for (size_t i = 0; i < count; i++) room += rapt__list_name(l, ids[i]).size + 1;
     char *names = rapt__alloc(&l->allocator, room);
     if (!names) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to decode %zu tokens", count);
-    const size_t written = write_names(l, ids, count, names);
+    const size_t written = write_names(l, ids, count, more, names);
     rapt_status status = rapt__moses_join(l->moses, names, written, bytes, capacity, size);
     rapt__free(&l->allocator, names, room);
     return status ? rapt__fail(why, status, "no memory to decode %zu tokens", count) : RAPT_OK;

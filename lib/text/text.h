@@ -154,6 +154,10 @@ struct rapt_tokenizer {
    encoding the text. For SentencePiece models in which a few characters become many, it is much
    lower than rapt_tokenizer_bound. */
 size_t rapt__tokenizer_most(const rapt_tokenizer *tokenizer, rapt_text text);
+/* Sets *size to the size of the text of ids [count], to which other tokens are added later. Returns
+   RAPT_NO_MEMORY if an allocation fails. */
+rapt_status rapt__tokenizer_extent(const rapt_tokenizer *tokenizer, const int32_t *ids,
+                                   size_t count, size_t *size);
 /* Builds a byte-pair tokenizer from untrusted merges. Returns RAPT_BAD_FILE, with the wrong merge
    in *why, if they are inconsistent. */
 rapt_status rapt__tokenizer_build(rapt_tokenizer **tokenizer, const int32_t *left,

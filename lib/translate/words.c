@@ -61,12 +61,10 @@ static void source_spans(const struct window *w, const struct sentence *s, int c
    to U+FFFD, so fewer tokens may decode to more bytes.) */
 static rapt_status target_spans(const struct window *w, const rapt_translation *t, rapt_span *spans)
 {
-    char none[1];
     for (int i = 0; i < t->target_count; i++) {
-        rapt_status status = rapt_tokenizer_decode(w->t->target, t->target, (size_t)i + 1, none, 0,
-                                                   &spans[i].end, NULL);
-        if (status && status != RAPT_BAD_ARGUMENT)
-            return status; /* the capacity of 0 causes RAPT_BAD_ARGUMENT */
+        rapt_status status =
+            rapt__tokenizer_extent(w->t->target, t->target, (size_t)i + 1, &spans[i].end);
+        if (status) return status;
     }
     for (int i = t->target_count; i-- > 0;) {
         size_t later = i + 1 < t->target_count ? spans[i + 1].end : t->size;

@@ -295,6 +295,13 @@ static void test_decoded(void **state)
     check_decoded(t, "a &@@ apos@@ ; s &quot; b &quot; <unk>", "a 's \"b\" <unk>");
     check_decoded(t, "lo@@", "lo@@"); /* unfinished */
     check_decoded(t, "", "");
+    const int32_t ids[] = {rapt_tokenizer_find(t, text_of("Low@@")),
+                           rapt_tokenizer_find(t, text_of("er"))};
+    size_t size;
+    assert_int_equal(rapt__tokenizer_extent(t, ids, 1, &size), RAPT_OK);
+    assert_int_equal(size, 3);
+    assert_int_equal(rapt__tokenizer_extent(t, ids, 2, &size), RAPT_OK);
+    assert_int_equal(size, 5);
     const rapt_text surface = rapt_tokenizer_token(t, 28), piece = rapt_tokenizer_token(t, 4);
     assert_int_equal(surface.size, 1);
     assert_memory_equal(surface.bytes, "\"", 1);
