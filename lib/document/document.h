@@ -1,10 +1,10 @@
 /* document.h - interface of the layer document. document.c collects sentences, has them translated
    and passes on the pieces; parts.c prepares the sentences. split.c finds the sentences: plain.c
    finds the prose of plain text, breaks.c finds the places where sentences may end, ends.c decides
-   whether they do, cut.c divides long sentences, protect.c finds text that must not change, and
-   guards.c guards it during the translation. recase.c converts sentences in capitals to sentence
-   case. engine.c translates sentences with a translator. markup.h declares the formats with
-   markup. */
+   whether they do, fit.c measures sentences, cut.c divides long ones, protect.c finds text that
+   must not change, and guards.c guards it during the translation. recase.c converts sentences in
+   capitals to sentence case. engine.c translates sentences with a translator. markup.h declares the
+   formats with markup. */
 #ifndef RAPT_LIB_DOCUMENT_H
 #define RAPT_LIB_DOCUMENT_H
 
