@@ -159,7 +159,7 @@ static enum place place_quotes(struct joining *j, size_t i)
 {
     struct joined_word *w = &j->words[i];
     w->quotes = true;
-    for (size_t k = i; k-- > 0 && !w->odd;) {
+    for (size_t k = i; k-- > 0;) {
         if (!j->words[k].quotes || !same_quotes(j->words[k].text, w->text)) continue;
         w->odd = j->words[k].odd;
         break;
