@@ -118,6 +118,16 @@ void svg_faint_end(struct svg *svg)
     fputs("</g>\n", svg->file);
 }
 
+void svg_class_begin(struct svg *svg, const char *name, bool hidden)
+{
+    fprintf(svg->file, "<g class=\"%s\"%s>", name, hidden ? " visibility=\"hidden\"" : "");
+}
+
+void svg_class_end(struct svg *svg)
+{
+    fputs("</g>\n", svg->file);
+}
+
 void svg_rect(struct svg *svg, double x, double y, double width, double height, const char *fill,
               const char *stroke)
 {

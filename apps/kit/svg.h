@@ -4,6 +4,7 @@
 #define KIT_SVG_H
 
 #include <rapt/text.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 enum svg_anchor { SVG_LEFT, SVG_MIDDLE, SVG_RIGHT };
@@ -33,6 +34,10 @@ void svg_hint_end(struct svg *svg);
 /* Elements between begin and end are faint. */
 void svg_faint_begin(struct svg *svg);
 void svg_faint_end(struct svg *svg);
+/* Elements between begin and end belong to a class, by which a script finds them, and can be
+   hidden. */
+void svg_class_begin(struct svg *svg, const char *name, bool hidden);
+void svg_class_end(struct svg *svg);
 
 void svg_rect(struct svg *svg, double x, double y, double width, double height, const char *fill,
               const char *stroke);

@@ -109,24 +109,47 @@ static void take_words(struct architecture *a, const struct language *language,
                   t < out->count ? out->tokens[t] : RAPT_TOKEN_END);
 }
 
-/* Stores the weights of the model's own translation, or influences on the right one. */
+/* The numbers of all steps of a model. */
+struct all_steps {
+    int rows, columns;
+    float *weights, *scores; /* [rows][columns]; no scores: NULL */
+};
+
+static void all_steps_free(struct all_steps *all)
+{
+    free(all->weights);
+    free(all->scores);
+}
+
+/* Copies the numbers of the drawn step, which begin at `at`. scores: NULL if there are none. */
+static void take_step(struct architecture *a, const float *weights, const float *scores, int at)
+{
+    const size_t size = (size_t)a->sources * sizeof *weights;
+    memcpy(a->weights, weights + at, size);
+    a->scored = scores != NULL;
+    if (a->scored) memcpy(a->scores, scores + at, size);
+}
+
+/* Stores the weights of the model's own translation, or influences on the right one. The caller
+   frees *all. */
 static void take_numbers(struct architecture *a, struct study *study, int model,
-                         const struct sentence *sentence)
+                         const struct sentence *sentence, struct all_steps *all)
 {
     struct words out;
     float *scores = NULL;
     float *weights = study_weights(study, model, sentence, &out, &scores);
-    take_words(a, &study->language, sentence, a->attends ? &out : &sentence->target);
-    const int columns = sentence->source.count + 1;
-    float *influence = a->attends ? NULL : study_influence(study, model, sentence);
-    const float *rows = a->attends ? weights : influence;
-    memcpy(a->weights, rows + a->step * columns, (size_t)a->sources * sizeof *rows);
-    a->scored = a->attends && a->encoding == ENCODED_BY_CHAIN;
-    if (a->scored)
-        memcpy(a->scores, scores + a->step * columns, (size_t)a->sources * sizeof *scores);
-    free(weights);
-    free(scores);
-    free(influence);
+    const struct words *written = a->attends ? &out : &sentence->target;
+    *all = (struct all_steps){written->count + 1, sentence->source.count + 1, weights, scores};
+    if (!a->attends) {
+        free(all->weights);
+        all->weights = study_influence(study, model, sentence);
+    }
+    if (!a->attends || a->encoding != ENCODED_BY_CHAIN) {
+        free(all->scores);
+        all->scores = NULL;
+    }
+    take_words(a, &study->language, sentence, written);
+    take_step(a, all->weights, all->scores, a->step * all->columns);
 }
 
 /* ---- the Transformer: the same sentences as ids ---- */
@@ -220,12 +243,24 @@ static void put_picture(struct page *page, const struct architecture *a)
                  architecture_draw, a);
 }
 
+/* Attaches the numbers of all steps, unless the drawing has other parts at another step, or leaves
+   columns out. */
+static void put_rows(struct page *page, const struct architecture *a,
+                     const struct drawing_rows *rows)
+{
+    if (!a->itself && !a->by_state && rows->columns == a->sources) page_drawing_rows(page, rows);
+}
+
 void show_architecture(struct page *page, struct study *study, int model, enum prototype which,
                        const struct sentence *sentence)
 {
     struct architecture a = plans[which];
-    take_numbers(&a, study, model, sentence);
+    struct all_steps all;
+    take_numbers(&a, study, model, sentence, &all);
     put_picture(page, &a);
+    put_rows(page, &a,
+             &(struct drawing_rows){all.rows, all.columns, a.step, all.weights, all.scores, NULL});
+    all_steps_free(&all);
 }
 
 void show_drawn_step(struct page *page, enum drawn_step which, const struct step_numbers *numbers)
@@ -235,13 +270,15 @@ void show_drawn_step(struct page *page, enum drawn_step which, const struct step
     a.sources = numbers->sources;
     a.step = numbers->step;
     a.targets = targets;
-    a.probability = numbers->probability;
+    a.probability = numbers->probabilities != NULL ? numbers->probabilities[a.step] : 0;
     for (int s = 0; s < a.sources; s++) snprintf(a.source[s], 16, "%s", numbers->source[s]);
     for (int t = 0; t < targets; t++) snprintf(a.target[t], 16, "%s", numbers->target[t]);
-    memcpy(a.weights, numbers->weights, (size_t)a.sources * sizeof *a.weights);
-    a.scored = numbers->scores != NULL;
-    if (a.scored) memcpy(a.scores, numbers->scores, (size_t)a.sources * sizeof *a.scores);
+    take_step(&a, numbers->weights, numbers->scores, numbers->rows > 0 ? a.step * a.sources : 0);
     put_picture(page, &a);
+    if (numbers->rows == 0) return;
+    put_rows(page, &a,
+             &(struct drawing_rows){numbers->rows, a.sources, a.step, numbers->weights,
+                                    numbers->scores, numbers->probabilities});
 }
 
 /* Prepares a study whose models are trained for a moment. */
@@ -289,11 +326,13 @@ int architectures_write(const char *folder, const struct lesson_options *options
     study_train(&study, 0);
     for (int i = 0; i < ARCHITECTURES && code == EXIT_OK; i++) {
         struct architecture a = plans[i];
+        struct all_steps all = {0};
         if (i == TRANSFORMER)
             take_transformer(&a, &study);
         else
-            take_numbers(&a, &study, i, &sentence);
+            take_numbers(&a, &study, i, &sentence, &all);
         code = write_picture(folder, &a);
+        all_steps_free(&all);
     }
     study_free(&study);
     return code;

@@ -71,11 +71,12 @@ void show_transformer(struct page *page, const struct lesson_options *options);
 enum drawn_step { STEP_GIVEN, STEP_LEARNED, STEP_SCALED, STEP_ITSELF, DRAWN_STEPS };
 struct step_numbers {
     int sources, step;
-    const char *const *source; /* [sources] words */
-    const char *const *target; /* [step + 1] words; unused if a sequence attends to itself */
-    const float *weights;      /* [sources] */
-    const float *scores;       /* [sources] or NULL */
-    double probability;        /* STEP_LEARNED: of the word that is written */
+    int rows; /* number of steps whose numbers follow; 0: only those of `step` follow, in one row */
+    const char *const *source;   /* [sources] words */
+    const char *const *target;   /* [step + 1] words; unused if a sequence attends to itself */
+    const float *weights;        /* [rows][sources] */
+    const float *scores;         /* [rows][sources] or NULL */
+    const double *probabilities; /* STEP_LEARNED: [rows], of the words that are written */
 };
 void show_drawn_step(struct page *page, enum drawn_step which, const struct step_numbers *numbers);
 /* Writes the pictures of all models as NAME.svg into the folder. */

@@ -3,6 +3,7 @@
 #include "architecture.h"
 #include "kit/program.h"
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,21 @@ enum { BOX = 40, ROW_WORDS = 372, ROW_ENCODED = 292, ROW_CONTEXT = 130, ROW_OUT 
 static const double decoder_x = 420, context_x = 205;
 static const double before_x = 368, before_y = 204; /* the state before the step */
 static const char ink[] = "#222222", gray[] = "#777777", box_color[] = "#DCE9F5";
+
+/* Draws text, which a script finds by its class: it changes with the step. */
+__attribute__((format(printf, 8, 9))) static void
+put_step_text(struct svg *svg, const char *class, double x, double y, double size,
+              enum svg_anchor anchor, const char *color, const char *format, ...)
+{
+    char text[64];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    svg_class_begin(svg, class, false);
+    svg_text(svg, x, y, size, anchor, color, "%s", text);
+    svg_class_end(svg);
+}
 
 /* The distance of two words. There is more room if no decoder is beside them. */
 static double pitch(const struct architecture *a)
@@ -33,6 +49,16 @@ static void put_box(struct svg *svg, double x, double y, double width, const cha
     svg_text(svg, x, y + 5, 15, SVG_MIDDLE, ink, "%s", text);
 }
 
+/* Draws state k of the decoder. */
+static void put_state(struct svg *svg, double x, double y, int k)
+{
+    char text[16];
+    snprintf(text, sizeof text, "d%d", k);
+    svg_class_begin(svg, "count", false);
+    put_box(svg, x, y, BOX, text);
+    svg_class_end(svg);
+}
+
 /* The upper edge of the encodings. */
 static double top_of(const struct architecture *a)
 {
@@ -47,8 +73,8 @@ static void draw_words(struct svg *svg, const struct architecture *a)
         svg_arrow(svg, source_x(a, s), ROW_WORDS - 10, source_x(a, s), top_of(a) + BOX + 1, gray,
                   1.5);
         if (!a->attends)
-            svg_text(svg, source_x(a, s), ROW_WORDS + 22, 13, SVG_MIDDLE, chart_colors[0], "%.2f",
-                     (double)a->weights[s]);
+            put_step_text(svg, "weight", source_x(a, s), ROW_WORDS + 22, 13, SVG_MIDDLE,
+                          chart_colors[0], "%.2f", (double)a->weights[s]);
     }
 }
 
@@ -80,17 +106,18 @@ static void draw_weight(struct svg *svg, const struct architecture *a, int s)
     const double distance = hypot(context_x - x, ROW_CONTEXT - y), radius = 21;
     const bool joined = a->attends ? weight > 0 : s == a->sources - 1;
     const double thickness = a->attends ? 0.5 + 7 * weight : 3;
-    if (joined) {
-        svg_line(svg, x, top_of(a), x, y, chart_colors[0], thickness);
-        svg_arrow(svg, x, y, context_x - radius * (context_x - x) / distance,
-                  ROW_CONTEXT - radius * (ROW_CONTEXT - y) / distance, chart_colors[0], thickness);
-    }
+    svg_class_begin(svg, a->attends ? "line" : "fixed", !joined);
+    svg_line(svg, x, top_of(a), x, y, chart_colors[0], thickness);
+    svg_arrow(svg, x, y, context_x - radius * (context_x - x) / distance,
+              ROW_CONTEXT - radius * (ROW_CONTEXT - y) / distance, chart_colors[0], thickness);
+    svg_class_end(svg);
     if (!a->attends) return;
     svg_rect(svg, x - 15, y + (a->scored ? 0 : 10), 30, a->scored ? 34 : 20, "white", "#CCCCCC");
     if (a->scored)
-        svg_text(svg, x, y + 13, 12, SVG_MIDDLE, gray, "%.1f",
-                 fabsf(a->scores[s]) < 0.05F ? 0 : (double)a->scores[s]);
-    svg_text(svg, x, y + (a->scored ? 29 : 25), 12, SVG_MIDDLE, chart_colors[0], "%.2f", weight);
+        put_step_text(svg, "score", x, y + 13, 12, SVG_MIDDLE, gray, "%.1f",
+                      fabsf(a->scores[s]) < 0.05F ? 0 : (double)a->scores[s]);
+    put_step_text(svg, "weight", x, y + (a->scored ? 29 : 25), 12, SVG_MIDDLE, chart_colors[0],
+                  "%.2f", weight);
 }
 
 static void draw_weights(struct svg *svg, const struct architecture *a)
@@ -142,29 +169,27 @@ static void draw_query(struct svg *svg, const struct architecture *a)
     }
     if (a->after) {
         svg_arrow(svg, left, y + 8, context_x + 22, y + 8, color, 1.5);
-        svg_text(svg, 300, y + 26, 12, SVG_MIDDLE, color,
-                 a->projected ? "query from d%d" : "query d%d", a->step + 1);
+        put_step_text(svg, "count", 300, y + 26, 12, SVG_MIDDLE, color,
+                      a->projected ? "query from d%d" : "query d%d", a->step + 1);
         return;
     }
     svg_arrow(svg, before_x - BOX / 2.0, before_y, context_x + 21, y + 11, color, 1.5);
-    svg_text(svg, 292, y + 26, 12, SVG_LEFT, color, "query d%d", a->step);
+    put_step_text(svg, "count", 292, y + 26, 12, SVG_LEFT, color, "query d%d", a->step);
 }
 
 /* Draws what the step reads: the word before, and the state before. */
 static void draw_before(struct svg *svg, const struct architecture *a)
 {
     const double bottom = ROW_CONTEXT + BOX / 2.0, x = a->by_state ? decoder_x : decoder_x + 16;
-    svg_text(svg, x, ROW_CONTEXT + 62, 14, SVG_MIDDLE, ink, "%s",
-             a->step > 0 ? a->target[a->step - 1] : "(begin)");
+    put_step_text(svg, "before", x, ROW_CONTEXT + 62, 14, SVG_MIDDLE, ink, "%s",
+                  a->step > 0 ? a->target[a->step - 1] : "(begin)");
     svg_arrow(svg, x, ROW_CONTEXT + 46, x, bottom, gray, 1.5);
     if (a->by_state) {
         draw_states(svg, a);
         return;
     }
     if (a->encoding == ENCODED_AT_ONCE) return; /* it reads the words instead of a state */
-    char *state = xasprintf("d%d", a->step);
-    put_box(svg, before_x, before_y, BOX, state);
-    free(state);
+    put_state(svg, before_x, before_y, a->step);
     svg_arrow(svg, before_x + 6, before_y - BOX / 2.0, decoder_x - 12, bottom, gray, 1.5);
 }
 
@@ -195,13 +220,12 @@ static void draw_decoder(struct svg *svg, const struct architecture *a)
         draw_sum(svg, a);
         return;
     }
-    char *state = xasprintf("d%d", a->step + 1);
     draw_context(svg);
-    put_box(svg, decoder_x, y, BOX, state);
-    free(state);
+    put_state(svg, decoder_x, y, a->step + 1);
     draw_before(svg, a);
     svg_arrow(svg, decoder_x, y - BOX / 2.0, decoder_x, ROW_OUT + 10, gray, 1.5);
-    svg_text(svg, decoder_x, ROW_OUT, 17, SVG_MIDDLE, chart_colors[1], "%s", a->target[a->step]);
+    put_step_text(svg, "written", decoder_x, ROW_OUT, 17, SVG_MIDDLE, chart_colors[1], "%s",
+                  a->target[a->step]);
     if (a->after)
         svg_arrow(svg, context_x + 20, y - 8, decoder_x - 12, ROW_OUT + 16, chart_colors[1], 2.5);
     else if (!a->by_state)
@@ -225,8 +249,8 @@ static void draw_again(struct svg *svg, const struct architecture *a)
 static void draw_loss(struct svg *svg, const struct architecture *a)
 {
     const char *color = chart_colors[4];
-    svg_text(svg, decoder_x, ROW_OUT - 22, 13, SVG_MIDDLE, color, "−log %.3f = %.3f",
-             a->probability, -log(a->probability));
+    put_step_text(svg, "loss", decoder_x, ROW_OUT - 22, 13, SVG_MIDDLE, color, "−log %.3f = %.3f",
+                  a->probability, -log(a->probability));
     svg_arrow(svg, decoder_x + 12, ROW_OUT + 8, decoder_x + 12, ROW_CONTEXT - BOX / 2.0, color,
               1.5);
     svg_arrow(svg, decoder_x - 24, ROW_OUT + 8, context_x + 18, ROW_CONTEXT - 16, color, 1.5);

@@ -89,8 +89,9 @@ static void show_sums(struct page *page, const float *weights, float (*context)[
                     &(struct step_numbers){.sources = N,
                                            .source = chase_english,
                                            .step = 1,
+                                           .rows = N,
                                            .target = chase_chinese,
-                                           .weights = weights + N});
+                                           .weights = weights});
     page_paragraph(page, SHORT,
                    "In the next picture each context has a color, and a line from an encoding to a "
                    "context is as thick as its weight.");

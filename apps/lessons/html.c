@@ -126,7 +126,7 @@ void html_element(FILE *file, const char *element, const char *text)
     fprintf(file, "</%s>\n", element);
 }
 
-static void put_picture(FILE *file, const struct block *block)
+static void put_picture(FILE *file, const struct page *page, const struct block *block)
 {
     struct svg svg;
     double width, height;
@@ -150,7 +150,7 @@ static void put_picture(FILE *file, const struct block *block)
     fprintf(file, "\"><rect width=\"%g\" height=\"%g\" fill=\"white\"/>\n%s</svg>\n", width, height,
             part);
     free(part);
-    play_map(file, block);
+    play_picture(file, page, block);
     fputs("</figure>\n", file);
 }
 
@@ -243,9 +243,9 @@ static void put_block(FILE *file, const struct page *page, int *i)
     else if (block->kind == TABLE)
         put_table(file, block);
     else
-        put_picture(file, block);
+        put_picture(file, page, block);
     if (beside) {
-        put_picture(file, block + 1);
+        put_picture(file, page, block + 1);
         fputs("</div>\n", file);
         ++*i;
     }

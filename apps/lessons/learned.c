@@ -180,19 +180,22 @@ static void draw_step(struct page *page, struct learner *small, const struct ids
     enum { STEP = 1 };
     const int vocabulary = chase_vocabulary();
     const char *source[N + 1];
+    double probabilities[N];
     float *logits = xcalloc((size_t)((N + 1) * vocabulary), sizeof *logits);
-    float *row = logits + STEP * vocabulary;
     for (int i = 0; i < N; i++) source[i] = chase_english[i];
     source[N] = "(end)";
     small_logits(small, pair, logits);
-    softmax(1, vocabulary, row, row);
+    softmax(N, vocabulary, logits, logits);
+    for (int t = 0; t < N; t++)
+        probabilities[t] = (double)logits[t * vocabulary + pair->target.at[t]];
     show_drawn_step(page, STEP_LEARNED,
                     &(struct step_numbers){.sources = N + 1,
                                            .source = source,
                                            .step = STEP,
+                                           .rows = N,
                                            .target = chase_chinese,
-                                           .weights = weights + STEP * (N + 1),
-                                           .probability = (double)row[pair->target.at[STEP]]});
+                                           .weights = weights,
+                                           .probabilities = probabilities});
     free(logits);
 }
 

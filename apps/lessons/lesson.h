@@ -73,6 +73,20 @@ void page_drawing(struct page *page, enum page_detail detail, const char *title,
                   const char *description, double width, double height, page_draw_fn *draw,
                   const void *user);
 
+/* The last drawing shows a row of the map with the same weights, which is anywhere on the page. A
+   reader who steps through the map sees the other rows in the drawing, too. Its elements have
+   classes: "weight" and "score" are texts, one for each column; "line" are a line and an arrow for
+   each column, as thick as 0.5 + 7 weight; "written" and "before" are the names of the row and of
+   the one before; "loss" is the negative logarithm of the row's probability; numbers in "count" are
+   those of the row and grow with it. */
+struct drawing_rows {
+    int rows, columns, shown;    /* shown: the row in the drawing */
+    const float *weights;        /* [rows][columns] */
+    const float *scores;         /* [rows][columns] or NULL */
+    const double *probabilities; /* [rows] or NULL */
+};
+void page_drawing_rows(struct page *page, const struct drawing_rows *rows);
+
 /* The last drawing keeps its colors where the reader prefers dark pages: a photograph would become
    a negative. */
 void page_keep_colors(struct page *page);

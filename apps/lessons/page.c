@@ -201,6 +201,21 @@ void page_drawing(struct page *page, enum page_detail detail, const char *title,
     block->drawn = svg_part_close(&svg);
 }
 
+void page_drawing_rows(struct page *page, const struct drawing_rows *rows)
+{
+    struct block *drawing = last(page, DRAWING);
+    const int count = rows->rows * rows->columns;
+    drawing->rows = rows->rows;
+    drawing->columns = rows->columns;
+    drawing->shown = rows->shown;
+    drawing->weights = copy_memory(rows->weights, count, sizeof *rows->weights);
+    if (rows->scores != NULL)
+        drawing->scores = copy_memory(rows->scores, count, sizeof *rows->scores);
+    if (rows->probabilities != NULL)
+        drawing->probabilities =
+            copy_memory(rows->probabilities, rows->rows, sizeof *rows->probabilities);
+}
+
 void page_keep_colors(struct page *page)
 {
     last(page, DRAWING)->keeps_colors = true;
@@ -275,6 +290,8 @@ static void block_free(struct block *block)
     free_texts(block->row_names, block->rows);
     free_texts(block->column_names, block->columns);
     free(block->weights);
+    free(block->scores);
+    free(block->probabilities);
     free(block->sizes);
     free(block->model);
     free(block->labels[0]);

@@ -19,11 +19,14 @@ struct block {
     enum block_kind kind;
     enum page_detail detail;
     char *text;             /* of paragraph and formula; the title of other blocks */
-    int rows, columns;      /* of a table without its heads, or of a map */
+    int rows, columns;      /* of a table without its heads, of a map, or of a drawing's map */
     char **cells;           /* table: [1 + rows][columns], first the heads */
     char **row_names;       /* map: [rows] */
     char **column_names;    /* map: [columns] */
-    float *weights;         /* map: [rows][columns] */
+    float *weights;         /* map, or drawing with a map: [rows][columns] */
+    float *scores;          /* drawing: [rows][columns] or NULL */
+    double *probabilities;  /* drawing: [rows] or NULL */
+    int shown;              /* drawing: its row of the map */
     int lit;                /* map: the row that matters, counted from 1; 0 if all do */
     enum map_slider slider; /* map: what a reader can divide the scores by */
     double *sizes;          /* map with BY_SIZE: [rows], n */

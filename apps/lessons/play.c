@@ -54,39 +54,84 @@ static json_t *names_json(char *const *names, int count)
     return list;
 }
 
-static json_t *weights_json(const struct block *map)
+/* numbers: [rows][columns] of the picture */
+static json_t *numbers_json(const struct block *picture, const float *numbers)
 {
     json_t *rows = json_array();
-    for (int r = 0; r < map->rows; r++) {
+    for (int r = 0; r < picture->rows; r++) {
         json_t *row = json_array();
-        for (int c = 0; c < map->columns; c++)
-            put_item(row, json_real((double)map->weights[r * map->columns + c]));
+        for (int c = 0; c < picture->columns; c++)
+            put_item(row, json_real((double)numbers[r * picture->columns + c]));
         put_item(rows, row);
     }
     return rows;
 }
 
-void play_map(FILE *file, const struct block *map)
+static json_t *reals_json(const double *numbers, int count)
 {
-    if (!is_played(map)) return;
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++) put_item(list, json_real(numbers[i]));
+    return list;
+}
+
+/* Writes JSON and releases it. */
+static void put_numbers(FILE *file, const char *class, json_t *data)
+{
+    char *text = json_dumps(data, JSON_COMPACT | JSON_REAL_PRECISION(5));
+    json_decref(data);
+    if (text == NULL) exit(failed("out of memory"));
+    put_data(file, class, text);
+    free(text);
+}
+
+/* Returns the place, among the maps with a script, of the one that a drawing shows a row of, or
+   -1. */
+static int map_of(const struct page *page, const struct block *drawing)
+{
+    const size_t size = (size_t)(drawing->rows * drawing->columns) * sizeof *drawing->weights;
+    int place = 0;
+    for (int i = 0; i < page->count; i++) {
+        const struct block *map = &page->blocks[i];
+        if (!is_played(map)) continue;
+        if (map->model == NULL && map->rows == drawing->rows && map->columns == drawing->columns &&
+            memcmp(map->weights, drawing->weights, size) == 0)
+            return place;
+        place++;
+    }
+    return -1;
+}
+
+static void put_drawing(FILE *file, const struct page *page, const struct block *drawing)
+{
+    const int map = drawing->rows > 0 ? map_of(page, drawing) : -1;
+    if (map < 0) return;
+    json_t *data = json_pack("{s:i,s:i}", "map", map, "shown", drawing->shown);
+    if (drawing->scores != NULL) put_member(data, "scores", numbers_json(drawing, drawing->scores));
+    if (drawing->probabilities != NULL)
+        put_member(data, "probabilities", reals_json(drawing->probabilities, drawing->rows));
+    put_numbers(file, "steps", data);
+}
+
+static void put_map(FILE *file, const struct block *map)
+{
     double x, y, cell;
     picture_map_at(map, &x, &y, &cell);
     json_t *data = json_pack("{s:o,s:o,s:o,s:[fff]}", "rows", names_json(map->row_names, map->rows),
                              "columns", names_json(map->column_names, map->columns), "weights",
-                             weights_json(map), "at", x, y, cell);
+                             numbers_json(map, map->weights), "at", x, y, cell);
     if (map->slider != NO_SLIDER)
         put_member(data, "slider", json_string(map->slider == BY_SIZE ? "root" : "temperature"));
-    if (map->slider == BY_SIZE) {
-        json_t *sizes = json_array();
-        for (int r = 0; r < map->rows; r++) put_item(sizes, json_real(map->sizes[r]));
-        put_member(data, "n", sizes);
-    }
-    char *text = json_dumps(data, JSON_COMPACT | JSON_REAL_PRECISION(5));
-    json_decref(data);
-    if (text == NULL) exit(failed("out of memory"));
-    put_data(file, "map", text);
-    free(text);
+    if (map->slider == BY_SIZE) put_member(data, "n", reals_json(map->sizes, map->rows));
+    put_numbers(file, "map", data);
     if (map->model != NULL) put_data(file, "model", map->model);
+}
+
+void play_picture(FILE *file, const struct page *page, const struct block *picture)
+{
+    if (is_played(picture))
+        put_map(file, picture);
+    else if (picture->kind == DRAWING)
+        put_drawing(file, page, picture);
 }
 
 static void put_library(FILE *file, const unsigned char *bytes, size_t count)

@@ -14,8 +14,9 @@ extern const size_t play_script_count, play_simd_count, play_plain_count;
 extern const unsigned char quoted_code[];
 extern const size_t quoted_code_count;
 
-/* Writes the numbers of a map into its figure if its rows are distributions over a few words. */
-void play_map(FILE *file, const struct block *map);
+/* Writes the numbers of a map into its figure if its rows are distributions over a few words, or
+   those of a drawing that shows a row of such a map. */
+void play_picture(FILE *file, const struct page *page, const struct block *picture);
 /* Writes the script at the end of a page with such a map, and the library if a map has a model. */
 void play_end(FILE *file, const struct page *page);
 

@@ -1,21 +1,31 @@
 /* play.js - the script of a lesson's page. Below each map of weights it draws lines from the words of the rows to the
-   words of the columns, follows the pointer and the focus, and steps through the rows. Some maps have a slider. One has
-   a model, which the library, compiled to WebAssembly, runs here. The pages can be read without this script. */
+   words of the columns, follows the pointer and the focus, and steps through the rows, together with the drawing of the
+   model that made the map. Some maps have a slider. One has a model, which the library, compiled to WebAssembly, runs here. The pages can be read without this script. */
 "use strict";
 (() => {
 const ROW = 34, GAP = 120; /* pixels: height of a word, and between the two lists of words */
+const set = (part, attributes) => { for (const key in attributes) part.setAttribute(key, attributes[key]); };
 const make = (name, parent, text, attributes) => {
     const part = document.createElement(name);
     if (text !== undefined) part.textContent = text;
-    for (const key in attributes) part.setAttribute(key, attributes[key]);
+    set(part, attributes);
     if (parent) parent.append(part);
     return part;
 };
 const draw = (name, parent, attributes) => {
     const part = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const key in attributes) part.setAttribute(key, attributes[key]);
+    set(part, attributes);
     parent.append(part);
     return part;
+};
+/* Changes the thickness of a line and of the arrow after it, whose head svg_arrow made. */
+const arrow = (before, line, head, thickness) => {
+    const [x1, y1] = ["x1", "y1"].map(key => +line.getAttribute(key)), {x, y} = head.points.getItem(0);
+    const length = Math.hypot(x - x1, y - y1), half = 3 + 0.75 * thickness;
+    const dx = half * (x - x1) / length, dy = half * (y - y1) / length, x2 = x - 2 * dx, y2 = y - 2 * dy;
+    set(before, {"stroke-width": thickness});
+    set(line, {x2, y2, "stroke-width": thickness});
+    set(head, {points: `${x},${y} ${x2 + dy},${y2 - dx} ${x2 - dy},${y2 + dx}`});
 };
 const percent = weight => Math.round(100 * weight) + " %";
 const bytes_of = text => Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
@@ -35,6 +45,7 @@ function soften(weights, divisors) {
 class Player {
     constructor(figure) {
         this.figure = figure;
+        this.drawings = [];
         this.data = JSON.parse(figure.querySelector("script.map").textContent);
         this.panel = make("div", figure, undefined, {class: "play"});
         this.controls = make("div", this.panel, undefined, {class: "controls"});
@@ -124,6 +135,7 @@ class Player {
         });
         this.frame(now);
         this.say(now);
+        this.drawings.forEach(drawing => drawing.show());
     }
     /* Frames the row or column in the picture, which shows the weights of the page as it was written. */
     frame(now) {
@@ -146,6 +158,48 @@ class Player {
         read.sort((a, b) => b[0] - a[0]);
         this.report.textContent = `${this.rows[now]} reads ${read.map(x => `${x[1]} ${percent(x[0])}`).join(", ")}.` +
             (this.candidates ? " Candidates: " + this.candidates[now].join(", ") + "." : "");
+    }
+}
+
+/* The drawing of a model, which shows one row of a map: that of the step, or that which is pointed at. */
+class Drawing {
+    /* data: the row in the drawing, shown; and of each row scores and probabilities, if it has them */
+    constructor(figure, player, data) {
+        Object.assign(this, data, {figure, player});
+        this.counts = this.texts("count").map(text => [text, text.textContent]);
+        const line = make("div", make("div", figure, undefined, {class: "play"}), undefined, {class: "controls"});
+        const button = (text, by) => { make("button", line, text, {type: "button"}).onclick = () => this.move(by); };
+        button("\u2190 Step back", -1);
+        button("Step \u2192", 1);
+        this.place = make("span", line);
+        player.drawings.push(this);
+        this.tell(this.shown);
+    }
+    parts(name) { return [...this.figure.querySelectorAll(`:scope > svg .${name}`)]; }
+    texts(name) { return this.parts(name + " text"); }
+    /* The first step leaves from the row in the drawing. */
+    move(by) {
+        if (this.player.step === null) this.player.step = this.shown;
+        this.player.move(by);
+    }
+    tell(row) { this.place.textContent = `Step ${row + 1} of ${this.player.rows.length}`; }
+    show() {
+        const {rows, weights, row: pointed, step} = this.player, row = pointed ?? step ?? this.shown;
+        const write = (name, text) => this.texts(name).forEach((part, c) => { part.textContent = text(c); });
+        write("weight", c => weights[row][c].toFixed(2));
+        write("score", c => (Math.abs(this.scores[row][c]) < 0.05 ? 0 : this.scores[row][c]).toFixed(1));
+        write("written", () => rows[row]);
+        write("before", () => row > 0 ? rows[row - 1] : "(begin)");
+        write("loss", () => {
+            const p = this.probabilities[row];
+            return `\u2212log ${p.toFixed(3)} = ${(-Math.log(p)).toFixed(3)}`;
+        });
+        this.counts.forEach(([part, text]) => { part.textContent = text.replace(/\d+/, k => +k + row - this.shown); });
+        this.parts("line").forEach((part, c) => {
+            part.setAttribute("visibility", weights[row][c] > 0 ? "visible" : "hidden");
+            arrow(...part.children, 0.5 + 7 * weights[row][c]);
+        });
+        this.tell(row);
     }
 }
 
@@ -331,8 +385,14 @@ class ModelPlayer extends Player {
     }
 }
 
+const players = [];
 document.querySelectorAll("figure").forEach(figure => {
     if (figure.querySelector("script.model")) figure.play = new ModelPlayer(figure);
     else if (figure.querySelector("script.map")) figure.play = new Player(figure);
+    if (figure.play) players.push(figure.play);
+});
+document.querySelectorAll("script.steps").forEach(part => {
+    const data = JSON.parse(part.textContent);
+    new Drawing(part.parentElement, players[data.map], data);
 });
 })();

@@ -1,7 +1,8 @@
-/* lessons_play.c - tests what the script of a page reads: base64, the numbers of maps, and a model
-   with its weights; and which pages have a script. */
+/* lessons_play.c - tests what the script of a page reads: base64, the numbers of maps and
+   drawings, and a model with its weights; and which pages have a script. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
+#include "lessons/architecture.h"
 #include "lessons/chase.h"
 #include "lessons/play.h"
 #include "temporary.h"
@@ -88,6 +89,55 @@ static int plain(struct page *page, const struct lesson_options *options)
     return EXIT_OK;
 }
 
+/* Draws a step of the first map, and another that no map has. */
+static int stepping(struct page *page, const struct lesson_options *options)
+{
+    static const char *const words[] = {"a", "b", "c"};
+    static const float weights[] = {0.25F, 0.75F, 0, 1, 0.5F, 0.5F}, others[] = {1, 0, 0, 1, 1, 0};
+    static const double probabilities[] = {0.5, 0.25, 0.125};
+    struct step_numbers numbers = {.sources = 2,
+                                   .step = 1,
+                                   .rows = 3,
+                                   .source = words,
+                                   .target = words,
+                                   .weights = others,
+                                   .probabilities = probabilities};
+    (void)options;
+    page_map(page, SHORT, "sums to 2", 1, 2, words, words, (const float[]){1, 1});
+    show_drawn_step(page, STEP_GIVEN, &numbers);
+    page_map(page, SHORT, "another", 1, 2, words, words, weights);
+    numbers.weights = weights;
+    show_drawn_step(page, STEP_LEARNED, &numbers);
+    page_map(page, SHORT, "steps", 3, 2, words, words, weights);
+    page_claim(page, "two is two", 2, EQUALS, 2);
+    return EXIT_OK;
+}
+
+/* Counts how often a text occurs. */
+static int count_of(const char *text, const char *wanted)
+{
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, wanted)) != NULL; at++) count++;
+    return count;
+}
+
+/* A drawing with a map has its numbers, and all elements that a step changes. */
+static void check_stepping(const char *text)
+{
+    assert_int_equal(count_of(text, "class=\"steps\""), 1);
+    assert_non_null(strstr(text, "class=\"steps\">{\"map\":1,\"shown\":1,"
+                                 "\"probabilities\":[0.5,0.25,0.125]}</script>"));
+    const char *drawing = strstr(text, "<figcaption>Learned weights");
+    assert_non_null(drawing);
+    assert_int_equal(count_of(drawing, "<g class=\"weight\">"), 2);
+    assert_int_equal(count_of(drawing, "<g class=\"line\""), 2);
+    assert_int_equal(count_of(drawing, "<g class=\"line\" visibility=\"hidden\">"), 1);
+    static const char *const single[] = {"written\"><text", "before\"><text", "loss\"><text"};
+    for (int i = 0; i < 3; i++) assert_int_equal(count_of(drawing, single[i]), 1);
+    assert_non_null(strstr(drawing, ">d2</text>"));
+    assert_non_null(strstr(drawing, ">query from d2</text>"));
+}
+
 /* Reads a page and deletes its file. */
 static char *read_page(const char *folder, int number)
 {
@@ -103,14 +153,16 @@ static char *read_page(const char *folder, int number)
 
 static void test_pages(void **state)
 {
-    static const struct lesson lessons[] = {
-        {1, "Model", "", modeled}, {2, "Plain", "", plain}, {3, "Sliding", "", plain}};
+    static const struct lesson lessons[] = {{1, "Model", "", modeled},
+                                            {2, "Plain", "", plain},
+                                            {3, "Sliding", "", plain},
+                                            {4, "Stepping", "", stepping}};
     char folder[TEMPORARY];
     (void)state;
     assert_non_null(temporary_folder(folder));
     char *argv[] = {(char *)"lessons", (char *)"all", (char *)"--html", folder};
     optind = 0;
-    assert_int_equal(lessons_main(4, argv, lessons, 3), EXIT_OK);
+    assert_int_equal(lessons_main(4, argv, lessons, 4), EXIT_OK);
     char *text = read_page(folder, 1);
     assert_non_null(strstr(text, "<script class=\"play\">"));
     assert_non_null(strstr(text, "class=\"model\">{\"words\":[\"\",\"\",\"\",\"Tom\""));
@@ -128,6 +180,9 @@ static void test_pages(void **state)
     assert_non_null(strstr(text, "\"weights\":[[0.25,0.75]]"));
     assert_non_null(strstr(text, "\"slider\":\"temperature\""));
     assert_null(strstr(text, "class=\"library\""));
+    free(text);
+    text = read_page(folder, 4);
+    check_stepping(text);
     free(text);
     static const char *const others[] = {"index", "glossary"};
     for (int i = 0; i < 2; i++) {

@@ -42,6 +42,25 @@ else
     echo "skipped: the model in a page: no browser, or no clang that compiles to WebAssembly"
 fi
 
+# The drawing of a model shows the step that the reader of a map has reached.
+# drawn FOLDER: 0, or 1 after complaints
+drawn() {
+    python3 "$scripts/drawn.py" "$1" harness.html
+    "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$here/profile" \
+        --virtual-time-budget=20000 --dump-dom "file://$here/harness.html" >dom 2>browser.err ||
+        fail "the browser: $(tail -3 browser.err)"
+    python3 "$scripts/drawn.py" --judge dom
+}
+if [ -n "$browser" ]; then
+    drawn pages || fail "the drawings, above"
+    mkdir still
+    for number in 4 7; do # drawings that stay as they are
+        sed 's/this.drawings.forEach/[].forEach/' pages/lesson-$number.html >still/lesson-$number.html
+    done
+    drawn still >said && fail "drawings that do not change are not noticed"
+    grep -q "WRONG: lesson-7.html: no step changes a number" said || fail "they are not named: $(cat said)"
+fi
+
 mkdir bad
 page='<!DOCTYPE html><html><body><p>fine</p></body></html>'
 echo "$page" >bad/index.html
