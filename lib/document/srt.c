@@ -41,7 +41,8 @@ static void find_cue(struct format_reader *r)
     if (r->at < r->end) r->at = rapt__plain_marks(text, r->at);
 }
 
-/* Reads a line break within a cue. Returns true if the next line begins a block. */
+/* Reads a line break within a cue. Returns true if the block ends there, at the end of the cue or
+   because the next line begins with a marker. */
 static bool read_break(struct format_reader *r)
 {
     const size_t next = rapt__line_next(r->document, r->at);

@@ -21,7 +21,8 @@ static void ssru_row(const float *x, const float *z, const float *before, float 
     }
 }
 
-/* Sets dx = d (1 - f), dz = d (before - x) f (1 - f), and then d = d f. */
+/* d is the gradient of cell. Sets dx = d (1 - f) and dz = d (before - x) f (1 - f), and then
+   multiplies d by f. */
 static void ssru_row_backward(const float *x, const float *z, const float *before, float *d,
                               float *dx, float *dz, size_t n)
 {

@@ -1,5 +1,5 @@
 /* block.c - runs a block forward and backward over the caller's rows. A block is either a stack of
-   one layer, without embedding and last norm, or one function of a layer. */
+   one layer, without embeddings or a last norm, or one function of a layer. */
 #include "model/block.h"
 
 struct block_call {

@@ -228,8 +228,9 @@ static rapt_status search_batch(struct window *w, int number, rapt_generate_opti
     return status;
 }
 
-/* Translates sentences order[first] .. order[first + n - 1] under the limits *more, with at most
-   `longest` tokens each. */
+/* Searches for translations of sentences order[first] .. order[first + n - 1], with at most
+   `longest` tokens each, under min_length and no_repeat_ngram of *more. The results remain in
+   w->batch. */
 static rapt_status search_all(struct window *w, int first, int n, int longest,
                               const struct constraint *more, rapt_message *why)
 {
@@ -301,8 +302,9 @@ static rapt_status translate_batch(struct window *w, int first, int n, rapt_mess
 
 /* Searches again for sentence order[at], under constraints that exclude the faults of its best
    translation. Sets *better to true if the new best translation has no fault, has at least as many
-   glossary terms as the old one, and is not truncated unless the old one was. `copies` is the
-   number of the sentence's terms that are opaque parts. */
+   glossary terms as the old one, and has an end if the old one has. *longest receives the maximum
+   number of tokens of the new translations. `copies` is the number of the sentence's terms that are
+   opaque parts. */
 static rapt_status search_again(struct window *w, int at, int *longest, int copies, bool *better,
                                 rapt_message *why)
 {
@@ -328,7 +330,7 @@ static rapt_status search_again(struct window *w, int at, int *longest, int copi
     return status ? rapt__fail(why, status, "no memory for a translation") : RAPT_OK;
 }
 
-/* Translates sentence order[at], whose best translation has faults, again. Replaces its results if
+/* Retranslates sentence order[at], because its best translation has faults. Replaces its results if
    the new ones are better; otherwise sets RAPT_FAULT_REMAINS. */
 static rapt_status mend(struct window *w, int at, rapt_message *why)
 {
@@ -355,8 +357,8 @@ static rapt_status mend(struct window *w, int at, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Looks for faults in the best translation of each sentence, and translates sentences with faults
-   again. */
+/* Looks for faults in the best translation of each sentence, and retranslates the sentences that
+   have any. */
 static rapt_status mend_all(struct window *w, rapt_message *why)
 {
     const size_t nbest = (size_t)w->job->options.nbest;
@@ -388,7 +390,9 @@ rapt_status rapt__window_translate(struct window *w, const struct translate_job 
     if (status) return rapt__fail(why, status, "no memory for suppressed texts");
     rapt_message reason = {"no memory for their tokens"};
     status = tokenize_all(w, &end, &reason);
-    if (status) return rapt__fail(why, status, "texts from [%zu] on: %.300s", before, reason.text);
+    if (status)
+        return rapt__fail(why, status, "texts %zu .. %zu: %.300s", before,
+                          before + (size_t)w->count - 1, reason.text);
     status = rapt__window_take_results(w, &end);
     if (status) return rapt__fail(why, status, "no memory for %d translations", w->count);
     for (int at = 0, n;

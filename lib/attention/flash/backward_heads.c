@@ -1,7 +1,8 @@
 /* backward_heads.c - flash backward of a pair (a sequence and a key head) with few queries and few
    keys, one query head at a time, on plain rows (kernel/flash_head_backward.c). If the width of a
-   row is not a multiple of 16, its padded copy is in the workspace of backward_blocks.c, where
-   gradients are also summed. Sums have the same order as in backward_blocks.c. */
+   row is not a multiple of 16, its padded copy is in the workspace of backward_blocks.c. Gradients
+   are also summed there if rows are padded or a pair takes several calls of the kernel. Sums have
+   the same order as in backward_blocks.c. */
 #include "attention/flash/backward.h"
 
 #include <string.h>
@@ -31,7 +32,7 @@ static bool rows_padded(const struct backward_pair *p)
 }
 
 /* Computes the gradients of at most HEAD_GRADIENTS queries of head h, starting with `first`. *all
-   describes the pair; dk and dv of *d must be set. */
+   describes the pair; the fields of *d that are the same for all heads must be set. */
 static void backward_head(const struct backward_pair *p, int h, int first,
                           const struct attend_head *all, struct attend_head_gradients *d)
 {

@@ -1,10 +1,10 @@
 /* monotonic.h - expected alignments of monotonic attention, their gradients, and hard stops
    (rapt/monotonic_attention.h).
 
-   One item is a key head of a sequence with the query heads that share its keys. One member
-   computes an item. The alignment of a query depends on that of the query before it, so rows are
-   computed in order; only products of queries, keys and values are computed in blocks of rows. No
-   recurrence divides by a product of probabilities, which may underflow.
+   One item is a key head of a sequence with the query heads that share its keys. One member of the
+   team computes an item. The alignment of a query depends on that of the query before it, so rows
+   are computed in order; only products of queries, keys and values are computed in blocks of rows.
+   No recurrence divides by a product of probabilities, which may underflow.
  */
 #ifndef RAPT_LIB_ATTENTION_MONOTONIC_H
 #define RAPT_LIB_ATTENTION_MONOTONIC_H
@@ -19,7 +19,8 @@ struct monotonic_problem { /* a checked problem, and numbers derived from it */
     const struct kernels *kernels;
     rapt_attention plain; /* has the shapes, layouts and key counts of the problem */
     int key_heads, group; /* query heads per key head */
-    int ld;               /* floats per row of keys, a multiple of 16 */
+    int ld;               /* length of a row with one float per key: the number of keys, rounded up
+                             to a multiple of 16 */
     float scale, chunk_scale;
     bool soft; /* the mode has chunk energies */
 };
@@ -31,7 +32,7 @@ struct monotonic_item {
 };
 struct monotonic_item rapt__monotonic_item(const struct monotonic_problem *m, int index);
 
-/* Return the offset of row t of a query head, and that of a key of a key head. */
+/* Return the offset of row t of a query head, and that of the first key of the item's key head. */
 static inline ptrdiff_t rapt__monotonic_query(const rapt_stride *s,
                                               const struct monotonic_item *item, int head, int t)
 {
@@ -77,8 +78,9 @@ void rapt__monotonic_begin(int n, float *alpha);
    the alignment of the previous query. */
 void rapt__monotonic_align(const float *stop, const float *keep, const float *before, int n,
                            float *reach, float *alpha);
-/* Computes the gradient of the energies from the gradient of alpha. Replaces dalpha with the
-   gradient of `before`. Returns the sum of the gradients of the energies. */
+/* Computes the gradient of the energies of which stop is the sigmoid, from the gradient of alpha.
+   Replaces dalpha with the gradient of the alignment of the previous query. Returns the sum of the
+   gradients of these energies. */
 double rapt__monotonic_align_backward(const float *stop, const float *keep, const float *reach,
                                       int n, float *dalpha, float *denergies);
 
@@ -92,8 +94,8 @@ void rapt__monotonic_scratch_layout(struct arena *arena, const struct monotonic_
 void rapt__monotonic_weights(const struct monotonic_problem *m, const float *energies,
                              const float *alpha, int n, const struct monotonic_scratch *s,
                              float *weights);
-/* Computes the gradients of alpha and of the energies from the gradient of the weights. The scratch
-   rows must be unchanged since rapt__monotonic_weights. */
+/* Computes the gradients of alpha and of the chunk energies from the gradient of the weights. The
+   scratch rows must be unchanged since rapt__monotonic_weights. */
 void rapt__monotonic_weights_backward(const struct monotonic_problem *m, const float *energies,
                                       const float *alpha, const float *dweights, int n,
                                       const struct monotonic_scratch *s, float *dalpha,
