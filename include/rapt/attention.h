@@ -449,9 +449,9 @@ typedef struct rapt_gradients { /* size-first, see base.h */
    unless the normalizer is SAMPLE.
 
    Errors are the same as for rapt_attention_forward. Also returns RAPT_BAD_ARGUMENT if saved has
-   neither lse nor statistics, if the normalizer is hard and saved lacks chosen, or if a gradient is
-   requested for an array that the problem does not have, or for one whose rows share memory because
-   a stride is 0. */
+   neither lse nor statistics, if the normalizer is hard and saved lacks chosen, if
+   reinforce->entropy is not finite, or if a gradient is requested for an array that the problem
+   does not have, or for one whose rows share memory because a stride is 0. */
 RAPT_API rapt_status rapt_attention_backward(const rapt_attention *a, const float *q,
                                              const float *k, const float *v, const float *out,
                                              const rapt_attention_saved *saved, const float *dout,
@@ -464,8 +464,9 @@ RAPT_API rapt_status rapt_attention_backward(const rapt_attention *a, const floa
    where keys is the number of rows of k in that sequence (a->keys, or key_starts[sequence + 1] -
    key_starts[sequence]). mask.key_counts does not shorten the rows; hidden keys have weight 0.
 
-   Errors are the same as for rapt_attention_backward. Also returns RAPT_BAD_ARGUMENT if the
-   sequence, the head or a row is out of range. */
+   Errors are the same as for rapt_attention_forward. Also returns RAPT_BAD_ARGUMENT if saved has
+   neither lse nor statistics, if the normalizer is hard and saved lacks chosen, or if the sequence,
+   the head or a row is out of range. */
 RAPT_API rapt_status rapt_attention_weights(const rapt_attention *a, const float *q, const float *k,
                                             const rapt_attention_saved *saved, int sequence,
                                             int head, int first, int rows, float *weights,

@@ -26,9 +26,9 @@ extern "C" {
    is static. */
 RAPT_API const char *rapt_version(void);
 
-/* The result of every function that can fail. A failed call changes nothing unless its comment says
-   otherwise. A call returns RAPT_BAD_ARGUMENT if a pointer to a required object, array or result is
-   NULL. */
+/* The result of functions that can fail, except those that return a size, an index or a token. A
+   failed call changes nothing unless its comment says otherwise. A call returns RAPT_BAD_ARGUMENT
+   if a pointer to a required object, array or result is NULL. */
 typedef enum rapt_status {
     RAPT_OK = 0,            /* success */
     RAPT_BAD_ARGUMENT = -1, /* a size, index or option is out of range */
@@ -65,14 +65,15 @@ typedef struct rapt_allocator {
 } rapt_allocator;
 
 /* A struct whose first field is `size_t size` is called size-first. Later versions may append
-   fields. Set size to the sizeof of the struct and zero-initialize the rest; 0 is the default of
-   every field:
+   fields. Set size to the sizeof of the struct, set the fields whose comments exclude 0, and
+   zero-initialize the rest, which selects their defaults:
 
-       rapt_limits limits = {.size = sizeof limits, .batch = 1};
+       rapt_limits limits = {
+           .size = sizeof limits, .batch = 1, .source_tokens = 100, .target_length = 100};
 
-   The program then works with later versions of the library without being recompiled. A call
-   returns RAPT_BAD_ARGUMENT if size was not set, or if the struct is longer than the library's
-   version of it and one of the extra bytes is not 0. */
+   The program then works, without being recompiled, with later versions of the same MAJOR or, while
+   MAJOR is 0, of the same MINOR. A call returns RAPT_BAD_ARGUMENT if size was not set, or if the
+   struct is longer than the library's version of it and one of the extra bytes is not 0. */
 
 /* Returns the library's sizeof for the public struct with this name, such as "rapt_attention", or 0
    for any other name. Bindings for other languages can check their declarations with it. */
@@ -132,8 +133,8 @@ RAPT_API const char *rapt_isa_int8(void);
 /* AMX. Products of 8-bit integers can use the tile registers of newer Intel processors (with
    RAPT_ISA_AVX512). Linux lets a process use these registers only if it has asked for permission,
    because they add 8 KB to the stack frames of signal handlers; alternative signal stacks must have
-   room for that. The library never asks. It checks once, in the first call that uses 8-bit
-   integers, whether the program has asked:
+   room for that. The library never asks. It checks only once whether the program has asked, in the
+   first call of rapt_isa_int8 or of a function that uses 8-bit integers. So ask before that call:
 
        #define _GNU_SOURCE
        #include <sys/syscall.h>

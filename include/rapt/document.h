@@ -233,9 +233,10 @@ typedef struct rapt_document_engine { /* size-first, see base.h */
    not valid UTF-8 are kept and reported in the status of their pieces. ICU itself may crash or hang
    if one of its allocations fails on its first use in the process.
 
-   Returns RAPT_BAD_ARGUMENT if an option is out of range, RAPT_NO_MEMORY if an allocation fails,
-   and RAPT_BAD_FILE if ICU cannot read its data or an XLIFF document is malformed. Pieces that
-   callback has received are then still correct. callback must return. */
+   Returns RAPT_BAD_ARGUMENT if an option is out of range or the translator's options name no
+   languages for a multilingual model, RAPT_NO_MEMORY if an allocation fails, and RAPT_BAD_FILE if
+   ICU cannot read its data or an XLIFF document is malformed. Pieces that callback has received are
+   then still correct. callback must return. */
 RAPT_API rapt_status rapt_document_translate(rapt_translator *translator, rapt_text document,
                                              const rapt_document_options *options,
                                              rapt_document_fn *callback, void *user,

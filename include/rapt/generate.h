@@ -24,40 +24,40 @@ typedef int rapt_token_fn(void *user, int source, int32_t id, float log_probabil
 
 /* May change logits [vocab], from which the next token of a hypothesis is chosen. source is the
    index of its source, and ids [count] are the tokens of the hypothesis so far, including the
-   prefix. -INFINITY forbids a token. If a logit is NaN or +INFINITY, the sequence of the source is
-   arbitrary with a score of NaN, or missing. repetition_penalty, suppressed tokens, min_length and
-   no_repeat_ngram are applied after the callback. */
+   prefix. -INFINITY forbids a token. If a logit is NaN or +INFINITY, the source's sequence is
+   missing, or is arbitrary and has a score of NaN. repetition_penalty, suppressed tokens,
+   min_length and no_repeat_ngram are applied after the callback. */
 typedef void rapt_logits_fn(void *user, int source, const int32_t *ids, int count, float *logits,
                             int vocab);
 
-/* Called before every step. A nonzero result stops the call: all sequences end as if they had
-   reached their limit, their last tokens are reported to `token`, and the call returns RAPT_OK. To
+/* Called before every step. A nonzero result stops the call: live hypotheses are finished without
+   an end token, the tokens not yet reported are passed to `token`, and the call returns RAPT_OK. To
    stop a call from another thread, return an atomic flag that the other thread sets. */
 typedef int rapt_stop_fn(void *user);
 
 /* The search rules of several projects: when a hypothesis ends, which hypotheses survive, and when
    a search stops. Each step ranks the continuations of all live hypotheses by their sums of
-   log-probabilities; the best has rank 0. B is `beams`, and n is the number of tokens of a
-   hypothesis, including its end:
+   log-probabilities; the best has rank 0. B is `beams`, L is the number of live hypotheses (in the
+   first step, B), and n is the number of tokens of a hypothesis, including its end:
 
                an end finishes its   survivors       a source is finished
                hypothesis
        RAPT    at ranks below B      the best B      when B hypotheses are finished; only the first
                                                      B count
-       MARIAN  at ranks below the    the best B,     when no hypothesis is live
-               number of live ones   minus finished
-                                     ones
+       MARIAN  at ranks below L      those of the    when no hypothesis is live
+                                     best L that do
+                                     not end
        HF      at ranks below B      the best B      when the worst of the best B finished ones is
                                                      no worse than the best live sum / n^penalty
        CT2     at ranks below B      the best B      when B or more are finished; without
                                                      length_penalty, when nbest or more are finished
                                                      and an end has had rank 0
 
-   A sequence that reaches its length limit is finished without an end, except with HF, where its
-   last token becomes the end, with log-probability 0 (forced_eos_token_id). CT2 has three further
-   rules. In the step that reaches the limit, only the best B continuations are considered.
-   length_penalty counts the tokens of a prefix. Directly after a prefix, an end counts only at rank
-   0.
+   A sequence that reaches its length limit is finished without an end. With HF, unless it is
+   sampled, its last token becomes the end instead, with log-probability 0 (forced_eos_token_id).
+   CT2 has three further rules. In the step that reaches the limit, only the best B continuations
+   are considered. length_penalty counts the tokens of a prefix. Directly after a prefix, an end
+   counts only at rank 0.
 
    MARIAN and HF normalize probabilities over all tokens, before any are suppressed or forbidden.
    The other rules normalize over the remaining tokens. rapt_generate_outputs describes how ties are
@@ -84,7 +84,7 @@ typedef enum rapt_search_rules {
     RAPT_SEARCH_RULES_CT2     /* the rules of CTranslate2 */
 } rapt_search_rules;
 
-/* Where the text of a token is in a word, as bits. */
+/* How a token joins the tokens next to it to form words, as bits. */
 enum {
     RAPT_WORD_INSIDE = 1, /* the token begins with a letter that continues the word of the token
                              before it */
@@ -154,23 +154,24 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     int scored_prefix;              /* number of leading tokens of the prefix that the length in
                                        length_penalty includes; CT2 always includes the whole
                                        prefix */
-    /* If not NULL, limits each target to the end token and the tokens that the shortlist lists for
-       its source. Probabilities are normalized over these tokens. The call then allocates a copy of
-       the rows of the output matrix that its sources need, and computes no other logits unless
-       `logits` is set. Cannot be combined with temperature. */
+    /* If not NULL, limits each target to the end token, the tokens of its source's terms, and the
+       tokens that the shortlist lists for its source. Probabilities are normalized over these
+       tokens. The call then allocates a copy of the rows of the output matrix that its sources
+       need, and computes no other logits unless `logits` is set. Cannot be combined with
+       temperature. */
     const rapt_shortlist *shortlist;
     const uint64_t *sequences; /* [batch] sequence number of each source; NULL means b + sequence */
     /* If not NULL, the terms of each source. The beam is partitioned by the number of term tokens
        that hypotheses contain so far, so `beams` should exceed the number of tokens of all terms.
        The terms must fit within the length limit; if max_ratio is set, its limit is raised by the
-       number of their tokens, but never above max_length. Both use the shortest phrase of each
-       term. Logits are normalized as if there were no terms. Hypotheses that lack terms come after
-       all others, and they end only at a limit. For a source with terms, hypotheses survive as with
-       RAPT_SEARCH_RULES_RAPT, regardless of search_rules. The search for this source stops when
-       nbest hypotheses with all terms score at least as high as the best live one, ignoring live
-       hypotheses in which the end was the most likely token at some step while terms were missing.
-       no_repeat_ngram does not forbid tokens of terms that are still missing. A source without
-       terms is not affected. Cannot be combined with temperature. */
+       number of their tokens, but never above max_length. Both rules count the tokens of each
+       term's shortest phrase. Logits are normalized as if there were no terms. Hypotheses that lack
+       terms come after all others, and they end only at a limit. For a source with terms,
+       hypotheses survive as with RAPT_SEARCH_RULES_RAPT, regardless of search_rules. The search for
+       this source stops when nbest hypotheses with all terms score at least as high as the best
+       live one, ignoring live hypotheses in which the end was the most likely token at some step
+       while terms were missing. no_repeat_ngram does not forbid tokens of terms that are still
+       missing. A source without terms is not affected. Cannot be combined with temperature. */
     const rapt_terms *terms;
     /* Penalty r for tokens that a sequence, including its prefix, already contains: their logits x
        become x / r if x > 0, else x * r. A value above 1 discourages repetition. 0 and 1 mean no
@@ -219,8 +220,9 @@ typedef struct rapt_generate_outputs { /* size-first, see base.h */
        nats, each given the preceding tokens; 0 for tokens of the prefix. They are normalized as the
        search rules define. */
     float *log_probabilities;
-    int *ended; /* [N * nbest] 1 if the model ended the sequence, 0 if a limit or a callback ended
-                   it */
+    int *ended; /* [N * nbest] 1 if the sequence has an end, because the model ended it or, with HF,
+                   because it reached its limit; 0 if it has none, because a limit or a callback
+                   ended it, or because no token could follow */
     int *terms; /* [N * nbest] number of terms that the sequence contains */
 } rapt_generate_outputs;
 

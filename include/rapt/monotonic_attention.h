@@ -158,8 +158,9 @@ typedef struct rapt_monotonic_attention_gradients { /* size-first, see base.h */
    results are recomputed. dout is the gradient of out and has its layout. dalpha and ddelays are
    the gradients of alpha and delays, for losses that depend on alignments or latency; NULL means 0.
 
-   Errors are the same as for rapt_monotonic_attention_forward. Also returns RAPT_BAD_ARGUMENT if a
-   gradient is requested for an array whose rows share memory because a stride is 0. */
+   Apart from `outputs`, errors are the same as for rapt_monotonic_attention_forward. Also returns
+   RAPT_BAD_ARGUMENT if a gradient is requested for an array whose rows share memory because a
+   stride is 0. */
 RAPT_API rapt_status rapt_monotonic_attention_backward(const rapt_monotonic_attention *a,
                                                        const float *q, const float *k,
                                                        const float *v, const float *chunk_q,
@@ -175,8 +176,8 @@ RAPT_API rapt_status rapt_monotonic_attention_backward(const rapt_monotonic_atte
    continues after the keys that it has read. n queries in one call or in n calls give the same
    bits. In mode hard, values are copied.
 
-   Errors are the same as for rapt_monotonic_attention_forward. Also returns RAPT_BAD_ARGUMENT if a
-   position is negative or greater than the number of existing keys. */
+   Apart from `outputs`, errors are the same as for rapt_monotonic_attention_forward. Also returns
+   RAPT_BAD_ARGUMENT if a position is negative or greater than the number of existing keys. */
 RAPT_API rapt_status rapt_monotonic_attention_step(const rapt_monotonic_attention *a,
                                                    const float *q, const float *k, const float *v,
                                                    const float *chunk_q, const float *chunk_k,

@@ -36,7 +36,7 @@ typedef struct rapt_shortlist rapt_shortlist;
    The file is not trusted. The tokenizers are not needed after the call. The caller must free the
    shortlist. Returns RAPT_NO_FILE if the file cannot be read. Returns RAPT_BAD_FILE if it is
    damaged, was made for other vocabularies, or is a text file without any pair of words from these
-   vocabularies; *why says which. */
+   vocabularies; *why says which. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_shortlist_load(rapt_shortlist **shortlist, const char *path,
                                          const rapt_tokenizer *source, const rapt_tokenizer *target,
                                          const rapt_allocator *allocator, rapt_message *why);
@@ -58,7 +58,8 @@ typedef struct rapt_lexical_pair {
    target tokens of each source token, and the first `first` (0 or more) tokens of the target
    vocabulary. Ties go to the greater target id. If a pair occurs more than once, its highest
    probability counts. The caller must free *shortlist. Returns RAPT_BAD_ARGUMENT if a token is
-   outside its vocabulary or a probability is not finite. */
+   outside its vocabulary, a probability is not finite, or best or first is out of range, and
+   RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_shortlist_create(rapt_shortlist **shortlist,
                                            const rapt_lexical_pair *pairs, size_t count, int first,
                                            int best, const rapt_tokenizer *source,

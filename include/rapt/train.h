@@ -221,9 +221,10 @@ RAPT_API void rapt_trainer_free(rapt_trainer *trainer);
    NULL or has only batch set. For an encoder-only model, the target contains one label per source
    token, or per source sequence if the configuration pools; negative labels are ignored.
 
-   Returns RAPT_BAD_ARGUMENT if a token, label or length is out of range, or if a source is empty.
-   Returns RAPT_NOT_FINITE if the loss is infinite or NaN. In that case the gradients added since
-   the last step are discarded, and the model is unchanged. */
+   Returns RAPT_BAD_ARGUMENT if a token, label or length is out of range, if a source is empty, if
+   alignments from rapt_train_align do not suit the batch, or if no step has yet applied the shards
+   from rapt_train_shard. Returns RAPT_NOT_FINITE if the loss is infinite or NaN. In that case the
+   gradients added since the last step are discarded, and the model is unchanged. */
 RAPT_API rapt_status rapt_train_gradient(rapt_trainer *trainer, const rapt_tokens *source,
                                          const rapt_tokens *target, rapt_report *report,
                                          rapt_message *why);
@@ -254,13 +255,15 @@ RAPT_API rapt_status rapt_train_align(rapt_trainer *trainer, const rapt_alignmen
 
    Returns RAPT_NOT_FINITE if the gradient or its norm is not finite, or if a parameter or moment
    would become infinite or NaN. In that case the parameters, moments and number of steps are
-   unchanged, and the gradients are set to 0. Returns RAPT_BAD_ARGUMENT if there are no tokens or
-   the rate is out of range; the gradients are then kept. */
+   unchanged, and the gradients are set to 0. Returns RAPT_BAD_ARGUMENT if there are no tokens, the
+   rate is out of range, or shards from rapt_train_shard need rapt_train_shards_step; the gradients
+   are then kept. */
 RAPT_API rapt_status rapt_train_step(rapt_trainer *trainer, rapt_report *report, rapt_message *why);
 
 /* Computes the loss of a batch without dropout and without changing the gradients. With
-   options.quantize_aware, it is the loss of the model quantized to 8 bits. Batches and errors are
-   the same as for rapt_train_gradient, except that no gradients are discarded. */
+   options.quantize_aware, it is the loss of the model quantized to 8 bits. Batches are the same as
+   for rapt_train_gradient. Returns RAPT_BAD_ARGUMENT if a token, label or length is out of range or
+   a source is empty, and RAPT_NOT_FINITE if the loss is infinite or NaN. */
 RAPT_API rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_tokens *source,
                                          const rapt_tokens *target, rapt_report *report,
                                          rapt_message *why);
@@ -337,11 +340,13 @@ RAPT_API rapt_status rapt_shards_range(int shards, int machines, int machine, in
    source and target are NULL, the shard is empty, as some are if a batch has fewer sequences than
    shards. Each shard may be computed once per step. A trainer has enough memory to compute all
    shards, or a range from rapt_shards_range, in ascending order; other orders may return
-   RAPT_BAD_ARGUMENT. A loss that is infinite or NaN is reported in record->loss and is not an error
-   here.
+   RAPT_BAD_ARGUMENT.
 
-   Other errors are the same as for rapt_train_gradient. Also returns RAPT_BAD_ARGUMENT if no step
-   has yet applied the gradients from rapt_train_gradient. */
+   Returns RAPT_BAD_ARGUMENT if a token, label or length is out of range, a source is empty, or
+   alignments from rapt_train_align do not suit the batch. Also returns RAPT_BAD_ARGUMENT if shard
+   is out of range or has been computed for this step, or if no step has yet applied the gradients
+   from rapt_train_gradient. A loss that is infinite or NaN is not an error here; record->loss
+   reports it. */
 RAPT_API rapt_status rapt_train_shard(rapt_trainer *trainer, int shard, const rapt_tokens *source,
                                       const rapt_tokens *target, rapt_shard *record,
                                       rapt_message *why);
@@ -370,10 +375,11 @@ RAPT_API rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int c
 /* Takes a step with the gradients of shards, as rapt_train_step does. records [limits.shards]
    contains the records of all shards in order, including those that other machines computed. If
    this trainer did not compute all shards, the caller must have stored the sum of their gradients
-   in the block that rapt_trainer_gradients returns after the last rapt_train_shard. Errors are the
-   same as for rapt_train_step. Also returns RAPT_BAD_ARGUMENT if records does not contain all
-   shards in order, and RAPT_NOT_FINITE if the loss of a shard was infinite or NaN; in the latter
-   case the step is skipped. */
+   in the block that rapt_trainer_gradients returns after the last rapt_train_shard. Returns
+   RAPT_NOT_FINITE as rapt_train_step does, and also if the loss of a shard was infinite or NaN; the
+   step is then skipped and the shards are discarded. Returns RAPT_BAD_ARGUMENT if records does not
+   contain all shards in order, if they have no tokens, if the rate is out of range, if
+   limits.shards is 0, or if no step has yet applied the gradients from rapt_train_gradient. */
 RAPT_API rapt_status rapt_train_shards_step(rapt_trainer *trainer, const rapt_shard *records,
                                             rapt_report *report, rapt_message *why);
 /* Discards the shards computed since the last step. Computing them again gives the same bits. After
@@ -402,9 +408,10 @@ RAPT_API void rapt_trainer_set_quantized(rapt_trainer *trainer, int on);
    metadata has the same meaning as for rapt_model_save, and rapt_model_load can also read the file.
    Allocates memory for the duration of the call.
 
-   Returns RAPT_BAD_ARGUMENT if there are gradients or shards that no step has applied, or if the
-   rate is out of range. Returns RAPT_NOT_FINITE if a parameter is infinite or NaN, and RAPT_NO_FILE
-   if the file cannot be written. */
+   Returns RAPT_BAD_ARGUMENT if there are gradients or shards that no step has applied, if the rate
+   is out of range, or if rapt_model_save would reject metadata. Returns RAPT_NOT_FINITE if a
+   parameter is infinite or NaN, RAPT_NO_FILE if the file cannot be written, and RAPT_NO_MEMORY if
+   an allocation fails. */
 RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *path,
                                        const rapt_metadata *metadata, int count, rapt_message *why);
 /* Resumes from a checkpoint of a trainer with the same configuration, lora_rank, lora_alpha and

@@ -61,6 +61,7 @@ typedef struct rapt_save_options { /* size-first, see base.h */
     int reserved;
 } rapt_save_options;
 /* Saves a model with options; NULL means the defaults. Errors are the same as for rapt_model_save.
+   Also returns RAPT_BAD_ARGUMENT if an option is out of range.
 
    A packed file of any size opens in milliseconds, because it is mapped instead of read; all
    processes that open it share its memory. It is a safetensors file in which a matrix is
@@ -86,6 +87,7 @@ typedef struct rapt_load_options { /* size-first, see base.h */
                                  are read */
 } rapt_load_options;
 /* Loads a model with options; NULL means the defaults. Errors are the same as for rapt_model_load.
+   Also returns RAPT_BAD_ARGUMENT if an option is out of range.
 
    A packed file on disk is mapped read-only until the model is freed. Writing to the model or
    training it first copies the parameters; the file itself never changes. While it is mapped, the
@@ -116,8 +118,8 @@ RAPT_API rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader 
                                           const rapt_allocator *allocator, rapt_message *why);
 /* Writes the file that rapt_model_save would write to memory, bytes [capacity]. *size receives the
    number of bytes needed; bytes may be NULL to query the size. Errors are the same as for
-   rapt_model_save. Also returns RAPT_BAD_ARGUMENT if capacity is less than *size; then only *size
-   is set. */
+   rapt_model_save, without RAPT_NO_FILE. Also returns RAPT_BAD_ARGUMENT if bytes is not NULL and
+   capacity is less than *size; then only *size is set. */
 RAPT_API rapt_status rapt_model_save_memory(const rapt_model *model, void *bytes, size_t capacity,
                                             size_t *size, const rapt_metadata *metadata, int count,
                                             rapt_message *why);
@@ -247,15 +249,17 @@ RAPT_API rapt_status rapt_classify(rapt_session *session, const rapt_tokens *sou
    `pooling` replaces the configuration's pooling and must not be RAPT_POOLING_NONE. *embeddings
    becomes [source sequences][width]. It belongs to the session and is valid until the session's
    next call. The vector of an empty sequence is 0. Errors are the same as for rapt_encode. Also
-   returns RAPT_BAD_ARGUMENT for a decoder-only model. */
+   returns RAPT_BAD_ARGUMENT for a decoder-only model or another value of pooling. */
 RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source,
                                 rapt_pooling pooling, const float **embeddings, rapt_message *why);
 /* Appends tokens to the batch * beams targets of the last rapt_encode and predicts the tokens that
    follow. A target may get no tokens. *logits becomes [tokens][target_vocab]. It belongs to the
    session and is valid until the session's next call. A call with n tokens gives the same bits as n
-   calls with one token each. Errors are the same as for rapt_encode. Also returns RAPT_BAD_ARGUMENT
-   if the model has no decoder, or if rapt_encode was not called since the session was created or
-   since the last rapt_generate or rapt_score_targets. */
+   calls with one token each. Returns RAPT_BAD_ARGUMENT if target->batch is not the number of
+   targets, there are more tokens than the limits allow, a target becomes longer than
+   limits.target_length, starts do not ascend from 0, or a token is outside the vocabulary. Also
+   returns RAPT_BAD_ARGUMENT if the model has no decoder, or if rapt_encode was not called since the
+   session was created or since the last rapt_generate or rapt_score_targets. */
 RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *target,
                                  const float **logits, rapt_message *why);
 /* Reorders targets, as a beam search does: the new target i continues the old target parents[i],

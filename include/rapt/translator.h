@@ -41,7 +41,7 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     int no_repeat_ngram;            /* as in rapt_generate_options */
     rapt_search_rules search_rules; /* rules of search, length limits and excluded tokens */
     rapt_preprocess preprocess;     /* normalization of sources and of targets to be scored */
-    /* Maximum number of target tokens per source token, 0 or more; the end token counts on both
+    /* Maximum number of target tokens per source token, 0 or more; special tokens count on both
        sides. 0 means the default of the search rules:
 
            RAPT    2 per source token plus 16
@@ -107,8 +107,8 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
                        .argosmodel file or the folder in it, with metadata.json, the folder "model",
                        and sentencepiece.model or bpe.model
        Marian          a .bin or .npz file, and vocabularies: the files named in decoder.yml, or
-                       .spm files, or lists of tokens whose names contain "vocab" and end in .yml,
-                       .yaml, .json or .txt. Each file may be compressed with gzip or zstd.
+                       .spm files, or token lists in files whose names contain "vocab" and end in
+                       .yml, .yaml, .json or .txt. Each file may be compressed with gzip or zstd.
                        Includes OPUS-MT and the student models of Firefox
        Hugging Face    config.json, weights in model.safetensors or pytorch_model.bin (of any
                        version of PyTorch), possibly in shards, tokenizer_config.json if it exists,
@@ -145,9 +145,9 @@ RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
                                        const rapt_allocator *allocator, rapt_message *why);
 
 /* Works like rapt_model_import, with options; NULL means the defaults. For files of other projects,
-   only options->precision has an effect. Finally calls `file`, unless it is NULL or path is a file
-   written by rapt_model_save, with `user` for every file in the folder, in any order, to report how
-   it was used. Errors are the same as for rapt_model_import. Also returns RAPT_BAD_ARGUMENT if an
+   only options->precision has an effect. If `file` is not NULL and the model is of another project,
+   finally calls it with `user` for every file in the folder, in any order, to report how the file
+   was used. Errors are the same as for rapt_model_import. Also returns RAPT_BAD_ARGUMENT if an
    option is out of range. */
 RAPT_API rapt_status rapt_model_import_with(rapt_model **model, const char *path,
                                             const rapt_load_options *options, rapt_file_fn *file,
@@ -155,14 +155,13 @@ RAPT_API rapt_status rapt_model_import_with(rapt_model **model, const char *path
                                             rapt_message *why);
 
 /* Measures the activations of an encoder-decoder and stores an alpha for each matrix: the scale by
-   which Firefox's engines, which open only models with alphas, quantize the rows multiplied by the
-   matrix (see rapt_model_scales). texts are typical sentences; a few hundred suffice. The model
-   translates them greedily in batches of at most 32. For each matrix, the largest input magnitude
-   is recorded once per batch (in the decoder, per step). Then
-
-       alpha = 127 / (mean + 1.1 * standard deviation)
-   of these values. Alphas are stored as metadata and do not affect this library's results; those of
-   an earlier call are replaced. `threads` is the maximum number of threads, see base.h.
+   which Firefox's engines quantize the rows that they multiply by it (see rapt_model_scales). These
+   engines open only models with alphas. texts are typical sentences; a few hundred suffice. The
+   model translates them greedily in batches of at most 32. For each matrix, the largest input
+   magnitude is recorded once per batch (in the decoder, per step). alpha is 127 / (m + 1.1 d),
+   where m is the mean and d the standard deviation of these values. Alphas are stored as metadata
+   and do not affect this library's results; those of an earlier call are replaced. `threads` is the
+   maximum number of threads, see base.h.
 
    No session, trainer or translator may use the model at the same time. Returns RAPT_BAD_ARGUMENT
    if the model is not an encoder-decoder with a single language pair, a text is too long, no text
@@ -204,9 +203,9 @@ typedef struct rapt_export_options { /* size-first, see base.h */
     const char *target_language; /* see source_language */
     /* A shortlist to write, for RAPT_EXPORT_FIREFOX; may be NULL. */
     const rapt_shortlist *shortlist;
-    /* If nonzero, nothing is written. The call only checks whether the project supports the model,
-       even if it is not yet calibrated, and whether the folder may be written to, unless folder is
-       NULL. */
+    /* If nonzero, nothing is written. The call only checks that the project supports the model,
+       which need not be calibrated yet, and, unless folder is NULL, that the export may write to
+       the folder. */
     int check_only;
     /* If nonzero, RAPT_EXPORT_FIREFOX compresses the model, the vocabularies and the shortlist with
        gzip, as in Mozilla's published models, and their names end in .gz. Needs zlib. */
@@ -219,11 +218,11 @@ typedef struct rapt_export_options { /* size-first, see base.h */
    layer. Hugging Face's files name neither a layer nor heads.
 
    Returns RAPT_BAD_ARGUMENT if the other project does not support such a model or vocabulary; *why
-   names all fields and tokenizers that it does not support. Also returns RAPT_BAD_ARGUMENT if the
-   folder contains a model in another format, or a tensor or vocabulary file that the export would
-   not overwrite. In that case *why names the file. In both cases nothing is written. Allocates
-   memory for the duration of the call. Returns RAPT_NO_FILE if a file cannot be written, and
-   RAPT_NO_MEMORY if an allocation fails. */
+   names the fields and tokenizers that it does not support, as many as fit. Also returns
+   RAPT_BAD_ARGUMENT if the folder contains a model in another format, or a tensor or vocabulary
+   file that the export would not overwrite. In that case *why names the file. In both cases nothing
+   is written. Allocates memory for the duration of the call. Returns RAPT_NO_FILE if a file cannot
+   be written, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export format,
                                        const char *folder, rapt_message *why);
 /* Works like rapt_model_export, with options; NULL means the defaults. Errors are the same as for
@@ -233,10 +232,11 @@ RAPT_API rapt_status rapt_model_export_with(const rapt_model *model, rapt_export
                                             rapt_message *why);
 
 /* Loads a translator that owns its model and tokenizers. path and errors are the same as for
-   rapt_model_import. Also returns RAPT_BAD_ARGUMENT for the same reasons as rapt_translator_create.
-   While the translator exists, a packed file remains mapped and must not be truncated (see
-   rapt_model_load_with). If options is NULL, those of rapt_translator_options_default are used. The
-   caller must free *translator. */
+   rapt_model_import. Also returns RAPT_BAD_ARGUMENT if an option is out of range or a language is
+   unknown, and RAPT_BAD_FILE if the model is not an encoder-decoder or its tokenizers are missing
+   or unsuitable. While the translator exists, a packed file remains mapped and must not be
+   truncated (see rapt_model_load_with). If options is NULL, those of
+   rapt_translator_options_default are used. The caller must free *translator. */
 RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
                                           const rapt_translator_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
@@ -249,9 +249,9 @@ RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const ch
 
    Returns RAPT_BAD_ARGUMENT if the model is not an encoder-decoder, if an option is out of range,
    if options->precision is not 0, if a language is unknown, if target is given without source, or
-   if a tokenizer lacks the decoder's first input or the end token or does not match the model's
-   vocabulary. Returns RAPT_BAD_FILE if the tokenizers in the metadata are missing or damaged, and
-   RAPT_NO_MEMORY if an allocation fails. */
+   if a given tokenizer lacks a token that the translator needs (see rapt_frame) or does not match
+   the model's vocabulary. Returns RAPT_BAD_FILE if the tokenizers in the metadata are missing or
+   unsuitable, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_translator_create(rapt_translator **translator, const rapt_model *model,
                                             const rapt_tokenizer *source,
                                             const rapt_tokenizer *target,
@@ -302,11 +302,11 @@ RAPT_API rapt_status rapt_translator_load_shortlist(rapt_translator *translator,
 RAPT_API int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target);
 
 /* Translates one sentence, `text`, into out [capacity]; both are terminated by 0. *size receives
-   the number of bytes needed, including the 0; size may be NULL. If the sentence has no tokens or,
-   except with the search rules MARIAN and HF, only begin and end tokens, its translation is empty.
-   Allocates memory for the duration of the call. Returns RAPT_BAD_ARGUMENT if the sentence is
-   longer than config.positions, if capacity is less than *size, or if the options name no languages
-   for a multilingual model. Returns RAPT_NO_MEMORY if an allocation fails. */
+   the number of bytes needed, including the 0; size may be NULL. A sentence without tokens has an
+   empty translation; so has one of only begin and end tokens, except with the search rules MARIAN
+   and HF. Allocates memory for the duration of the call. Returns RAPT_BAD_ARGUMENT if the sentence
+   is longer than config.positions, if capacity is less than *size, or if the options name no
+   languages for a multilingual model. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *text, char *out,
                                     size_t capacity, size_t *size, rapt_message *why);
 
@@ -316,15 +316,15 @@ typedef struct rapt_span {
     size_t end;   /* the byte after the last */
 } rapt_span;
 
-/* Faults of a translation, as bits. n is the number of tokens of the source, including its end. */
+/* Faults of a translation, as bits. n is the number of source tokens, including special ones. */
 enum {
-    RAPT_FAULT_REPEATS = 1, /* a sequence of 1 to 64 tokens is repeated at least 4 times in a row,
-                               over at least 8 tokens, and more than twice as often as any sequence
-                               of the source */
+    RAPT_FAULT_REPEATS = 1, /* a sequence of 1 to 64 tokens occurs at least 4 times in a row, over
+                               at least 8 tokens, and more than twice as often as any sequence of
+                               the source */
     RAPT_FAULT_LONG = 2,    /* n is at most 8, and the translation has more tokens than 2 n + 8 plus
                                those of its terms, and more than min_length */
     RAPT_FAULT_EMPTY = 4,   /* the translation has no tokens */
-    RAPT_FAULT_REMAINS = 8, /* also set if the second search found no better one */
+    RAPT_FAULT_REMAINS = 8, /* set in addition if no better translation was found */
     RAPT_FAULT_LOST = 16    /* an opaque part occurs less often in the translation than in the
                                source; set only if rapt_translate_call.copy is */
 };
@@ -339,14 +339,15 @@ typedef struct rapt_translation {
     size_t size;           /* bytes of text, without the 0 */
     float score;           /* as in rapt_generate_outputs */
     const int32_t *source; /* [source_count] tokens of the source without the last one, which is the
-                              end token or, in multilingual models that append it, the language */
+                              end token or, in multilingual models that append it, the language; all
+                              tokens if sources have no end token */
     const int32_t *target; /* [target_count] tokens of the translation without the end; the first is
                               the language if the options name one */
     int source_count;
     int target_count;
     /* Cross-attention as in rapt_generate_outputs, [target_count + 1][source_count + 1] including
-       the end tokens; NULL unless requested. The last row is 0 if the translation was truncated;
-       the last column is 0 if sources have no end token. */
+       the end tokens; NULL unless requested. The last row is 0 if `ended` is 0; the last column is
+       0 if sources have no end token. */
     const float *alignment;
     /* These fields, up to word_alignment, are NULL or 0 if alignment is NULL. */
     const rapt_span *source_spans; /* [source_count] the bytes of the source from which each token
@@ -362,10 +363,11 @@ typedef struct rapt_translation {
        toward each of them in proportion. End tokens, and tokens that consist only of white space,
        are omitted. */
     const float *word_alignment;
-    int ended;  /* 1 if the model ended the translation, 0 if a limit or the caller ended it or the
-                   sentence has no tokens */
-    int faults; /* RAPT_FAULT_... of the sentence's first translation, and RAPT_FAULT_REMAINS; 0 if
-                   rapt_translate_call.mend is 0 */
+    int ended;  /* 1 if the translation has an end (see rapt_generate_outputs); 0 if a limit or the
+                   caller cut it off or the sentence has no tokens */
+    int faults; /* RAPT_FAULT_... for which the sentence was translated again, even if this new
+                   translation no longer has them; with RAPT_FAULT_REMAINS, this is the old one. 0
+                   if rapt_translate_call.mend is 0 */
     int terms;  /* number of glossary terms in the sentence */
     int terms_met; /* number of these terms whose targets are in the translation */
     /* [target_count + ended] log-probabilities of the tokens and of the end, in nats, each given
@@ -393,9 +395,9 @@ typedef int rapt_translation_fn(void *user, const rapt_translation *translation)
 
    An error in one sentence is reported in the status of its translation. Returns RAPT_NO_MEMORY if
    an allocation fails; translations that callback has already received are then still correct.
-   Returns RAPT_BAD_ARGUMENT, before the first callback, if an argument is NULL, if `bytes` of a
-   text is NULL although its size is not 0, or if the options name no languages for a multilingual
-   model. */
+   Returns RAPT_BAD_ARGUMENT, before the first callback, if translator, texts or callback is NULL,
+   if `bytes` of a text is NULL although its size is not 0, or if the options name no languages for
+   a multilingual model. */
 RAPT_API rapt_status rapt_translate_many(rapt_translator *translator, const rapt_text *texts,
                                          size_t count, int alignments,
                                          rapt_translation_fn *callback, void *user,
@@ -420,7 +422,8 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     /* Callbacks as in rapt_generate_options, on the calling thread. Their argument `source` is an
        index into texts; with token or logits there may be at most INT_MAX texts. Calls for
        different sentences are interleaved in no particular order. If token or stop ends the call
-       early, callback receives only the translations that have begun, truncated. */
+       early, callback still receives the translations that have begun; unfinished ones are
+       truncated. */
     rapt_token_fn *token;   /* reports tokens of each sentence's best translation once they are
                                final; if translations are sampled, nbest must be 1 */
     rapt_logits_fn *logits; /* changes logits before a token is chosen */
@@ -429,13 +432,13 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     /* If nonzero, a sentence whose best translation has a fault is translated again under a
        constraint that excludes the fault: no sequence of 4 tokens occurs twice, the length limit of
        RAPT_FAULT_LONG applies, or there is at least one token (see also copy). The new translations
-       replace the old ones if the best of them has no fault, has at least as many terms, and is not
-       truncated unless the best old one was. With prefixes, RAPT_FAULT_LONG and RAPT_FAULT_EMPTY
+       replace the old ones if the best of them has no fault, has at least as many terms, and has an
+       end (`ended`) if the best old one has. With prefixes, RAPT_FAULT_LONG and RAPT_FAULT_EMPTY
        are not checked. Cannot be combined with token. */
     int mend;
     const rapt_glossary *glossary; /* replaces the glossary of the options; NULL changes nothing */
-    /* [opaque_starts[count]] parts of the texts, such as addresses, in which terms are not searched
-       for, in ascending order; NULL if there are none */
+    /* [opaque_starts[count]] parts of the texts in ascending order, such as addresses, in which no
+       terms are looked for; NULL if there are none */
     const rapt_span *opaque;
     /* [count + 1] the index of the first part of each text; read if opaque is not NULL */
     const size_t *opaque_starts;
@@ -481,11 +484,11 @@ typedef int rapt_text_score_fn(void *user, const rapt_text_score *score);
    order. Allocates memory for the duration of the call. Errors are the same as for
    rapt_translate_many.
 
-   This function normalizes probabilities over all tokens, and so does rapt_translate with the
-   search rules MARIAN and HF. With the other rules, rapt_translate normalizes over the tokens that
-   a translation may contain at that point; min_length, for example, can exclude the end token.
-   Without penalties for length, coverage and repetition, its score of a translation is therefore at
-   least as high as the sum here. */
+   This function normalizes probabilities over all tokens, and so does rapt_translate_many with the
+   search rules MARIAN and HF. With the other rules, rapt_translate_many normalizes over the tokens
+   that a translation may contain at that point; min_length, for example, can exclude the end token.
+   Without penalties for length, coverage and repetition, rapt_translation.score is therefore at
+   least as high as the sum here, also with HF, where an end at the length limit adds 0. */
 RAPT_API rapt_status rapt_translator_score(rapt_translator *translator, const rapt_text *sources,
                                            const rapt_text *targets, size_t count,
                                            rapt_text_score_fn *callback, void *user,
