@@ -246,9 +246,9 @@ typedef struct rapt_config { /* size-first, see base.h */
                                            score_cap must be 0. With linear attention, latent_width
                                            must be 0 */
     int no_source_end;                  /* 1: translators append no end token to the source */
-    int alignment_layer; /* decoder layer, counted from 1, from which alignments are taken, as the
-                            mean of its first alignment_heads heads of cross-attention, 0 to 2^10; 0
-                            means the mean of all layers and heads */
+    int alignment_layer; /* decoder layer from which alignments are taken, counted from 1, 0 to
+                            2^10. They are the mean of its first alignment_heads heads of
+                            cross-attention; 0 means the mean of all layers and heads */
     int embedding_norm;  /* 1: the sum of the embeddings of token and position is normalized (Devlin
                             et al. 2019) */
     int token_types;     /* types of source tokens, each with a learned vector, 0 to 2^4. The id of

@@ -61,10 +61,10 @@ typedef struct rapt_text {
     size_t size;       /* in bytes */
 } rapt_text;
 
-/* Learns a byte-pair vocabulary of `vocab` tokens, including special tokens and bytes (259 or
-   more), from texts [count]. Only pairs that occur at least twice are merged; ties go to the pair
-   with the lower ids. The result does not depend on the order of the texts. The memory needed is
-   proportional to the number of distinct words. The caller must free *tokenizer.
+/* Learns a byte-pair vocabulary from texts [count]. `vocab` is its number of tokens, including
+   special tokens and bytes, 259 or more. Only pairs that occur at least twice are merged; ties go
+   to the pair with the lower ids. The result does not depend on the order of the texts. The memory
+   needed is proportional to the number of distinct words. The caller must free *tokenizer.
 
    Returns RAPT_BAD_ARGUMENT if the texts have too few pairs for this many tokens (*why states the
    largest possible number), and RAPT_NO_MEMORY if an allocation fails. */
@@ -75,7 +75,8 @@ RAPT_API rapt_status rapt_tokenizer_learn(rapt_tokenizer **tokenizer, const rapt
 /* Loads a SentencePiece model file (.model, .spm), which may be compressed with gzip or zstd. The
    file is not trusted. The caller must free *tokenizer. Returns RAPT_NO_FILE if the file cannot be
    read. Returns RAPT_BAD_FILE if it is not a SentencePiece model, is damaged, or has an unsupported
-   option that would change tokens; *why describes the problem. */
+   option that would change tokens; *why describes the problem. Returns RAPT_NO_MEMORY if an
+   allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
                                          const rapt_allocator *allocator, rapt_message *why);
 /* Does the same as rapt_tokenizer_load, from a file in memory: bytes [size], which are copied. */
@@ -116,9 +117,9 @@ typedef struct rapt_wordpiece_options { /* size-first, see base.h */
    token in a text, such as [MASK], becomes that token. options may be NULL for the defaults. The
    caller must free *tokenizer.
 
-   Returns RAPT_BAD_ARGUMENT if the names lack [UNK], or for any of the reasons listed for
-   rapt_tokenizer_create_list. Returns RAPT_BAD_FILE if the library was built without utf8proc, and
-   RAPT_NO_MEMORY if an allocation fails. */
+   Returns RAPT_BAD_ARGUMENT if the names lack [UNK], an option is out of range, or
+   rapt_tokenizer_create_list would reject names or count. Returns RAPT_BAD_FILE if the library was
+   built without utf8proc, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_create_wordpiece(rapt_tokenizer **tokenizer,
                                                      const rapt_text *names, int count,
                                                      const rapt_wordpiece_options *options,

@@ -420,9 +420,9 @@ RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *
 
    Returns RAPT_NO_FILE if the file cannot be read, and RAPT_BAD_FILE if it is damaged, belongs to
    another kind of trainer, or lacks a counter, parameter or moment, or if one is out of range; *why
-   names it. With RAPT_PRODUCTS_AUTO, also returns RAPT_BAD_ARGUMENT or RAPT_NO_MEMORY if the run
-   used OpenBLAS, but OpenBLAS cannot be loaded now. With RAPT_PRODUCTS_BUILTIN, a run that used
-   OpenBLAS continues with slightly different results. */
+   names it. Returns RAPT_NO_MEMORY if an allocation fails. With RAPT_PRODUCTS_AUTO, also returns
+   RAPT_BAD_ARGUMENT if the run used OpenBLAS, but OpenBLAS cannot be loaded now. With
+   RAPT_PRODUCTS_BUILTIN, a run that used OpenBLAS continues with slightly different results. */
 RAPT_API rapt_status rapt_trainer_load(rapt_trainer *trainer, const char *path, rapt_message *why);
 
 #ifdef __cplusplus

@@ -72,9 +72,9 @@ RAPT_API rapt_status rapt_model_save_with(const rapt_model *model, const char *p
                                           const rapt_save_options *options,
                                           const rapt_metadata *metadata, int count,
                                           rapt_message *why);
-/* Loads a model from a file written by rapt_model_save or a checkpoint written by
-   rapt_trainer_save, by version 0.2 of the library or later. The caller must free *model. Returns
-   RAPT_NO_FILE if the file cannot be read, RAPT_BAD_FILE if it is damaged or a parameter is
+/* Loads a model from a file that rapt_model_save wrote, or from a checkpoint that rapt_trainer_save
+   wrote. Both must come from version 0.2 of the library or later. The caller must free *model.
+   Returns RAPT_NO_FILE if the file cannot be read, RAPT_BAD_FILE if it is damaged or a parameter is
    infinite or NaN, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_load(rapt_model **model, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
@@ -116,15 +116,15 @@ RAPT_API rapt_status rapt_model_load_memory(rapt_model **model, const void *byte
 RAPT_API rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader *reader,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
-/* Writes the file that rapt_model_save would write to memory, bytes [capacity]. *size receives the
-   number of bytes needed; bytes may be NULL to query the size. Errors are the same as for
-   rapt_model_save, without RAPT_NO_FILE. Also returns RAPT_BAD_ARGUMENT if bytes is not NULL and
-   capacity is less than *size; then only *size is set. */
+/* Writes the contents of the file that rapt_model_save would create to bytes [capacity]. *size
+   receives the number of bytes needed; bytes may be NULL to query the size. Errors are the same as
+   for rapt_model_save, without RAPT_NO_FILE. Also returns RAPT_BAD_ARGUMENT if bytes is not NULL
+   and capacity is less than *size; then only *size is set. */
 RAPT_API rapt_status rapt_model_save_memory(const rapt_model *model, void *bytes, size_t capacity,
                                             size_t *size, const rapt_metadata *metadata, int count,
                                             rapt_message *why);
-/* Passes the bytes that rapt_model_save would write, in order, to writer->write. Errors are the
-   same as for rapt_model_save. Returns RAPT_NO_FILE if write fails. */
+/* Calls writer->write, in order, with the bytes of the file that rapt_model_save would create.
+   Errors are the same as for rapt_model_save. Returns RAPT_NO_FILE if write fails. */
 RAPT_API rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writer *writer,
                                         const rapt_metadata *metadata, int count,
                                         rapt_message *why);
