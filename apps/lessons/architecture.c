@@ -121,7 +121,7 @@ static void all_steps_free(struct all_steps *all)
     free(all->scores);
 }
 
-/* Copies the numbers of the drawn step, which begin at `at`. scores: NULL if there are none. */
+/* Copies the numbers of the drawn step, which begin at `at`. `scores` may be NULL. */
 static void take_step(struct architecture *a, const float *weights, const float *scores, int at)
 {
     const size_t size = (size_t)a->sources * sizeof *weights;

@@ -64,8 +64,8 @@ static void show_view(struct page *page, const struct caption_example *example, 
     page_keep_colors(page);
 }
 
-/* Returns the first example that every network describes clearly or, if there is none, the first
-   of all. */
+/* Returns the first example that every network describes clearly, or the first of all if they
+   describe none clearly. */
 static const struct caption_example *choose_example(const struct caption_study *study, bool *clear)
 {
     for (int i = 0; i < CANDIDATES; i++)

@@ -138,7 +138,7 @@ static void put_library(FILE *file, const unsigned char *bytes, size_t count)
 {
     if (count == 0) return;
     char *text = play_base64(bytes, count);
-    fprintf(file, "<script type=\"application/gzip\" class=\"library\">%s</script>\n", text);
+    fprintf(file, "<script type=\"application/gzip\" class=\"rapt\">%s</script>\n", text);
     free(text);
 }
 

@@ -301,7 +301,7 @@ class ModelPlayer extends Player {
     ask() {
         const form = make("form", null, undefined, {class: "controls"});
         const label = make("label", form, "Your own sentence ");
-        const code = [...document.querySelectorAll("script.library")].map(part => bytes_of(part.textContent));
+        const code = [...document.querySelectorAll("script.rapt")].map(part => bytes_of(part.textContent));
         this.input = make("input", label, undefined, {type: "text", size: 36, autocomplete: "off", spellcheck: "false",
                                                       autocapitalize: "off"});
         this.input.value = this.source.slice(0, -1).map(id => this.name(id)).join(" ");
@@ -310,8 +310,8 @@ class ModelPlayer extends Player {
         this.panel.prepend(form, this.answer);
         form.onsubmit = event => { event.preventDefault(); this.translate(); };
         if (code.length > 0) {
-            this.library = Library.open(this.model, code);
-            this.library.then(() => this.tell("computed when this page was written"),
+            this.engine = Library.open(this.model, code);
+            this.engine.then(() => this.tell("computed when this page was written"),
                               error => this.tell(`computed when this page was written; not here: ${error.message}`));
         } else {
             this.input.disabled = button.disabled = true;
@@ -343,9 +343,9 @@ class ModelPlayer extends Player {
     }
     async translate() {
         const source = this.ids(this.input.value);
-        if (!source || !this.library) return;
+        if (!source || !this.engine) return;
         try {
-            const library = await this.library, start = performance.now();
+            const library = await this.engine, start = performance.now();
             const {target, logits} = library.translate(source), words = this.model.words.length;
             this.source = source;
             this.target = target;

@@ -123,8 +123,8 @@ typedef struct rapt_stride {
 
 /* The positions of queries among the keys. They are required by causal masks, windows, local-m,
    sparse attention with a radius or global positions, slopes, tables, rotary embeddings, forget
-   gates and distance vectors. There is no default, because the two alignments differ whenever the
-   numbers of queries and keys differ, as they do when decoding with a cache. */
+   gates and distance vectors. The caller has to choose, because the two alignments differ whenever
+   the numbers of queries and keys differ, as they do when decoding with a cache. */
 typedef enum rapt_causal_alignment {
     RAPT_CAUSAL_ALIGNMENT_NONE,       /* queries have no positions */
     RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, /* query t has position t */
@@ -202,7 +202,7 @@ typedef struct rapt_attention_parameters {
 } rapt_attention_parameters;
 
 /* The keys that queries see with RAPT_LOCALITY_SPARSE in addition to those within the radius. If
-   all fields are 0, there are none. Other localities ignore this struct. With SOFTMAX, SINK_SOFTMAX
+   all fields are 0, none are added. Other localities ignore this struct. With SOFTMAX, SINK_SOFTMAX
    or SIGMOID, a score without a tanh, no distances.values and no talking heads, attention is
    computed in tiles of 128 keys by at most 56 queries, and time is proportional to the number of
    tiles in which a query sees a key. */

@@ -166,8 +166,8 @@ enum { RAPT_CONFIG_FIELDS = 66 };
 typedef struct rapt_config { /* size-first, see base.h */
     size_t size;             /* sizeof(rapt_config) */
     rapt_kind kind;          /* which halves the model has */
-    int source_vocab;   /* size of the source vocabulary, 0 to 2^24; 0 if there is no encoder, or if
-                           it reads vectors (source_width) */
+    int source_vocab;   /* size of the source vocabulary, 0 to 2^24; 0 without an encoder, or if it
+                           reads vectors (source_width) */
     int target_vocab;   /* size of the target vocabulary, or number of classes of an encoder-only
                            model, 0 to 2^24; 0 for an encoder that only embeds */
     int positions;      /* maximum length of a sequence in tokens, 1 to 2^24 */

@@ -167,10 +167,9 @@ static void test_pages(void **state)
     assert_non_null(strstr(text, "<script class=\"play\">"));
     assert_non_null(strstr(text, "class=\"model\">{\"words\":[\"\",\"\",\"\",\"Tom\""));
     assert_non_null(strstr(text, "\"layers\":{\"encoder\":1,\"decoder\":2},\"heads\":2"));
-    const char *simd = strstr(text, "class=\"library\">H4sIAAAAAAA");
+    const char *simd = strstr(text, "class=\"rapt\">H4sIAAAAAAA");
     assert_int_equal(simd != NULL, play_simd_count > 0);
-    assert_int_equal(simd && strstr(simd + 1, "class=\"library\">H4sIAAAAAAA"),
-                     play_plain_count > 0);
+    assert_int_equal(simd && strstr(simd + 1, "class=\"rapt\">H4sIAAAAAAA"), play_plain_count > 0);
     assert_null(strstr(text, "\"slider\""));
     free(text);
     text = read_page(folder, 2);
@@ -179,7 +178,7 @@ static void test_pages(void **state)
     text = read_page(folder, 3);
     assert_non_null(strstr(text, "\"weights\":[[0.25,0.75]]"));
     assert_non_null(strstr(text, "\"slider\":\"temperature\""));
-    assert_null(strstr(text, "class=\"library\""));
+    assert_null(strstr(text, "class=\"rapt\""));
     free(text);
     text = read_page(folder, 4);
     check_stepping(text);

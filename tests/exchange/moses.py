@@ -37,7 +37,7 @@ class Text(ctypes.Structure):
 
 class Ours:
     """A tokenizer of the library, made from the form that model files have."""
-    library = ctypes.CDLL(sys.argv[4])
+    rapt = ctypes.CDLL(sys.argv[4])
     message = ctypes.create_string_buffer(512)
 
     def __init__(self, names, language, merges):
@@ -48,7 +48,7 @@ class Ours:
             hash = (hash ^ byte) * 16777619 & 0xFFFFFFFF
         text = f"{text}#{hash:08x}".encode()
         self.names, self.tokenizer = names, ctypes.c_void_p()
-        status = self.library.rapt_tokenizer_create(ctypes.byref(self.tokenizer), text, ctypes.c_size_t(len(text)), None, self.message)
+        status = self.rapt.rapt_tokenizer_create(ctypes.byref(self.tokenizer), text, ctypes.c_size_t(len(text)), None, self.message)
         if status:
             sys.exit(f"a tokenizer is refused: {self.message.value.decode()}")
 
@@ -57,7 +57,7 @@ class Ours:
         data, count = line.encode(), ctypes.c_size_t()
         room = 6 * len(data) + 1
         ids, ends = (ctypes.c_int32 * room)(), (ctypes.c_size_t * room)()
-        if self.library.rapt_tokenizer_encode(self.tokenizer, Text(data, len(data)), ids, ends, ctypes.c_size_t(room),
+        if self.rapt.rapt_tokenizer_encode(self.tokenizer, Text(data, len(data)), ids, ends, ctypes.c_size_t(room),
                                               ctypes.byref(count), self.message):
             sys.exit(self.message.value.decode())
         return [self.names[i] for i in ids[:count.value]], ends[:count.value]
@@ -65,7 +65,7 @@ class Ours:
     def decode(self, ids):
         size, room = ctypes.c_size_t(), 8 + sum(len(self.names[i].encode()) + 1 for i in ids)
         data = ctypes.create_string_buffer(room)
-        if self.library.rapt_tokenizer_decode(self.tokenizer, (ctypes.c_int32 * len(ids))(*ids), ctypes.c_size_t(len(ids)), data,
+        if self.rapt.rapt_tokenizer_decode(self.tokenizer, (ctypes.c_int32 * len(ids))(*ids), ctypes.c_size_t(len(ids)), data,
                                               ctypes.c_size_t(room), ctypes.byref(size), self.message):
             sys.exit(self.message.value.decode())
         return data.raw[:size.value].decode()

@@ -99,7 +99,7 @@ bool *unseen_find(const struct unseen *unseen, const int32_t *ids, int count, st
     return found;
 }
 
-/* Finds the next word of the text that is not in the list, or the next word if there is no list. */
+/* Finds the next word of the text that is not in the list. Without a list, finds the next word. */
 static bool next_unseen(const struct unseen *unseen, rapt_text text, size_t *at, rapt_text *word)
 {
     while (word_next(text, at, word))

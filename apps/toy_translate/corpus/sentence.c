@@ -40,8 +40,7 @@ static bool chance(struct draft *d, int percent)
     return draw_below(d, 100) < percent;
 }
 
-/* Returns true if the sentence contains these words, if there are no words, or if sentence is
-   NULL. */
+/* Returns whether the sentence contains these words. Without a sentence or words, returns true. */
 static bool mentioned(const char *sentence, const char *words)
 {
     if (!sentence) return true;

@@ -25,7 +25,7 @@ const wait = async test => { for (let i = 0; i < 400 && !test(); i++) await new 
     };
     const first = await ask(play.input.value);
     say(first.includes("computed in this page"), `translates: ${first}`);
-    const library = await play.library;
+    const library = await play.engine;
     lines.push(`SIMD128: ${library.vectors}`);
     say(play.target.join(" ") === before, "the translation is that of the program");
     let distance = 0, compared = 0;
