@@ -13,7 +13,7 @@ struct archive {
     struct string_pool names;
 };
 
-/* Returns whether a name is a relative path without "..", a colon or a backslash. */
+/* Returns whether a name is a relative path that has no part "..", colon or backslash. */
 static bool stays_inside(const char *name)
 {
     if (name[0] == '/' || strchr(name, '\\') || strchr(name, ':')) return false;
@@ -76,7 +76,7 @@ void rapt__archive_list(const struct archive *archive, const char *folder, disk_
                         void *user)
 {
     const size_t above = strlen(folder);
-    const char *last = NULL; /* the last name visited; its duplicates are adjacent */
+    const char *last = NULL; /* the last name visited; members of the same folder are adjacent */
     size_t last_size = 0;
     for (size_t n = 0; n < archive->zip.count; n++) {
         const char *name = archive->zip.members[n].name;

@@ -83,8 +83,8 @@ rapt_status rapt__tensors_open(struct tensor_file **file, const char *path,
 /* Opens a file in memory. The bytes belong to the caller and must outlive the file. */
 rapt_status rapt__tensors_open_memory(struct tensor_file **file, const void *bytes, size_t size,
                                       const rapt_allocator *allocator, rapt_message *why);
-/* Opens a file that is read through a callback. *reader is copied; its function is called until the
-   file is closed. */
+/* Opens a file that is read through a callback. *reader is copied; its function may be
+   called until the file is closed. */
 rapt_status rapt__tensors_open_reader(struct tensor_file **file, const rapt_reader *reader,
                                       const rapt_allocator *allocator, rapt_message *why);
 
@@ -112,13 +112,14 @@ const char *rapt__container_name(enum tensor_container container);
 /* ---- archive.c: the members of a zip file as files in folders ---- */
 struct archive;
 /* Returns RAPT_BAD_FILE if the directory is damaged (see rapt__zip_read in zip.h), or if a name is
-   an absolute path or contains "..", a colon or a backslash. The size of the file is added to the
-   allocator's budget. */
+   an absolute path, has a part "..", or contains a colon or a backslash. The size of the file is
+   added to the allocator's budget. */
 rapt_status rapt__archive_open(struct archive **archive, const char *path,
                                const rapt_allocator *allocator, rapt_message *why);
 void rapt__archive_close(struct archive *archive); /* NULL is allowed */
 bool rapt__archive_has(const struct archive *archive, const char *name);
-/* Visits every name in a folder, as rapt__disk_list does. `folder` is "" or ends in '/'. */
+/* Visits the names in a folder, as rapt__disk_list does, except names of DISK_NAME bytes or more.
+   `folder` is "" or ends in '/'. */
 void rapt__archive_list(const struct archive *archive, const char *folder, disk_visit_fn *visit,
                         void *user);
 /* Reads a member into memory and makes it a source, which remains valid after the archive is
@@ -145,10 +146,10 @@ const char *rapt__tensors_metadata(const struct tensor_file *file, const char *k
 
 /* ---- elements.c ---- */
 
-/* These functions read elements [first, first + count) of an entry of this file without allocating
-   memory. They return RAPT_BAD_ARGUMENT if the entry has fewer elements, and the errors of
-   rapt__disk_read. Reading part of a transposed entry takes one disk access per column, so such an
-   entry is best read in one call. */
+/* These functions read elements or scales [first, first + count) of an entry of `file` without
+   allocating memory. They return RAPT_BAD_ARGUMENT if the entry has fewer of them, and the errors
+   of rapt__disk_read. Reading part of a transposed entry takes one disk access per column, so such
+   an entry is best read in one call. */
 
 /* Reads F32, F16, BF16, F64 (including NaN and infinity), and I8 and I16 with scales, as float.
    Returns RAPT_BAD_FILE for anything else, including integers without scales, and if a scale or its
@@ -175,8 +176,9 @@ struct tensor_source {
     size_t index;
     float scale; /* quantization scale: elements x scale are integers; 0 if unknown */
     /* The type, or NULL for F32. Only rapt__tensors_write and rapt__tensors_write_to support other
-       types. The size of a tensor of another type must be a multiple of 4 bytes. Its `first` and
-       `count` are in words of 4 bytes, and `data` receives elements in the machine's byte order. */
+       types. The size of a tensor of another type must be a multiple of 4 bytes. For such
+       a tensor, `first` and `count` of `fill` are in words of 4 bytes, and `data` receives elements
+       in the machine's byte order. */
     const char *dtype;
 };
 
@@ -203,11 +205,11 @@ enum marian_precision {
 };
 /* Writes a Marian model.bin atomically, like rapt__tensors_write. model_yml is the text of
    special:model.yml, or NULL if there is none. With intgemm8, matrices whose names contain Wemb, or
-   end in _W or in _W and one more character, are stored as 8-bit integers. `fill` is called once
-   for all elements of such a matrix. Its scale is that of the source if all elements are multiples
-   of 1 / scale by factors from -127 to 127; otherwise the scale is 127 divided by the largest
-   absolute value. Its alpha is the tensor "<name>_QuantMultA" [1], which the caller adds. Returns
-   RAPT_BAD_ARGUMENT for anything that a reader would reject. */
+   whose first _W is followed by at most one character, are stored as 8-bit integers. `fill` is
+   called once for all elements of such a matrix. Its scale is that of the source if all elements
+   are multiples of 1 / scale by factors from -127 to 127; otherwise the scale is 127 divided by the
+   largest absolute value, or 1 if all are 0. Its alpha is the tensor "<name>_QuantMultA" [1], which
+   the caller adds. Returns RAPT_BAD_ARGUMENT for anything that a reader would reject. */
 rapt_status rapt__marian_write(const char *path, const struct tensor_source *sources, int count,
                                const char *model_yml, enum marian_precision precision,
                                const rapt_allocator *allocator, rapt_message *why);

@@ -23,8 +23,8 @@ rapt_status rapt__inflated_check(const struct disk_source *source, uint64_t size
                                  rapt_message *why);
 
 /* ---- zstd.c ---- */
-/* Returns whether a file that begins with these bytes is compressed with zstd. It begins with a
-   frame or, if pzstd wrote it, with a skippable frame. */
+/* Returns whether a file that begins with these bytes is compressed with zstd. Such a file
+   begins with a frame or, if pzstd wrote it, with a skippable frame. */
 bool rapt__is_zstd(const unsigned char first[4]);
 /* Decompresses a source into *data, which has max(*size, 1) bytes and is freed by the caller.
    Returns RAPT_BAD_FILE if the source is damaged or inflates to too many bytes, or if the library

@@ -14,7 +14,7 @@ enum pickle_kind {
     PICKLE_NONE,
     PICKLE_MARK,
     PICKLE_NUMBER,  /* number is the integer or boolean */
-    PICKLE_LONG,    /* an integer of more than 64 bits in text[size]: two's complement,
+    PICKLE_LONG,    /* an integer of more than 8 bytes in text[size]: two's complement,
                        little-endian */
     PICKLE_FLOAT,   /* a value that is discarded, because state dicts do not need it */
     PICKLE_TEXT,    /* text[size], without a terminating 0 */

@@ -1,5 +1,5 @@
 /* pickle_stack.h - declarations shared by the files of the pickle interpreter. Functions fail with
-   RAPT_BAD_FILE and a message that contains the offset of the opcode, or with RAPT_NO_MEMORY. */
+   RAPT_BAD_FILE or RAPT_NO_MEMORY. */
 #ifndef RAPT_LIB_FORMAT_PICKLE_STACK_H
 #define RAPT_LIB_FORMAT_PICKLE_STACK_H
 

@@ -46,12 +46,13 @@ tensor_reader rapt__safetensors_read, rapt__ct2_read, rapt__marian_read, rapt__s
 rapt_status rapt__tensors_open_source(struct tensor_file **file, const struct disk_source *source,
                                       tensor_reader *read, const rapt_allocator *allocator,
                                       rapt_message *why);
-/* Reserves memory for exactly `count` entries in total, for readers that know the number. */
+/* Makes room for `count` entries in total, for readers that know the number. */
 rapt_status rapt__tensors_reserve(struct tensor_file *file, size_t count, rapt_message *why);
 /* Appends a copy of *entry. Its strings are not copied and must be owned by the file. */
 rapt_status rapt__tensors_add(struct tensor_file *file, const struct tensor_entry *entry,
                               rapt_message *why);
-/* Appends a part, which the file then owns. *number becomes the value of `part` in its entries. */
+/* Appends a part, which the file then owns. Sets *number to the value of `part` in its
+   entries. */
 rapt_status rapt__tensors_add_part(struct tensor_file *file, const struct tensor_part *part,
                                    unsigned *number, rapt_message *why);
 /* Adds the bytes of an entry, up to the first 0, as metadata whose key is the entry's name. */
@@ -87,11 +88,11 @@ rapt_status rapt__tensors_no_memory(const struct tensor_file *file, rapt_message
 size_t rapt__source_elements(const struct tensor_source *source);
 /* Returns the size of an element of a source in bytes. */
 size_t rapt__source_element_bytes(const struct tensor_source *source);
-/* Checks name, type, rank and size of a source and adds its size in bytes to *total. Fails with
-   RAPT_BAD_ARGUMENT. */
+/* Returns RAPT_BAD_ARGUMENT if the name or `fill` is NULL, the rank is out of range, or the size
+   overflows; otherwise adds the size in bytes to *total. */
 rapt_status rapt__source_check(const struct tensor_source *source, size_t *total,
                                rapt_message *why);
-/* Checks all sources, and that their names are in UTF-8 and unique. */
+/* Checks all sources, and that their names are not empty, are UTF-8 and differ. */
 rapt_status rapt__sources_check(const struct tensor_source *sources, int count, rapt_message *why);
 void rapt__to_little(float *data, size_t count); /* converts to little-endian, in place */
 /* Does the same for `count` words of 4 bytes that consist of elements of 1, 2 or 4 bytes. */

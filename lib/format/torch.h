@@ -8,8 +8,8 @@
 #include "tensors.h"
 
 struct torch_reading;
-/* Finds the bytes of a storage and checks their number. Sets entry->part to the number of the file
-   part that contains them, and *begin to their offset within it. */
+/* Finds the bytes of a storage, or fails if they are not in the file. Sets *begin to their offset
+   and, if they are not in the main part of the file, entry->part to the number of their part. */
 typedef rapt_status torch_find_fn(struct torch_reading *r, const struct pickle_value *storage,
                                   const struct dtype *dtype, struct tensor_entry *entry,
                                   uint64_t *begin);

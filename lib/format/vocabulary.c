@@ -151,7 +151,7 @@ static rapt_status take_yaml_line(struct vocabulary_reading *r, char *at, char *
     return status == RAPT_OK ? add_word(r, token, id) : status;
 }
 
-/* Returns whether all lines end with CR LF. If some do not, a CR before LF is part of a token. */
+/* Returns whether every LF follows a CR. If one does not, a CR before an LF is part of a token. */
 static bool has_carriage_returns(const char *at, const char *end)
 {
     for (const char *newline; (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1)

@@ -15,10 +15,10 @@
    like a safetensors file, or a safetensors file without our configuration and with a config.json
    in the same folder. Returns false if the path cannot be read. */
 bool rapt__import_wants(const char *path, const rapt_allocator *allocator);
-/* Imports a model, which the caller must free. `file`, unless NULL, is called for every file of the
-   folder once the model is complete. Returns RAPT_NO_FILE if a file is missing or cannot be read,
-   and RAPT_BAD_FILE if the files are damaged or use a feature that this library does not support;
-   *why names the file or the feature. */
+/* Imports a model, which the caller must free. After the model is complete, calls `file`, unless it
+   is NULL, for every file in the folder. Returns RAPT_NO_FILE if a file is missing or cannot be
+   read, and RAPT_BAD_FILE if the files are damaged or use a feature that this library does not
+   support; *why names the file or the feature. */
 rapt_status rapt__import(rapt_model **model, const char *path, rapt_precision precision,
                          rapt_file_fn *file, void *user, const rapt_allocator *allocator,
                          rapt_message *why);

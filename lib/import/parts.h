@@ -232,7 +232,8 @@ bool rapt__import_ends(const char *name, const char *end);
 /* Returns whether a file is compressed and the folder also has an uncompressed copy of it. */
 bool rapt__import_is_twin(const struct import *i, const char *name);
 /* Finds the file that a path names in the model's folder, plain or compressed, and sets `found` to
-   its name. Folders in the path, in the syntax of any operating system, are ignored. */
+   its name. Folders in the path, in the syntax of any operating system, are ignored. Returns false
+   if there is no such file. */
 bool rapt__import_locate(const struct import *i, const char *path, char found[IMPORT_FILE]);
 /* Returns whether a file with this name in the folder of a model may be read as its tensors or
    vocabulary. */
@@ -243,8 +244,7 @@ rapt_status rapt__import_choose(struct import *i, const char *path);
 rapt_status rapt__import_decoder(struct import *i);
 void rapt__import_survey_free(struct import *i); /* frees the survey, including i->decoder */
 /* The first function records a file that was read, in the folder or, if its name begins with "../",
-   next to it. The second reports every file of the folder to
-   `file`, unless that is NULL. */
+   next to it. The second reports every file of the folder to `file`, unless that is NULL. */
 void rapt__import_record(struct import *i, const char *name, rapt_file_use use);
 rapt_status rapt__import_report(struct import *i, rapt_file_fn *file, void *user);
 
