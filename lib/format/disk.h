@@ -1,10 +1,14 @@
-/* disk.h - reads files at an offset, replaces files atomically (temporary file, fsync, rename) and
-   lists folders. Calls that succeed do not change errno. */
+/* disk.h - reads files at an offset or, with a cursor, one number after another; replaces files
+   atomically (temporary file, fsync, rename); lists folders. Calls that succeed do not change
+   errno. */
 #ifndef RAPT_LIB_FORMAT_DISK_H
 #define RAPT_LIB_FORMAT_DISK_H
 
 #include "base/base.h"
+#include "disk.h"
 #include <rapt/file.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* A name or path as messages show it. Control characters and invalid bytes are replaced with '?'.
    Of a text longer than 119 bytes, only the end is shown, after "...". */
@@ -96,7 +100,7 @@ typedef bool disk_visit_fn(void *user, const char *name);
    Returns false if the folder cannot be listed; errno holds the reason. */
 bool rapt__disk_list(const char *folder, disk_visit_fn *visit, void *user);
 
-/* ---- helpers for disk.c, file.c and the folders posix/ and windows/ ---- */
+/* ---- helpers for disk.c and the folders posix/ and windows/ ---- */
 void rapt__disk_free(struct disk_source *source);           /* frees source->memory */
 void rapt__error_text(int number, char *text, size_t size); /* describes an errno value */
 /* Reads bytes [at, at + count) of an open file. The range must lie within source->size; returns
@@ -107,5 +111,44 @@ rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void 
    to the folder of the target. Returns 0 or the errno value with which writing would fail. On POSIX
    systems the target's temporary file takes up the space until it is closed. */
 int rapt__file_reserve(const struct disk_target *target, uint64_t max_size, uint64_t total_size);
+
+/* ---- cursors ---- */
+
+/* Reads little-endian numbers and bytes from a source, one after another. After the first error,
+   which stays in `status`, nothing is read and all numbers are 0. */
+struct cursor {
+    const struct disk_source *source;
+    uint64_t at; /* offset of the next byte, at most source->size */
+    rapt_status status;
+    rapt_message *why;
+};
+
+/* Returns whether the cursor has not failed and `count` bytes are left. If too few are left, fails
+   with a message that contains `what`, a description of these bytes. */
+bool rapt__cursor_has(struct cursor *cursor, uint64_t count, const char *what);
+uint64_t rapt__cursor_left(const struct cursor *cursor);
+/* Reads an unsigned integer of 1 to 8 bytes. */
+uint64_t rapt__cursor_number(struct cursor *cursor, int bytes, const char *what);
+void rapt__cursor_bytes(struct cursor *cursor, void *data, size_t count, const char *what);
+void rapt__cursor_skip(struct cursor *cursor, uint64_t count, const char *what);
+/* Sets `status` to RAPT_BAD_FILE with the message "file: byte N: what", unless the cursor has
+   failed before. Returns `status`. */
+rapt_status rapt__cursor_fail(struct cursor *cursor, const char *what);
+
+/* ---- names of temporary files, for the folders posix/ and windows/ ---- */
+
+/* A temporary file is in the same folder as the file that it will replace. Its name is
+   .rapt-RC.tmp, where R is a random number of 64 bits and C is a hash of R and the folder's key,
+   both in hexadecimal. C ensures that neither a file that another program named nor a copy in
+   another folder is mistaken for one of ours. */
+enum {
+    TEMPORARY_NAME = 48,     /* maximum size of a name, including its 0 */
+    TEMPORARY_ATTEMPTS = 100 /* number of random names tried before giving up */
+};
+
+/* Composes a name. `key` is a hash of the folder, the host and, on POSIX systems, the user. */
+void rapt__temporary_name(char name[TEMPORARY_NAME], uint64_t random, uint64_t key);
+/* Returns whether rapt__temporary_name composed this name with this key. */
+bool rapt__temporary_is_ours(const char *name, uint64_t key);
 
 #endif

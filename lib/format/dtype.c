@@ -5,7 +5,7 @@
 
    The bytes to convert are little-endian on every machine. Sources: IEEE 754-2019, section 3.4; for
    names and sizes, the Dtype list of safetensors (Hugging Face, version 0.6). */
-#include "dtype.h"
+#include "tensors.h"
 
 #include <stdint.h>
 #include <string.h>

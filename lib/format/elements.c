@@ -4,8 +4,6 @@
    instead of a signal. */
 #include "tensors.h"
 
-#include "dtype.h"
-
 #include <math.h>
 
 enum {

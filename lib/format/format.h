@@ -214,7 +214,7 @@ rapt_status rapt__marian_write(const char *path, const struct tensor_source *sou
                                const char *model_yml, enum marian_precision precision,
                                const rapt_allocator *allocator, rapt_message *why);
 
-/* ---- ct2_write.c ---- */
+/* ---- ct2.c ---- */
 struct ct2_scalar { /* an integer; dtype is "I8", "I16" or "I32" */
     const char *name, *dtype;
     int value;

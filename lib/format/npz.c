@@ -10,9 +10,9 @@
    kind S or V.
 
    Source: numpy.lib.format, "Format Version 1.0" to "3.0"; the array interface, "typestr". */
-#include "cursor.h"
-#include "dtype.h"
+#include "disk.h"
 #include "marian.h"
+#include "tensors.h"
 #include "zip.h"
 
 #include <limits.h>

@@ -2,8 +2,6 @@
    little-endian. */
 #include "tensors.h"
 
-#include "dtype.h"
-
 #include <assert.h>
 #include <string.h>
 

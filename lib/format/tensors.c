@@ -1,7 +1,8 @@
 /* tensors.c - opens a file of tensors with a reader, adds, sorts and finds entries and metadata,
-   and closes the file. */
+   closes the file, and allocates its strings. */
 #include "tensors.h"
 
+#include "base/base.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -265,4 +266,41 @@ const char *rapt__tensors_metadata(const struct tensor_file *file, const char *k
     const struct tensor_metadata *entry =
         bsearch(key, file->metadata, file->metadata_count, sizeof *file->metadata, against_key);
     return entry ? entry->value : NULL;
+}
+
+/* ---- the pool of strings ---- */
+
+enum { FIRST = 256 }; /* size of the first block */
+
+struct string_block {
+    struct string_block *before;
+    size_t size, used; /* size of the block, including this header */
+};
+
+void *rapt__pool_take(struct string_pool *pool, size_t size, const rapt_allocator *allocator)
+{
+    struct string_block *last = pool->last;
+    if (!last || size > last->size - last->used) {
+        size_t needed;
+        if (!rapt__plus(size, sizeof *last, &needed)) return NULL;
+        needed = rapt__max_size(needed, rapt__max_size(pool->total, FIRST));
+        struct string_block *block = rapt__alloc(allocator, needed);
+        if (!block) return NULL;
+        *block = (struct string_block){last, needed, sizeof *block};
+        pool->total += needed;
+        pool->last = last = block;
+    }
+    char *taken = (char *)last + last->used;
+    last->used += size;
+    return taken;
+}
+
+void rapt__pool_free(struct string_pool *pool, const rapt_allocator *allocator)
+{
+    while (pool->last) {
+        struct string_block *before = pool->last->before;
+        rapt__free(allocator, pool->last, pool->last->size);
+        pool->last = before;
+    }
+    pool->total = 0;
 }

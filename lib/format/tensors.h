@@ -5,7 +5,22 @@
 
 #include "disk.h"
 #include "format.h"
-#include "pool.h"
+#include <rapt/base.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Strings whose addresses do not change and which are all freed at once. A pool takes less than
+   four times the sum of their sizes, plus 256 bytes. */
+struct string_block;
+struct string_pool { /* initialize with {0} */
+    struct string_block *last;
+    size_t total; /* size of all blocks in bytes */
+};
+
+void *rapt__pool_take(struct string_pool *pool, size_t size,
+                      const rapt_allocator *allocator); /* returns NULL if out of memory */
+void rapt__pool_free(struct string_pool *pool, const rapt_allocator *allocator);
 
 /* Maximum size of a JSON header or index, and number of bytes before the header of a safetensors
    file. */
@@ -111,10 +126,22 @@ rapt_status rapt__tensors_open_path(struct tensor_file **file, const char *path,
                                     tensor_reader *read, const rapt_allocator *allocator,
                                     rapt_message *why);
 
-/* ---- header.c ---- */
+/* ---- safetensors_read.c ---- */
 
 /* Parses file->header into entries and metadata. data_size is the number of bytes after the
    header. */
 rapt_status rapt__header_parse(struct tensor_file *file, size_t data_size, rapt_message *why);
+
+/* ---- dtype.c: the element types of files, their names, sizes and conversions ---- */
+
+struct dtype {
+    const char *name;
+    unsigned bits; /* bits of one element */
+    /* Conversions, or NULL if not supported. Integers are converted to float only if the tensor has
+       scales. */
+    void (*to_float)(const unsigned char *bytes, size_t count, float *data);
+    void (*to_integer)(const unsigned char *bytes, size_t count, int64_t *data);
+};
+const struct dtype *rapt__dtype_find(const char *name); /* returns NULL for an unknown name */
 
 #endif

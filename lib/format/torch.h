@@ -3,7 +3,6 @@
 #ifndef RAPT_LIB_FORMAT_TORCH_H
 #define RAPT_LIB_FORMAT_TORCH_H
 
-#include "dtype.h"
 #include "pickle.h"
 #include "tensors.h"
 

@@ -13,7 +13,7 @@
    PyTorch 1.13. */
 #include "torch.h"
 
-#include "cursor.h"
+#include "disk.h"
 
 #include <string.h>
 

@@ -33,7 +33,7 @@ const struct yaml_item *rapt__yaml_at(const struct yaml *yaml, int index);
    Returns NULL if the key is missing. */
 const struct yaml_item *rapt__yaml_find(const struct yaml *yaml, const char *key);
 
-/* ---- scalar.c: scalars, for parsers that read line by line ---- */
+/* ---- scalars, for parsers that read line by line ---- */
 
 /* Reads the quoted scalar at *at, decodes it in place, appends a 0, and moves *at past it. Returns
    NULL and sets *error if it does not end before `end`, contains a 0, an unknown escape, or more

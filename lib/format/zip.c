@@ -8,7 +8,7 @@
    (PKWARE), sections 4.3 and 4.5.3. */
 #include "zip.h"
 
-#include "cursor.h"
+#include "disk.h"
 
 #include <string.h>
 

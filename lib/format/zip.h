@@ -3,7 +3,6 @@
 #define RAPT_LIB_FORMAT_ZIP_H
 
 #include "disk.h"
-#include "pool.h"
 #include "tensors.h"
 
 struct zip_member {

@@ -2,7 +2,7 @@
 #ifndef RAPT_LIB_FORMAT_POSIX_FOLDER_H
 #define RAPT_LIB_FORMAT_POSIX_FOLDER_H
 
-#include "format/temporary.h"
+#include "format/disk.h"
 #include <sys/types.h>
 
 /* Prepares an open folder for writing: removes temporary files that killed writers left, unless

@@ -1,6 +1,6 @@
 /* folder.c - creates temporary files in a folder, removes abandoned ones, and lists folders, on
    Windows. */
-#include "format/temporary.h"
+#include "format/disk.h"
 #include "format/windows/system.h"
 
 #include <errno.h>
