@@ -260,7 +260,7 @@ bool rapt__import_has(const struct import *i, const char *name);
 /* Changes i->folder to an inner folder if that contains the model. */
 rapt_status rapt__import_enter(struct import *i);
 
-/* ---- archive.c: packages in zip files, whose paths can be used like those of folders ---- */
+/* ---- nested.c: packages in zip files, whose paths can be used like those of folders ---- */
 bool rapt__import_is_archive(const char *path);
 /* Opens the zip file i->archive and sets i->folder to the folder of the package in it. */
 rapt_status rapt__import_archive(struct import *i, const char *path);
