@@ -123,7 +123,7 @@ rapt_status rapt__import_m2m(struct import *i, const struct import_settings *s);
 /* ---- hf_bart.c ---- */
 rapt_status rapt__import_bart(struct import *i, const struct import_settings *s);
 
-/* ---- hf_t5_pieces.c: the pieces of T5's vocabulary ---- */
+/* ---- hf_t5.c: the pieces of T5's vocabulary ---- */
 enum { HF_BYTE_EXTRA = 125 }; /* number of extra ids of ByT5 */
 /* Creates a SentencePiece tokenizer from spiece.model or, for ByT5, with the pieces <pad>, </s>,
    <unk> and the bytes. *extra receives the number of extra ids after the pieces, and *ascending
