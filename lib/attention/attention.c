@@ -1,5 +1,6 @@
-/* attention.c - the public functions of rapt/attention.h. They convert the caller's structs to this
-   version's, check the arguments, and compute with a team of threads. */
+/* attention.c - the public functions of rapt/attention.h that check problems or compute. They
+   convert the caller's structs to this version's, check the arguments, and run a team of threads.
+ */
 #include "attention/score/score.h"
 
 #include <math.h>
@@ -44,7 +45,7 @@ static rapt_status missing_array(const char *array, rapt_message *why)
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", array);
 }
 
-/* Checks the arrays that forward and backward read. An array without rows may be NULL. */
+/* Checks the workspace, q, k and v. An array without rows may be NULL. */
 static rapt_status check_inputs(const struct call *c, rapt_message *why)
 {
     bool queries = rapt__query_rows(&c->a) > 0, keys = rapt__key_rows(&c->a) > 0;
@@ -112,7 +113,7 @@ static rapt_status check_repeats(const struct call *c, rapt_message *why)
 }
 
 /* Checks that each requested gradient belongs to an array of the problem. The gradient of an array
-   that the score ignores is 0. */
+   that the problem has but ignores is 0. */
 static rapt_status check_wanted_gradients(const struct call *c, rapt_message *why)
 {
     const rapt_attention *a = &c->a;
@@ -217,7 +218,7 @@ rapt_status rapt_attention_weights(const rapt_attention *a, const float *q, cons
     if (!status) status = READ(&c.saved, saved, rapt_attention_saved, why);
     if (!status) status = check_range(&c, why);
     if (status || rows == 0 || rapt__sequence(&c.a, sequence).keys == 0) return status;
-    c.v = c.q; /* ignored */
+    c.v = c.q; /* not read, but check_inputs requires it */
     status = check_inputs(&c, why);
     if (!status) status = check_saved(&c, true, why);
     if (!status && !weights) status = missing_array("weights", why);

@@ -3,9 +3,10 @@
 
    All members of a team must call each function that takes a team, with the same arguments, which
    must have been checked. The function ends at a barrier (lib/base/base.h). The team shares the
-   workspace. The result of a row has the same bits for every batch, number of threads and
-   instruction set with fused multiply-add, whether keys come from a cache or from arrays (except in
-   linear/). Gradients have the same bits for every number of threads and such instruction set. */
+   workspace. The result of a row has the same bits for every batch, every number of threads and
+   every instruction set with fused multiply-add, and whether keys come from a cache or from arrays.
+   Gradients have the same bits for every number of threads and every such instruction set. Only the
+   steps of linear/ differ from the results for whole sequences, by rounding errors. */
 #ifndef RAPT_LIB_ATTENTION_H
 #define RAPT_LIB_ATTENTION_H
 
@@ -15,8 +16,8 @@
 #include <rapt/linear_attention.h>
 #include <rapt/monotonic_attention.h>
 
-/* Maximum number of query rows, counted over all heads, and of key rows. Either number must fit
-   into an int. */
+/* Maximum number of query rows in all sequences and heads, and of key rows in all sequences. The
+   margin keeps the end of a block of 128 keys within an int. */
 enum { ATTENTION_ROWS = INT32_MAX - 128 };
 
 /* Trains one head to attend to given keys: the loss is smallest if the weights of each query are
@@ -27,15 +28,15 @@ struct guide {
     const int *starts; /* [query rows + 1] ranges of `keys`, one per row; a row with an empty range
                           is not guided */
     const int *keys;   /* indices of keys in the row's sequence */
-    double *losses;    /* [query rows], 0 on entry: receives weight times the mean of -log(w[s] +
+    double *losses;    /* [query rows], 0 on entry: receives `weight` times the mean of -log(w[s] +
                           1e-6) over the keys s of the row */
 };
 
 /* The coverage loss of See, Liu and Manning 2017, equation 12, for scores with coverage. */
 struct coverage_loss {
     float weight;   /* factor of this loss */
-    double *losses; /* [H][query rows], to which weight times the sum of min(w[s], coverage[s]) over
-                       the visible keys s is added */
+    double *losses; /* [H][query rows]: each element is increased by `weight` times the sum of
+                       min(w[s], coverage[s]) over the visible keys s */
 };
 struct weight_losses { /* losses of attention weights, for backward; NULL means none */
     const struct guide *guide;
@@ -43,9 +44,9 @@ struct weight_losses { /* losses of attention weights, for backward; NULL means 
 };
 
 /* ---- dispatch.c: like rapt_attention_forward, _backward and _weights, but inside a team ----
-   saved, reinforce and losses must not be NULL. Their fields may be NULL where rapt/attention.h
-   allows it, and those of losses always. Backward also adds the gradients of `losses`, and writes
-   the losses to its arrays. */
+   saved, reinforce and losses must not be NULL. Fields of saved and reinforce may be NULL where
+   rapt/attention.h allows it; fields of losses may always be NULL. Backward also adds the gradients
+   of `losses`, and computes the losses themselves. */
 void rapt__attention_forward(struct team *team, const rapt_attention *a, const float *q,
                              const float *k, const float *v, float *out,
                              const rapt_attention_saved *saved, void *workspace);
@@ -68,15 +69,14 @@ size_t rapt__attention_workspace_spec(const rapt_attention *spec, int batch, int
                                       int key_rows, bool guided);
 
 /* ---- problem.c ---- */
-/* Returns the number of rows of the longest sequence. The starts are not trusted and may even
-   decrease. */
+/* Returns the number of rows of the longest sequence, at least 0. The starts need not have been
+   checked and may decrease. */
 int rapt__longest(int batch, const int *starts);
 
 /* ---- transform_rows.c: projects new rows, for callers that store keys in a cache ----
    A score projects rows of q and k to q' and k' (projected.h), after which only a dot product or a
-   tanh layer remains. `spec` gives the score, locality, relative positions and weights; its rows
-   and starts are ignored, and so are its masks except mask.causal. The bits are the same as in
-   rapt__attention_forward. */
+   tanh layer remains. `spec` is the problem, of which the numbers of rows, the starts and the mask,
+   except mask.causal, are ignored. The bits are the same as in rapt__attention_forward. */
 struct rows_given { /* rows of queries or of keys, all heads */
     int sequences;
     const int *starts;    /* [sequences + 1] rows of each sequence, back to back */
@@ -87,11 +87,11 @@ struct rows_given { /* rows of queries or of keys, all heads */
     float *y; /* projected rows of rapt__score_width floats; must not be x */
     ptrdiff_t y_head, y_row;
 };
-int rapt__score_width(const rapt_attention *spec);
-bool rapt__score_changes(const rapt_attention *spec, bool keys); /* true if k' differs from k or,
-                                                                    without `keys`, q' from q */
-/* The weights are packed into panels once, for all calls of the functions below. rapt__score_packed
-   returns the number of floats in the panels. */
+int rapt__score_width(const rapt_attention *spec); /* returns the width of q' and k' */
+/* Returns true if k' differs from k or, if `keys` is false, if q' differs from q. */
+bool rapt__score_changes(const rapt_attention *spec, bool keys);
+/* Learned matrices, rotary frequencies and distance vectors are packed once, for all calls of the
+   functions below. rapt__score_packed returns the number of floats in `packed`. */
 size_t rapt__score_packed(const rapt_attention *spec);
 void rapt__score_pack(struct team *team, const rapt_attention *spec, float *packed);
 void rapt__score_queries(struct team *team, const rapt_attention *spec, const float *packed,
@@ -99,12 +99,13 @@ void rapt__score_queries(struct team *team, const rapt_attention *spec, const fl
 void rapt__score_keys(struct team *team, const rapt_attention *spec, const float *packed,
                       const struct rows_given *rows);
 /* For local-p: computes centers[H][rows] of queries. Sequence i has counts[i] keys. rows->y is
-   workspace [H][rows][center_hidden]. */
+   workspace [H][rows][center_hidden]; y_head and y_row are ignored. */
 void rapt__score_centers(struct team *team, const rapt_attention *spec, const float *packed,
                          const struct rows_given *rows, const int *counts, float *centers);
 
-/* With spec->distances.keys, sets rows->y [H][rows][rapt__distance_row] to the terms, by distance,
-   that are added to the scores of the queries in rows->x. */
+/* Sets rows->y [H][rows][rapt__distance_row] to the terms that spec->distances.keys, which must not
+   be NULL, adds to the scores of the queries in rows->x, by distance. y_head and y_row are
+   ignored. */
 void rapt__score_distances(struct team *team, const rapt_attention *spec, const float *packed,
                            const struct rows_given *rows);
 /* Return the number of floats in a row of by_query and in a panel of by_key (projected.h). */
@@ -113,10 +114,11 @@ size_t rapt__distance_panel(const rapt_attention *spec);
 
 /* ---- score.c, mask.c: properties of the score and of the locality of a checked problem ---- */
 /* Returns true if scores read the weights of previous queries. The queries of a head must then be
-   computed in order, and a decoder needs their history (history.c). */
+   computed in order, and a decoder must keep these weights (struct attention_history). */
 bool rapt__score_recurrent(const rapt_attention *a);
 bool rapt__score_is_additive(rapt_score score); /* true for a tanh layer, false for a dot product */
-/* Returns true if the score is a dot product of unchanged queries and keys. */
+/* Returns true if the score is a dot product that does not change queries and keys. Rotary
+   positions and distance vectors may still change them. */
 bool rapt__score_is_plain(rapt_score score);
 /* Returns `scale`, or the default of the score if `scale` is 0. Always returns 1 for cosines. */
 float rapt__score_scale(rapt_score score, float scale, int key_width);
@@ -134,19 +136,22 @@ struct learned_shape {
 };
 /* Returns true if the score, locality or normalizer reads array i. */
 bool rapt__learned_read(const rapt_attention *a, int i);
-/* Returns the shape of array i. Reads the widths, heads and score of a. */
+/* Returns the shape of array i, which depends on the widths, the numbers of heads, the score and
+   the sizes in a->parameters. */
 struct learned_shape rapt__learned_shape(const rapt_attention *a, int i);
 
 /* ---- check.c ---- */
 /* Does the same as rapt_attention_check, for a struct of this version. */
 rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why);
-/* Checks only the fields that determine the shapes of learned arrays. */
+/* Makes only the checks that rapt_attention_parameters_lay_out needs: sizes, score, locality, and
+   whether the normalizer exists. */
 rapt_status rapt__shapes_check(const rapt_attention *a, rapt_message *why);
 
 /* ---- distribution.c ---- */
 bool rapt__normalizer_is_hard(rapt_normalizer normalizer); /* true if the normalizer gives all
                                                               weight to one key */
-/* Returns the index of the learned array with a number for each head, or -1 if there is none. */
+/* Returns the index of the array in which the normalizer learns a number for each head, or -1 if it
+   learns none. */
 int rapt__normalizer_number(rapt_normalizer normalizer);
 
 /* ---- bias.c ---- */
@@ -156,8 +161,9 @@ void rapt__relative_fill(struct team *team, const rapt_attention *spec, int row,
                          float *to);
 
 /* ---- cache.c: keys in panels of 16, and values, in the layout of the kernels ----
-   A joint cache, for latent rows, stores keys as plain rows, and the last value_width elements of a
-   row are its value. Each call packs them again. value_width must be a multiple of 16. */
+   A joint cache, for latent rows, stores keys as plain rows; the last value_width elements of a row
+   are its value. Every call of rapt__cache_attend and rapt__cache_weights packs these keys again.
+   In a joint cache, value_width must be a multiple of 16 and at most key_width. */
 struct cache {
     int sequences, key_heads, key_width, value_width;
     bool joint;
@@ -171,10 +177,10 @@ struct cache {
                                   joint */
     unsigned char *non_finite; /* per slot and key head [panels]: 1 if a value is infinite or NaN;
                                   not if joint */
-    int forget_heads;          /* number of query heads with forget gates; 0 means no gates */
+    int forget_heads;          /* number of query heads; 0 if there are no forget gates */
     float *forget;         /* per slot and query head [panels][2][16]: sums of log f, as in struct
                               attend_row */
-    int distance_heads;    /* number of query heads with distances.queries, else 0 */
+    int distance_heads;    /* number of query heads; 0 if there are no distances.queries */
     size_t distance_panel; /* result of rapt__distance_panel */
     float *by_key;    /* per slot and query head [panels][distance_panel]: the terms that distances
                          add to scores, as in struct distances */
@@ -185,10 +191,9 @@ struct cache {
     int copy_count;
 };
 /* Lays out a cache of `panels` panels per key head for all sequences together; a panel holds 16
-   keys of one sequence. forget_heads is the number of query heads if there are forget gates, else
-   0, and distance_heads the same for distances.queries. Once the arena has memory,
-   rapt__cache_start initializes the cache or empties it. Sequence i then has room for capacity[i]
-   keys. */
+   keys of one sequence. forget_heads and distance_heads are as in struct cache. Once the arena has
+   memory, rapt__cache_start initializes the cache or empties it. Sequence i then has room for
+   capacity[i] keys. */
 void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int key_heads,
                         int key_width, int value_width, int forget_heads, bool joint,
                         int distance_heads, size_t distance_panel, struct arena *arena);
@@ -203,8 +208,9 @@ void rapt__cache_append(struct team *team, struct cache *cache, const int *start
    [rows][forget_heads]. */
 void rapt__cache_forget(struct team *team, struct cache *cache, const int *starts,
                         const float *log_forget);
-/* Computes the terms that spec->distances.queries add to the scores of the rows that
-   rapt__cache_append has just appended. The workspace is the same as for rapt__cache_attend. */
+/* Computes the terms that spec->distances.queries adds to the scores of the keys that
+   rapt__cache_append has just appended; k and k_row are the same as there. The workspace is that of
+   rapt__cache_workspace. */
 void rapt__cache_distances(struct team *team, struct cache *cache, const rapt_attention *spec,
                            const int *starts, const float *k, ptrdiff_t k_row, void *workspace);
 /* Reorders the cache: the new sequence i is the old sequence parents[i], which must have the same
@@ -212,22 +218,22 @@ void rapt__cache_distances(struct team *team, struct cache *cache, const rapt_at
    whose contents are already equal. */
 void rapt__cache_reorder(struct team *team, struct cache *cache, const int *parents);
 
-/* ---- history.c: the attention weights of the last query or, with coverage scores, the sum of all
-   weights, for recurrent scores ---- */
+/* ---- history.c: what a recurrent score reads: the attention weights of the last query or, for
+   coverage scores, the sum of the weights of all queries ---- */
 struct attention_history {
     int sequences, heads;     /* number of query sequences and of heads */
     size_t *offsets;          /* [sequences + 1] floats before each sequence, per head */
     int *counts, *old_counts; /* [sequences][heads] number of weights; 0 means no query yet */
-    float *weights, *old;     /* per sequence [heads][capacity]: weights or their sum after the last
-                                 query, and before the last call */
+    float *weights, *old;     /* per sequence [heads][capacity]: the weights or sums after the last
+                                 query, and those before the last call of rapt__cache_attend */
 };
-/* Work like rapt__cache_layout and rapt__cache_start. `floats` is the total number of weights per
-   head; sequence i has room for capacity[i] weights. */
+/* Work like rapt__cache_layout and rapt__cache_start. Sequence i has room for capacity[i] weights
+   per head, and `floats` is the sum of these numbers. */
 void rapt__history_layout(struct attention_history *history, int sequences, int heads,
                           size_t floats, struct arena *arena);
 void rapt__history_start(struct attention_history *history, const int *capacity);
 /* Reorders the history: the new sequence i is the old sequence parents[i], which must have the same
-   capacity. The weights from before the last call are lost. */
+   capacity. `old` and old_counts become meaningless. */
 void rapt__history_reorder(struct team *team, struct attention_history *history,
                            const int *parents);
 
@@ -235,8 +241,8 @@ void rapt__history_reorder(struct team *team, struct attention_history *history,
 struct cached_queries {
     const rapt_attention *spec; /* the fields for heads, key and value width, score, scale,
                                    locality, normalizer, learned parameters, distances, talking
-                                   heads, cap and mask.causal are used; dropout and blocks of sparse
-                                   attention are not supported */
+                                   heads, cap and mask.causal are used; dropout, noise and blocks of
+                                   sparse attention are not supported */
     int count;                  /* number of query sequences */
     const int *starts;          /* [count + 1] first row of each sequence */
     const int *sequence;        /* [count] index in the cache of the sequence whose keys are read;
@@ -259,15 +265,16 @@ struct cached_queries {
                                 path */
 };
 /* Returns the bytes of workspace for rapt__cache_distances, _attend and _weights if no sequence has
-   more than `longest` keys, or SIZE_MAX if they overflow size_t. */
+   more than `longest` keys, or SIZE_MAX if the size overflows size_t. */
 size_t rapt__cache_workspace(const rapt_attention *spec, int longest, bool joint);
 void rapt__cache_attend(struct team *team, const struct cache *cache,
                         const struct cached_queries *queries, void *workspace);
 
 /* ---- weights.c ---- */
 /* For one row of query sequence i in one head, adds `share` times the attention weights to
-   `weights`, which has one element per key of the sequence that the query reads. Must be called
-   after rapt__cache_attend with the same queries, by a single thread without a team. */
+   `weights`, which has one element per key of the sequence that the query reads. `row` is counted
+   over all query sequences. Must be called after rapt__cache_attend with the same queries, by a
+   single thread without a team. */
 void rapt__cache_weights(const struct cache *cache, const struct cached_queries *queries, int i,
                          int row, int head, float share, float *weights, void *workspace);
 
@@ -299,16 +306,17 @@ struct monotonic_call { /* arguments of forward, backward or step */
                           queries reads; NULL means its own index */
     int *positions;    /* step: see rapt_monotonic_attention_step */
     int *stops;        /* step: [heads][query rows] receives the key at which each query stops, or
-                          the number of existing keys; may be NULL */
+                          the number of existing keys if it does not stop; may be NULL */
     void *workspace;
 };
 /* Implement the public functions; `call` is a valid struct monotonic_call. */
 void rapt__monotonic_forward(struct team *team, void *call);
 void rapt__monotonic_backward(struct team *team, void *call);
 void rapt__monotonic_step(struct team *team, void *call);
-/* Adds `share` times the weights with which a row sums values to weights [keys]. `row` is counted
-   over all sequences, the row belongs to sequence `sequence`, and call->stops was written by its
-   step. Must be called by a single thread without a team. */
+/* For one row of queries in one head, adds `share` times the weights of the values to `weights`,
+   which has one element per key that the row reads. The row belongs to sequence `sequence`, and
+   `row` is counted over all sequences. rapt__monotonic_step must have written call->stops. Must be
+   called by a single thread without a team. */
 void rapt__monotonic_step_weights(const struct monotonic_call *call, int sequence, int row,
                                   int head, float share, float *weights);
 /* Returns the bytes of workspace for step and step_weights and, if `learning` is true, forward and

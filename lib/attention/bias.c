@@ -5,10 +5,11 @@
        -slope |s - position|            Press, Smith and Lewis 2022 (ALiBi)
        table[bucket(s - position)]      Raffel et al. 2020 (T5), section 2.1
 
-   Half of the buckets hold one distance each. The sizes of the others grow exponentially up to
-   `distance`, and the last one also holds all larger distances. If biases are bidirectional, the
-   upper half of the buckets is for keys after the position; otherwise all of these keys are in
-   bucket 0. */
+   If biases are bidirectional, the upper half of the buckets is for keys after the position, and
+   the lower half for all others. Otherwise all buckets are for keys up to the position, and keys
+   after it are in bucket 0, like the key at the position. On each side, the first half of the
+   buckets hold one distance each. The sizes of the others grow exponentially up to `distance`, and
+   the last one also holds all larger distances. */
 #include "attention/problem.h"
 
 #include <stdlib.h>

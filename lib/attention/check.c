@@ -162,7 +162,7 @@ static rapt_status check_width(const char *field, int width, rapt_message *why)
                                           : RAPT_OK;
 }
 
-/* Checks that every array that the score and locality require is given, and that arrays unknown to
+/* Checks that every learned array that the problem requires is given, and that arrays unknown to
    this version are NULL. */
 static rapt_status check_learned(const rapt_attention *a, rapt_message *why)
 {
@@ -216,7 +216,7 @@ static rapt_status check_score(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Checks that global positions increase. */
+/* Checks that global positions are at least 0, strictly increasing and less than INT_MAX. */
 static rapt_status check_globals(const rapt_sparse *s, rapt_message *why)
 {
     for (int i = 0, least = 0; s->globals && i < s->global_count; least = s->globals[i] + 1, i++)

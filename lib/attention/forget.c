@@ -5,8 +5,8 @@
 
    where p is the position of query t, or the last key if the position is beyond it. C is stored as
    the sum of two floats, high and low, so that its error is about 2^-48 of its magnitude, and a
-   difference of two sums has the precision of a float. Each sum is computed from the two floats
-   before it, so a cache gives the same bits and needs no other state. Backward:
+   difference of two sums has the precision of a float. Each sum is computed from the two floats of
+   the sum before it, so a cache gives the same bits and needs no other state. Backward:
 
        dC[p] += sum over s of dx[t][s]   dC[s] -= sum over t of dx[t][s]
        dlog f[l] = dC[l] + dC[l+1] + ...

@@ -1,5 +1,5 @@
-/* problem.h - functions that read a rapt_attention: offsets of rows, lengths of sequences, visible
-   keys of a query, sizes of workspaces. Shared by all of lib/attention. */
+/* problem.h - functions that read a rapt_attention: checks, lengths of sequences, offsets of rows,
+   and visible keys of a query. Also divides work among a team. Shared by all of lib/attention. */
 #ifndef RAPT_LIB_ATTENTION_PROBLEM_H
 #define RAPT_LIB_ATTENTION_PROBLEM_H
 
@@ -46,8 +46,9 @@ rapt_status rapt__bad_field(rapt_message *why, const char *field, double value, 
    starts may be NULL. */
 rapt_status rapt__starts_check(const char *field, const int *starts, int batch, int max,
                                rapt_message *why);
-/* Checks that the offsets of all elements of an array fit into ptrdiff_t. If sequences are stored
-   back to back, `rows` is the total number of rows. */
+/* Checks that the offsets of all elements of an array fit into ptrdiff_t. `element` is the size of
+   an element in bytes. If sequences are stored back to back, batch is 1 and `rows` is the total
+   number of rows. */
 rapt_status rapt__extent_check(const char *array, const rapt_stride *s, int batch, int heads,
                                int rows, int width, size_t element, rapt_message *why);
 /* Returns true if a stride between different rows is 0. Such rows cannot have separate
@@ -56,7 +57,7 @@ bool rapt__rows_repeat(const rapt_stride *s, int batch, int heads, int rows);
 
 /* ---- layout.c ---- */
 /* Returns the strides of [heads][rows][width] for each sequence. Negative numbers count as 0, and
-   strides that overflow are the largest possible value. */
+   strides that overflow become PTRDIFF_MAX. */
 rapt_stride rapt__stride_by_heads(int heads, int rows, int width);
 
 /* ---- distances.c ---- */
@@ -65,8 +66,8 @@ rapt_status rapt__distances_check(const rapt_distances *d, rapt_message *why);
 /* ---- bias.c ---- */
 bool rapt__relative_wanted(const rapt_attention *a);             /* has slopes or a table */
 int rapt__relative_bucket(const rapt_relative *r, int distance); /* distance is s - position */
-/* Adds to the gradients of slopes and table, given the gradients of the rows from
-   rapt__relative_fill. */
+/* Adds to d->slopes and d->table, if they are requested, given dy, the gradient of the rows that
+   rapt__relative_fill computes. */
 void rapt__relative_backward(struct team *team, const rapt_attention *a, int row, int zero,
                              const float *dy, const rapt_gradients *d);
 
@@ -87,20 +88,20 @@ int rapt__causal_end(bool causal, int64_t position, int keys);
 /* Narrows [*low, *high) to the keys s with |s - center| <= radius. A NaN center has no effect. */
 void rapt__narrow(int *low, int *high, double center, double radius);
 /* Restricts the keys low .. high - 1 of *row to those that the locality shows to at least one query
-   at a position from first to last, and sets row->sparse. Ignores local-p. `blocks` is the query's
-   block mask, or NULL. */
+   at a position from first to last, and sets row->sparse. Ignores local-p. `blocks` is the row of
+   the block mask that these queries share, or NULL. */
 void rapt__apply_locality(const rapt_attention *a, int64_t first, int64_t last,
                           const uint8_t *blocks, struct attend_row *row);
 /* Sets low, high, sparse, allowed and bias in *row for query t of head h. */
 void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, int t,
                     struct attend_row *row);
 /* Returns true if one of the queries [t, t + rows) of head h may see one of the keys [key, key +
-   keys). Ignores the boolean mask and the bias. */
+   keys). Ignores the boolean mask, the bias and local-p. */
 bool rapt__rows_see(const rapt_attention *a, const struct sequence *b, int h, int t, int rows,
                     int key, int keys);
 
-/* Returns the random key of dropout for one head. Rows of its random numbers belong to the queries,
-   and columns to the keys of the sequence. */
+/* Returns the random key of dropout for one head. Row t of its random numbers belongs to query t of
+   the sequence, and column s to key s. */
 static inline uint64_t rapt__attention_drop_key(const rapt_attention *a, const struct sequence *b,
                                                 int h)
 {
@@ -108,8 +109,8 @@ static inline uint64_t rapt__attention_drop_key(const rapt_attention *a, const s
 }
 
 /* Hands out runs of items to the members of a team: at first one run to each member, by rank, then
-   the next run to whichever member has finished. rapt__mine must be called once for each item, in
-   order. It returns true for the items of the calling member. */
+   the next run to whichever member has finished. Every member calls rapt__mine once for each item,
+   in order. It returns true for the items of the calling member. */
 struct tickets {
     struct team *team;
     int run, mine, item; /* items per run, this member's run, and the next item */
@@ -141,12 +142,13 @@ static inline int rapt__run_of_pairs(int sequences, int heads, int members)
 }
 
 /* ---- relative_sums.c ---- */
-/* Returns the sums of head h of a sequence, or NULL if `all` is NULL. Gradients of relative biases
-   are first summed per head and sequence, since the rows of different queries overlap. `all` is
-   [H][query rows + key rows]; each head and sequence uses queries + existing - 1 of these
-   floats. */
+/* Gradients of relative biases are first summed per head and sequence, since the rows of different
+   queries overlap. `all` is [H][query rows + key rows]; each head and sequence uses queries +
+   existing - 1 of these floats. Returns the sums of head h of a sequence, or NULL if `all` is
+   NULL. */
 float *rapt__relative_sums(const rapt_attention *a, float *all, const struct sequence *b, int h);
-/* Returns the part of these sums that belongs to query t: element s is the sum for key s. */
+/* Returns the part of these sums that belongs to query t, in which element s is the sum for key s,
+   or NULL if `all` is NULL. */
 float *rapt__relative_sums_row(const rapt_attention *a, float *all, const struct sequence *b, int h,
                                int t);
 /* Adds the sums of all sequences, in order, to `to`, which has the layout of the result of

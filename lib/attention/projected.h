@@ -6,8 +6,8 @@
 
    Soft cap, biases, masks, the normalizer and the sum of values are then the same for all scores.
    Softmax (with or without a sink) and sigmoids of dot products take the flash path
-   (flash/flash.h), except with local-p or talking heads. Everything else takes the general path
-   (general/general.h). */
+   (flash/flash.h), except with local-p or talking heads, and in a backward pass with a guide.
+   Everything else takes the general path (general/general.h). */
 #ifndef RAPT_LIB_ATTENTION_PROJECTED_H
 #define RAPT_LIB_ATTENTION_PROJECTED_H
 
@@ -17,10 +17,10 @@
    of the previous query around key s or, if `summed`, the sum of the weights of all previous
    queries. */
 struct features {
-    int channels, filter_width; /* 0 for other scores */
+    int channels, filter_width; /* 0 if the score is not recurrent */
     bool summed;
-    const float *filters, *weight; /* [H][channels][filter_width], where NULL means one filter that
-                                      copies its input, and [H][width][channels] */
+    const float *filters, *weight; /* filters [H][channels][filter_width], or NULL for one filter
+                                      that copies its input; L [H][width][channels] */
     float *dfilters, *dweight;     /* gradients to add to; NULL if not requested */
 };
 
@@ -48,8 +48,8 @@ struct projected {
     const float *by_key;   /* [H][rapt__key_panels][rapt__distance_panel]: the same for keys */
     const float *by_dout;  /* in backward, laid out like by_query: products of dout with the vectors
                               that are added to values; NULL if none */
-    float *distance_weights; /* laid out like by_query: sums of weights by distance, to which the
-                                flash path adds in forward and both paths in backward; NULL if not
+    float *distance_weights; /* laid out like by_query: sums of weights by distance, which the flash
+                                path computes in forward and both paths in backward; NULL if not
                                 requested */
     const float *centers;    /* [H][query rows], for local-p; otherwise NULL */
     int *chosen; /* [H][query rows], written by forward, read by backward and weights; NULL unless
@@ -120,13 +120,14 @@ bool rapt__biased(const struct projected *c);
 int rapt__distance_count(const rapt_attention *a);    /* n */
 int rapt__distance_vectors(const rapt_attention *a);  /* n, or the number of buckets */
 bool rapt__distances_wanted(const rapt_attention *a); /* true if distances add to scores */
-/* Returns the vectors of head h that are added to values, *row floats apart, or NULL. */
+/* Returns the vectors of head h that are added to values, or NULL if there are none. Sets *row to
+   the distance between two of them, in floats. */
 const float *rapt__distance_values(const rapt_attention *a, int h, ptrdiff_t *row);
 /* Returns the elements of a row of by_query, by_dout or distance_weights that belong to vectors:
    those of the distances or, if these share buckets, those of the buckets, after the distances. */
 float *rapt__distance_by_vector(const rapt_attention *a, float *row);
-/* Multiplies `rows` rows of distance_weights by the vectors of head h that are added to values, and
-   adds the products to the rows `out`, out_row floats apart. Overwrites sums
+/* Multiplies `sums`, `rows` rows laid out like distance_weights, by the vectors of head h that are
+   added to values, and adds the products to the rows `out`, out_row floats apart. Overwrites sums
    (score/distance_values.c). */
 void rapt__distance_output(const rapt_attention *a, int h, int rows, float *sums, float *out,
                            ptrdiff_t out_row);
@@ -137,7 +138,7 @@ static inline int rapt__distance_of(const struct distances *x, int s)
     int64_t d = (int64_t)s - x->position;
     return d < -x->before ? 0 : d > x->after ? x->before + x->after : (int)d + x->before;
 }
-/* Returns the index in by_key of the value of key s. */
+/* Returns the index in by_key of the term of key s. */
 static inline ptrdiff_t rapt__distance_of_key(const struct distances *x, int s)
 {
     int64_t last = x->before + LANES - 1, e = (int64_t)x->position - s / LANES * LANES;
@@ -163,10 +164,10 @@ static inline const float *rapt__forget_at(const float *panels, int l)
     return panels + (ptrdiff_t)(l / LANES) * FORGET_PANEL + l % LANES;
 }
 /* Sets C of a query at `position` from the panels in row->forget, which hold `keys` keys. Does
-   nothing if the query is fully masked. */
+   nothing if there are no keys or the position is negative, since the query then sees no key. */
 void rapt__forget_query(int64_t position, int keys, struct attend_row *row);
-/* Sets C of key l, whose gate is log_forget, from C of the key before it. The first key of a panel
-   also clears the others, because kernels read whole panels. */
+/* Sets C of key l from C of the key before it; log_forget is the logarithm of the key's gate. The
+   first key of a panel also clears the others, because kernels read whole panels. */
 void rapt__forget_append(float *panels, int l, float log_forget);
 
 #endif

@@ -13,7 +13,7 @@ struct cache_reader {
     const struct projected *projected;
     struct kernel_space {          /* workspace of this member */
         float *workspace;          /* workspace of the kernel */
-        float *panels;             /* a block of keys of a joint cache */
+        float *panels;             /* a packed block of keys of a joint cache, else NULL */
         unsigned char *non_finite; /* panels of this block whose values are not finite */
         float *by_distance; /* [ATTEND_ROWS][rapt__distance_row] sums of weights; NULL if distances
                                add nothing to values */
@@ -63,7 +63,7 @@ void rapt__cached_biases(const struct cache *c, const struct cached_queries *q, 
 }
 
 /* Returns the index of the first query sequence after i that reads a different sequence of the
-   cache. */
+   cache, or q->count. */
 static int group_end(const struct cached_queries *q, int i)
 {
     int end = i + 1;
@@ -111,8 +111,8 @@ static struct attend_keys keys_of(const struct cache_reader *x, int sequence, in
     return keys;
 }
 
-/* Zeroes and returns the sums of weights by distance of row n of a call (struct distances), or
-   returns NULL. */
+/* Zeroes and returns the sums of weights by distance of row n of a call (struct distances). Returns
+   NULL if distances add nothing to values. */
 static float *sums_of(const struct cache_reader *x, int n)
 {
     const rapt_attention *a = x->q->spec;
@@ -124,7 +124,7 @@ static float *sums_of(const struct cache_reader *x, int n)
 }
 
 /* Computes the outputs of rows [first, first + rows) of query sequences [i, end), which all read
-   the same keys. Rows are ordered by query row, then by the heads of the group. */
+   the same keys, in the query heads of key head g. Rows are ordered by query row, then by head. */
 static void attend_cached_tiles(const struct cache_reader *x, int i, int end, int g, int first,
                                 int rows)
 {

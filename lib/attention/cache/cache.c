@@ -1,7 +1,7 @@
 /* cache.c - key/value cache. It stores past keys and values in the layout of the flash kernel: keys
-   in panels of 16, values as rows of whole vectors. A new token writes only its own lane and row,
-   and nothing is repacked. A joint cache stores each key once, as a row that ends with its
-   value. */
+   in panels of 16, values as rows of whole vectors. A new token is written to one lane of a panel
+   and to one row, so nothing is repacked. A joint cache instead stores each key once, as a row that
+   ends with its value, and keys are packed whenever they are read. */
 #include "attention/cache/cache.h"
 
 #include <assert.h>
@@ -59,9 +59,8 @@ static void count_tokens(struct cache *c, const int *starts)
     }
 }
 
-/* Writes row `key` of one sequence and key head. The first row of a panel also clears the keys of
-   the other rows, because kernels compute the scores of whole panels and discard those of missing
-   keys. */
+/* Writes row `key` of one sequence and key head. The first key of a panel also clears the other
+   lanes, because kernels compute the scores of whole panels and discard those of missing keys. */
 static void append_row(const struct cache *c, const struct kernels *kernels, int sequence, int g,
                        int key, const float *k, const float *v)
 {

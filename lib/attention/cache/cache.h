@@ -92,7 +92,8 @@ struct cached_rows {
    Ignores the numbers of rows in c->a. */
 struct bounds rapt__cached_bounds(const struct projected *c, int longest, bool joint,
                                   int team_size);
-void rapt__cached_row_layout(struct arena *part, const void *bounds, void *to); /* a cached_space */
+/* Lays out a struct cached_space. */
+void rapt__cached_row_layout(struct arena *part, const void *bounds, void *to);
 struct cached_rows rapt__cached_rows(const struct projected *projected, const struct cache *c,
                                      const struct cached_queries *q, int team_size,
                                      struct arena *arena);
@@ -103,15 +104,15 @@ struct row_keys rapt__cached_keys(const struct cached_rows *x, int i, int h);
 /* Returns row r of query sequence i. Does not set the weights of the previous query. */
 struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *head,
                             const struct row_keys *keys, int i, int h, int r);
-/* Computes the output of row r of query sequence i in all heads, with talking heads. Returns false
-   if no head sees a key. */
+/* With talking heads, computes t->mixed, the weights of row r of query sequence i in all heads.
+   Returns false if no head sees a key. */
 bool rapt__cached_talking(const struct cached_rows *x, struct talking *t, int i, int r);
 void rapt__cache_attend_general(struct team *team, const struct projected *projected,
                                 const struct cache *c, const struct cached_queries *q,
                                 struct arena *arena);
 
 /* ---- history.c ---- */
-/* Returns the weights of a head in `weights`, which must be l->weights or l->old. */
+/* Returns the weights of sequence i and head h in `weights`, which must be l->weights or l->old. */
 static inline float *rapt__history_at(const struct attention_history *l, float *weights, int i,
                                       int h)
 {

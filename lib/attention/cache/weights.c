@@ -1,11 +1,11 @@
 /* weights.c - the attention weights of a query to a cache. On the flash path they are computed from
-   the query's statistics and the cached keys, and are bit-identical to the weights that produced
-   the output. On the general path the row is recomputed. */
+   the query's statistics and the cached keys, as in flash/weights.c. On the general path the row is
+   recomputed. */
 #include "attention/cache/cache.h"
 
 struct weights_space {
     float *q_rows, *q_slots, *weights;
-    float *panels; /* a block of keys of a joint cache */
+    float *panels; /* a packed block of keys of a joint cache, else NULL */
 };
 
 static void lay_out_softmax(struct arena *part, const void *what, void *to)

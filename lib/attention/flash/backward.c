@@ -1,11 +1,11 @@
 /* backward.c - flash backward: adds the gradients of projected queries, keys, values and biases to
-   the arrays in struct projected_gradients. A member of the team takes a key block of a pair and
-   processes all queries against its keys. The order of every sum does not depend on which member
-   computes what (backward_blocks.c). If there are many pairs, each member takes whole pairs; if
-   there are few, the team shares one pair at a time. Pairs that share a bias must add to its
-   gradient in order, so either one member computes them all, or the team computes one after the
-   other. Memory for the queries of a long pair exists only once, so the team shares every such
-   pair.
+   the arrays in struct projected_gradients. A pair is a table of blocks: a member of the team takes
+   a block of keys and processes all queries against it. The order of every sum does not depend on
+   which member computes what (backward_blocks.c). Pairs with few queries and keys are not divided
+   into blocks (backward_heads.c). If there are many pairs, each member takes whole pairs; if there
+   are few, the team shares one pair at a time. Pairs that share a bias must add to its gradient in
+   order, so either one member computes them all, or the team computes one after the other. Memory
+   for the queries of a long pair exists only once, so the team shares every such pair.
 
    Rows of a relative bias overlap, because many queries and keys have the same distance s -
    position. Their gradient is therefore summed first within each pair, by one member, and then over
@@ -107,7 +107,7 @@ static bool whole_groups(const struct flash_backward *f, const struct pair_group
 
 /* Sets *rows to the rows that a pair reads or adds to, so that they can be prefetched. Leaves *rows
    empty if the rows of all pairs fit into the near caches, or if the pair does not exist or has no
-   keys. Outputs are read only if there are several blocks of keys. */
+   keys. Outputs are among these rows only if there are several blocks of keys. */
 static void backward_rows_ahead(const struct flash_backward *f, int pair, struct rows_ahead *rows)
 {
     const struct projected *c = f->c;

@@ -72,11 +72,12 @@ struct backward_part { /* workspace of one member */
     struct query_blocks queries;
     struct key_block keys;
 };
+/* Lays out a struct backward_part. */
 void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to);
-/* Lays out the query blocks of the longest pair once for the whole team. Returns false without
-   laying out anything if that pair has at most OWN_BLOCKS blocks, or if each member needs memory
-   for all blocks of a pair. The latter is the case in a team of one, and with a relative bias or
-   distance vectors, whose gradients are summed within each pair by a single member. */
+/* Lays out the query blocks of the longest pair once for the whole team and returns true, if that
+   pair has more than OWN_BLOCKS blocks and the team may share it. A team of one does not share
+   pairs. Neither do larger teams with a relative bias or distance vectors, whose gradients a single
+   member sums within each pair. */
 bool rapt__flash_shared_blocks(struct arena *arena, const struct bounds *b, struct query_blocks *q);
 /* Returns the gradients of a row of the bias, or NULL if there is no bias or its gradients are not
    requested. */

@@ -33,13 +33,13 @@ void rapt__flash_weights(struct team *team, const struct projected *c, const flo
 
 /* ---- head.c ---- */
 /* Describes the keys of key head g of a sequence for attend_head. Does not set the arrays of
-   queries and values. low and high are workspace of [queries] floats each. Returns false if the
-   keys and values of the pair must be packed. */
+   queries and values. low and high are workspace of [queries] floats each. Returns false if
+   attend_head cannot compute the pair or packing its keys is faster. */
 bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g, float *low,
                       float *high, struct attend_head *head);
 /* Sets everything that depends on the query head, for the queries starting at `first`: queries,
-   their masks and biases, and the key and row of dropout. Does not change low, high and the number
-   of queries. */
+   their masks and biases, the learned number, and the key and row of dropout. Does not change low,
+   high and the number of queries. */
 void rapt__flash_head_queries(const struct projected *c, const struct sequence *b, int h, int first,
                               struct attend_head *head);
 /* Returns the rows of x, which are *row floats apart, as rows of whole vectors: x itself if width

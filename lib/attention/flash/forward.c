@@ -1,11 +1,12 @@
 /* forward.c - flash forward: computes out, lse and softmax statistics from projected queries, keys
    and values, or only the statistics for callers that did not save them.
 
-   The keys and values of a pair (a sequence and a key head) are packed, and then its query rows are
-   processed in items. Rows of all query heads that share the key head fill tiles together. Each
-   member of the team takes whole pairs, which then stay in its caches. If the number of pairs is
-   not a multiple of the team's size and there are many rows, the whole team first computes the
-   excess pairs, one at a time. */
+   A pair is a sequence and a key head. Each member of the team takes whole pairs, which then stay
+   in its caches. Usually, it packs the keys and values of a pair and then processes its query rows
+   in items; rows of all query heads that share the key head fill tiles together. Pairs with few
+   queries and keys are computed by forward_heads.c. If the number of pairs is not a multiple of the
+   team's size and there are many rows, the whole team first computes the excess pairs, one at a
+   time. */
 #include "attention/flash/forward.h"
 #include "op/op.h"
 
@@ -54,8 +55,9 @@ static void attend_rows(const struct flash_forward *f, const struct sequence *b,
         rapt__flash_forward_call(f, b, g, first, rows);
 }
 
-/* Returns the number of rows in an item of at most `calls` calls of a pair with many keys. If there
-   are blocks of queries, it is a multiple of a block, so that fewer rows read different keys. */
+/* Returns the number of rows in an item of at most `calls` calls of a pair with many keys. Unless
+   the blocks of the block mask have more queries than that, the number is a multiple of a block, so
+   that fewer rows read different keys. */
 static int set_rows(const struct flash_forward *f, int calls)
 {
     int rows = rapt__flash_call_rows(f) * calls, block = f->a->sparse.block_queries;

@@ -39,8 +39,9 @@ struct flash_forward {
 };
 
 /* ---- forward_rows.c ---- */
-/* Packs the existing keys among [first, end) of a pair, and their values, into memory whose first
-   key is `base`. first and base must be multiples of 16. */
+/* Packs the existing keys among [first, end) of a pair and, unless only statistics are computed,
+   their values. Key `base` is the first in the memory `to`. first and base must be multiples of
+   16. */
 void rapt__flash_pack(const struct flash_forward *f, const struct sequence *b, int g, int first,
                       int end, int base, const struct packed_pair *to);
 /* Returns the largest number of rows in whole tiles that one call can compute. */
@@ -52,8 +53,8 @@ static inline int rapt__flash_call_rows(const struct flash_forward *f)
    share key head g, head by head. The pair must have been packed in f->pair. */
 void rapt__flash_forward_call(const struct flash_forward *f, const struct sequence *b, int g,
                               int first, int rows);
-/* Works like rapt__flash_forward_call for a pair that has not been packed and whose keys are read
-   only once. */
+/* Computes all rows of a pair, at most ATTEND_ROWS, in one call. The keys and values have not been
+   packed; the kernel packs them block by block. */
 void rapt__flash_forward_plain(const struct flash_forward *f, const struct sequence *b, int g,
                                int rows);
 /* Works like rapt__flash_forward_call for at most SET_CALLS * rapt__flash_call_rows rows of a pair
@@ -62,10 +63,12 @@ void rapt__flash_forward_set(const struct flash_forward *f, const struct sequenc
                              int first, int rows);
 
 /* ---- forward_heads.c ---- */
-/* Lays out the rows of outputs that a member needs as workspace: [queries][padded value width]. */
+/* Lays out the padded rows of outputs of a member, [queries][padded value width]. Returns NULL if
+   the width of values is a multiple of 16, so that rows need no padding. */
 float *rapt__flash_forward_rows(struct arena *part, const struct bounds *b);
 /* Computes the outputs of a pair with few queries and keys, one query head at a time, without
-   packing keys. Returns false if the pair must be packed. */
+   packing keys. Returns false if the pair must be computed in another way; some outputs may then
+   have been written. */
 bool rapt__flash_forward_heads(const struct flash_forward *f, const struct sequence *b, int g);
 
 #endif

@@ -1,11 +1,12 @@
 /* forward_rows.c - flash forward of some query rows of a pair: packs keys and values, describes
    rows to the kernel, and calls it.
 
-   Each call of the kernel reads all keys and values for at most ATTEND_ROWS rows. With more keys
-   than the caches hold, memory bandwidth would limit it. So a pair with many keys is packed part by
-   part, and several calls in turn read a part while it is in the L2 cache. Meanwhile, the running
-   softmax of each call stays in its workspace. The parts are packed again for every set of rows.
-   This takes less than 1 % of the time, and the workspace does not grow with the number of keys. */
+   Each call of the kernel reads all keys and values for at most ATTEND_ROWS rows. If the caches
+   cannot hold these keys and values, memory bandwidth limits the kernel. So a pair with many keys
+   is packed part by part, and several calls in turn read a part while it is in the L2 cache.
+   Meanwhile, the running softmax of each call stays in its workspace. The parts are packed again
+   for every set of rows. This takes less than 1 % of the time, and the workspace does not grow with
+   the number of keys. */
 #include "attention/flash/forward.h"
 #include "op/op.h"
 

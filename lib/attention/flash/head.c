@@ -1,6 +1,6 @@
-/* head.c - decides which pairs (a sequence and a key head) are computed one head at a time on plain
-   rows (kernel/flash_head.c), and describes such a head. In short sequences nothing is read often
-   enough to repay packing. Also decides whether rows are prefetched. */
+/* head.c - decides which pairs (a sequence and a key head) are computed one query head at a time on
+   plain rows (kernel/flash_head.c), and describes such a head to the kernel. In short sequences, no
+   key or value is read often enough to repay packing. Also decides whether rows are prefetched. */
 #include "attention/flash/flash.h"
 #include "op/op.h"
 

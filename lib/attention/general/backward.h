@@ -8,7 +8,7 @@
 /* Gradients that sequences share, summed over the rows of one head and sequence. */
 struct head_sums {
     float *vector, *filters, *feature_weight, *number;
-    float *talking_scores, *talking_weights; /* rows of the matrices */
+    float *talking_scores, *talking_weights; /* row h of each matrix, for head h */
     float *relative; /* sums for all heads and sequences (see rapt__relative_sums); NULL if there is
                         no relative bias */
 };

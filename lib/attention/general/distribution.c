@@ -4,8 +4,8 @@
    SOFTMAX            z = p                          dx = p (dz - p.dz)
    ARGMAX             z = 1 at the max of x          dx = 0
    SAMPLE             z = 1 at the max of x + g      dx = gain (p - z) + entropy p (log p + H):
-                                                     Williams 1992; entropy is the weight of -H,
-                                                     the negative entropy of p
+                                                     Williams 1992; gain is reward - baseline,
+                                                     and H is the entropy of p
    STRAIGHT_THROUGH   z = 1 at the max of x          dx = p (dz - p.dz): Bengio, Leonard and
                                                      Courville 2013
    GUMBEL_SOFTMAX     y = (x + g) / temperature      dy = z (dz - z.dz): Jang, Gu and Poole 2017

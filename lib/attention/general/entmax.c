@@ -6,15 +6,15 @@
        dalpha = (z.dz - mean) / (alpha - 1)^2 - (e.dz - mean sum of e) / (alpha - 1),  e = z log z
               = -sum of z log(z)^2 (dz - mean) (e^y - 1 - y) / y^2,  y = -(alpha - 1) log z
 
-   alpha is 2 for sparsemax, and 1 + sigmoid(a) for a learned a. The second form of dalpha follows
-   from g.(dz - mean) = 0, and does not divide a small difference by (alpha - 1)^2. kernel/simplex.c
-   computes the rows. */
+   alpha is 2 for sparsemax, 1.5 for 1.5-entmax, and else 1 + sigmoid(a) with a learned a. The
+   second form of dalpha follows from g.(dz - mean) = 0, and does not divide a small difference by
+   (alpha - 1)^2. kernel/simplex.c computes the rows. */
 #include "attention/general/general.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Returns alpha - 1. If it is learned, it is at least 2^-20, so that k is finite. */
+/* Returns alpha - 1, which is at least 2^-20 so that k is finite. */
 static double order_of(const struct row *r)
 {
     double learned = 1 / (1 + rapt__exp(-(double)r->head->number));

@@ -1,7 +1,7 @@
-/* features.c - gradients of the features of recurrent scores with respect to L, the filters F
-   and the weights of the previous query (Chorowski et al. 2015, section 2.2) or the sum of all
-   previous weights. Let g[s] be the gradient of k[s] + L f[s], w these weights or their sum, and
-   f[c][s] = sum over j of F[c][j] w[s + j - width/2]:
+/* features.c - gradients of the arrays that determine the features of recurrent scores: L, the
+   filters F, and w, which is the weights of the previous query (Chorowski et al. 2015, section 2.2)
+   or the sum of all previous weights. Let g[s] be the gradient of k[s] + L f[s], and f[c][s] = sum
+   over j of F[c][j] w[s + j - width/2]:
 
        dL += g f'     df = L' g     dF[c][j] += sum over s of df[c][s] w[s + j - width/2]
        dw[s] = sum over c and j of df[c][s - j + width/2] F[c][j]

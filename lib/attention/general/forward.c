@@ -1,7 +1,7 @@
-/* forward.c - general forward: computes out, lse and chosen keys, or the weights themselves. First
-   the whole team packs the keys. Then rows are handed out to its members. With a recurrent score,
-   all rows of a head are handed out together, since each depends on the previous one. Also lays out
-   the workspace of the whole general path. */
+/* forward.c - general forward: computes out, lse and chosen keys. First the whole team packs the
+   keys. Then rows are handed out to its members. With a recurrent score, all rows of a head are
+   handed out together, since each depends on the previous one. Also recomputes weights, by a single
+   member, and lays out the workspace of the whole general path. */
 #include "attention/general/forward.h"
 
 #include <math.h>
@@ -48,9 +48,9 @@ void rapt__general_layout(struct arena *arena, const struct bounds *b)
     rapt__arena_either(arena, &backward);
 }
 
-/* Returns the panels of a sequence and key head. The preceding sequences together have at most rows
-   / 16 + sequences panels per key head. Leaving that much space for them avoids a loop over their
-   lengths. */
+/* Returns the panels of a sequence and key head. The n sequences before it have at most rows / 16 +
+   n panels per key head, where `rows` is the sum of their keys. Leaving that much space for them
+   avoids a loop over their lengths. */
 static float *panels_of(const struct general_forward *f, const struct sequence *b, int g)
 {
     size_t before = (size_t)(b->key_first / LANES) + (size_t)b->index;
@@ -117,9 +117,9 @@ void rapt__forward_sum(const struct general_forward *f, const struct row_block *
     for (int i = 0; i < block->rows; i++) rapt__row_settle(out + i * ld, width);
 }
 
-/* Computes the outputs of at most BLOCK_ROWS rows of a head, starting at t. Values are summed by
-   blocks unless the normalizer is hard, so that each row reads only one value, or distances have
-   values. */
+/* Computes the outputs of at most BLOCK_ROWS rows of a head, starting at t. Values are summed for
+   the whole block, except if the normalizer is hard, because each row then reads only one value, or
+   if distances add to values. */
 static void attend_block(const struct general_forward *f, const struct sequence *b,
                          const struct row_head *head, int h, int t, int rows)
 {
@@ -198,7 +198,7 @@ void rapt__general_forward(struct team *team, const struct projected *c, const f
     rapt__team_barrier(team);
 }
 
-/* Computes weights with a single member. */
+/* Computes the weights of query rows [first, first + rows) of a head, by a single member. */
 static void copy_rows(const struct general_forward *f, int sequence, int head, int first, int rows,
                       float *weights)
 {

@@ -7,7 +7,7 @@
 struct forward_rows { /* workspace of one member */
     struct row_space space;
     struct row_block block;
-    float *before;            /* [capacity] weights of the previous query */
+    float *before;            /* [capacity] `before` of the next row, for recurrent scores */
     struct talking talking;   /* with talking heads, which do not use the members above */
     struct row_block *blocks; /* [heads] with talking heads */
 };
@@ -25,7 +25,7 @@ struct general_forward {
 /* ---- forward.c ---- */
 struct row_keys rapt__forward_keys(const struct general_forward *f, const struct sequence *b,
                                    int g);
-/* Sums the values of all rows of a block, using weights that are already known. */
+/* Computes the outputs of all rows of a block from the weights stored in it. */
 void rapt__forward_sum(const struct general_forward *f, const struct row_block *block,
                        const struct row_keys *keys, float *out);
 

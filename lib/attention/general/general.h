@@ -48,7 +48,7 @@ struct row_head { /* data that all rows of one query head of a sequence share */
     rapt_normalizer normalizer;
     float temperature;
     bool noiseless;
-    bool keeps_lse; /* rows set lse; otherwise it is only -infinity or not */
+    bool keeps_lse; /* rows must compute lse */
     float number;   /* number that the normalizer has learned for the head */
     const float
         *distance_values; /* [vectors][value width], rows distance_row apart; NULL if none */
@@ -113,7 +113,7 @@ struct row {
 
 /* ---- query.c ---- */
 struct row_head rapt__row_head(const struct projected *c, const struct sequence *b, int h);
-/* Returns the row of query t of head h, which reads `keys`. Does not set its workspace. */
+/* Returns the row of query t of head h, which reads `keys`. Does not set `before` and `space`. */
 struct row rapt__row(const struct projected *c, const struct sequence *b,
                      const struct row_head *head, const struct row_keys *keys, int h, int t);
 void rapt__row_weights(struct row *r); /* computes x, weights and the intermediate results that
@@ -127,8 +127,8 @@ void rapt__row_hidden(const struct row *r);
 /* Sets to[vectors] to the sums of r->dropped by distance or bucket. */
 void rapt__row_by_distance(const struct row *r, float *to);
 void rapt__row_drop(struct row *r); /* applies dropout and sets r->dropped */
-/* Returns the weights w of keys [first, end) after dropout: w itself or, with dropout, `to`. Row
-   `number` is that of struct row. w is set to 0 before `first`. */
+/* Returns the weights w of keys [first, end) after dropout: w itself or, with dropout, `to`.
+   `number` is as in struct row. With dropout, also sets w to 0 before `first`. */
 const float *rapt__drop_weights(const struct row_head *h, uint64_t number, int first, int end,
                                 float *w, float *to);
 void rapt__row_attend(struct row *r, float *out); /* computes weights, applies dropout and sums the
@@ -139,14 +139,15 @@ void rapt__row_settle(float *out, int width);
 void rapt__row_copy_weights(const struct row *r, int keys, float *weights);
 /* Sets to[keys] to the `before` of the next query, for recurrent scores. `to` may be r->before. */
 void rapt__row_remember(const struct row *r, int keys, float *to);
-/* Sets first, end and fully_masked. */
+/* Restricts r->visible to the window of local-p, unless its center is NaN, and sets first, end and
+   fully_masked. */
 void rapt__row_span(struct row *r);
 
 /* ---- block.c: adjacent rows of a head, whose products are computed together ---- */
 enum { BLOCK_ROWS = 12, DOT_COLUMNS = 512 }; /* whole tiles of most instruction sets */
 struct row_block {
     float *dots;      /* [BLOCK_ROWS][capacity] q.k; dots, weights and dx are NULL if the score is
-                         additive */
+                         additive, except with talking heads */
     float *weights;   /* [BLOCK_ROWS][capacity] weights after dropout */
     float *dx;        /* [BLOCK_ROWS][capacity] in backward: gradients of q.k */
     float *dout_dots; /* [BLOCK_ROWS][capacity] in backward: dout.v */
@@ -223,7 +224,7 @@ void rapt__row_layout(struct arena *arena, const struct bounds *b, bool backward
        out[h] = sum over s of dropout(u[h])[s] v[h][s]
 
    P and W are talking_scores and talking_weights of rapt_attention. Only keys that all heads hide
-   count as hidden: neither they nor their values are read. */
+   are ignored, with their values: they may be NaN. */
 
 /* A query in all heads. Its heads see keys from low to high - 1. [first, end) is this range
    extended to whole panels, and only this part of arrays over keys is used. */

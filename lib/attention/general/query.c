@@ -79,7 +79,6 @@ struct row rapt__row(const struct projected *c, const struct sequence *b,
     return r;
 }
 
-/* First restricts the visible keys to the window of local-p, unless its center is NaN. */
 void rapt__row_span(struct row *r)
 {
     struct attend_row *visible = &r->visible;

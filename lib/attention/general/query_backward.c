@@ -2,13 +2,14 @@
    biases, center and vector. Let dw be the gradient of the weights and d = s - center:
 
        dw[s] = dropout(dout.v[s]) + the next query's dnext   dv[s] += dropout(w)[s] dout
-       dw[s] -= guide.weight / (n (w[s] + 1e-6)) for each of the query's n guided keys
-       dw[s] += loss.weight if w[s] < coverage[s], else dcoverage[s] += loss.weight
+       dw[s] -= guide->weight / (n (w[s] + 1e-6)) for each of the query's n guided keys
+       dw[s] += coverage->weight if w[s] < c[s], else dc[s] += coverage->weight
        dcenter += sum over s of w[s] dw[s] d / (radius / 2)^2       dz = gauss dw
 
-   distribution.c turns dz into dx, which is added to the gradients of bias and relative bias. With
-   a cap, dx is then multiplied by 1 - (x / cap)^2, where x is the capped score. Then dx flows to
-   the dot product, dq += scale sum of dx k and dk += scale dx q, or to the hidden layer
+   guide and coverage are the losses in struct weight_losses, and c is the coverage.
+   distribution.c turns dz into dx, which is added to the gradients of all biases. With a cap, dx is
+   then multiplied by 1 - (x / cap)^2, where x is the capped score. Then dx flows to the dot
+   product, dq += scale sum of dx k and dk += scale dx q, or to the hidden layer
    (kernel/additive.c). Hidden keys have dx = 0 and are skipped. */
 #include "attention/general/backward.h"
 
@@ -34,8 +35,8 @@ static void guided_gradients(const struct backward_row *l, const struct guide *g
     guide->losses[row] = loss;
 }
 
-/* Adds the gradient of the coverage loss to dw and to the gradient of the coverage, and stores the
-   loss in loss->losses. */
+/* Adds the gradient of the coverage loss to dw and to the gradient of the coverage, and adds the
+   loss to loss->losses. */
 static void coverage_gradients(const struct backward_row *l, const struct coverage_loss *loss)
 {
     const struct row *r = l->r;

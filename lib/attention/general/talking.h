@@ -22,8 +22,8 @@ void rapt__talking_rows(struct talking *t, const struct projected *c, const stru
 struct talking_range rapt__talking_block(struct talking *t, const struct projected *c,
                                          const struct sequence *b, int query, int *rows,
                                          bool decided);
-/* Computes to[h][s] = sum over g of matrix[h][g] from[g][s], or with the transposed matrix, for
-   keys [first, end) of the query. */
+/* Computes to[h][s] = sum over g of matrix[h][g] from[g][s], or the same with the transposed
+   matrix, for keys [first, end) of the query. If `matrix` is NULL, copies `from`. */
 void rapt__talking_mix(const struct talking *t, const float *matrix, bool transposed,
                        const float *from, float *to);
 /* Copies the weights u of head h after dropout to row i of the weights of a block. */

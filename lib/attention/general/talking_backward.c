@@ -5,8 +5,8 @@
        dw[g] = sum over h of W[h][g] du[h]     dy[g] = gradient of the mixed scores, from dw[g]
        dP[h][g] += dy[h].x[g]                  dx[g] = sum over h of P[h][g] dy[h]
 
-   and dx flows to queries and keys as in attention without talking heads. Keys that all heads hide
-   have x = 0 and du = 0, since their products may be NaN. */
+   and dx flows to queries and keys as in attention without talking heads. For keys that all heads
+   hide, x and du are set to 0, since their products may be NaN. */
 #include "attention/general/backward.h"
 
 #include <math.h>
@@ -119,7 +119,7 @@ static void normalizer_gradients(const struct general_backward *f, const struct 
 }
 
 /* Adds the gradients of the scores of all heads, from dx in du, for every key that at least one
-   head sees. The rows of the query, which is finished, change. */
+   head sees. Changes the rows of the query, which are not needed afterwards. */
 static void score_gradients(const struct general_backward *f, const struct talking *t, int i)
 {
     for (int h = 0; h < t->heads; h++) {

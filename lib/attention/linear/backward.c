@@ -10,7 +10,7 @@
        dK = E' Q + exp(G[last] - G) U dS' - exp(G) Z S' + (F + F') K
        F  = -D Z U' below the diagonal
        dS becomes exp(G[last]) dS + s (exp(G) Q)' dO - (exp(G) K)' Z
-       dB = rows of Y times rows of X
+       dbeta = the dot products of the rows of Y with those of X
 
    The logarithm of the decay of row j appears in all terms that lead from a row i < j, or from the
    state before the chunk, to a row r >= j, or to the state after the chunk. Its gradient is the sum

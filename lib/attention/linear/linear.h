@@ -1,17 +1,17 @@
 /* linear.h - linear attention and the delta rule in chunks of rows (rapt/linear_attention.h).
 
-   One item is a key head of a sequence with the query heads that share its state. One member
-   computes an item, chunk by chunk. Let S be the state before a chunk, G[r] the sum of the
-   logarithms of the decays of rows 0 .. r of the chunk, and D[r][i] = exp(G[r] - G[i]). The rows of
-   a chunk are then (Yang et al. 2024, arXiv 2406.06484 and 2412.06464)
+   One item is a key head of a sequence with the query heads that share its state. One member of the
+   team computes an item, chunk by chunk. Let s be the scale, S the state before a chunk, G[r] the
+   sum of the logarithms of the decays of rows 0 .. r of the chunk, and D[r][i] = exp(G[r] - G[i]).
+   The rows of a chunk are then (Yang et al. 2024, arXiv 2406.06484 and 2412.06464)
 
        X = V - exp(G) K S - N B X          N = D K K' below the diagonal, B = diag(beta)
        U = B X                             without the delta rule, U = X = V
        out = s exp(G) Q S + P U            P = s D Q K' up to the diagonal
        S becomes exp(G[last]) S + (exp(G[last] - G) K)' U
 
-   Every exponent is a sum of logarithms of decays and therefore at most 0. No decay is divided by
-   another. */
+   D multiplies K K' and Q K' element by element; exp(G) multiplies rows. Every exponent is a sum of
+   logarithms of decays and therefore at most 0. No decay is divided by another. */
 #ifndef RAPT_LIB_ATTENTION_LINEAR_H
 #define RAPT_LIB_ATTENTION_LINEAR_H
 
@@ -122,8 +122,8 @@ static inline struct right rapt__plain(const float *x, int ld)
 /* Computes c = a b or, if `add` is true, c += a b. columns must be a multiple of 16. */
 void rapt__multiply(const struct linear_problem *l, int rows, int columns, int depth, struct left a,
                     struct right b, float *c, int c_ld, bool add);
-/* Computes c = x y' up to the diagonal, for `rows` rows of x and y, with y' in panels of depth
-   rows. Also computes the other elements of the last 16 columns of each row. */
+/* Computes the first rapt__chunk_columns(r) elements of each row r of c = x y', where x and y have
+   `rows` rows of `depth` floats, and y' is in panels [depth][16]. */
 void rapt__multiply_scores(const struct linear_problem *l, int rows, int depth, const float *x,
                            int x_ld, const float *panels, float *c);
 /* Compute c += t b, where t [C][C] is 0 above the diagonal, and c += t' b. */
@@ -133,7 +133,7 @@ void rapt__multiply_upper(const struct linear_problem *l, int rows, int columns,
                           const float *b, int ld, float *c);
 
 /* ---- backward.c, step.c ---- */
-/* Returns the bytes of workspace, or 0 if the size overflows size_t. */
+/* Return the bytes of workspace, or 0 if the size overflows size_t. */
 size_t rapt__linear_backward_workspace(const struct linear_problem *l, int team_size);
 size_t rapt__linear_step_workspace(const struct linear_problem *l, int team_size);
 

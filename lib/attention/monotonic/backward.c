@@ -202,7 +202,8 @@ static void values_backward(const struct monotonic_problem *m, const struct mono
                                .c_row = a->v.row});
 }
 
-/* Adds the gradients of a block. Returns the sum of the gradients of its energies. */
+/* Adds the gradients of a block. Returns the sum of the gradients of its energies, without the
+   chunk energies. */
 static double block_backward(const struct monotonic_problem *m, const struct monotonic_item *item,
                              const struct monotonic_call *call, struct gradient_memory *b)
 {

@@ -4,8 +4,7 @@
    One item is a key head of a sequence with the query heads that share its keys. One member of the
    team computes an item. The alignment of a query depends on that of the query before it, so rows
    are computed in order; only products of queries, keys and values are computed in blocks of rows.
-   No recurrence divides by a product of probabilities, which may underflow.
- */
+   No recurrence divides by a product of probabilities, which may underflow. */
 #ifndef RAPT_LIB_ATTENTION_MONOTONIC_H
 #define RAPT_LIB_ATTENTION_MONOTONIC_H
 
@@ -30,6 +29,7 @@ struct monotonic_item {
     struct sequence sequence;
     int key_head;
 };
+/* Returns item `index` of the batch * key_heads items. */
 struct monotonic_item rapt__monotonic_item(const struct monotonic_problem *m, int index);
 
 /* Return the offset of row t of a query head, and that of the first key of the item's key head. */
@@ -74,8 +74,8 @@ void rapt__monotonic_energies(const struct monotonic_problem *m, const struct mo
 /* ---- recurrence.c: rows of n keys ---- */
 /* Computes the alignment before the first query: 1 for key 0. */
 void rapt__monotonic_begin(int n, float *alpha);
-/* Computes the probabilities that a query reaches each key, and that it stops there, from `before`,
-   the alignment of the previous query. */
+/* Computes reach and alpha, the probabilities that a query reaches each key and that it stops
+   there, from `before`, the alignment of the previous query. */
 void rapt__monotonic_align(const float *stop, const float *keep, const float *before, int n,
                            float *reach, float *alpha);
 /* Computes the gradient of the energies of which stop is the sigmoid, from the gradient of alpha.

@@ -211,13 +211,13 @@ static bool chosen(struct score_choice only, int sequence, int head)
     return (only.sequence < 0 || only.sequence == sequence) && (only.head < 0 || only.head == head);
 }
 
-/* Returns the first row of query t in an array [H][query rows][row]. */
+/* Returns the index of query t among the rows of an array [H][query rows][row]. */
 static size_t query_row(const rapt_attention *a, const struct sequence *b, int h, int t)
 {
     return (size_t)h * (size_t)rapt__query_rows(a) + (size_t)(b->query_first + t);
 }
 
-/* Returns the panel of key s of head h. */
+/* Returns the index of the panel of key s of head h in by_key. */
 static size_t panel_at(const rapt_attention *a, const struct sequence *b, int h, int s)
 {
     size_t all = rapt__key_panels((size_t)a->batch, (size_t)rapt__key_rows(a));

@@ -38,15 +38,15 @@ struct score_rows { /* all rows of one side */
 };
 
 struct score_side {
-    /* returns the projection y = x W' + b; NULL if the side has no weights. d may be NULL if no
+    /* returns the projection y = x W' + b; NULL if y is not a projection. d may be NULL if no
        gradients are requested */
     struct projection (*weights)(const rapt_attention *a, const rapt_gradients *d);
-    /* computes y if it is another function of x; NULL if y is its projection, or x plus the content
-       bias, if any */
+    /* computes y; NULL if y is a projection, or x itself plus any content bias */
     void (*rows)(const rapt_attention *a, const struct score_block *b);
-    /* adds the gradient of x to dx; NULL together with `rows` or if x is ignored */
+    /* adds the gradient of x to dx; NULL if `rows` is NULL or x is ignored */
     void (*rows_back)(const rapt_attention *a, const struct score_block *b);
-    /* adds the gradients of learned arrays that are not part of a projection; r->y holds dy */
+    /* adds the gradients of learned arrays that are not part of a projection; NULL if there are
+       none. r->y holds dy */
     void (*learned)(struct team *team, const struct score_rows *r, const rapt_gradients *d);
 };
 
@@ -100,15 +100,15 @@ void rapt__distance_pack(struct team *team, const rapt_attention *a, float *pack
 /* Computes rows of by_query for adjacent rows q of head h. */
 void rapt__distance_queries(const rapt_attention *a, const float *packed, int h, const float *q,
                             ptrdiff_t q_row, int rows, float *to);
-/* Computes the lanes of a panel of by_key that begin with lane `first`, for adjacent rows k. If
+/* Computes lanes first .. first + keys - 1 of a panel of by_key from `keys` adjacent rows k. If
    `first` is 0, also clears the other lanes. */
 void rapt__distance_keys(const rapt_attention *a, int h, const float *k, ptrdiff_t k_row, int first,
                          int keys, float *space, float *panel);
-/* Packs the vectors and fills by_query and by_key, for all sequences and heads or for one. */
+/* Packs the vectors and fills by_query and by_key for the given sequences and heads. */
 void rapt__distances_fill(struct team *team, const struct distance_fill *f,
                           struct score_choice only);
-/* Given the gradients of by_query and by_key and the sums of weights, which it overwrites, adds to
-   the gradients in d->q, d->k and d->distances, except for content_bias. */
+/* Adds to the gradients in d->q, d->k and d->distances, except for content_bias, given the
+   gradients of by_query and by_key and the sums of weights in f. Overwrites these arrays. */
 void rapt__distances_backward(struct team *team, const struct distance_fill *f, const float *dout,
                               const rapt_gradients *d);
 
@@ -162,17 +162,17 @@ struct transformed {
 };
 extern const struct score_choice rapt__all_rows;
 
-/* Returns the problem that remains after projection. Its q and k are still the caller's, and its
-   relative biases and centers are NULL. */
+/* Returns the problem that remains after projection. Its q and k are still the caller's, and the
+   other arrays that rapt__transform computes are NULL. */
 struct projected rapt__projected(const rapt_attention *a, const float *q, const float *k);
 void rapt__transform_layout(struct arena *arena, const struct bounds *b, struct transformed *t);
-/* Lays out t and fills it in, for all sequences and heads or for one. All members of a team call
-   it, each with its own t. */
+/* Lays out t and fills it in for the given sequences and heads. All members of a team call it, each
+   with its own t. */
 void rapt__transform(struct team *team, const rapt_attention *a, const float *q, const float *k,
                      struct score_choice only, struct arena *arena, struct transformed *t);
-/* The first function zeroes the sums of weights by distance, to which the flash path adds. The
-   second adds their products with vectors to the outputs. Both do nothing if distances add nothing
-   to values. */
+/* The first function zeroes the sums of weights by distance, to which the flash path then adds. The
+   second adds the products of these sums with the distance vectors to the outputs. Both do nothing
+   if distances add nothing to values. */
 void rapt__transform_begin_outputs(struct team *team, struct transformed *t);
 void rapt__transform_add_outputs(struct team *team, const struct transformed *t, float *out);
 /* Returns the arrays to which gradients of projected rows are to be added: the caller's, or zeroed
@@ -217,13 +217,14 @@ void rapt__projection_gradient(struct team *team, const struct projection *p,
 /* ---- rotary.c ---- */
 int rapt__rotary_pairs(const rapt_attention *a); /* 0 if there are no rotary positions */
 void rapt__rotary_frequencies(const rapt_attention *a, double *frequencies); /* [pairs] */
-/* Rotates r->y in place, by the negative angles if `back`. */
+/* Rotates r->y in place, by the negative angles if `back` is true. positions is as in
+   rapt__side_forward. */
 void rapt__rotary_rotate(struct team *team, const struct score_rows *r, const double *frequencies,
                          const int *positions, bool back, struct score_choice only);
 
 /* ---- forget.c (lib/attention) ---- */
-/* Fills to[H][rapt__key_panels][2][16] with the sums of a->log_forget, for all sequences and heads
-   or for one. */
+/* Fills to[H][rapt__key_panels][2][16] with the sums of a->log_forget for the given sequences and
+   heads. */
 void rapt__forget_fill(struct team *team, const rapt_attention *a, struct score_choice only,
                        float *to);
 /* Adds the gradient of log_forget to `to`, given the sums in struct projected_gradients. */
@@ -237,8 +238,8 @@ extern const struct score_side rapt__center_side; /* computes C q for queries */
    NULL means the positions of the problem. */
 void rapt__locality_centers(struct team *team, const rapt_attention *a, const int *positions,
                             struct score_choice only, float *hidden, float *centers);
-/* Replaces hidden with the gradient of C q, and dcenters with the gradient of z . tanh(C q). Adds
-   to the gradient of z. */
+/* Replaces hidden, which holds tanh(C q), with the gradient of C q, and dcenters with the gradient
+   of z . tanh(C q). Adds to the gradient of z. */
 void rapt__locality_backward(struct team *team, const rapt_attention *a, float *hidden,
                              float *dcenters, const rapt_gradients *d);
 

@@ -3,7 +3,7 @@
 #include "attention/score/score.h"
 
 struct packed { /* offsets in floats of the weights of keys, of centers, of rotary frequencies and
-                   of distance vectors, and the total size */
+                   of distance vectors, and the total size; the weights of queries come first */
     size_t keys, centers, frequencies, distances, end;
 };
 
@@ -66,7 +66,8 @@ void rapt__score_pack(struct team *team, const rapt_attention *spec, float *pack
     rapt__distance_pack(team, spec, packed + p.distances);
 }
 
-/* Returns a problem whose sequences consist of the given rows. */
+/* Returns a problem whose sequences consist of the given rows. If counts is not NULL, sequence i
+   has counts[i] keys; otherwise its keys are these rows, too. */
 static rapt_attention view_of(const rapt_attention *spec, const struct rows_given *r,
                               const int *counts)
 {
