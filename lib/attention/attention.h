@@ -218,7 +218,7 @@ void rapt__cache_distances(struct team *team, struct cache *cache, const rapt_at
    whose contents are already equal. */
 void rapt__cache_reorder(struct team *team, struct cache *cache, const int *parents);
 
-/* ---- history.c: what a recurrent score reads: the attention weights of the last query or, for
+/* ---- cache.c: what a recurrent score reads: the attention weights of the last query or, for
    coverage scores, the sum of the weights of all queries ---- */
 struct attention_history {
     int sequences, heads;     /* number of query sequences and of heads */

@@ -69,7 +69,7 @@ static inline const float *rapt__cache_joint_values(const struct cache *c, const
     return keys + (c->key_width - c->value_width);
 }
 
-/* ---- distances.c ---- */
+/* ---- cache.c ---- */
 /* Lays out the workspace of rapt__cache_distances. */
 void rapt__cached_distances_layout(struct arena *arena, const struct bounds *b);
 
@@ -111,7 +111,7 @@ void rapt__cache_attend_general(struct team *team, const struct projected *proje
                                 const struct cache *c, const struct cached_queries *q,
                                 struct arena *arena);
 
-/* ---- history.c ---- */
+/* ---- cache.c: history ---- */
 /* Returns the weights of sequence i and head h in `weights`, which must be l->weights or l->old. */
 static inline float *rapt__history_at(const struct attention_history *l, float *weights, int i,
                                       int h)
