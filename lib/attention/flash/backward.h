@@ -34,7 +34,7 @@ struct query_block {
 struct key_block {
     int key, keys; /* first key and number of keys */
     bool non_finite;
-    float *key_panels, *value_panels; /* in backward_heads.c, value_panels holds padded rows of
+    float *key_panels, *value_panels; /* in heads.c, value_panels holds padded rows of
                                          values */
     float *key_rows, *dk, *dv, *weights, *dscores;
 };
@@ -111,7 +111,7 @@ float *rapt__flash_forget_sums(const struct flash_backward *f, const struct sequ
 /* Adds the gradients to the caller's array, once all blocks are done. */
 void rapt__flash_add_numbers(struct team *team, const struct flash_backward *f);
 
-/* ---- backward_heads.c ---- */
+/* ---- heads.c ---- */
 /* Computes the gradients of a pair with few queries and few keys if q, k and dout are finite.
    Otherwise does nothing and returns false. */
 bool rapt__flash_backward_heads(const struct backward_pair *p);

@@ -31,7 +31,7 @@ void rapt__flash_weights(struct team *team, const struct projected *c, const flo
                          int sequence, int head, int first, int rows, float *weights,
                          struct arena *arena);
 
-/* ---- head.c ---- */
+/* ---- heads.c ---- */
 /* Describes the keys of key head g of a sequence for attend_head. Does not set the arrays of
    queries and values. low and high are workspace of [queries] floats each. Returns false if
    attend_head cannot compute the pair or packing its keys is faster. */

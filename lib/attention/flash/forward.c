@@ -4,7 +4,7 @@
    A pair is a sequence and a key head. Each member of the team takes whole pairs, which then stay
    in its caches. Usually, it packs the keys and values of a pair and then processes its query rows
    in items; rows of all query heads that share the key head fill tiles together. Pairs with few
-   queries and keys are computed by forward_heads.c. If the number of pairs is not a multiple of the
+   queries and keys are computed by heads.c. If the number of pairs is not a multiple of the
    team's size and there are many rows, the whole team first computes the excess pairs, one at a
    time. */
 #include "attention/flash/forward.h"

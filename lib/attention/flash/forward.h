@@ -62,7 +62,7 @@ void rapt__flash_forward_plain(const struct flash_forward *f, const struct seque
 void rapt__flash_forward_set(const struct flash_forward *f, const struct sequence *b, int g,
                              int first, int rows);
 
-/* ---- forward_heads.c ---- */
+/* ---- heads.c ---- */
 /* Lays out the padded rows of outputs of a member, [queries][padded value width]. Returns NULL if
    the width of values is a multiple of 16, so that rows need no padding. */
 float *rapt__flash_forward_rows(struct arena *part, const struct bounds *b);
