@@ -29,7 +29,7 @@ struct row_keys rapt__forward_keys(const struct general_forward *f, const struct
 void rapt__forward_sum(const struct general_forward *f, const struct row_block *block,
                        const struct row_keys *keys, float *out);
 
-/* ---- talking_forward.c ---- */
+/* ---- talking.c ---- */
 void rapt__talking_forward_layout(struct arena *part, const struct bounds *b,
                                   struct forward_rows *r);
 /* Computes the outputs of query rows [first, first + rows) in all heads of a sequence. */

@@ -183,7 +183,7 @@ void rapt__block_sums(const struct row_block *b, const struct kernels *kernels, 
 void rapt__block_update(const struct row_block *b, const struct kernels *kernels, const float *rows,
                         const float *x, ptrdiff_t x_row, int width, float *y, ptrdiff_t y_row);
 
-/* ---- dots.c ---- */
+/* ---- block.c: dot products ---- */
 /* Returns `known` if it is not NULL. Otherwise computes to[s] = (factor a).key s for s in [first,
    end) of the row and returns `to`. */
 const float *rapt__row_dots(const struct row *r, const float *known, const float *a, float factor,
