@@ -183,7 +183,7 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
    output. */
 void rapt__transform_finish(struct team *team, struct transformed *t, const float *dout);
 
-/* ---- side.c: functions of the rows of a side ---- */
+/* ---- projection.c: functions of the rows of a side ---- */
 /* Computes y of all rows from x. Like rapt__side_backward, it divides the work among the team and
    ends at a barrier. panels holds the packed projection. positions holds the position of the first
    row of each sequence, or is NULL to use those of the problem. */
