@@ -12,7 +12,7 @@
 
 enum { MONOTONIC_ROWS = 16 }; /* rows of a block of queries */
 
-/* ---- block.c: energies and alignments of a block of queries ---- */
+/* ---- forward.c: energies and alignments of a block of queries ---- */
 struct monotonic_problem { /* a checked problem, and numbers derived from it */
     const rapt_monotonic_attention *a;
     const struct kernels *kernels;
