@@ -113,8 +113,9 @@ RAPT_API const char *rapt_normalizer_name(rapt_normalizer normalizer);
 
 /* The layout of an array: row r of sequence b and head h starts at data + b*batch + h*head + r*row,
    and the elements of a row are contiguous. Strides are in floats, or in bytes for a boolean mask.
-   A stride of 0 repeats the same rows. It is not allowed for out, nor for q, k or v if their
-   gradients are requested, because gradients have the same layout. Output rows must not overlap. */
+   A stride of 0 repeats the same rows. It is not allowed for out, nor for q, k, v or log_forget if
+   their gradients are requested, because gradients have the same layout. Output rows must not
+   overlap. */
 typedef struct rapt_stride {
     ptrdiff_t batch; /* from one sequence to the next */
     ptrdiff_t head;  /* from one head to the next */

@@ -35,7 +35,8 @@ rapt_status rapt__share_check(const char *name, float share, rapt_message *why);
 /* ---- struct.c: public structs whose first member is `size_t size` ----
 
    The caller sets `size` to the sizeof of the struct, so the struct can grow in later versions.
-   Such a struct must end without padding, and 0 must be the default of every field. */
+   Such a struct must end without padding. 0 must select the default of every field, unless the
+   field has none and its comment excludes 0. */
 
 /* Copies the caller's struct `given` to `own`, the library's version of own_size bytes. Fields
    beyond the end of `given` become 0, and the size becomes own_size. Returns RAPT_BAD_ARGUMENT and

@@ -1,4 +1,4 @@
-/* crowd.c - chooses between a team and one thread by comparing their gains (see crowd.h). */
+/* crowd.c - chooses between a team and one thread by comparing their rates (see crowd.h). */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "crowd.h"
 
