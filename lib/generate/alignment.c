@@ -218,7 +218,7 @@ static const float *row_at(const struct search *s, int slot, int position)
            (size_t)(slot % s->stride) * (size_t)session->source_length[slot];
 }
 
-/* Returns the slot that a slot continued when the token before a position was added. */
+/* Returns the slot that a slot continued when token position - 1 was added. */
 static int parent_of(const struct search *s, int slot, int position)
 {
     return s->record->parents[(size_t)position * (size_t)s->session->targets + (size_t)slot];

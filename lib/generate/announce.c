@@ -12,7 +12,7 @@ struct known { /* a certain prefix of a source's best sequence */
 };
 
 /* Truncates *k to the common prefix of *k and ids[count]. Their first `from` tokens are known to be
-   equal. If *k is empty, sets it to ids. */
+   equal. If k->ids is NULL, sets *k to ids[count]. */
 static void agree(struct known *k, const int32_t *ids, const float *log, int count, int from)
 {
     if (!k->ids) {

@@ -159,7 +159,7 @@ static bool drops_unended(const struct search *s, int source)
 }
 
 /* Finishes every live hypothesis with an end of log-probability 0, regardless of the logits, as HF
-   does at the limit. */
+   does at the limit. Drops them instead if drops_unended says so. */
 static void force_end(struct search *s, int source)
 {
     struct search_memory *m = s->m;

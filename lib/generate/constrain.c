@@ -7,7 +7,8 @@
 #include <string.h>
 
 /* Forbids every token that, together with the last n - 1 tokens, would form an n-gram that
-   ids[count] already contains. The end token is exempt, and so are tokens of missing terms. */
+   ids[count] already contains. The end token is exempt, and so are tokens that lead to missing
+   terms. */
 static void forbid_repeats(const struct search *s, int row, const int32_t *ids, int count,
                            const struct section *section)
 {

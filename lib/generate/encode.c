@@ -15,11 +15,11 @@ struct reading {
     bool keep;            /* the encoder output of all sources is requested */
     rapt_pooling pooling; /* how to pool; NONE if pooled rows are not requested */
     bool classify;        /* logits of pooled rows or of all rows are requested */
-    const float *states;  /* result: the encoder output of all sources if requested, otherwise of
-                             the last group */
+    const float *states;  /* result: the encoder output of all sources, if `keep` */
 };
 
-/* Projects the keys and values of a group of sources once for every layer of the decoder. */
+/* Computes the keys and values of cross-attention for a group of sources, in every layer of the
+   decoder, and appends them to the caches. */
 static void project_sources(const struct exec_context *c, rapt_session *s, const float *states,
                             int rows)
 {
@@ -147,7 +147,7 @@ static size_t states_size(const rapt_session *s)
            rapt__state_floats(&s->model->config) * sizeof *s->self.states;
 }
 
-/* Empties the caches and sets the capacity of each target, in tokens. */
+/* Empties the caches and sets how many tokens each of their sequences can hold. */
 static void start_caches(rapt_session *s, int target_capacity)
 {
     int slots = s->limits.batch * s->limits.beams;

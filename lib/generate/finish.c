@@ -99,9 +99,9 @@ void rapt__search_finish(struct search *s, int source, int slot, const struct ca
     m->done_terms[at] = terms;
 }
 
-/* Returns true if `beams` finished hypotheses are kept and the best live one, if any, does not
-   score better than the worst of them, leaving its coverage_penalty out. `next` is sorted, so its
-   first slot is the best. */
+/* Returns true if `beams` finished hypotheses are kept and the best live one, if any, scores no
+   higher than the worst of them. The live one is scored without coverage_penalty. `next` is sorted,
+   so its first slot is the best. */
 static bool none_better(const struct search *s, int source, int live)
 {
     const struct search_memory *m = s->m;

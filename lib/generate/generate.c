@@ -119,7 +119,8 @@ static rapt_tokens inputs_of(struct search *s)
     return (rapt_tokens){.batch = slots, .ids = m->inputs, .starts = m->starts};
 }
 
-/* Makes the chosen continuations the live hypotheses, and reorders the caches to match. */
+/* Makes the chosen continuations the live hypotheses, truncates those that have reached their
+   limit, and reorders the caches to match. */
 static rapt_status advance(struct search *s, rapt_message *why)
 {
     struct search_memory *m = s->m;
@@ -170,7 +171,7 @@ static rapt_status search_decode(struct search *s, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Extends every live hypothesis by one token. */
+/* Performs one step for all sources. */
 static rapt_status search_step(struct search *s, rapt_message *why)
 {
     struct search_memory *m = s->m;
@@ -193,8 +194,8 @@ static bool search_alive(const struct search *s)
 }
 
 /* Runs steps until all sources are finished or a callback stops the call. Then truncates the
-   hypotheses that are still live, and reports their tokens unless the callback that stopped the
-   call was options.token. */
+   hypotheses that are still live, and reports the remaining tokens unless the callback that stopped
+   the call was options.token. */
 static rapt_status search_run(struct search *s, rapt_message *why)
 {
     const rapt_generate_options *o = s->options;

@@ -9,9 +9,10 @@
 
 /* ---- beam.c: the state of a search ---- */
 
-/* Each source has limits.beams slots for its hypotheses: slot b*beams + i is hypothesis i of source
-   b. Hypotheses that are "live" are extended in the next step; those that are "done" are finished.
-   In the shapes below, `length` is the session's target_capacity. */
+/* Each source has limits.beams slots for its hypotheses: slot b * limits.beams + i is hypothesis i
+   of source b. Hypotheses that are "live" are extended in the next step; those that are "done" are
+   finished. In the shapes below, `beams` is limits.beams and `length` is the session's
+   target_capacity. */
 struct candidate { /* a possible continuation of a live hypothesis */
     double sum;    /* log-probability of the sequence including this token, but not the prefix */
     int slot;      /* the hypothesis that it continues: 0 .. beams-1 within its source */
@@ -24,21 +25,22 @@ struct search_memory {
     float *live_log,
         *next_log;            /* [slots][length] log-probabilities of these tokens, if requested */
     double *sums, *next_sums; /* [slots] sums of log-probabilities */
-    int *count;               /* [batch] number of tokens of each live hypothesis, including the
-                                 prefix */
-    int *given;               /* [batch] number of tokens of the prefix */
-    int *announced;   /* [batch] number of tokens passed to options.token, plus the prefix; -1 once
-                         all have been passed */
-    int *live_count;  /* [batch] number of live hypotheses */
-    int *done_count;  /* [batch] number of finished hypotheses that are kept */
-    int *ended_count; /* [batch] number of finished hypotheses, kept or not */
-    int *top_ended;   /* [batch] 1 if in some step the best candidate was an end token */
-    int *limit;       /* [batch] maximum number of tokens, including the end */
-    int32_t *done;    /* [slots][length] tokens of finished hypotheses, without the end */
-    float *done_log;  /* [slots][length] log-probabilities of the tokens and of the end */
-    int *done_length; /* [slots] number of tokens without the end; -1 once output */
-    int *done_ended;  /* [slots] 1 if finished by the end token, 0 if truncated */
-    int *done_slot;   /* [slots] the live slot in which the hypothesis finished */
+    int *count;      /* [batch] number of tokens in every live hypothesis of a source, including the
+                        prefix */
+    int *given;      /* [batch] number of tokens of the prefix */
+    int *announced;  /* [batch] number of tokens of the prefix and of those passed to options.token;
+                        -1 once all have been passed */
+    int *live_count; /* [batch] number of live hypotheses */
+    int *done_count; /* [batch] number of finished hypotheses that are kept */
+    int *ended_count;     /* [batch] number of finished hypotheses, kept or not */
+    int *top_ended;       /* [batch] 1 if in some step the best candidate was an end token */
+    int *limit;           /* [batch] maximum number of tokens, including the end */
+    int32_t *done;        /* [slots][length] tokens of finished hypotheses, without the end */
+    float *done_log;      /* [slots][length] log-probabilities of these tokens and of the end, if
+                             requested */
+    int *done_length;     /* [slots] number of tokens without the end; -1 once output */
+    int *done_ended;      /* [slots] 1 if finished by the end token, 0 if truncated */
+    int *done_slot;       /* [slots] the live slot in which the hypothesis finished */
     double *done_score;   /* [slots] */
     int *done_terms;      /* [slots] number of terms that the hypothesis contains */
     int *parents;         /* [slots] the slot that each live hypothesis continues */
@@ -48,7 +50,7 @@ struct search_memory {
     int32_t *wanted;      /* [rows] for forced decoding: the token that follows each input */
     float *wanted_logits; /* [rows] logit of that token */
     /* Workspace for sampling, one set per thread, where members = min(threads, batch). */
-    int *order;            /* [members][vocab] heap of tokens, most likely first */
+    int *order;            /* [members][vocab] memory for heaps of tokens or of blocks */
     float *shares;         /* [members][vocab] probabilities relative to the most likely token */
     double *block_sums;    /* [members][rapt__sample_blocks(vocab)] sum of shares of each block */
     float *block_greatest; /* [members][rapt__sample_blocks(vocab)] largest logit of each block */
@@ -79,16 +81,16 @@ struct term_memory {
     struct arena arena;
     int *starts;     /* [rows + 1] where the wanted tokens of each row begin */
     int32_t *tokens; /* [starts[rows]] tokens that lead to missing terms, or the end if none is
-                        missing */
+                        missing; nothing for a source without terms */
     float *logits;   /* [starts[rows]] their logits */
     struct term_scan *scans; /* [rows] */
     bool *open;              /* [rows] true if the hypothesis lacks terms */
-    bool *refused; /* [slots] true if the end was once the most likely token of the hypothesis, or
-                      of one that it continues, but terms were missing */
+    bool *refused; /* [slots] true if at some position of the hypothesis the end was the most likely
+                      token, but terms were missing */
     bool *next_refused;           /* [beams] */
     double *hope;                 /* [sources] see rapt__terms_hope */
     struct candidate *candidates; /* candidates of one source */
-    int *left;                    /* number of tokens that each candidate lacks */
+    int *left;                    /* number of term tokens that each candidate lacks */
     int *places, *taken, *seen;   /* [banks] places of each bank in the beam, places used, and
                                      candidates counted so far */
 };
@@ -108,9 +110,9 @@ struct listed_rows {
     int32_t *tokens;      /* [starts[sources]] tokens that each source may use, ascending */
     int32_t *columns;     /* [starts[sources]] the rows of these tokens in `output` */
 };
-/* Collects the tokens that each source may use, always including the end and those of its terms,
-   and copies their rows of the output matrix. Source tokens must be in the vocabulary. Allocates
-   memory; if it succeeds, free the result with rapt__listed_rows_free. */
+/* Collects the tokens that each source may use, always including the end and the tokens of the
+   source's terms, and copies their rows of the output matrix. Source tokens must be in the
+   vocabulary. Allocates memory; if it succeeds, free the result with rapt__listed_rows_free. */
 rapt_status rapt__listed_rows_make(struct listed_rows *l, const rapt_session *s,
                                    const rapt_generate_options *options, const rapt_tokens *source,
                                    rapt_message *why);
@@ -151,7 +153,7 @@ struct picks {             /* a request to pick tokens, and its result */
     void (*forbid)(const void *rules, int row, const struct section *section);
     /* Changes the logits of a section before tokens are forbidden. May be NULL. */
     void (*penalize)(const void *rules, int row, const struct section *section);
-    const void *rules; /* passed to both */
+    const void *rules; /* passed to forbid and penalize */
     bool sum_first;    /* the whole row is summed before `penalize` is called; needs sum_all */
     const struct listed_rows *listed; /* the tokens that each source may use; NULL means all */
     const int *row_slot; /* [rows], used only if `listed` is set: the source of row r is row_slot[r]
@@ -161,8 +163,9 @@ struct picks {             /* a request to pick tokens, and its result */
 };
 /* Returns the number of sections of a row with this many logits. */
 int rapt__pick_sections(int vocab);
-/* Computes the logits x W' + b and picks from them. If p->keep, logits [rows][vocab] is filled in;
-   otherwise it is workspace. Must be called by all members of a team. */
+/* Computes the logits x W' + b, with p->listed only those of listed tokens, and picks from them. If
+   p->keep, logits [rows][vocab] is filled in; otherwise it is workspace. Must be called by all
+   members of a team. */
 void rapt__pick(const struct exec_context *c, const struct linear *output, const float *x, int rows,
                 struct picks *p, float *logits);
 /* Picks from given logits [rows][vocab], which it changes: suppressed and forbidden tokens get
@@ -175,12 +178,12 @@ void rapt__pick_again(const struct exec_context *c, int rows, int vocab, struct 
 struct rapt_session {
     rapt_allocator allocator;
     const rapt_model *model;
-    rapt_limits limits; /* with beams and target_tokens filled in */
+    rapt_limits limits; /* with defaults filled in */
     struct arena arena;
     struct stack_memory encoder, decoder;
     struct cache_state self, cross; /* [decoder layers] caches */
-    int *capacity;                  /* [batch * beams] number of tokens that the caches can hold */
-    int *parents;                   /* [batch * beams] */
+    int *capacity; /* [batch * beams] workspace: tokens that each sequence of a cache can hold */
+    int *parents;  /* [batch * beams] workspace of rapt__reorder */
     void *attention_workspace;
     size_t weights_workspace; /* bytes that one member needs for rapt__decoder_weights */
     int weights_rows;         /* number of encoder rows whose attention weights are read at a time;
@@ -206,10 +209,11 @@ struct rapt_session {
     int *source_starts;  /* [batch + 1] the last value repeats for absent sequences */
     int *target_starts;  /* [batch * beams + 1] for the last rapt_decode; the last value repeats
                             for absent targets */
-    int *past;           /* [batch * beams] number of tokens before the last rapt_decode */
-    int *length;         /* [batch * beams] number of tokens now */
-    int *source_of;      /* [batch * beams] the source of each target */
-    int *source_length;  /* [batch * beams] number of tokens of that source */
+    int *past;   /* [batch * beams] number of tokens before the last rapt_decode, or now if targets
+                    have moved since */
+    int *length; /* [batch * beams] number of tokens now */
+    int *source_of;     /* [batch * beams] the source of each target */
+    int *source_length; /* [batch * beams] number of tokens of that source */
     struct search_memory search;
     struct listed_rows listed; /* belongs to the current rapt_generate, like `terms` */
     struct term_memory terms;
@@ -219,20 +223,21 @@ struct rapt_session {
 };
 
 /* Does the same as rapt_encode for targets of up to target_capacity tokens, which may exceed
-   limits.target_length if there are fewer sources than limits.batch. */
+   limits.target_length; see rapt__session_target_capacity. */
 rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_capacity,
                          const float **encoder_output, rapt_message *why);
 /* Returns the largest target_capacity for this number of sources. */
 int rapt__session_target_capacity(const rapt_session *s, int sources);
-/* Does the same as rapt_decode and, if picks is not NULL, also picks tokens. In that case the
-   logits remain available only if picks->keep is set. If nothing is to be picked (max is 0 and
-   wanted is NULL), no logits are computed. */
+/* Appends tokens to the targets, like rapt_decode, but also to those of a search, and computes
+   s->logits. If picks is not NULL, also picks tokens; the logits then remain available only if
+   picks->keep is set. If nothing is to be picked (max is 0 and wanted is NULL), no logits are
+   computed. */
 rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct picks *picks,
                          rapt_message *why);
 /* Does the same as rapt_session_reorder, but also for the targets of a search. */
 rapt_status rapt__reorder(rapt_session *s, const int *parents, rapt_message *why);
 
-/* ---- feed.c: decodes known tokens of the first target of every source ---- */
+/* ---- feed.c: known tokens of the first target of every source, as inputs of rapt__decode ---- */
 struct feed {
     const rapt_tokens *tokens; /* one sequence per source */
     int32_t begin, end;        /* put around each sequence; end is -1 if there is no end */

@@ -3,9 +3,9 @@
        log sum exp x = log sum over sections of exp(log sum exp of the section)
 
    The product with the output matrix is computed in sections of columns. The most likely tokens and
-   the log sum of a section are found while its logits are in the processor's cache. Only if keep,
-   listed or sum_first is set are all logits of a row stored at once. Sections do not depend on rows
-   or threads, so neither do the bits of the results. */
+   the log sum of a section are found while its logits are in the processor's cache. If keep, listed
+   or sum_first is set, all logits of a row are computed first. Sections do not depend on rows or
+   threads, so neither do the bits of the results. */
 #include "generate/generate.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* sample.c - draws the next token of each source from softmax(logits / temperature). The options
    top_k and top_p restrict the draw to the top_k most likely tokens, and to the fewest most likely
-   tokens whose probabilities together reach top_p (Holtzman et al. 2020). Draw t of sequence b
-   depends only on (seed, b, t), not on the batch.
+   tokens whose probabilities together reach top_p (Holtzman et al. 2020). The random number for
+   token t of sequence b depends only on the seed, b and t, not on the batch.
 
    A draw inverts the cumulative distribution. A complete distribution is scanned in the order of
    tokens, skipping whole blocks by their sums. A truncated distribution is scanned in descending
@@ -22,8 +22,7 @@ int rapt__sample_blocks(int vocab)
 
 struct heap {
     const float *values;
-    int *items; /* items[0 .. left) are the heap; the indices taken so far follow, in reverse order
-                 */
+    int *items; /* items[0 .. left) are the heap; the indices taken so far follow, last one first */
     int left;
 };
 
@@ -143,8 +142,8 @@ static float bound_of_k(const struct urn *urn, int top_k)
 }
 
 /* Returns a logit such that all tokens below it together have a probability of less than 1 - top_p.
-   If all `vocab` tokens had this logit, their total probability would be exactly that. The terms
-   with 1e-3 and 1e-6 allow for rounding. */
+   If all `vocab` tokens had this logit, their total probability would be exactly 1 - top_p. The
+   terms with 1e-3 and 1e-6 allow for rounding. */
 static float bound_of_p(const struct urn *urn, double top_p)
 {
     double share = (1 - top_p) * urn->all / urn->vocab;

@@ -22,8 +22,8 @@ struct search {
 /* Records the cross-attention of the last rapt__decode for the requested sources. Must be called
    before hypotheses change slots. */
 void rapt__record_rows(struct search *s);
-/* Records which slot each slot of a source continues. `count` must already include the new
-   tokens. */
+/* Records which slot each slot of a source continues. Requires that m->count includes the tokens of
+   the current step. */
 void rapt__record_parents(struct search *s, int source);
 /* Writes the [count + 1] rows of the hypothesis that finished in `slot` with `count` tokens. The
    last row belongs to its end; it is 0 unless `ended`. */
@@ -36,9 +36,10 @@ double rapt__record_coverage(const struct search *s, int slot, int count, bool e
 /* Performs one step for a source: ranks the picks of its live hypotheses, whose rows start at
    `row`, and puts the survivors into `next`. */
 void rapt__search_choose(struct search *s, int source, int row);
-/* Extends the only hypothesis of a source by a token, or finishes it if that is the end token. */
+/* Extends the only hypothesis of a source by a token, or finishes it if the token is the end. */
 void rapt__search_take(struct search *s, int source, const struct candidate *c);
-/* Truncates all live hypotheses of a source: finishes them without an end token. */
+/* Truncates all live hypotheses of a source: finishes them without an end token. With
+   session->ended_only, drops them if other hypotheses have finished. */
 void rapt__search_truncate(struct search *s, int source);
 /* Returns the slot of the best finished hypothesis that has not been output yet, or -1. */
 int rapt__search_best(const struct search *s, int source);
@@ -52,7 +53,8 @@ void rapt__search_finish(struct search *s, int source, int slot, const struct ca
 /* Returns true if the finished hypothesis in slot `a` is better than that in slot `b`: it contains
    more terms, or the same number of terms and has a higher score. */
 bool rapt__search_better(const struct search_memory *m, int a, int b);
-/* Returns true if a source needs no further steps, given `live` hypotheses in `next`. */
+/* Returns true if the search for a source stops although `live` hypotheses are in `next`. If live
+   is 0, it stops in any case, and the result does not matter. */
 bool rapt__search_ended(const struct search *s, int source, int live);
 
 /* ---- options.c ---- */
@@ -61,8 +63,8 @@ rapt_status rapt__generate_check(const rapt_session *session, const rapt_generat
                                  int sources, rapt_message *why);
 
 /* ---- constrain.c: tokens that the options forbid or penalize after a hypothesis ---- */
-/* Makes s->picks enforce min_length, no_repeat_ngram, suppressed_sequences and
-   repetition_penalty. */
+/* Makes s->picks apply min_length, no_repeat_ngram, suppressed_sequences and repetition_penalty.
+   s->picks then refers to *s, which must not move. */
 void rapt__constrain(struct search *s);
 
 /* ---- announce.c ---- */

@@ -4,7 +4,8 @@
 #include <string.h>
 
 enum {
-    GROUP_ROWS = 128, /* rows that the encoder reads at a time, or config.positions if larger */
+    GROUP_ROWS = 128, /* maximum number of rows that the encoder reads at a time, unless
+                         config.positions is larger or limits.self_weights is set */
     WEIGHTS_ROWS = 64 /* encoder rows whose attention weights are read at a time */
 };
 

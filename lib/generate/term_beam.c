@@ -174,8 +174,8 @@ static void divide(const struct search *s, const struct term_list *l, int count)
     }
 }
 
-/* Keeps the best candidates of each bank. As in a search without terms, an end survives if it is
-   among the first candidates of its bank, but does not use a place in the beam. */
+/* Keeps the best candidates of each bank. As in a search without terms, an end survives if its rank
+   within its bank is below the number of the bank's places, but it does not use one of them. */
 static int keep_best(const struct search *s, int count)
 {
     const struct term_memory *t = &s->session->terms;
@@ -191,8 +191,7 @@ static int keep_best(const struct search *s, int count)
     return kept;
 }
 
-/* Records for which survivors the end has ever been refused although it was the most likely token,
-   and the best sum of the others, see rapt__terms_hope. */
+/* Updates term_memory.refused for the survivors of a step, and rapt__terms_hope. */
 static void note_refusals(struct search *s, int source, int row, int count)
 {
     const struct search_memory *m = s->m;

@@ -11,7 +11,7 @@ struct term_list { /* the terms of a source */
     int first, count; /* terms of the source in `all` */
     int phrases;      /* number of phrases */
     int longest;      /* tokens of the longest phrase */
-    int tokens;       /* sum over the terms of the size of the shortest phrase, in tokens */
+    int tokens;       /* total number of tokens of the terms' shortest phrases */
 };
 struct term_scan {
     uint64_t met; /* one bit per term: set if the term is met */
@@ -27,13 +27,13 @@ struct term_scan rapt__terms_settle(const struct term_list *list, const int32_t 
 /* Scans the rest of a sequence, given `settled`, a scan of its beginning. */
 struct term_scan rapt__terms_scan(const struct term_list *list, struct term_scan settled,
                                   const int32_t *ids, int count);
-/* Returns the number of tokens that must be appended to a sequence until it contains all terms: the
-   shortest phrase of every missing term, minus what is saved by continuing a phrase that has begun.
-   `scan` covers the whole sequence. */
+/* Returns the number of term tokens that a sequence lacks: those of the shortest phrase of every
+   missing term, minus the tokens saved by continuing a phrase that has begun. `scan` covers the
+   whole sequence. */
 int rapt__terms_left(const struct term_list *list, const struct term_scan *scan, const int32_t *ids,
                      int count);
-/* Writes the distinct tokens that begin or continue phrases of the missing terms to tokens
-   [list->phrases], and returns their number. */
+/* Writes the distinct tokens that continue phrases of the missing terms, or begin such phrases
+   where a word may begin, to tokens [list->phrases]. Returns their number. */
 int rapt__terms_next(const struct term_list *list, const struct term_scan *scan, const int32_t *ids,
                      int count, int32_t *tokens);
 
@@ -45,14 +45,15 @@ rapt_status rapt__terms_check(const rapt_terms *terms, const rapt_config *config
 /* Returns the number of terms of a source. */
 int rapt__terms_count(const struct search *s, int source);
 /* Finds the wanted tokens of all rows of the next step: those that lead to missing terms, or the
-   end if none is missing. */
+   end if none is missing. The rows of a source without terms have none. */
 void rapt__terms_prepare(struct search *s);
 /* Returns true if the hypothesis in a row lacks terms and therefore must not end. */
 bool rapt__terms_open(const struct search *s, int row);
 /* Returns true if a token is wanted in a row. */
 bool rapt__terms_want(const struct search *s, int row, int32_t token);
-/* Removes those candidates [count] of a source, sorted best first, that have no place in the beam.
-   Returns the number left, whose order does not change. */
+/* Removes from term_memory.candidates [count], the candidates of a source sorted best first, those
+   without a place in the beam. `row` is the first row of the source. Returns the number left; their
+   order does not change. */
 int rapt__terms_allocate(struct search *s, int source, int row, int count);
 /* Returns the number of terms of a source that a sequence contains. */
 int rapt__terms_met(const struct search *s, int source, const int32_t *ids, int count);

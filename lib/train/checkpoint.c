@@ -106,8 +106,8 @@ static void write_state(const rapt_trainer *t, char state[STATE_TEXT])
     }
 }
 
-/* Rejects a state that rapt_trainer_load would reject, because saving it might overwrite a good
-   checkpoint. */
+/* Rejects a rate or parameters that rapt_trainer_load would reject, because saving them might
+   overwrite a good checkpoint. */
 static rapt_status savable(const rapt_trainer *t, rapt_message *why)
 {
     size_t floats = t->model->layout.floats;
@@ -174,7 +174,8 @@ static bool read_digits(const struct text_part *word, unsigned base, uint64_t ma
     return word->at < word->end;
 }
 
-/* Parses the value of a field into *state. Returns false if it is out of the field's range. */
+/* Parses the value of a field into *state. Returns false if it is not a number or out of the
+   field's range. */
 static bool read_value(const struct field *f, const struct text_part *word,
                        struct trainer_state *state)
 {

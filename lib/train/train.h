@@ -56,7 +56,7 @@ struct tuning {
     int rank, side;                      /* side: the largest dimension of these matrices */
     float scale;                         /* s; 0 if there are no adapters */
 };
-/* The arrays that one pass of Adam updates. */
+/* The arrays that one pass of Adam reads and updates. */
 struct trained_part {
     float *p, *g, *m, *v; /* [floats] */
     size_t floats;
@@ -101,10 +101,10 @@ struct rapt_trainer {
     struct guide guide; /* alignment of the current batch, for the backward pass */
     double *guided;     /* [target rows] guided alignment loss of each row; NULL if the model has no
                            alignment_layer */
-    double alignment_loss;         /* loss of guided alignment in the last batch */
+    double alignment_loss;         /* loss of guided alignment in the last batch with a gradient */
     struct coverage_loss coverage; /* coverage loss of the current batch; without
                                       options.coverage_loss its losses are NULL */
-    double coverage_sum;           /* coverage loss of the last batch */
+    double coverage_sum;           /* coverage loss of the last batch with a gradient */
     long long tokens; /* number of tokens whose gradients were added since the last step */
     bool added;       /* a gradient was added since the last step, even if it had no tokens */
     rapt_report sums; /* sums over the batches since the last step */
@@ -141,8 +141,8 @@ void rapt__tuning_bound(rapt_trainer *t); /* sets tuning.frozen_bound */
 /* Returns the number of parts in which a step changes the parameters, at least 1. */
 int rapt__trained_parts(const rapt_trainer *t);
 struct trained_part rapt__trained_part(const rapt_trainer *t, int index);
-/* Computes the gradients of A and B from those of their matrices. All members of a team call this,
-   and the next function. */
+/* Computes the gradients of A and B from those of their matrices. All members of a team must call
+   this function and the next one. */
 void rapt__adapter_gradients(const struct exec_context *c, rapt_trainer *t);
 /* Sets the matrices of the model to W0 + s B A. */
 void rapt__adapters_merge(const struct exec_context *c, rapt_trainer *t);
@@ -156,7 +156,7 @@ void rapt__quantized_layout(rapt_trainer *t, int rows, struct arena *arena);
 /* If options.quantize_aware is set, removes scales of integers from the model's metadata, since
    rapt_model_set_precision would use them to quantize parameters that training has changed. */
 rapt_status rapt__quantized_begin(const rapt_trainer *t, rapt_message *why);
-/* Quantizes the parameters. All members of a team call this. */
+/* Quantizes the parameters. All members of a team must call this function. */
 void rapt__quantized_fill(const struct exec_context *c, const rapt_trainer *t);
 
 /* ---- batch_check.c ---- */
@@ -175,7 +175,7 @@ rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
 /* Checks the requirements of rapt__trainer_step: a gradient of at least one token, and a valid
    rate. */
 rapt_status rapt__step_check(const rapt_trainer *t, rapt_message *why);
-/* Takes a step with t->gradients, t->tokens and t->sums. Must be called after rapt__step_check. */
+/* Takes a step with t->gradients, t->tokens and t->sums. Requires a successful rapt__step_check. */
 rapt_status rapt__trainer_step(rapt_trainer *t, rapt_report *report, rapt_message *why);
 
 /* ---- trainer.c ---- */

@@ -22,8 +22,8 @@ struct calibration {
     size_t bad; /* index of the first text that is too long; SIZE_MAX if there is none */
 };
 
-/* Returns the index of the parameter whose weights begin where those of *l do, or -1. A product
-   that is computed in parts is thus counted once, with its first part. */
+/* Returns the index of the matrix that begins where that of *l does, or -1. A product that is
+   computed in parts is thus counted once, with its first part. */
 static int parameter_of(const rapt_model *m, const struct linear *l)
 {
     for (int n = 0; n < m->layout.count; n++) {
@@ -54,7 +54,7 @@ static int count_text(void *user, const rapt_translation *translation)
     return translation->status != RAPT_OK;
 }
 
-/* Returns the alpha of a parameter, or 0 if it is not the matrix of a product. */
+/* Returns the alpha of a parameter, or 0 if no product with it was measured. */
 static float alpha_of(const struct measures *m)
 {
     if (m->calls == 0) return 0;

@@ -50,7 +50,8 @@ static bool equal(rapt_text a, rapt_text b)
     return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
 }
 
-/* Returns true if the characters on both sides of a place in a text belong to one word. */
+/* Returns true if the characters on both sides of a place in a text belong to one word. In scripts
+   without spaces between words, no place counts. */
 static bool within_word(rapt_text text, size_t at)
 {
     size_t start, next = at;

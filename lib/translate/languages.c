@@ -23,8 +23,9 @@ static rapt_status find_language(const rapt_tokenizer *t, const char *option, co
                       option, language, *near ? "; similar: " : "", near);
 }
 
-/* Sets t->source_first and t->target_first, and t->begin if the decoder starts with the language.
-   Ignores unusable metadata. */
+/* Sets t->source_first, t->target_first and, if the decoder starts with the target's language,
+   t->begin. If the options name no target language, the token in the metadata key FIRST_KEY takes
+   its place. Ignores unusable metadata. */
 static void find_first(rapt_translator *t)
 {
     int begins = 0, starts = 0;

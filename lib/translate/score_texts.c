@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-struct text_pair {         /* token counts of a pair */
-    int source_count;      /* including the end if sources have one; 0 if there are no tokens, -1 if
-                              there are too many */
-    int target_count;      /* without the end; -1 if there are too many */
+struct text_pair {    /* token counts of a pair */
+    int source_count; /* including special tokens; 0 if the text has no tokens, -1 if it has too
+                         many */
+    int target_count; /* with the forced first token, without the end; -1 if too many */
     size_t source, target; /* index in ids of the first token of each */
 };
 
@@ -132,8 +132,8 @@ struct text_score_receiver {
     bool stop;
 };
 
-/* Fills in the score of pair i of a batch. Excludes the token of the target's language, which the
-   options determine. */
+/* Fills in the score of pair i of a batch. Excludes the forced first token of the target, if there
+   is one. */
 static void fill_score(const struct text_pairs *p, const struct text_pair *pair, int i,
                        rapt_text_score *score)
 {

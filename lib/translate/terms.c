@@ -169,8 +169,8 @@ struct phrase_maker {
 };
 
 /* Appends the tokens of a form to the last term. The form is encoded after `context`, whose first
-   byte is excluded from the result. Does nothing if a token contains both this byte and the next
-   one, or if a token of the form is not usable. */
+   byte, if any, is excluded from the result. Does nothing if a token contains both this byte and
+   the next one, or if a token of the form is not usable. */
 static rapt_status add_form(const struct phrase_maker *m, const char *context, rapt_text form)
 {
     char bytes[FORM_BYTES];
@@ -191,8 +191,8 @@ static rapt_status add_form(const struct phrase_maker *m, const char *context, r
 }
 
 /* Appends the phrases of a form: after a space, after punctuation, and at the beginning of a
-   sentence. If its script has no spaces between words, appends only the second one, or else the
-   third. */
+   sentence. If its script has no spaces between words, appends only the phrase after punctuation
+   or, if there is none, the one at the beginning of a sentence. */
 static rapt_status add_places(const struct phrase_maker *m, rapt_text form)
 {
     size_t at = 0;
@@ -264,7 +264,7 @@ static bool next_match(const struct window *w, int number, size_t at, struct glo
     return false;
 }
 
-/* Appends terms for all matches in the text of a sentence. */
+/* Appends terms for the matches in the text of a sentence, at most RAPT_TERMS_MAX. */
 static rapt_status add_terms(struct window *w, const struct phrase_maker *m, struct sentence *s)
 {
     struct glossary_match match = {.end = 0};
@@ -277,7 +277,7 @@ static rapt_status add_terms(struct window *w, const struct phrase_maker *m, str
 }
 
 /* Appends terms for those opaque parts of a sentence that tokens can spell and that are not longer
-   than a form of a glossary. */
+   than a form of a glossary, until the sentence has RAPT_TERMS_MAX terms. */
 static rapt_status add_copies(const struct window *w, const struct phrase_maker *m,
                               const struct sentence *s)
 {
@@ -326,7 +326,7 @@ rapt_status rapt__window_suppress(struct window *w)
     return status;
 }
 
-/* Replaces the terms of a sentence by those of the glossary and, if `copies`, its opaque parts. */
+/* Replaces the terms of a sentence with the glossary's and, if `copies`, its opaque parts. */
 static rapt_status set_terms(struct window *w, struct sentence *s, bool copies, rapt_message *why)
 {
     rapt_translator *t = w->t;

@@ -53,9 +53,9 @@ rapt_status rapt__window_take_texts(struct window *w)
     return status;
 }
 
-/* Returns true if a source has only a begin token, or only an end token, which a begin token may
-   precede and a single token, such as a language, may follow. CTranslate2 and this library give
-   such a source an empty translation; Marian and transformers translate it. */
+/* Returns true if a source has no tokens besides a begin token or an end token; a begin token may
+   precede the end token, and one token, such as a language, may follow it. CTranslate2 and this
+   library give such a source an empty translation; Marian and transformers translate it. */
 static bool is_bare(const struct window *w, const int32_t *ids, size_t count)
 {
     const rapt_tokenizer *t = w->t->source;
@@ -70,8 +70,8 @@ static bool is_bare(const struct window *w, const int32_t *ids, size_t count)
     return ids[count - 2] == end && counted == 2;
 }
 
-/* Writes the tokens of `text` to w->ids + s->start. If the text is too long, sets s->count to
-   -1. */
+/* Writes the tokens of `text` to w->ids + s->start, and sets s->count and s->limit. If the text is
+   too long, sets s->count to -1. */
 static rapt_status tokenize_source(struct window *w, rapt_text text, struct sentence *s)
 {
     const rapt_translator *t = w->t;

@@ -34,21 +34,23 @@ struct rapt_translator {
     /* The next three are NULL if the caller owns model and tokenizers. */
     rapt_model *own_model;
     rapt_tokenizer *own_source, *own_target;
-    int32_t source_end;      /* token after a source; -1 if there is none */
+    int32_t source_end;      /* token after the text of a source; -1 if there is none */
     int32_t begin, end;      /* tokens around a target */
     int32_t source_language; /* -1 if there is none */
-    int32_t source_first;    /* token before a source, its language or a begin token; -1 if there is
-                                none */
-    int32_t target_language; /* -1 if there is none */
-    int32_t target_first;    /* token with which every target begins, such as its language; -1 if
-                                there is none or if `begin` is the language */
-    bool multilingual;       /* the target's tokenizer has language tokens */
+    int32_t source_first; /* token before the text of a source: its language or a begin token; -1 if
+                             there is none */
+    int32_t target_language;   /* -1 if there is none */
+    int32_t target_first;      /* token with which every target begins, such as its language; -1 if
+                                  there is none or if `begin` is the language */
+    bool multilingual;         /* the target's tokenizer has language tokens */
     bool source_language_last; /* the language follows the end of a source instead of preceding its
                                   first token */
-    int32_t *suppressed; /* [suppressed_count] tokens that are never generated: special tokens,
-                            tokens listed in the metadata, and tokens without a name */
+    int32_t *suppressed; /* [suppressed_count] tokens that are never generated: those without a
+                            name, those listed in the metadata, and, depending on the search rules,
+                            special tokens */
     int suppressed_count, suppressed_capacity;
-    struct target_limit limit;       /* the limits for calls without a max_length_factor */
+    struct target_limit limit; /* limits of the search rules; options.max_length_factor replaces
+                                  per_source and extra */
     const rapt_shortlist *shortlist; /* NULL if none */
     rapt_shortlist *own_shortlist;   /* NULL unless the translator has loaded the shortlist
                                         itself */
@@ -72,13 +74,14 @@ struct window;
 struct sentence;
 /* Frees the arrays and sets the store to 0. */
 void rapt__terms_free(struct term_store *store, const rapt_allocator *allocator);
-/* Finds the terms of sentence *s in its text. Creates the session for terms if necessary. */
+/* Finds the terms of the glossary in the text of sentence *s. Creates the session for terms if
+   necessary. */
 rapt_status rapt__window_terms(struct window *w, struct sentence *s, rapt_message *why);
-/* Does the same, and also makes terms of the opaque parts of the text. */
+/* Does the same, and also makes terms of the opaque parts of the text that tokens can spell. */
 rapt_status rapt__window_copies(struct window *w, struct sentence *s, rapt_message *why);
-/* Converts options.suppressed_texts to phrases. */
+/* Converts options.suppressed_texts to phrases in w->memory.suppressed. */
 rapt_status rapt__window_suppress(struct window *w);
-/* Appends the terms of sentence *s to those of the batch. */
+/* Appends the terms of sentence *s to w->memory.batch_terms. */
 rapt_status rapt__batch_terms(struct window *w, const struct sentence *s);
 
 /* ---- call_memory.c ---- */
@@ -94,8 +97,8 @@ struct call_memory {
     struct term_store terms, batch_terms; /* of all sentences of a window, and of a batch */
     struct term_store suppressed;         /* phrases of options.suppressed_texts */
 };
-/* Allocates `size` bytes that begin with an empty call_memory. Returns NULL if an allocation
-   fails. */
+/* Allocates a struct of `size` bytes that begins with a call_memory, which is empty and first in
+   the translator's list; the rest is uninitialized. Returns NULL if the allocation fails. */
 struct call_memory *rapt__call_begin(rapt_translator *t, size_t size);
 /* Decodes target tokens into m->text, with a terminating 0. *size receives the bytes before it. */
 rapt_status rapt__call_text(const rapt_translator *t, struct call_memory *m, const int32_t *ids,
@@ -118,13 +121,13 @@ rapt_status rapt__check_no_precision(rapt_precision precision, rapt_message *why
 /* ---- languages.c ---- */
 /* Finds the tokens of the languages that the options name, and other tokens with which the model's
    sources and targets begin. Returns RAPT_BAD_ARGUMENT if the model does not have the languages;
-   *why lists similar names. */
+   *why lists similar names, if there are any. */
 rapt_status rapt__languages_find(rapt_translator *t, rapt_message *why);
 /* The tokens of a source's text are framed by special tokens: a language or begin token, and an end
    token, as the model and the options require. rapt__source_front returns the number of special
    tokens before the text, and rapt__source_more their total number. rapt__source_frame writes them
-   to ids, in which the `count` tokens of the text already begin at index rapt__source_front, and
-   returns the number of all tokens. */
+   to ids, which already contains the `count` tokens of the text from index rapt__source_front on,
+   and returns the number of all tokens. */
 size_t rapt__source_front(const rapt_translator *t);
 size_t rapt__source_more(const rapt_translator *t);
 size_t rapt__source_frame(const rapt_translator *t, int32_t *ids, size_t count);
@@ -133,11 +136,13 @@ rapt_status rapt__languages_given(const rapt_translator *t, rapt_message *why);
 
 /* ---- settings.c ---- */
 /* Sets *count to the value of `key` in the metadata, rounded down, if that is a number from 1 to
-   `max`. */
+   `max`; otherwise leaves it unchanged. */
 void rapt__read_count(const rapt_model *model, const char *key, int max, int *count);
-/* Returns the token that is the value of `key` in the metadata, or -1 if there is none. */
+/* Returns the token that is the value of `key` in the metadata, or -1 if it is missing or not a
+   token. */
 int32_t rapt__read_token(const rapt_model *model, const char *key);
-/* Adopts the search rules and target limits of the project that the model comes from. */
+/* Unless the options name search rules, adopts those of the project that the model comes from. Sets
+   t->limit to the limits of the search rules. */
 void rapt__follow_project(rapt_translator *t);
 /* Lists in t->suppressed the tokens that the translator never produces. */
 rapt_status rapt__suppress(rapt_translator *t, rapt_message *why);
@@ -153,16 +158,16 @@ rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *to
 enum { WINDOW = 1024 };
 
 struct sentence {
-    int number;           /* index of the sentence in its window */
-    size_t start;         /* index in ids of its first source token */
-    size_t prefix;        /* index in given of the first token of its prefix */
-    int prefix_count;     /* number of tokens of its prefix */
-    int count;            /* number of source tokens, including the end; 0 if the sentence has no
-                             tokens, -1 if the sentence or its prefix is too long */
-    bool begun;           /* the search for the sentence has begun */
-    bool aligned;         /* the alignment of the sentence is requested */
-    int faults;           /* RAPT_FAULT_...; 0 unless call.mend is set */
-    int terms;            /* number of glossary terms in the text */
+    int number;       /* index of the sentence in its window */
+    size_t start;     /* index in ids of its first source token */
+    size_t prefix;    /* index in given of the first token of its prefix */
+    int prefix_count; /* number of tokens of its prefix */
+    int count;        /* number of source tokens, including special ones; 0 if there is nothing to
+                         translate, -1 if the sentence or its prefix is too long */
+    bool begun;       /* the search for the sentence has begun */
+    bool aligned;     /* the alignment of the sentence is requested */
+    int faults;       /* RAPT_FAULT_...; 0 unless call.mend is set */
+    int terms;        /* number of glossary terms in the text */
     int term, term_count; /* terms that have phrases: first index in memory.terms, and number */
     int term_tokens;      /* total number of tokens of their shortest phrases */
     int limit;            /* maximum number of target tokens, including the end */
@@ -176,8 +181,8 @@ struct translate_job {
     rapt_translate_call call;
     void *user; /* argument of the callbacks */
 };
-/* Returns the number of columns of an alignment: one for each source token and one for the end,
-   even if sources have no end. Returns 0 for a sentence without tokens. */
+/* Returns the number of columns of an alignment: one for each source token, plus one if sources
+   have no end token. Returns 0 if s->count is not positive. */
 static inline size_t rapt__alignment_columns(const rapt_translator *t, const struct sentence *s)
 {
     return s->count > 0 ? (size_t)s->count + (t->source_end < 0) : 0;
@@ -223,7 +228,7 @@ size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *toke
                             rapt_text text);
 /* Returns the length limits of the translations of a call. */
 struct target_limit rapt__window_rule(const struct window *w);
-/* Allocates memory for the tokens of all texts. */
+/* Allocates memory for the tokens of all texts and prefixes of the window. */
 rapt_status rapt__window_take_texts(struct window *w);
 /* Tokenizes text `number` and its prefix, finds its terms, and fills in the sentence. */
 rapt_status rapt__window_tokenize(struct window *w, int number, struct sentence *s,
@@ -234,7 +239,8 @@ struct opaque_parts {
     const rapt_span *spans; /* [count] in ascending order */
     size_t count;
 };
-/* Returns RAPT_BAD_ARGUMENT if opaque parts are not in order or not within their texts. */
+/* Returns RAPT_BAD_ARGUMENT if opaque_starts is missing, or if opaque parts are not in order or not
+   within their texts. */
 rapt_status rapt__opaque_check(const rapt_translate_call *call, const rapt_text *texts,
                                size_t count, rapt_message *why);
 /* Returns the opaque parts of text `number`. */
@@ -245,8 +251,8 @@ rapt_status rapt__spelled(const rapt_translator *t, const rapt_tokenizer *tokeni
                           bool *spelled);
 /* Returns true if translations of text `number` have to contain its opaque parts. */
 bool rapt__copies_wanted(const struct window *w, int number);
-/* Sets *lost to true if a translation of text `number` contains an opaque part fewer times than the
-   text, although tokens can spell the part. Overwrites w->memory.text. */
+/* Sets *lost to true if an opaque part, which tokens can spell, occurs fewer times in a translation
+   of text `number` than among the opaque parts of the text. Overwrites w->memory.text. */
 rapt_status rapt__copies_find(struct window *w, int number, const int32_t *ids, int count,
                               bool *lost);
 
@@ -264,12 +270,12 @@ rapt_status rapt__window_take_results(struct window *w, const struct sentence *e
 /* Sets *faults to the faults, RAPT_FAULT_..., of a translation of *s. */
 rapt_status rapt__faults_find(struct window *w, const struct sentence *s, const int32_t *ids,
                               int count, int *faults);
-/* Further limits on translations; 0 means none. max_length includes the end. */
+/* Constraints on translations; 0 means none. max_length includes the end. */
 struct constraint {
     int max_length, min_length, no_repeat_ngram;
 };
-/* Returns limits under which no translation has the faults of *s, except RAPT_FAULT_LOST, which
-   rapt__window_copies excludes. */
+/* Returns constraints that exclude the faults of *s, except RAPT_FAULT_LOST, for which
+   rapt__window_copies makes terms. */
 struct constraint rapt__fault_constraint(const struct window *w, const struct sentence *s);
 
 /* ---- window.c ---- */

@@ -203,8 +203,8 @@ static rapt_status find_specials(rapt_translator *t, rapt_status otherwise, rapt
     return rapt__suppress(t, why);
 }
 
-/* Creates a session for a full batch of sentences of usual length. A longer sentence is translated
-   in a smaller batch with the same memory. */
+/* Creates a session for a full batch of sentences of usual length. Longer sentences are translated
+   in smaller batches with the same memory. */
 static rapt_status make_session(rapt_translator *t, rapt_message *why)
 {
     rapt_config c = *rapt_model_config(t->model);
@@ -230,8 +230,8 @@ static rapt_status check_kind(const rapt_model *model, rapt_status otherwise, ra
     return rapt__fail(why, otherwise, "only an encoder-decoder model can translate");
 }
 
-/* Completes a translator that has a model and tokenizers. Returns `otherwise` if they do not
-   match. */
+/* Completes a translator that has a model and tokenizers. Returns `otherwise` if a tokenizer lacks
+   a special token. */
 static rapt_status translator_finish(rapt_translator *t, rapt_status otherwise, rapt_message *why)
 {
     if (t->defaulted) {
@@ -320,8 +320,8 @@ rapt_status rapt__check_no_precision(rapt_precision precision, rapt_message *why
                       (int)precision);
 }
 
-/* Uses the caller's model and tokenizers, or the tokenizers in the model's metadata if source is
-   NULL. */
+/* Uses the caller's model and tokenizers, or if source is NULL, the tokenizers in the model's
+   metadata. */
 static rapt_status translator_use(rapt_translator *t, const rapt_model *model,
                                   const rapt_tokenizer *source, const rapt_tokenizer *target,
                                   rapt_message *why)

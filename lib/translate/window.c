@@ -18,7 +18,7 @@ static int searches_of(const struct window *w)
 
 /* Orders sentences by the limits of their translations, then by length, both in descending order,
    and then by index. A batch takes its limit from its first sentence. Sentences with terms follow
-   the others, and sentences without tokens come last. */
+   the others, and sentences that are not translated (count <= 0) come last. */
 static int by_length(const void *context, const void *x, const void *y)
 {
     (void)context;
@@ -42,7 +42,8 @@ static void sentence_after(const struct window *w, const struct sentence *s, str
 }
 
 /* Tokenizes and sorts the sentences. *end receives the indices at which the arrays of the last
-   sentence end. The window ends early if alignments would exceed MAX_ALIGNMENT_FLOATS. */
+   sentence end. The window ends before a sentence with which alignments would exceed
+   MAX_ALIGNMENT_FLOATS. */
 static rapt_status tokenize_all(struct window *w, struct sentence *end, rapt_message *why)
 {
     *end = (struct sentence){0};
