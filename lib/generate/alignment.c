@@ -7,7 +7,6 @@
    slots are found by following the parent of its slot from each position to the previous one, back
    to the first. */
 #include "generate/search.h"
-#include "generate/session.h"
 
 #include <float.h>
 #include <math.h>

@@ -7,9 +7,8 @@
    its hypothesis; the first `beams` other candidates survive. rapt_search_rules documents where
    other projects differ, and finish.c handles the hypotheses that end. Greedy search is beam search
    with beams = 1. */
-#include "generate/generate.h"
+#include "generate/search.h"
 
-#include "generate/terms.h"
 #include <math.h>
 #include <string.h>
 

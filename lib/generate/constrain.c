@@ -2,7 +2,7 @@
    tokens become -infinity: the end token before min_length, tokens that would repeat an n-gram of
    the hypothesis, and tokens that would complete a suppressed sequence. repetition_penalty changes
    the logits of tokens that the hypothesis already contains. */
-#include "generate/terms.h"
+#include "generate/search.h"
 
 #include <string.h>
 

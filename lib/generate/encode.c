@@ -2,7 +2,7 @@
    in the decoder's caches. Also pools and classifies the encoder's output. The encoder reads a few
    sequences at a time, called a group, so the memory of its layers does not grow with the batch
    unless limits.self_weights is set. */
-#include "generate/session.h"
+#include "generate/generate.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* finish.c - computes the scores of finished hypotheses, and decides which of them are kept and
    when a source needs no further steps. rapt_search_rules documents how this library, Marian,
    Hugging Face's transformers and CTranslate2 differ. */
-#include "generate/terms.h"
+#include "generate/search.h"
 
 #include <string.h>
 

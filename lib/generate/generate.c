@@ -1,6 +1,6 @@
 /* generate.c - rapt_generate: a loop over target positions. Each step decodes one token of every
    live hypothesis, chooses the next tokens, and reorders the caches to match. */
-#include "generate/terms.h"
+#include "generate/search.h"
 
 #include <math.h>
 #include <string.h>
@@ -186,6 +186,78 @@ static rapt_status search_step(struct search *s, rapt_message *why)
     return advance(s, why);
 }
 
+/* ---- announcing tokens ----
+
+   Tokens are passed to the caller's callback as soon as they are certain to be in the best sequence
+   of a source. The best sequence will be either a finished hypothesis or the continuation of a live
+   hypothesis. Therefore the common prefix of all live and finished hypotheses is certain. */
+
+struct known { /* a certain prefix of a source's best sequence */
+    const int32_t *ids;
+    const float *log;
+    int count;
+    bool ended; /* the end token follows */
+};
+
+/* Truncates *k to the common prefix of *k and ids[count]. Their first `from` tokens are known to be
+   equal. If k->ids is NULL, sets *k to ids[count]. */
+static void known_agree(struct known *k, const int32_t *ids, const float *log, int count, int from)
+{
+    if (!k->ids) {
+        *k = (struct known){ids, log, count, false};
+        return;
+    }
+    if (count < k->count) k->count = count;
+    for (int t = from; t < k->count; t++)
+        if (k->ids[t] != ids[t]) k->count = t;
+}
+
+/* Returns the certain prefix of a source's best sequence. Once no hypothesis is live, this is the
+   whole best hypothesis. */
+static struct known known_of(const struct search *s, int source)
+{
+    const struct search_memory *m = s->m;
+    int first = source * s->stride;
+    struct known k = {0};
+    if (m->live_count[source] == 0) {
+        int best = rapt__search_best(s, source);
+        size_t at = (size_t)best * (size_t)s->length;
+        if (best >= 0)
+            k = (struct known){m->done + at, m->done_log + at, m->done_length[best],
+                               m->done_ended[best]};
+        return k;
+    }
+    for (int i = 0; i < m->live_count[source]; i++) {
+        size_t at = (size_t)(first + i) * (size_t)s->length;
+        known_agree(&k, m->live + at, m->live_log + at, m->count[source], m->announced[source]);
+    }
+    for (int i = 0; i < m->done_count[source]; i++) {
+        size_t at = (size_t)(first + i) * (size_t)s->length;
+        known_agree(&k, m->done + at, m->done_log + at, m->done_length[first + i],
+                    m->announced[source]);
+    }
+    return k;
+}
+
+/* Calls options.token for the tokens of a source that have become certain. Returns false if the
+   callback asked to stop. */
+static bool announce(struct search *s, int source)
+{
+    struct search_memory *m = s->m;
+    const rapt_generate_options *o = s->options;
+    if (m->announced[source] < 0) return true;
+    const struct known k = known_of(s, source);
+    while (k.ids && m->announced[source] < k.count) {
+        int t = m->announced[source]++;
+        if (o->token(o->user, source, k.ids[t], k.log[t])) return false;
+    }
+    if (m->live_count[source]) return true;
+    m->announced[source] = -1;
+    return !k.ended || o->token(o->user, source, o->end, k.log[k.count]) == 0;
+}
+
+/* ---- the loop ---- */
+
 static bool search_alive(const struct search *s)
 {
     for (int b = 0; b < s->session->sources; b++)
@@ -204,14 +276,12 @@ static rapt_status search_run(struct search *s, rapt_message *why)
     while (!stop && search_alive(s)) {
         status = search_step(s, why);
         if (status) return status;
-        for (int b = 0; announcing && b < s->session->sources; b++)
-            announcing = rapt__search_announce(s, b);
+        for (int b = 0; announcing && b < s->session->sources; b++) announcing = announce(s, b);
         bool ended_by_token = o->token && !announcing;
         stop = ended_by_token || (o->stop && search_alive(s) && o->stop(o->user));
     }
     for (int b = 0; b < s->session->sources; b++) rapt__search_truncate(s, b);
-    for (int b = 0; announcing && b < s->session->sources; b++)
-        announcing = rapt__search_announce(s, b);
+    for (int b = 0; announcing && b < s->session->sources; b++) announcing = announce(s, b);
     return status;
 }
 

@@ -1,5 +1,5 @@
 /* options.c - defaults and checks of rapt_generate_options. */
-#include "generate/terms.h"
+#include "generate/search.h"
 
 #include <float.h>
 #include <math.h>

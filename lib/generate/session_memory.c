@@ -1,5 +1,5 @@
 /* session_memory.c - checks limits and creates a session, with all of its memory in one arena. */
-#include "generate/session.h"
+#include "generate/generate.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
    also receives the remainder. Places that a bank cannot fill go to the other banks, beginning with
    the banks that lack the fewest tokens. Candidates that cannot be completed within the length
    limit are dropped, unless none can. The end is a candidate only of complete hypotheses. */
-#include "generate/terms.h"
+#include "generate/search.h"
 
 #include <math.h>
 #include <string.h>

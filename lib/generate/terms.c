@@ -2,7 +2,7 @@
    lead to the missing terms. A scan goes from left to right and takes the longest phrase at each
    place. The decision at a place is final once the sequence extends at least one token beyond the
    longest phrase that could begin there. */
-#include "generate/terms.h"
+#include "generate/search.h"
 
 #include <string.h>
 
