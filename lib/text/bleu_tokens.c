@@ -1,17 +1,18 @@
 /* bleu_tokens.c - separates the words of a text for BLEU, as the tokenizers of sacreBLEU 2.6 do. A
    tokenizer is a list of substitutions, which are applied one after the other:
 
-       13a   as in mteval-v13a.pl by NIST, applied to the text with a space added at each end:
+       13a   as in mteval-v13a.pl by NIST, after the replacements of without_markup, applied to the
+             text with a space added at each end:
              each of  { | } ~ [ \ ] ^ _ ` ! " # $ % & ( ) * + : ; < = > ? @ /    ->  " x "
              [^0-9][.,]  ->  "1 2 "       [.,][^0-9]  ->  " 1 2"       [0-9]-  ->  "1 2 "
-       zh    each Chinese character  ->  " x ", then as 13a, but without added spaces
+       zh    each Chinese character  ->  " x ", then the substitutions of 13a, without added spaces
        intl  as in mteval-v14.pl:
              \P{N}\p{P}  ->  "1 2 "       \p{P}\P{N}  ->  " 1 2"       \p{S}  ->  " x "
        char  each character  ->  " x "
 
    A substitution matches one character or two adjacent ones, from left to right, and continues
-   after the match. Each substitution is a stage of a pipeline and holds back at most one
-   character. */
+   after the match. In replacements, x or 1 and 2 stand for the matched characters. Each
+   substitution is a stage of a pipeline and holds back at most one character. */
 #include "text/text.h"
 #include <string.h>
 

@@ -64,7 +64,7 @@ static size_t bound(const rapt_glossary *g, struct source_range r, size_t depth,
     return r.first;
 }
 
-/* Returns true if the text is the form with a capital first letter. */
+/* Returns true if converting the form's first character to upper case gives the text. */
 static bool is_capitalized(rapt_text form, rapt_text text)
 {
     size_t at = 0, own = 0;
@@ -74,7 +74,7 @@ static bool is_capitalized(rapt_text form, rapt_text text)
            memcmp(form.bytes + at, text.bytes + own, text.size - own) == 0;
 }
 
-/* Returns true if the text is the form in capitals. */
+/* Returns true if converting the form to upper case gives the text. */
 static bool is_in_capitals(rapt_text form, rapt_text text)
 {
     size_t at = 0, own = 0;

@@ -39,10 +39,12 @@ rapt__order rapt__glossary_order;
 
 struct glossary_match {
     const struct glossary_entry *entry;
-    rapt_text form;    /* the form of its source */
+    rapt_text form;    /* the matched form of its source, as in the glossary */
     size_t begin, end; /* offsets of the match in the sentence */
-    bool capital;      /* it is the form with a capital first letter, or the first word */
-    bool capitals;     /* it is the form in capitals */
+    bool capital;      /* the match has the form's letters with a capital first one, or no letter
+                          precedes it in the sentence */
+    bool capitals; /* the match is the form in capitals, which differ in more than the first letter
+                    */
 };
 /* Finds the first match that begins at or after `at`. Returns false if there is none. */
 bool rapt__glossary_next(const rapt_glossary *glossary, rapt_text sentence, size_t at,

@@ -1,4 +1,5 @@
-/* glossary_text.c - reads a glossary. A line has the form: source, tab, target, tab, rule. */
+/* glossary_text.c - reads a glossary. A line is a source, a tab, a target and, optionally, a tab
+   and a rule. The forms of a source or target are separated by |. */
 #include "text/glossary.h"
 
 #include <string.h>
@@ -23,8 +24,9 @@ static rapt_text trimmed(rapt_text text)
     return text;
 }
 
-/* Removes the text up to a separator, or all of the text, from *rest and returns it. The separator
-   is removed as well. If it is '|', the character after a \ is never a separator. */
+/* Removes the text up to the next separator, or all of the text if there is none, from *rest and
+   returns it. The separator is removed as well. If it is '|', the character after a \ is never a
+   separator. */
 static rapt_text take_until(rapt_text *rest, char separator)
 {
     size_t end = 0;
@@ -159,7 +161,7 @@ static int by_form(const void *context, const void *x, const void *y)
     return order ? order : (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-/* Checks that no two entries with the same rule have the same source, and sorts the sources. */
+/* Checks that no form is a source twice with the same rule, and sorts the sources by key. */
 static rapt_status index_sources(rapt_glossary *g, rapt_message *why)
 {
     rapt__sort(g->sources, g->source_count, sizeof *g->sources, by_form, g);

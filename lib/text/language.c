@@ -337,8 +337,8 @@ bool rapt__language_any(const rapt_tokenizer *t)
 
 /* ---- similar names ---- */
 
-/* Returns the number of letters that must be inserted, deleted or replaced to turn a into b
-   (Levenshtein 1966). */
+/* Returns the smallest number of letters that must be inserted, deleted or replaced to turn a into
+   b (Levenshtein 1966). Ignores case, and everything after WORD - 1 bytes. */
 static int distance(const char *a, const char *b)
 {
     char x[WORD], y[WORD];

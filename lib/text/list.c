@@ -72,7 +72,7 @@ static bool is_special(const struct list *l, int32_t id)
     return false;
 }
 
-/* Returns the byte piece that has this name, or -1. */
+/* Returns the byte piece that has the name of a token, or -1. */
 static int32_t byte_piece(const struct list *l, int32_t id)
 {
     const rapt_text name = name_of(l, id);
@@ -88,9 +88,9 @@ static bool continues(const struct list *l, int32_t id)
 }
 
 /* Writes a token as it appears in text, returns its size, and sets byte[id]. Special tokens have no
-   text, except the unknown token in WordPiece and in lists that are split at spaces. With a
-   SentencePiece model, U+2581 becomes a space, a byte piece becomes its byte, and a language has no
-   text. */
+   text, except the unknown token in lists that use neither a SentencePiece model nor byte pairs.
+   With a SentencePiece model, U+2581 becomes a space, a byte piece becomes its byte, and language
+   tokens have no text. */
 static size_t put_surface(struct list *l, int32_t id, char *to)
 {
     const rapt_text name = name_of(l, id);
@@ -133,8 +133,8 @@ static rapt_status enter_names(struct list *l, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Finds the ids of the special tokens. MPNet's vocabulary for WordPiece also contains the special
-   tokens of BERT, but of these uses only [UNK]. */
+/* Finds the ids of the special tokens. MPNet uses WordPiece with <s> and </s>. Its vocabulary also
+   contains BERT's special tokens, of which it uses only [UNK]. */
 static void find_specials(struct list *l)
 {
     const rapt_text begin = {"<s>", 3}, end = {"</s>", 4};

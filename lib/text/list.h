@@ -36,8 +36,9 @@ struct list {
 
 /* Creates a list. Returns RAPT_BAD_ARGUMENT if two names are equal, a WordPiece vocabulary lacks
    [UNK], a merge is wrong, or byte pairs lack a byte. Returns RAPT_BAD_FILE if the SentencePiece
-   model is invalid, or if WordPiece or byte pairs are requested and the library was built without
-   utf8proc. */
+   model, or the merges or the language of Moses, are invalid, or if WordPiece or byte pairs are
+   requested and the library was built without utf8proc. Returns RAPT_NO_MEMORY if an allocation
+   fails. */
 rapt_status rapt__list_create(struct list **list, const struct list_source *source,
                               const rapt_allocator *allocator, rapt_message *why);
 void rapt__list_free(struct list *list);                          /* accepts NULL */
@@ -80,7 +81,7 @@ size_t rapt__list_moses_surface(rapt_text name, char *to);
 rapt_status rapt__list_encode_moses(const struct list *l, rapt_text text, struct list_output *out,
                                     rapt_message *why);
 /* Works like rapt__list_decode, except that a capacity that is too small is not an error. If `more`
-   is true, other tokens follow, so that the last one may be an unfinished word. */
+   is true, other tokens follow, so the "@@" of an unfinished last word is removed. */
 rapt_status rapt__list_decode_moses(const struct list *l, const int32_t *ids, size_t count,
                                     bool more, char *bytes, size_t capacity, size_t *size,
                                     rapt_message *why);

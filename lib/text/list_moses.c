@@ -73,7 +73,7 @@ static rapt_status put_piece(const struct list *l, const struct word_memory *m, 
 }
 
 /* Outputs the pieces of a word. Substitutions may have exchanged characters, so ends are kept in
-   ascending order; *last is that of the previous piece. */
+   ascending order; *last is the end of the previous piece. */
 static rapt_status put_word(const struct list *l, const struct moses_character *word, size_t count,
                             struct word_memory *m, size_t *last, struct list_output *out,
                             rapt_message *why)
@@ -143,8 +143,9 @@ static void append(struct name_writer *w, const char *bytes, size_t size)
     }
 }
 
-/* Writes the names of ids that have a text, with a space before the first and after each. The "@@"
-   of the last one remains, unless other pieces follow (`more`). */
+/* Writes the names of those ids whose text is not empty, with a space before the first and after
+   each, but without each "@@ " that results. The "@@" of the last name remains, unless other pieces
+   follow (`more`). Returns the number of bytes. */
 static size_t write_names(const struct list *l, const int32_t *ids, size_t count, bool more,
                           char *to)
 {

@@ -109,8 +109,8 @@ void rapt__ngrams_match(struct ngrams *grams, int orders, long long *matches)
        BLEU = 100 min(1, exp(1 - r/h)) (p[1] p[2] p[3] p[4])^(1/4),   p[n] = matches[n] / totals[n]
 
    If order n has no match, p[n] = 1 / (2^k totals[n]), where k is the number of orders without a
-   match up to n (smoothing "exp", method 3 of Chen and Cherry 2014). If no order has a match, or an
-   order has no n-grams, BLEU is 0. */
+   match up to n (smoothing "exp", method 3 of Chen and Cherry 2014). If no order has a match, or
+   the hypotheses have no n-grams of some order, BLEU is 0. */
 
 enum { BLEU_ORDERS = 4 };
 

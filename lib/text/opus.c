@@ -1,6 +1,6 @@
 /* opus.c - normalizes text as OPUS-MT's scripts (preprocess-spm.sh, derived from Moses) do before
-   SentencePiece. The characters in `replacements` become ASCII, control characters become spaces,
-   runs of spaces become one space, and outer spaces are removed.
+   SentencePiece. The characters in `replacements` become ASCII, control, format and private-use
+   characters become spaces, runs of spaces become one space, and outer spaces are removed.
 
    The results are the same as those of the scripts even where the scripts are odd: full-width
    U+FF11 becomes a quotation mark, and U+3002 a full stop and a space. The characters that the

@@ -1,10 +1,10 @@
 /* pairs.c - stores the pairs of adjacent tokens: their counts in a hash table, the words that
    contain them in lists, and the most frequent pair at the root of a heap.
 
-   The count of a pair grows only during the merge that makes the later of its two tokens. After
-   that, merges can only reduce it. Each pair therefore enters the heap only once, and an outdated
-   count can only be too high. When such a pair reaches the root, its count is updated and the pair
-   moves down (lazy update). */
+   The count of a pair grows only while the texts are first counted (pairs of bytes) or during the
+   merge that makes the later of its two tokens. After that, merges can only reduce it. Each pair
+   therefore enters the heap only once, and an outdated count can only be too high. When such a pair
+   reaches the root, its count is updated and the pair moves down (lazy update). */
 #include "text/text.h"
 #include <string.h>
 

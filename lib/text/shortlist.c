@@ -76,8 +76,8 @@ static int by_target(const void *context, const void *x, const void *y)
     return (a->probability < b->probability) - (a->probability > b->probability);
 }
 
-/* Removes all but the most likely of equal pairs, and pairs with probability 0. Returns the number
-   of pairs left. */
+/* Removes all but the most likely of equal pairs, and pairs whose probability is not above 0.
+   Returns the number of pairs left. */
 static size_t unite(rapt_lexical_pair *pairs, size_t count)
 {
     size_t left = 0;
@@ -90,8 +90,8 @@ static size_t unite(rapt_lexical_pair *pairs, size_t count)
     return left;
 }
 
-/* Removes all but the `best` most likely pairs of each source token. Returns the number of pairs
-   left. */
+/* Removes all but the `best` most likely pairs of each source token, and sorts by source and
+   target. Returns the number of pairs left. */
 static size_t cut(rapt_lexical_pair *pairs, size_t count, int best)
 {
     size_t left = 0;
@@ -207,7 +207,7 @@ rapt_status rapt_shortlist_load_memory(rapt_shortlist **shortlist, const void *b
     return kept(shortlist, &budget, status, why);
 }
 
-/* Reads all bytes of an open file. The caller frees them. */
+/* Reads an open file into a new array of file->size + 1 bytes, which the caller frees. */
 static rapt_status read_bytes(const struct disk_source *file, const rapt_allocator *allocator,
                               char **bytes, rapt_message *why)
 {

@@ -18,7 +18,8 @@ struct rapt_shortlist {
                        + 1]) */
 };
 
-/* Creates an empty shortlist for these vocabularies, with memory for `count` tokens. */
+/* Creates a shortlist for these vocabularies, with memory for `count` tokens. The caller fills
+   `first`, `best` and the arrays. */
 rapt_status rapt__shortlist_make(rapt_shortlist **shortlist, const rapt_tokenizer *source,
                                  const rapt_tokenizer *target, size_t count,
                                  const rapt_allocator *allocator, rapt_message *why);

@@ -12,7 +12,7 @@ struct lexicon { /* the state of the reader */
     const rapt_tokenizer *source, *target;
     const char *at, *end;
     size_t line;
-    bool useful;              /* at least one pair consists of known words */
+    bool useful;              /* a line has two known words and a probability above 0 */
     rapt_lexical_pair *pairs; /* [capacity] */
     size_t count, capacity;
 };

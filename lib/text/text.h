@@ -26,7 +26,9 @@ bool rapt__in_ranges(const struct character_range *ranges, size_t count, uint32_
 /* Returns the character that ends at `at`, which must be above 0, and sets *start to its first
    byte. */
 uint32_t rapt__character_before(rapt_text text, size_t at, size_t *start);
-bool rapt__is_letter(uint32_t character); /* also true for digits other than 0 to 9 */
+/* Approximates Unicode: characters above U+007F are letters unless they are in a table of
+   punctuation and symbols, so digits of other scripts count as letters. */
+bool rapt__is_letter(uint32_t character);
 /* Returns true for characters of scripts that are written without spaces between words or
    sentences, and for their punctuation. */
 bool rapt__is_unspaced(uint32_t character);
@@ -53,13 +55,14 @@ extern const char *const rapt__mbart_languages[MBART_LANGUAGES];
    none. Anything of the form eng_Latn or __en__ counts as a language token, and so do the tokens of
    mBART-50 if `mbart` is true. */
 size_t rapt__language_token(rapt_text text, bool mbart);
-/* Returns the token of the language whose token, code or English name is `word`. Case is ignored.
-   Returns -1 if the tokenizer does not have the language. */
+/* Returns the token of the language whose token, code or English name is `word`, ignoring case.
+   Returns -1 if no language of the tokenizer has this name. */
 int32_t rapt__language_find(const rapt_tokenizer *t, const char *word);
-/* Returns whether the tokenizer has language tokens. */
+/* Returns true if the tokenizer has tokens of languages. */
 bool rapt__language_any(const rapt_tokenizer *t);
-/* Writes up to four languages of the tokenizer with names that are similar to `word`, separated by
-   commas, or "". `size` is the capacity of `to`. */
+/* Writes up to four of the tokenizer's languages whose names are similar to `word`, such as
+   "German (deu_Latn)", separated by commas, or "" if there are none. `size` is the capacity of
+   `to`, at least 1. */
 void rapt__language_near(const rapt_tokenizer *t, const char *word, char *to, size_t size);
 
 /* ---- characters.c ---- */
@@ -126,7 +129,8 @@ enum { RAPT__TOKEN_BYTES = RAPT_TOKEN_SPECIALS, RAPT__TOKEN_MERGES = RAPT_TOKEN_
 size_t rapt__word_end(const char *bytes, size_t size, size_t at);
 
 /* ---- base64.c: bytes as printable text, RFC 4648 ---- */
-size_t rapt__base64_size(size_t bytes);
+size_t rapt__base64_size(size_t bytes); /* number of characters that encode this many bytes */
+/* Writes rapt__base64_size(size) characters, without a terminating zero byte. */
 void rapt__base64_write(const void *bytes, size_t size, char *text);
 /* Decodes rapt__base64_size(size) characters to `size` bytes. Returns false if they are not
    valid. */
@@ -155,7 +159,7 @@ struct rapt_tokenizer {
    lower than rapt_tokenizer_bound. */
 size_t rapt__tokenizer_most(const rapt_tokenizer *tokenizer, rapt_text text);
 /* Sets *size to the size of the text of ids [count], to which other tokens are added later. Returns
-   RAPT_NO_MEMORY if an allocation fails. */
+   RAPT_NO_MEMORY if an allocation fails. The ids must be valid. */
 rapt_status rapt__tokenizer_extent(const rapt_tokenizer *tokenizer, const int32_t *ids,
                                    size_t count, size_t *size);
 /* Builds a byte-pair tokenizer from untrusted merges. Returns RAPT_BAD_FILE, with the wrong merge
@@ -220,6 +224,8 @@ struct word_types {
     size_t slots;
     const rapt_allocator *allocator;
 };
+/* Counts the words of texts. The types point into the texts. Returns RAPT_NO_MEMORY if an
+   allocation fails. */
 rapt_status rapt__word_types_create(struct word_types *types, const rapt_text *texts, size_t count,
                                     const rapt_allocator *allocator);
 void rapt__word_types_free(struct word_types *types);
@@ -254,8 +260,8 @@ bool rapt__pairs_use(struct pair_table *pairs, size_t pair, uint32_t word);
 /* Makes the pairs starting at index `from` candidates for a merge. After that, their counts may
    only decrease. Returns false if out of memory. */
 bool rapt__pairs_offer(struct pair_table *pairs, size_t from);
-/* Removes and returns the most frequent pair; if counts are equal, the pair with the lower ids.
-   Returns -1 if no pair occurs at least twice. */
+/* Removes the most frequent candidate and returns its index; of equally frequent ones, that with
+   the lower ids. Returns -1 if no candidate occurs at least twice. */
 ptrdiff_t rapt__pairs_best(struct pair_table *pairs);
 
 /* ---- kinds.c ---- */

@@ -59,8 +59,8 @@ static utf8proc_category_t category(uint32_t c)
     return utf8proc_category((utf8proc_int32_t)c);
 }
 
-/* Returns true if a character is removed: U+FFFD, bytes that are not UTF-8, and control, format and
-   private characters. */
+/* Returns true if a character is removed: U+FFFD, bytes that are not UTF-8, control characters
+   other than tabs and line ends, the format characters of Unicode 8, and private characters. */
 static bool dropped(uint32_t c)
 {
     switch (category(c)) {

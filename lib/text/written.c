@@ -10,11 +10,11 @@
    The first has the merges of a byte-pair vocabulary, and the second the bytes of a SentencePiece
    file. The others have COUNT 0-terminated names, followed by a SentencePiece file (SIZE 0 if there
    is none), by the options of WordPiece, by byte-level merges, or by the code of Moses' language
-   and the file bpe.model. KEEP is the sum of 1 for
-   keep_case, 2 for keep_accents and 4 for keep_han. SPACE is 1 if a space is put before text that
-   does not begin with one. Numbers are decimal without leading zeros, separated by one space. SUM
-   is the hash (rapt__hash) of everything before '#' in eight lower-case hex digits, and detects any
-   change of a single byte. The string is untrusted input. */
+   and the file bpe.model. KEEP is the sum of 1 for keep_case, 2 for keep_accents and 4 for
+   keep_han. SPACE is 1 if a space is put before text that does not begin with one. Numbers are
+   decimal without leading zeros, separated by one space. SUM is the hash (rapt__hash) of everything
+   before '#' in eight lower-case hex digits, and detects any change of a single byte. The string is
+   untrusted input. */
 #include "text/list.h"
 #include "text/text.h"
 #include <stdio.h>
@@ -122,8 +122,8 @@ rapt_status rapt_tokenizer_write(const rapt_tokenizer *tokenizer, char *text, si
     return RAPT_OK;
 }
 
-/* Reads a number and the space after it. Returns false if there are no digits or the number exceeds
-   max. */
+/* Reads a number and the space after it. Returns false if it is missing, exceeds max, has leading
+   zeros, or has no space after it. */
 static bool take_number(const char *text, size_t size, size_t *at, int32_t max, int32_t *number)
 {
     size_t begin = *at;

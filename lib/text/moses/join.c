@@ -55,8 +55,8 @@ static size_t join_hyphens(char *bytes, size_t size)
 struct joined_word {
     rapt_text text;
     bool quotes; /* consists of opening quotes */
-    bool odd;    /* the number of equal words up to this one, as counted to tell apart opening and
-                    closing quotes, is odd */
+    bool odd;    /* an odd number of the same quotes have been counted up to this word: the last one
+                    counted opens */
 };
 
 struct joining {
@@ -210,7 +210,7 @@ static enum place place_word(struct joining *j, size_t i)
     return APART;
 }
 
-/* Finds the words, of which j->words has room for all. */
+/* Splits the text into j->words, which has room for all its words. */
 static void find_words(struct joining *j, rapt_text text)
 {
     bool inside = false;

@@ -33,7 +33,7 @@ static bool ends_in(rapt_text line, const char *end)
     return line.size >= size && memcmp(line.bytes + line.size - size, end, size) == 0;
 }
 
-/* Reads the version, if the file has one. */
+/* Reads the version; files without one have version 0.1. */
 static rapt_status take_version(struct moses *m, rapt_text file, size_t *at, rapt_message *why)
 {
     static const char mark[] = "#version:";
@@ -75,7 +75,8 @@ static size_t without_repeated(struct trie_key *keys, size_t count)
     return kept;
 }
 
-/* Reads the lines from `at` on, which are at most `most`. */
+/* Reads the lines that begin at offset `at` or later, of which there are at most `most`. `first` is
+   the number of the first one in the file, for messages. */
 static rapt_status take_merges(struct moses *m, size_t at, struct trie_key *keys, size_t most,
                                size_t first, rapt_message *why)
 {

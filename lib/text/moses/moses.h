@@ -1,7 +1,7 @@
 /* moses.h - text as the scripts of Moses (Koehn et al. 2007) split it into words and join it again,
    and byte pairs within words as in subword-nmt (Sennrich, Haddow and Birch 2016). Packages of
-   Argos Translate with the file bpe.model use both, with the words of sacremoses 0.1, a copy of
-   Moses' scripts in Python.
+   Argos Translate with the file bpe.model use both. They split words with sacremoses 0.1, a port of
+   Moses' scripts to Python, including its bugs.
 
    Text becomes words in three steps: punctuation is normalized, words are separated by spaces, and
    special characters are written as in XML ("&apos;"). All steps are substitutions (rules.c) except
@@ -32,7 +32,7 @@ enum moses_class { /* a set of bits */
 /* Returns the classes of a character. */
 unsigned rapt__moses_classes(uint32_t c);
 
-/* What the scripts do differently for a language. */
+/* The parts of the scripts that depend on the language. */
 struct moses_language {
     const char *code;             /* such as "en" */
     unsigned letters;             /* classes of letters, for splitting */
@@ -79,8 +79,9 @@ enum { MOSES_TEXT_MAX = 1 << 28, MOSES_GROWTH = 6 }; /* bytes; "'" becomes "&apo
 /* Writes a character as bytes and returns their number. */
 size_t rapt__moses_spell(uint32_t code, char to[4]);
 
-/* Sets t->now to the words of a text, separated by spaces. Returns RAPT_NO_MEMORY if an
-   allocation fails. */
+/* Sets t->now to the words of a text, separated by spaces. *t is zero except for its allocator and
+   language; the caller frees it even after a failure. Returns RAPT_NO_MEMORY if an allocation
+   fails. */
 rapt_status rapt__moses_split(struct moses_text *t, rapt_text text);
 void rapt__moses_text_free(struct moses_text *t);
 
@@ -97,7 +98,8 @@ struct moses {
     bool end_apart;     /* version 0.1: the end of a word is a symbol of its own */
 };
 /* Creates the tokenizer of a language from untrusted merges, which are copied. Returns
-   RAPT_BAD_FILE, with the wrong line in *why, if they cannot be read. */
+   RAPT_BAD_FILE, with the wrong line in *why, if they cannot be read, and if the language's code is
+   empty or too long. */
 rapt_status rapt__moses_create(struct moses **moses, const struct moses_source *source,
                                const rapt_allocator *allocator, rapt_message *why);
 void rapt__moses_free(struct moses *moses); /* accepts NULL */

@@ -2,10 +2,10 @@
    are applied. Source: sacremoses 0.1.1: normalize.py, tokenize.py.
 
    A pattern is a sequence of characters. In patterns, % and a letter stand for a character of a
-   class (in_class), %_ is a no-break space, and %% is a percent sign. One that is followed by +
-   occurs at least once, one followed by * any number of times, and $ stands for the end of the
-   text. In replacements, %1 is what the first element of the pattern matched. Matches are found
-   from left to right and do not overlap. */
+   class (in_class), %_ is a no-break space, and %% is a percent sign. A character or class followed
+   by + occurs at least once, followed by * any number of times. $ stands for the end of the text.
+   In replacements, %1 is what the first element of the pattern matched. Matches are found from left
+   to right and do not overlap. */
 #include "text/moses/moses.h"
 
 #include <string.h>
@@ -176,8 +176,8 @@ static size_t run_of(const struct moses_text *t, const struct element *e, size_t
 }
 
 /* Returns true if the text matches at `at`, and sets ends[i] to the end of what element i matches.
-   Repeated elements take as many characters as they can. Only white space before the end of a
-   pattern (%s*%g) gives one back. */
+   Repeated elements take as many characters as they can. Only the white space of %s*%g gives one
+   back, if the character after it does not fit %g. */
 static bool match(const struct moses_text *t, const struct pattern *p, size_t at, size_t *ends)
 {
     const struct moses_buffer *text = &t->now;
