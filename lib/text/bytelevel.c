@@ -5,7 +5,7 @@
        's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 
    Source: encoder.py of GPT-2. */
-#include "text/bytelevel.h"
+#include "text/list.h"
 
 #include <string.h>
 

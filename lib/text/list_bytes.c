@@ -1,4 +1,4 @@
-/* list_bytes.c - encodes text as names of a list with byte-level byte pairs (bytelevel.h). At
+/* list_bytes.c - encodes text as names of a list with byte-level byte pairs (bytelevel.c). At
    first, a word consists of the names of its bytes. While two adjacent names have a merge, the
    earliest merge in the list is applied, at its leftmost position first. A heap holds the
    candidates: each merge adds at most two of them, so a word of n bytes takes O(n log n) steps.

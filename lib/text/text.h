@@ -172,7 +172,7 @@ rapt_status rapt__tokenizer_build(rapt_tokenizer **tokenizer, const int32_t *lef
 int32_t rapt__tokenizer_merge(const rapt_tokenizer *tokenizer, int32_t left, int32_t right);
 
 /* ---- kinds.c: creates a tokenizer from a list of names ---- */
-struct wordpiece { /* see wordpiece.h */
+struct wordpiece { /* see list.h */
     bool used;     /* WordPiece splits text into names */
     bool keep_case, keep_accents, keep_han;
 };
@@ -183,7 +183,7 @@ struct list_source {
     int count;
     rapt_text pieces; /* the bytes of a SentencePiece model that splits text, or NULL */
     struct wordpiece wordpiece;
-    struct list_merges { /* see bytelevel.h */
+    struct list_merges { /* see list.h */
         bool used;       /* byte pairs split text into names */
         bool space_first;
         const int32_t *pairs; /* [2 * count] ids, earliest merge first */

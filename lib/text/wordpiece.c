@@ -5,7 +5,7 @@
    The reference is the Rust library `tokenizers` of Hugging Face (0.23). It classifies punctuation
    and nonspacing marks by Unicode 8 of 2015, so characters that later versions added are
    neither. */
-#include "text/wordpiece.h"
+#include "text/list.h"
 
 #ifdef RAPT_HAVE_UTF8PROC
 #include <utf8proc.h>

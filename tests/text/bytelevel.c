@@ -3,7 +3,7 @@
    Face's tokenizers 0.23.3 with the same vocabulary; exchange/bart compares many more. */
 #include "help.h"
 
-#include "text/bytelevel.h"
+#include "text/list.h"
 
 enum { MAX = 512, BYTES = 4, NAMES = 273 };
 

@@ -2,7 +2,7 @@
    the bytes of a .model or .spm file. It converts text to ids and back with the same results as the
    reference implementation (version 0.1.97).
 
-   text -> normalize.c -> normalized text -> unigram.c, bpe.c or word.c -> pieces -> encode.c -> ids
+   text -> normalize.c -> normalized text -> segment.c -> pieces -> processor.c -> ids
 
    The file is not trusted. No function recurses. A processor is constant after creation. */
 #ifndef RAPT_LIB_TEXT_SENTENCEPIECE_H
@@ -138,7 +138,8 @@ struct spm_piece {
     enum spm_type type;
     int32_t reading; /* the id to which the piece is decoded: its own, or that of a reserved piece
                         with the same name */
-    uint32_t split;  /* in bpe.c: 1 + index among the UNUSED pieces; 0 if the piece is not UNUSED */
+    uint32_t
+        split; /* in segment.c: 1 + index among the UNUSED pieces; 0 if the piece is not UNUSED */
 };
 struct spm {
     rapt_allocator allocator;
@@ -184,7 +185,7 @@ int32_t rapt__spm_find(const struct spm *spm, rapt_text name);
 /* Returns the special token named names[which] if it has the right type, else -1. */
 int32_t rapt__spm_special(const struct spm *spm, int which);
 
-/* ---- encode.c ---- */
+/* ---- processor.c: encoding ---- */
 struct spm_output { /* collects ids in the order of the text */
     const struct spm *spm;
     const struct spm_normalized *text;
@@ -207,14 +208,14 @@ rapt_status rapt__spm_encode_normalized(struct spm_output *out);
 rapt_status rapt__spm_encode(const struct spm *spm, rapt_text text, int32_t *ids, size_t *ends,
                              size_t capacity, size_t *count, rapt_message *why);
 
-/* ---- decode.c ---- */
+/* ---- processor.c: decoding ---- */
 enum { CHARACTER_BYTES = 4 }; /* maximum size of a UTF-8 character */
 /* Returns the character formed by the first *used (1 to CHARACTER_BYTES) bytes, or U+FFFD for a
    byte that does not begin a character. size must be 1 to CHARACTER_BYTES. The result points into
    `bytes` or to a constant. */
 rapt_text rapt__spm_join_bytes(const char *bytes, size_t size, size_t *used);
 
-/* ---- unigram.c, bpe.c, word.c: emit the pieces of out->text, which must not be empty ---- */
+/* ---- segment.c: emit the pieces of out->text, which must not be empty ---- */
 rapt_status rapt__spm_unigram(struct spm_output *out);
 rapt_status rapt__spm_bpe(struct spm_output *out);
 void rapt__spm_words(struct spm_output *out);
@@ -232,7 +233,7 @@ static inline size_t rapt__spm_length(char byte)
     return lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
-/* ---- decode.c ---- */
+/* ---- processor.c: decoding ---- */
 /* Implements rapt_tokenizer_decode for arguments and ids that have been checked. */
 rapt_status rapt__spm_decode(const struct spm *spm, const int32_t *ids, size_t count, char *bytes,
                              size_t capacity, size_t *size, rapt_message *why);

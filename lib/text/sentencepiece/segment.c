@@ -1,14 +1,57 @@
-/* bpe.c - segments text by merging (Sennrich, Haddow and Birch 2016, as implemented by
-   SentencePiece). At first, each character is a segment. Among all adjacent pairs that form a
-   piece, the one with the highest score is joined first; among pairs with equal scores, the
-   leftmost. USER_DEFINED pieces are never joined. At the end, UNUSED pieces are split again into
-   the parts from which they were made. A heap holds the candidates, so n characters take O(n log n)
-   steps. */
+/* segment.c - segments normalized text into pieces in the four ways of SentencePiece: by merging
+   (BPE), by a unigram language model, into words, and into characters. */
 #include "text/sentencepiece/sentencepiece.h"
 
+#include <math.h>
 #include <string.h>
 
 static const uint32_t none = UINT32_MAX;
+
+/* ---- words and characters ---- */
+
+size_t rapt__spm_character(const struct spm *spm, const char *text, size_t size, bool *user)
+{
+    size_t length = rapt__trie_longest(&spm->user, text, size);
+    if (user) *user = length > 0;
+    return length > 0 ? length : rapt__min_size(rapt__spm_length(text[0]), size);
+}
+
+static void put_word(struct spm_output *out, size_t start, size_t end)
+{
+    rapt__spm_put(out, start, end, rapt__spm_id(out->spm, out->text->bytes + start, end - start));
+}
+
+void rapt__spm_words(struct spm_output *out)
+{
+    const struct spm_normalized *text = out->text;
+    size_t start = 0;
+    for (size_t at = 0, length; at < text->size; at += length) {
+        length = rapt__min_size(rapt__spm_length(text->bytes[at]), text->size - at);
+        if (at == start || length != SPM_SPACE_SIZE ||
+            memcmp(text->bytes + at, spm_space, SPM_SPACE_SIZE) != 0)
+            continue;
+        put_word(out, start, at);
+        start = at;
+    }
+    put_word(out, start, text->size);
+}
+
+void rapt__spm_characters(struct spm_output *out)
+{
+    const struct spm_normalized *text = out->text;
+    for (size_t at = 0, length; at < text->size; at += length) {
+        length = rapt__spm_character(out->spm, text->bytes + at, text->size - at, NULL);
+        put_word(out, at, at + length);
+    }
+}
+
+/* ---- merging ----
+
+   Merges pairs (Sennrich, Haddow and Birch 2016, as implemented by SentencePiece). At first, each
+   character is a segment. Among all adjacent pairs that form a piece, the one with the highest
+   score is joined first; among pairs with equal scores, the leftmost. USER_DEFINED pieces are never
+   joined. At the end, UNUSED pieces are split again into the parts from which they were made. A
+   heap holds the candidates, so n characters take O(n log n) steps. */
 
 struct symbol {
     uint32_t start, size;    /* size is 0 if the symbol has been joined to the previous one */
@@ -152,5 +195,78 @@ rapt_status rapt__spm_bpe(struct spm_output *out)
     for (uint32_t i = 0; i != none; i = m.symbols[i].next)
         put_merged(&m, out, m.symbols[i].start, m.symbols[i].start + m.symbols[i].size);
     rapt__arena_free(&arena, &spm->allocator);
+    return RAPT_OK;
+}
+
+/* ---- unigram language model ----
+
+   Finds the most probable segmentation of text under a unigram language model (Kudo 2018).
+   Viterbi's algorithm visits every character and follows the trie of pieces from there. Sums are
+   rounded as in the reference implementation, and the first of several equal sums is used, so that
+   ties are broken in the same way. The number of steps is at most the number of bytes of the text
+   times the number of bytes of the longest piece. */
+
+struct path { /* the best path that ends here */
+    float score;
+    uint32_t start; /* start of its last piece; `none` if no path ends here */
+    int32_t id;
+};
+
+/* Extends paths by the pieces that begin at `start`. Returns true if one of them is the single
+   character there. */
+static bool extend(const struct spm *spm, const struct spm_normalized *text, size_t start,
+                   size_t length, struct path *paths)
+{
+    const struct trie_unit *unit = spm->chosen.units;
+    const double before = (double)paths[start].score;
+    bool single = false;
+    for (size_t at = start; at < text->size;) {
+        unit = rapt__trie_step(&spm->chosen, unit, text->bytes[at]);
+        if (!unit) break;
+        at++;
+        if (unit->value < 0) continue;
+        double score = spm->scores[unit->value];
+        if (score == -(double)INFINITY) continue;
+        struct path *path = &paths[at];
+        if (path->start == none || score + before > (double)path->score)
+            *path = (struct path){(float)(score + before), (uint32_t)start, unit->value};
+        if (at - start == length) single = true;
+    }
+    return single;
+}
+
+static void search(const struct spm *spm, const struct spm_normalized *text, struct path *paths)
+{
+    for (size_t i = 0; i <= text->size; i++) paths[i].start = none;
+    paths[0] = (struct path){0, none, -1};
+    for (size_t start = 0, length; start < text->size; start += length) {
+        length = rapt__min_size(rapt__spm_length(text->bytes[start]), text->size - start);
+        if (extend(spm, text, start, length, paths)) continue;
+        struct path *path = &paths[start + length];
+        float score = spm->unknown_score + paths[start].score;
+        if (path->start == none || score > path->score)
+            *path = (struct path){score, (uint32_t)start, spm->unknown};
+    }
+}
+
+rapt_status rapt__spm_unigram(struct spm_output *out)
+{
+    const struct spm_normalized *text = out->text;
+    size_t bytes = (text->size + 1) * sizeof(struct path);
+    struct path *paths = rapt__alloc(&out->spm->allocator, bytes);
+    if (!paths) return RAPT_NO_MEMORY;
+    search(out->spm, text, paths);
+    uint32_t next = none; /* reverse the links: `start` becomes the end of the following piece */
+    for (uint32_t end = (uint32_t)text->size; end > 0;) {
+        uint32_t start = paths[end].start;
+        paths[end].start = next;
+        next = end;
+        end = start;
+    }
+    for (size_t start = 0; next != none; next = paths[start].start) {
+        rapt__spm_put(out, start, next, paths[next].id);
+        start = next;
+    }
+    rapt__free(&out->spm->allocator, paths, bytes);
     return RAPT_OK;
 }
