@@ -122,8 +122,9 @@ static bool unspaced_follows(rapt_text text, size_t at)
     return at < text.size && rapt__is_unspaced(rapt__utf8_next(text.bytes, text.size, &at));
 }
 
-/* Returns the end of the closing punctuation at `at`. A mark such as U+201C opens a quotation if
-   the same quotation's counterpart precedes it directly. */
+/* Returns the end of the closing punctuation at `at`. Some quotation marks, such as U+201C, open
+   quotations in one language and close them in another. Directly after its counterpart (U+201D),
+   such a mark counts as opening. */
 static size_t skip_closers(rapt_text text, size_t at)
 {
     uint32_t before = 0;

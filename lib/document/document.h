@@ -111,7 +111,7 @@ enum letter_case rapt__case_find(const struct recasing *how, rapt_text text,
 /* A sentence that was converted to sentence case. */
 enum { CASE_GROWS = 3 }; /* no character grows to more than 3 times its bytes */
 struct recased {
-    struct buffer text; /* set its allocator */
+    struct buffer text; /* the caller sets its allocator */
     size_t *places;     /* [size + 1] offset in `text` of each byte of the sentence */
     char *capitals;     /* [text.size] nonzero for letters that were capitals */
     size_t size;        /* bytes of the sentence */
@@ -159,10 +159,11 @@ rapt_status rapt__splitter_next(struct sentence_splitter *splitter, struct passa
                                 bool *found, rapt_message *why);
 
 /* ---- fit.c: the lengths of sentences ---- */
-/* Returns the size of the longest prefix of text that has at most max_length tokens. */
+/* Returns the size of the longest prefix of text that has at most max_length tokens, or characters
+   if the engine has no `fit`. If max_length is 0, this is the size of text. */
 size_t rapt__splitter_fit(const struct sentence_splitter *splitter, rapt_text text);
-/* Does the same for text at the beginning of splitter->sentence, but if the model reads it in
-   sentence case, the tokens of that are counted. */
+/* Does the same for text at the beginning of splitter->sentence. If the model reads the text in
+   sentence case, the tokens of the converted text are counted. */
 rapt_status rapt__splitter_fit_part(const struct sentence_splitter *splitter, rapt_text text,
                                     size_t *fits);
 
@@ -190,7 +191,7 @@ struct translator_engine {
     const rapt_glossary *glossary;
     struct opaque opaque; /* opaque parts of the sentences that are translated next */
     uint64_t first;       /* number of the next sentence */
-    rapt_status failure;  /* result of the last rapt_spells_fn call; RAPT_OK if there was none */
+    rapt_status failure;  /* first failure of its rapt_spells_fn; RAPT_OK if there was none */
     int32_t *ids;         /* [capacity] */
     size_t *ends;         /* [capacity] */
     size_t capacity;

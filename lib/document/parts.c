@@ -64,8 +64,8 @@ static void take_recased(struct document *d, struct window_part *p, const struct
     rapt__buffer_add(&d->held, (rapt_text){r->capitals, r->text.size});
 }
 
-/* Converts a sentence in capitals or in title case to sentence case for the model, unless only that
-   makes it too long. */
+/* Converts a sentence in capitals or in title case to sentence case for the model, unless the
+   sentence then has too many tokens and as it is does not. */
 static rapt_status recase(struct document *d, struct window_part *p)
 {
     const rapt_text text = {p->is_held ? d->held.bytes + p->held : p->text.bytes, p->text.size};

@@ -36,18 +36,19 @@ static inline bool begins_at(rapt_text text, size_t at, const char *word)
 }
 
 /* ---- addresses.c ---- */
-/* Return the end of an address or name that begins at `at`, or `at` if there is none. */
+/* These functions return the end of the address or name that begins at `at`, or `at` if there is
+   none. */
 size_t rapt__url_end(rapt_text text, size_t at);
 size_t rapt__mail_end(rapt_text text, size_t at);
-/* A path of a file, or the name of a file or host with a known ending. */
+/* Finds the path of a file, or the name of a file or host with a known ending. */
 size_t rapt__path_end(rapt_text text, size_t at);
-/* The name of a hidden file, such as .bashrc. */
+/* Finds the name of a hidden file, such as .bashrc. */
 size_t rapt__hidden_end(rapt_text text, size_t at);
-/* A path of Windows, which begins with a drive or a server. */
+/* Finds a path of Windows, which begins with a drive or a server. */
 size_t rapt__windows_path_end(rapt_text text, size_t at);
-/* An IPv4 address, perhaps with a port or the length of a prefix. */
+/* Finds an IPv4 address, perhaps with a port or the length of a prefix. */
 size_t rapt__number_address_end(rapt_text text, size_t at);
-/* An identifier of a program: a name that contains an underscore or is followed by (). */
+/* Finds an identifier of a program: a name that contains an underscore or is followed by (). */
 size_t rapt__identifier_end(rapt_text text, size_t at);
 
 #endif

@@ -224,8 +224,8 @@ static size_t count_equal(const struct word_spans *words, rapt_text in, size_t l
 }
 
 /* Pairs punctuation marks and numbers with equal source words, in order, unless the alignment
-   already does. A punctuation mark whose numbers differ between the two sides gets no source word,
-   since attention at punctuation is unreliable. */
+   already does. A punctuation mark that occurs a different number of times on the two sides gets no
+   source word, since attention at punctuation is unreliable. */
 static void pair_literals(struct word_pairs *p, rapt_text source, rapt_text target)
 {
     enum { WORDS = 1000 }; /* longer sentences are skipped, since the time is quadratic */
