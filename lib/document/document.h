@@ -1,10 +1,10 @@
 /* document.h - interface of the layer document. document.c collects sentences, has them translated
    and passes on the pieces; parts.c prepares the sentences. split.c finds the sentences: plain.c
    finds the prose of plain text, breaks.c finds the places where sentences may end, ends.c decides
-   whether they do, fit.c measures sentences, cut.c divides long ones, protect.c finds text that
-   must not change, and guards.c guards it during the translation. recase.c converts sentences in
-   capitals to sentence case. engine.c translates sentences with a translator. markup.h declares the
-   formats with markup. */
+   whether they do, fit.c measures sentences and cuts long ones, protect.c finds text that must not
+   change, and guards.c guards it during the translation. recase.c converts sentences in capitals to
+   sentence case. engine.c translates sentences with a translator. markup.h declares the formats
+   with markup. */
 #ifndef RAPT_LIB_DOCUMENT_H
 #define RAPT_LIB_DOCUMENT_H
 
@@ -62,7 +62,7 @@ struct languages rapt__languages(const char *code);
 /* Returns true if a sentence ends before `at`, a place in text that rapt__breaks_next returned. */
 bool rapt__sentence_ends(const struct languages *languages, rapt_text text, size_t at);
 
-/* ---- cut.c ---- */
+/* ---- fit.c: where to cut a long sentence ---- */
 /* Returns the place at which to cut a text whose first part may have at most `fit` bytes. The
    result is above 0 and at most the size of text. It exceeds `fit` only if the first character
    does. */
