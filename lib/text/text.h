@@ -230,7 +230,7 @@ rapt_status rapt__word_types_create(struct word_types *types, const rapt_text *t
                                     const rapt_allocator *allocator);
 void rapt__word_types_free(struct word_types *types);
 
-/* ---- pairs.c: counts of adjacent tokens, and the words that contain them ---- */
+/* ---- learn.c: counts of adjacent tokens, and the words that contain them ---- */
 
 struct pair {
     uint64_t key; /* left << 32 | right */
