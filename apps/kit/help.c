@@ -1,7 +1,8 @@
-/* help.c - the help of programs, and suggestions for unknown names. */
+/* help.c - --help and --version of programs, and suggestions for unknown names. */
 #include "kit/program.h"
-
+#include <commit.h> /* KIT_COMMIT: "" unless built from a repository */
 #include <math.h>
+#include <rapt/base.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -270,5 +271,19 @@ int print_help(const struct command *command)
     print_option("-V, --version", "show the versions of program and library");
     for (int i = 0; i < command->count; i++) print_list(command, i, &any);
     if (command->examples != NULL) printf("\nExamples\n%s\n", command->examples);
+    return finish_output();
+}
+
+/* ---- --version: program and library, how they were built, and what they run on ---- */
+
+int print_version(void)
+{
+    const int threads = threads_used(0);
+    printf("%s %d.%d.%d\n", program_name, RAPT_VERSION_MAJOR, RAPT_VERSION_MINOR,
+           RAPT_VERSION_PATCH);
+    printf("library rapt %s, %s (8 bits: %s), %s, %d %s\n", rapt_version(),
+           rapt_isa_name(rapt_isa_used()), rapt_isa_int8(), KIT_OPENMP, threads,
+           threads == 1 ? "thread" : "threads");
+    if (*KIT_COMMIT) printf("commit %s\n", KIT_COMMIT);
     return finish_output();
 }
