@@ -1,7 +1,9 @@
 /* recurrent.c - a recurrent encoder-decoder: its parameters and arrays. The models differ in their
    cells and in where the context comes from. */
+#include "recurrent.h"
 #include "model.h"
 #include <stdlib.h>
+#include <string.h>
 
 static void *own(struct recurrent *m, size_t count, size_t size)
 {
@@ -180,4 +182,71 @@ struct params *recurrent_block(struct recurrent *m)
 size_t recurrent_cell_steps(const struct recurrent *m)
 {
     return m->cell_steps;
+}
+
+/* ---- rows of one step of a time-major array ---- */
+
+float *at_step(float *rows, int step, int count, int width)
+{
+    return rows + (size_t)step * (size_t)count * (size_t)width;
+}
+
+struct cell_state state_at(struct cell_state states, int step, int count, int width)
+{
+    return (struct cell_state){at_step(states.h, step, count, width),
+                               states.c ? at_step(states.c, step, count, width) : NULL};
+}
+
+struct cell_tape tape_at(struct cell_tape tape, int step, int count, int width)
+{
+    return (struct cell_tape){at_step(tape.gates, step, count, width),
+                              at_step(tape.inner, step, count, width)};
+}
+
+void clear_rows(float *x, int rows, int width)
+{
+    memset(x, 0, (size_t)rows * (size_t)width * sizeof *x);
+}
+
+void clear_state(struct cell_state x, int rows, int width)
+{
+    clear_rows(x.h, rows, width);
+    if (x.c) clear_rows(x.c, rows, width);
+}
+
+/* ---- names of the choices, and which of them can be combined ---- */
+
+const char *const pass_names[PASSES] = {"each", "first", "init", "mlp"};
+const char *const encoder_names[ENCODERS] = {"none", "once", "again"};
+const char *const reads_names[READINGS] = {"state", "past"};
+const char *const query_names[QUERIES] = {"before", "present"};
+
+/* Returns true for scores that multiply query and key without a projection. */
+static bool needs_equal_widths(rapt_score score)
+{
+    return score == RAPT_SCORE_DOT || score == RAPT_SCORE_SCALED_DOT || score == RAPT_SCORE_COSINE;
+}
+
+const char *recurrent_refusal(const struct recurrent_config *c)
+{
+    const bool initial = c->pass == PASS_INITIAL || c->pass == PASS_NETWORK;
+    const int keys = c->encoder == ENCODER_NONE ? c->embed : c->directions * c->encoder_hidden;
+    if (c->batch > MAX_BATCH) return "a batch has at most 64 sentences";
+    if (c->directions != 1 && c->directions != 2) return "an encoder has one or two directions";
+    if (c->encoder == ENCODER_NONE && !c->attends)
+        return "without an encoder the decoder needs attention";
+    if (c->encoder != ENCODER_ONCE && initial)
+        return "an initial state needs an encoding before the first step: encoder once";
+    if (c->reads == READS_PAST && (c->encoder != ENCODER_ONCE || c->directions != 1))
+        return "what reads its past is an encoder in one direction, once";
+    if (c->one_cell &&
+        (c->encoder == ENCODER_NONE || c->directions != 1 || c->encoder_hidden != c->hidden))
+        return "one cell for both needs an encoder in one direction, as wide as the decoder";
+    if (c->attends && c->pass == PASS_FIRST)
+        return "attention has a context at each step, not the first";
+    if (c->pass == PASS_INITIAL && keys != c->hidden)
+        return "the encoding is the initial state, so both must have the same width";
+    if (c->attends && !c->projected && needs_equal_widths(c->score) && keys != c->hidden)
+        return "a dot product needs queries and keys of the same width";
+    return NULL;
 }
