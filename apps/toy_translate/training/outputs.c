@@ -4,8 +4,13 @@
    whose metadata show that this program wrote them. If a file of another kind has one of these
    names, no run begins. */
 #define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE     /* F_OFD_SETLK */
+#include "kit/hash.h"
 #include "learner.h"
+#include "training.h"
 #include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -99,4 +104,54 @@ int outputs_check(const struct recipe *recipe)
                                 : "--force does not touch it");
     free(checkpoint);
     return code;
+}
+
+#ifdef F_OFD_SETLK
+enum { SET = F_OFD_SETLK, GET = F_OFD_GETLK };
+#else
+enum { SET = -1, GET = -1 }; /* not a command of fcntl */
+#endif
+enum { LINKS = 40 }; /* maximum number of symbolic links to follow */
+
+/* Returns the length of the folder in a path, with its last slash. */
+static int folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? (int)(slash + 1 - path) : 0;
+}
+
+/* Returns the path that OUT leads to, which need not exist. The caller frees it. */
+static char *follow_links(const char *out)
+{
+    char *path = xasprintf("%s", out), link[PATH_MAX];
+    ssize_t size;
+    for (int i = 0; i < LINKS && (size = readlink(path, link, sizeof link - 1)) >= 0; i++) {
+        link[size] = 0;
+        char *next = xasprintf("%.*s%s", *link == '/' ? 0 : folder_length(path), path, link);
+        free(path);
+        path = next;
+    }
+    return path;
+}
+
+int lock_open(int *lock, const char *out)
+{
+    char *path = follow_links(out);
+    const char *name = path + folder_length(path);
+    char *folder = xasprintf("%.*s.", folder_length(path), path);
+    off_t byte = (off_t)(hash_bytes(HASH_EMPTY, name, strlen(name)) % INT32_MAX);
+    struct flock own = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+    struct flock other = own;
+    other.l_type = F_WRLCK;
+    *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(folder);
+    free(path);
+    bool locked = *lock >= 0 && fcntl(*lock, SET, &own) == 0 && fcntl(*lock, GET, &other) == 0;
+    if (!locked || other.l_type == F_UNLCK) return EXIT_OK;
+    return failed("another run is writing %s; wait until it ends, or choose another --out", out);
+}
+
+void lock_close(int lock)
+{
+    if (lock >= 0) close(lock);
 }
