@@ -46,7 +46,7 @@ static inline int glimpse_rows(const struct setup *setup)
     return setup->glimpses * setup->batch;
 }
 
-/* ---- setup.c ---- */
+/* ---- network.c: sizes ---- */
 extern const struct setup setup_full, setup_quick; /* quick: fewer digits, a smaller network */
 /* The numbers that are read from a picture. */
 struct pixels {

@@ -16,7 +16,7 @@
 #include "kit/random.h"
 #include <stddef.h>
 
-/* ---- params.c: all parameters in one block, and the Adam optimizer ---- */
+/* ---- layers.c: all parameters in one block, and the Adam optimizer ---- */
 struct params {
     size_t count, capacity;
     float *value, *gradient; /* [count] */

@@ -145,7 +145,7 @@ char *option_default(const struct option_row *row);
 const char *suggest_option(const struct command *command, const char *typed);
 char *suggest_choice(const char *choices, const char *typed);
 
-/* ---- version.c ---- */
+/* ---- help.c: versions ---- */
 int print_version(void);
 
 /* ---- files.c ---- */
@@ -176,7 +176,7 @@ int files_check(const struct command *command);
    `name` is the name of the file, for the message. */
 int text_check(const char *name, const char *bytes, size_t size);
 
-/* ---- spool.c ---- */
+/* ---- files.c: standard output in a temporary file ---- */
 /* Collects standard output between begin and end, and then writes all of it to a file or
    nothing. */
 struct spool {

@@ -15,7 +15,7 @@ struct view {
     int sources, targets;
     float weights[ROWS * ROWS];
 };
-/* heads.c: compares what the heads of a layer read. */
+/* stream.c: compares what the heads of a layer read. */
 void show_head_distances(struct page *page, struct learner *small, uint64_t seed);
 void show_stream(
     struct view *view); /* stream.c: shows what the model would write after each layer */

@@ -42,7 +42,7 @@ void small_weights(struct learner *learner, const struct ids_pair *pair, rapt_we
 /* Logits [begin + target][target vocabulary] for a given target. */
 void small_logits(struct learner *learner, const struct ids_pair *pair, float *logits);
 
-/* small_play.c: attaches the model to the last map, so that readers of the page can run it. The map
+/* Attaches the model to the last map, so that readers of the page can run it. The map
    must show the mean cross-attention of the last layer for this pair. word returns the name of an
    id, and reads whether it is a word of the source. */
 void small_play(struct learner *learner, struct page *page, const struct ids_pair *pair,

@@ -67,7 +67,7 @@ bool study_claim(struct study *study, struct page *page, const char *statement,
                  study_measure_fn *measure, const int *models, int count, const void *user,
                  enum page_relation relation, double bound);
 
-/* ---- study_measure.c: compares models ---- */
+/* ---- study.c: compares models ---- */
 /* Appends a chart of BLEU by the length of the English sentence, up to twice that of training, with
    one curve for each of the models. */
 void study_curves(struct study *study, struct page *page, enum page_detail detail,

@@ -101,7 +101,7 @@ void past_complete(struct recurrent *m, int count, int t);
 /* Propagates the gradient of that mixture to states, words and parameters. */
 void past_backward(struct recurrent *m, int count, int t);
 
-/* ---- initial.c: the first state of the decoder ---- */
+/* ---- decoder.c: the first state of the decoder ---- */
 void initial_forward(struct recurrent *m, int count);
 void initial_backward(struct recurrent *m, int count);
 
@@ -123,7 +123,7 @@ void decoder_step(struct recurrent *m, int count, int length,
 void decoder_backward(struct recurrent *m, int count, int length,
                       int steps); /* backward through time */
 
-/* ---- rows.c ---- */
+/* ---- recurrent.c: rows of a step ---- */
 float *at_step(float *rows, int step, int count, int width); /* returns the rows of one step */
 struct cell_state state_at(struct cell_state states, int step, int count, int width);
 struct cell_tape tape_at(struct cell_tape tape, int step, int count, int width);

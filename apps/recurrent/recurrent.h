@@ -97,7 +97,7 @@ void cell_backward(const struct cell *cell, int rows, struct cell_state before,
                    struct cell_state next, struct cell_state dnext, float *dx,
                    struct cell_state dbefore, struct cell_tape tape);
 
-/* ---- config.c: the choices of a model ---- */
+/* ---- recurrent.c: the choices of a model ---- */
 enum pass_kind {               /* how the encoding of the whole source reaches the decoder */
                  PASS_EACH,    /* into the cell and the output at each step */
                  PASS_FIRST,   /* the same at the first step; then zeros */

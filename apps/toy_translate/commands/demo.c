@@ -57,7 +57,7 @@ struct demo {
     struct pairs heldout;
     rapt_translator *translator;
     struct score score;
-    int lock;                 /* of training/lock.c; -1 means none */
+    int lock;                 /* of training/outputs.c; -1 means none */
     long long steps;          /* number of steps made */
     char *folder, *temporary; /* temporary folder and path of the model, unless it is kept */
     double start;

@@ -17,7 +17,7 @@ struct training {
     char *texts[TRAINING_TAKEN]; /* values taken from a checkpoint */
     int taken;
     const char *augment; /* kinds of noise, or NULL */
-    int lock;            /* of training/lock.c; -1 means none */
+    int lock;            /* of training/outputs.c; -1 means none */
 };
 enum { TRAINING_ROWS = 61 + HARD_ROWS + VARIANT_ROWS };
 /* Writes the options of train, which point into *training, and returns their number. */

@@ -81,7 +81,7 @@ void report_raw(struct job *job);
 /* Shows how many lines or sentences have been translated, and how long the others may take. */
 void show_progress(const struct job *job, const char *what);
 
-/* ---- prefix.c ---- */
+/* ---- phrases.c: --prefix ---- */
 int prefixes_open(struct prefixes *prefixes);
 /* Sets prefixes->texts to the next `count` lines. */
 int prefixes_next(struct prefixes *prefixes, size_t count);
@@ -89,7 +89,7 @@ int prefixes_next(struct prefixes *prefixes, size_t count);
 int prefixes_end(const struct prefixes *prefixes);
 void prefixes_close(struct prefixes *prefixes);
 
-/* ---- quality.c ---- */
+/* ---- documents.c: --quality ---- */
 int quality_open(struct quality *quality);
 /* Closes the temporary file, after writing it to --quality if the document is complete. */
 int quality_close(struct quality *quality, bool complete);

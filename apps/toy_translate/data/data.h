@@ -135,7 +135,7 @@ struct data {
     size_t sample_spacing; /* 1 means that the sample is all of them */
 };
 enum { SAMPLE_BYTES = 1 << 26 }; /* maximum bytes of a sample */
-/* Reads the files once. Without files of its own, valid takes pairs of train (split.c): one in a
+/* Reads the files once. Without files of its own, valid takes pairs of train (data.c): one in a
    hundred, at least 1 and at most `max`, which must not exceed SEGMENTS / 2. */
 int data_open(struct data *data, const struct pair_files *train, const struct pair_files *valid,
               size_t max, bool sample);
@@ -145,7 +145,7 @@ int data_over(struct data *data, const char *name, char *bytes, size_t size, siz
 void data_forget_sample(struct data *data);
 void data_close(struct data *data);
 
-/* ---- split.c: which training pairs are held out for validation ---- */
+/* ---- data.c: which training pairs are held out for validation ---- */
 /* Holds out `count` pairs, evenly spread over the files. */
 void split_choose(struct data *data, size_t count);
 /* Replaces held-out pairs that are too long for examples_make by neighbors that are not. Fails if
@@ -232,7 +232,7 @@ void noisy_free(struct noisy_pair *pair);
 size_t noise_pairs(struct pairs *noisy, const struct pairs *pairs, const struct noise *noise,
                    uint64_t seed);
 
-/* ---- encode.c: special tokens around the tokens of a text ---- */
+/* ---- examples.c: special tokens around the tokens of a text ---- */
 struct frame {
     int32_t before[2], after[2];
     size_t before_count, after_count;

@@ -5,7 +5,7 @@
 
 #include "data.h"
 
-/* ---- encode.c ---- */
+/* ---- examples.c ---- */
 struct ids {
     int32_t *ids;
     size_t *ends; /* where each token ends in the text, without begin and end; NULL means many

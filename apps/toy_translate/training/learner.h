@@ -108,7 +108,7 @@ char *tune_text(const struct recipe *recipe); /* as options_text; the caller fre
    was lost, and that the step was not made. */
 int step_make(struct learner *learner, rapt_status *status, rapt_report *report, rapt_message *why);
 
-/* ---- rate.c ---- */
+/* ---- step.c: the learning rate ---- */
 double share_done(const struct learner *learner);  /* 0 .. 1; 0 if the run is unlimited */
 bool quantized_now(const struct learner *learner); /* with --quantize-aware only */
 double time_left(const struct learner *learner);   /* seconds; -1 if unknown */
@@ -132,11 +132,11 @@ int checkpoint_continue(struct learner *learner); /* and the average */
 int model_save(const struct learner *learner, const char *path);
 char *epoch_path(const struct learner *learner, long long epoch);
 
-/* ---- facts.c ---- */
+/* ---- checkpoint.c: how a model was trained ---- */
 /* Returns the metadata of TRAINING_KEY. The caller frees it. `valid` is NaN if unknown. */
 char *facts_text(const struct learner *learner, double valid);
 
-/* ---- history.c ---- */
+/* ---- curve.c: the validations of a run ---- */
 void history_add(struct history *history, struct history_point point);
 char *history_text(const struct history *history);             /* the caller frees it */
 bool history_parse(struct history *history, const char *text); /* returns false if it is damaged */
@@ -146,7 +146,7 @@ void history_free(struct history *history);
 void curve_draw(struct learner *learner);
 bool curve_exists(const struct learner *learner);
 
-/* ---- sample.c ---- */
+/* ---- validate.c: a sample translation ---- */
 char *sample(struct learner *learner); /* "source -> translation", or NULL; the caller frees it */
 
 /* ---- progress.c ---- */

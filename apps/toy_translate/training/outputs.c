@@ -3,8 +3,7 @@
    leaves behind is removed when it has ended, or when --force begins another one, but only files
    whose metadata show that this program wrote them. If a file of another kind has one of these
    names, no run begins. */
-#define _POSIX_C_SOURCE 200809L
-#define _GNU_SOURCE     /* F_OFD_SETLK */
+#define _GNU_SOURCE /* F_OFD_SETLK */
 #include "kit/hash.h"
 #include "learner.h"
 #include "training.h"
@@ -105,6 +104,18 @@ int outputs_check(const struct recipe *recipe)
     free(checkpoint);
     return code;
 }
+
+/* The lock: allows only one run at a time to write OUT, by a lock that the system releases when the
+   process ends.
+
+   The files of a run are replaced while it goes on, so the lock is on the folder that OUT leads to
+   through symbolic links, at an offset that is a hash of the name there. Hard links need no lock: a
+   run that replaces one leaves the others as they were.
+
+   A folder can only be opened for reading, which allows only a shared lock: a process takes one and
+   gives up if another process has one too. The lock belongs to the open file description (OFD),
+   since a lock of the process would be released as soon as the folder is closed anywhere. On
+   systems without such locks, nothing is detected. */
 
 #ifdef F_OFD_SETLK
 enum { SET = F_OFD_SETLK, GET = F_OFD_GETLK };

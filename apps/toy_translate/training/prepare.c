@@ -122,7 +122,7 @@ static int create_trainer(struct learner *learner)
     rapt_train_limits limits = train_limits(learner);
     rapt_message why = {""};
     options.rate = (float)recipe->rate;
-    options.warmup = 0; /* rate.c sets the rate of each step */
+    options.warmup = 0; /* step.c sets the rate of each step */
     options.schedule = RAPT_SCHEDULE_CONSTANT;
     options.label_smoothing = (float)recipe->smoothing;
     options.dropout = (float)recipe->dropout;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Present if validation pairs were taken from the training pairs by split.c. */
+/* Present if validation pairs were taken from the training pairs by data.c. */
 #define SPLIT " split spread"
 
 /* Returns the sizes of a new model. The caller frees the text. */

@@ -1,5 +1,5 @@
-/* step.c - makes one step with the batch at the learner's position. With --shards the batch is
-   split, and other ranks may compute some of its parts. */
+/* step.c - makes one step with the batch at the learner's position and the rate of that step. With
+   --shards the batch is split, and other ranks may compute some of its parts. */
 #include "learner.h"
 #include <math.h>
 #include <stdlib.h>
@@ -52,6 +52,17 @@ int step_make(struct learner *learner, rapt_status *status, rapt_report *report,
     if (*status == RAPT_OK) *status = rapt_train_step(learner->trainer, report, why);
     return EXIT_OK;
 }
+
+/* The learning rate: the fraction of the run that is done, whether it is computed in 8-bit
+   arithmetic there, and the learning rate:
+
+       rate = peak * min(1, rise) * decay
+
+       rise    step / warmup; with "linear" at least fraction / 0.2, so that a short run is not all
+               warm-up
+       decay   inverse-sqrt: sqrt(warmup / max(step, warmup)) (Vaswani et al. 2017, section 5.3)
+               linear: 1 - fraction
+               constant: 1 */
 
 double elapsed(const struct learner *learner)
 {

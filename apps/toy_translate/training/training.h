@@ -38,7 +38,7 @@ bool is_variant(const char *option); /* returns true if a name such as "self-rad
 char *variant_text(const rapt_config *config);
 json_t *variant_describe(const rapt_config *config); /* NULL if out of memory */
 
-/* ---- hard.c: options for training hard and monotonic attention ---- */
+/* ---- variant.c: options for training hard and monotonic attention ---- */
 struct hard {
     const char *baseline; /* "mean" or "expected" */
     double expected_share, reward_scale, reward_decay, reward_entropy, anneal;
@@ -107,7 +107,7 @@ int recipe_config(const struct recipe *recipe, rapt_config *config);
    including those of earlier runs. */
 int learn(const struct recipe *recipe, struct data *data, long long *steps);
 
-/* ---- exportable.c ---- */
+/* ---- prepare.c: whether another project supports the model ---- */
 /* Returns the format with this name in convert --to and train --for. */
 rapt_export export_format(const char *name);
 /* Fails if a project does not support models with this configuration and vocabulary. */
@@ -133,7 +133,7 @@ int outputs_each(const char *out, int (*visit)(const char *path, const void *use
 /* Removes the checkpoint and its copies, if toy_translate wrote them. */
 void outputs_remove(const char *out);
 
-/* ---- lock.c ---- */
+/* ---- outputs.c: the lock of OUT ---- */
 /* Fails if another run is writing OUT, also under another name of the same file. Until lock_close,
    no other run can begin. */
 int lock_open(int *lock, const char *out);
