@@ -9,7 +9,7 @@
 #include "ranks/ranks.h"
 #include <rapt/rapt.h>
 
-/* ---- input.c: the bytes of a file at any offset ---- */
+/* ---- reader.c: the bytes of a file at any offset ---- */
 struct input {
     const char *name;
     int file;   /* an open regular file, or -1 if the bytes are held */
