@@ -1,6 +1,6 @@
 /* grammar.c - parses grammar.txt, whose comments describe its syntax, into struct
    corpus_grammar. */
-#include "reader.h"
+#include "grammar.h"
 
 #include <stdlib.h>
 #include <string.h>

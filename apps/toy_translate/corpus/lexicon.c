@@ -1,5 +1,5 @@
 /* lexicon.c - parses the tokens of a line, the entries of the lexicon, and patterns. */
-#include "reader.h"
+#include "grammar.h"
 #include <stdlib.h>
 #include <string.h>
 
