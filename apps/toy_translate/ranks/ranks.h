@@ -93,7 +93,7 @@ int exchange_from_first(const struct exchange *x, void *data, size_t size);
 /* From time to time, names a rank that is much slower than the others (on rank 0). */
 void exchange_watch(struct exchange *x);
 
-/* ---- shards.c: the gradient of one step ---- */
+/* ---- exchange.c: the gradient of one step ---- */
 
 /* Makes the batch of one shard; a batch of 0 sequences is allowed. Returns EXIT_OK, or another exit
    code after a message. */
