@@ -1,12 +1,22 @@
 /* formula.c - parses a formula in the notation of lesson.h into a tree, and writes it as a line of
  * text or as MathML. */
 #define _POSIX_C_SOURCE 200809L
-#include "formula.h"
 #include "kit/program.h"
 #include "page.h"
 #include <ctype.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum node_kind { NAME, NUMBER, SIGN, WORDS, SPACE, GROUP, FRACTION, ROOT, COLUMN };
+struct node {
+    enum node_kind kind;
+    const char *text; /* [size], of the first five kinds */
+    size_t size;
+    struct node *parts[2];    /* contents; both are used by fractions and columns */
+    struct node *sub, *super; /* NULL means none */
+    struct node *next;
+};
 
 static struct node *node_of(enum node_kind kind, const char *text, size_t size)
 {
@@ -17,7 +27,8 @@ static struct node *node_of(enum node_kind kind, const char *text, size_t size)
     return node;
 }
 
-void formula_free(struct node *node)
+/* frees the nodes after it, too */
+static void formula_free(struct node *node)
 {
     while (node != NULL) {
         struct node *next = node->next;
@@ -30,7 +41,8 @@ void formula_free(struct node *node)
     }
 }
 
-size_t formula_character(const char *text)
+/* bytes of the character at text */
+static size_t formula_character(const char *text)
 {
     size_t size = 1;
     while (((unsigned char)text[size] & 0xC0) == 0x80) size++;
@@ -135,7 +147,8 @@ static struct node *read_sequence(const char **at)
     return first;
 }
 
-struct node *formula_read(const char *formula)
+/* The text must live as long as the tree. */
+static struct node *formula_read(const char *formula)
 {
     struct node *first = read_sequence(&formula), **end = &first;
     while (*formula) { /* an extra brace ends a sequence; continue after it */
