@@ -123,7 +123,7 @@ void search_close(rapt_translator *translator); /* NULL is allowed */
 /* Reports the settings of the model's folder that are not followed. */
 void search_report(const struct search *search, const rapt_translator *translator);
 
-/* ---- encoding.c: texts that an encoder turns into vectors or scores ---- */
+/* ---- embed.c: texts that an encoder turns into vectors or scores ---- */
 struct encoding {
     const char *model, *pooling, *normalize, *precision, *output, *query; /* NULL if not given */
     int max_tokens, batch_tokens, threads,
