@@ -1,15 +1,18 @@
 /* mix.c - softmax turns scores into weights; what a mixture by such weights means for
    points, pictures and codes of pictures; why a hidden state can be the query. */
+#include "architecture.h"
 #include "attend.h"
 #include "kit/layers.h"
 #include "kit/program.h"
 #include "parts.h"
+#include "study.h"
 #include <math.h>
+#include <stdlib.h>
 
 /* ---- weights, and the triangle of three values ---- */
-enum { QUERIES = 48, CORNERS = 3 };
+enum { MIXTURES = 48, CORNERS = 3 };
 struct triangle {
-    float q[QUERIES][2], out[QUERIES][2], weights[QUERIES][CORNERS];
+    float q[MIXTURES][2], out[MIXTURES][2], weights[MIXTURES][CORNERS];
 };
 static const float corners[CORNERS][2] = {{0.08F, 0.1F}, {0.95F, 0.25F}, {0.42F, 0.94F}};
 
@@ -27,7 +30,7 @@ static void draw_triangle(struct svg *svg, const void *user)
         outline[2 * i + 1] = plot_at(corners[i][1]);
     }
     svg_polyline(svg, CORNERS, outline, "#DCE9F5", 1, 1);
-    for (int i = 0; i < QUERIES; i++) {
+    for (int i = 0; i < MIXTURES; i++) {
         svg_hint_begin(svg, "weights %.2f %.2f %.2f", (double)t->weights[i][0],
                        (double)t->weights[i][1], (double)t->weights[i][2]);
         svg_circle(svg, plot_at(t->out[i][0]), plot_at(t->out[i][1]), 4, chart_colors[0], "white");
@@ -45,7 +48,7 @@ static void draw_triangle(struct svg *svg, const void *user)
 static double distance_from_areas(const struct triangle *t)
 {
     double worst = 0;
-    for (int i = 0; i < QUERIES; i++) {
+    for (int i = 0; i < MIXTURES; i++) {
         double area[CORNERS], all = 0;
         for (int c = 0; c < CORNERS; c++) {
             const float *a = corners[(c + 1) % CORNERS], *b = corners[(c + 2) % CORNERS];
@@ -68,10 +71,10 @@ static void weights_step(struct page *page, uint64_t seed)
     struct triangle t;
     struct random random = random_from(seed, 41);
     double sum = 0, min = 1;
-    for (int i = 0; i < 2 * QUERIES; i++) t.q[i / 2][i % 2] = 2.5F * random_normal(&random);
-    attend(&(struct attended){QUERIES, CORNERS, 2, 2, 1, t.q[0], keys[0], corners[0]}, t.out[0],
+    for (int i = 0; i < 2 * MIXTURES; i++) t.q[i / 2][i % 2] = 2.5F * random_normal(&random);
+    attend(&(struct attended){MIXTURES, CORNERS, 2, 2, 1, t.q[0], keys[0], corners[0]}, t.out[0],
            t.weights[0]);
-    for (int i = 0; i < QUERIES; i++) {
+    for (int i = 0; i < MIXTURES; i++) {
         double all = 0;
         for (int c = 0; c < CORNERS; c++) {
             all += (double)t.weights[i][c];
@@ -207,4 +210,69 @@ int lesson_mix(struct page *page, const struct lesson_options *options)
     hidden_state_step(page, options->seed);
     show_prototype_4(page, options);
     return EXIT_OK;
+}
+
+/* ---- prototype 4 as a translator, compared with the one vector of lesson 1 ---- */
+
+enum { VECTOR, MIXED };
+
+static void show_shapes(struct page *page, const struct study *study,
+                        const struct sentence *sentence)
+{
+    const int n = sentence->source.count + 1, k = study->config.embed, d = study->config.hidden;
+    page_paragraph(
+        page, SHORT,
+        "Now in matrices, for n items of k numbers and states of d numbers: V holds the embedded "
+        "words and is n × k, and E holds their encodings and is n × d. The state of the decoder "
+        "d_t is a vector of d numbers (the lecture calls it h_t), and the weights a_t are n "
+        "numbers. In \"cats do not like dogs\" with its end, n is %d, and the model below has k = "
+        "%d and d = %d.",
+        n, k, d);
+    page_formula(page, SHORT, "E = f_{encoder}(V) ,  V: n × k ,  E: n × d");
+    page_formula(page, SHORT, "a_t = softmax(E d_t) ,  a_t: n ,  d_t: d");
+    page_formula(page, SHORT, "d_{t+1} = f_{output}(E^⊤ a_t , d_t) ,  E^⊤ a_t: d");
+    page_paragraph(page, SHORT,
+                   "The model below computes its scores by a small network instead, v tanh(W d + U "
+                   "h), as Bahdanau's does (lesson 8). Everything else is as in these formulas.");
+}
+
+void show_prototype_4(struct page *page, const struct lesson_options *options)
+{
+    static struct study study;
+    struct sentence sentence;
+    struct words out;
+    page_step(page, "Prototype 4");
+    page_paragraph(page, SHORT,
+                   "Prototype 4 puts the parts together: encode each item, compute the softmax of "
+                   "the items' scores with the query, and pass on the weighted average of the "
+                   "encodings. Since every step reads all encodings, this is called global or soft "
+                   "attention. Local attention (lesson 8) reads some of them, and hard attention "
+                   "only one.");
+    study_create(&study, options, 8, 1200);
+    study_sentence(&study, &sentence, &study_clause);
+    show_shapes(page, &study, &sentence);
+    study_add(&study, "one vector", &study.config);
+    const struct recurrent_config config = study_prototype(&study, PROTOTYPE_4);
+    study_add(&study, "prototype 4", &config);
+    study_train(&study, 0);
+    show_architecture(page, &study, MIXED, PROTOTYPE_4, &sentence);
+    float *weights = study_weights(&study, MIXED, &sentence, &out, NULL);
+    study_map(&study, page, SHORT, "Prototype 4, trained: the weights of each word that it writes",
+              &sentence, &out, weights);
+    page_map_temperature(page);
+    page_paragraph(page, MORE,
+                   "The slider below the map divides the scores by a temperature before the "
+                   "softmax. At 0 only the largest weight is left, which is hard attention, and "
+                   "far above 1 all weights become equal.");
+    free(weights);
+    study_compare(&study, page, SHORT, "The same training", "model", VECTOR, MIXED + 1, NULL);
+    page_paragraph(page, SHORT,
+                   "An AER (lesson 2) far from 0 does not mean that translations are wrong. A "
+                   "state knows the words before it, so a word can be read from the state after "
+                   "it. That counts as an error in the AER, but does no harm to the translation.");
+    study_claim(&study, page, "prototype 4: sentences translated exactly, %", study_exact,
+                (const int[]){MIXED}, 1, NULL, AT_LEAST, 75);
+    study_claim(&study, page, "sentences translated exactly: prototype 4 minus one vector, %",
+                study_exact_more, (const int[]){MIXED, VECTOR}, 2, NULL, AT_LEAST, 5);
+    study_free(&study);
 }
