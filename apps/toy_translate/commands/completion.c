@@ -1,7 +1,10 @@
-/* completion.c - toy_translate completion: dispatches by shell, and writes the script for bash from
-   the tables of options. */
-#include "completion.h"
+/* completion.c - toy_translate completion: writes the scripts for bash, zsh and fish from the
+ * tables of options. */
+#include "commands.h"
 #include <string.h>
+
+/* The kind of arguments that a command takes besides options. */
+enum completion_words { WORDS_NONE, WORDS_FILES, WORDS_CHOICES /* of the arguments */ };
 
 static const char purpose[] = "Prints a script that completes the commands, options and values of "
                               "toy_translate in a shell, or its manual page.";
@@ -12,12 +15,12 @@ static const char examples[] =
     "  toy_translate completion fish | source     in ~/.config/fish/config.fish\n"
     "  toy_translate completion man | man -l -";
 
-bool completion_is_file(const struct option_row *row)
+static bool completion_is_file(const struct option_row *row)
 {
     return row->kind == OPTION_INPUT || row->kind == OPTION_OUTPUT || row->kind == OPTION_MADE;
 }
 
-enum completion_words completion_words(const struct command *command)
+static enum completion_words completion_words(const struct command *command)
 {
     const char *names = command->arguments;
     return strchr(names, '|') != NULL                                ? WORDS_CHOICES
@@ -25,12 +28,14 @@ enum completion_words completion_words(const struct command *command)
                                                                      : WORDS_NONE;
 }
 
-void completion_put_choices(const char *choices)
+/* Prints "a|b|c" as "a b c". */
+static void completion_put_choices(const char *choices)
 {
     for (; *choices; choices++) putchar(*choices == '|' ? ' ' : *choices);
 }
 
-void completion_visit(command_fn *visit)
+/* Visits all commands that have options. */
+static void completion_visit(command_fn *visit)
 {
     for (const struct entry *e = commands; e->name != NULL; e++)
         if (e->has_options) command_visit(e->run, e->name, visit, NULL);
@@ -121,6 +126,175 @@ static void print_bash(void)
          "    esac\n"
          "}\n"
          "complete -o filenames -F _toy_translate toy_translate");
+}
+
+/* ---- zsh ---- */
+
+/* Escapes a text for a single-quoted argument of _arguments or _describe. */
+static void put_zsh_text(const char *text)
+{
+    for (; *text; text++) {
+        if (strchr("[]:\\", *text) != NULL) putchar('\\');
+        if (*text == '\'')
+            fputs("'\\''", stdout);
+        else
+            putchar(*text);
+    }
+}
+
+/* Prints '--name=[help]:N: ', or '(-n --name)'{-n,--name=}'[help]...' if the option has a
+   letter. */
+static void put_zsh_option(const struct option_row *row)
+{
+    const char *value = row->kind == OPTION_FLAG ? "" : "=";
+    const char letter = option_letter(row->name);
+    fputs(" \\\n            ", stdout);
+    if (letter)
+        printf("'(-%c --%s)'{-%c,--%s%s}'[", letter, row->name, letter, row->name, value);
+    else
+        printf("'--%s%s[", row->name, value);
+    put_zsh_text(row->help);
+    putchar(']');
+    if (row->kind == OPTION_CHOICE) {
+        printf(":%s:(", row->name);
+        completion_put_choices(row->argument);
+        putchar(')');
+    } else if (row->kind != OPTION_FLAG) {
+        putchar(':');
+        put_zsh_text(row->argument);
+        fputs(completion_is_file(row) ? ":_files" : ": ", stdout);
+    }
+    putchar('\'');
+}
+
+static void put_zsh_words(const struct command *command)
+{
+    const enum completion_words words = completion_words(command);
+    if (words == WORDS_FILES) fputs(" \\\n            '*:file:_files'", stdout);
+    if (words != WORDS_CHOICES) return;
+    fputs(" \\\n            '1:choice:(", stdout);
+    completion_put_choices(command->arguments);
+    fputs(")'", stdout);
+}
+
+static void put_zsh_options(const struct command *command, void *user)
+{
+    (void)user;
+    printf("    %s)\n"
+           "        _arguments '(-h --help)'{-h,--help}'[show the options]' \\\n"
+           "            '(-V --version)'{-V,--version}'[show the versions]'",
+           command->name);
+    for (int i = 0; i < command->count; i++)
+        if (command->rows[i].kind != OPTION_GROUP) put_zsh_option(&command->rows[i]);
+    put_zsh_words(command);
+    puts(" ;;");
+}
+
+static void completion_zsh(void)
+{
+    printf("#compdef toy_translate\n"
+           "# zsh completion of toy_translate %s\n"
+           "_toy_translate() {\n"
+           "local -a commands\n"
+           "commands=(\n",
+           rapt_version());
+    for (const struct entry *e = commands; e->name != NULL; e++) {
+        printf("    '%s:", e->name);
+        put_zsh_text(e->help);
+        puts("'");
+    }
+    puts(")\n"
+         "if (( CURRENT == 2 )); then\n"
+         "    if [[ $PREFIX == -* ]]; then compadd -- --help --version\n"
+         "    else _describe command commands\n"
+         "    fi\n"
+         "else\n"
+         "    shift words\n"
+         "    (( CURRENT-- ))\n"
+         "    case ${words[1]} in");
+    completion_visit(put_zsh_options);
+    puts("    help) _describe command commands ;;\n"
+         "    esac\n"
+         "fi\n"
+         "}\n"
+         "# A file of fpath is the function's body; one that is sourced defines it.\n"
+         "if [[ ${funcstack[1]-} == _toy_translate ]]; then\n"
+         "    _toy_translate \"$@\"\n"
+         "else\n"
+         "    compdef _toy_translate toy_translate\n"
+         "fi");
+}
+
+/* ---- fish ---- */
+
+static void put_fish_text(const char *text)
+{
+    putchar('\'');
+    for (; *text; text++) {
+        if (*text == '\'' || *text == '\\') putchar('\\');
+        putchar(*text);
+    }
+    putchar('\'');
+}
+
+static void put_fish_option(const char *command, const struct option_row *row)
+{
+    const char letter = option_letter(row->name);
+    printf("complete -c toy_translate -n '__toy_translate_in %s' -l %s", command, row->name);
+    if (letter) printf(" -s %c", letter);
+    if (row->kind == OPTION_CHOICE) {
+        fputs(" -x -a '", stdout);
+        completion_put_choices(row->argument);
+        putchar('\'');
+    } else if (row->kind != OPTION_FLAG) {
+        fputs(completion_is_file(row) ? " -r -F" : " -x", stdout);
+    }
+    fputs(" -d ", stdout);
+    put_fish_text(row->help);
+    putchar('\n');
+}
+
+static void put_fish_options(const struct command *command, void *user)
+{
+    (void)user;
+    const enum completion_words words = completion_words(command);
+    for (int i = 0; i < command->count; i++)
+        if (command->rows[i].kind != OPTION_GROUP)
+            put_fish_option(command->name, &command->rows[i]);
+    if (words == WORDS_FILES) return; /* fish's default */
+    printf("complete -c toy_translate -f -n '__toy_translate_in %s'", command->name);
+    if (words == WORDS_CHOICES) {
+        fputs(" -a '", stdout);
+        completion_put_choices(command->arguments);
+        putchar('\'');
+    }
+    putchar('\n');
+}
+
+/* Offers the names of commands on a line for which `condition` holds. */
+static void put_fish_commands(const char *condition)
+{
+    for (const struct entry *e = commands; e->name != NULL; e++) {
+        printf("complete -c toy_translate -f -n %s -a %s -d ", condition, e->name);
+        put_fish_text(e->help);
+        putchar('\n');
+    }
+}
+
+static void completion_fish(void)
+{
+    printf("# fish completion of toy_translate %s\n"
+           "function __toy_translate_in # whether the line is one of this command\n"
+           "    set -l words (commandline -opc)\n"
+           "    test (count $words) -gt 1; and test $words[2] = $argv[1]\n"
+           "end\n"
+           "complete -c toy_translate -s h -l help -d 'show the options'\n"
+           "complete -c toy_translate -s V -l version -d 'show the versions'\n"
+           "complete -c toy_translate -f -n '__toy_translate_in version'\n",
+           rapt_version());
+    put_fish_commands("__fish_use_subcommand");
+    put_fish_commands("'__toy_translate_in help'");
+    completion_visit(put_fish_options);
 }
 
 int command_completion(int argc, char **argv)
