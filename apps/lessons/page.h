@@ -69,7 +69,7 @@ bool table_column_is_text(const struct block *table, int column);
    The caller frees. */
 char *claim_text(const struct claim *claim);
 
-/* ---- formula_text.c, formula_mathml.c ---- */
+/* ---- formula.c ---- */
 char *formula_text(const char *formula); /* the caller frees */
 void formula_mathml(FILE *file, const char *formula);
 
