@@ -8,7 +8,7 @@
    one vector at each step. */
 enum { ATTENDING = CELLS, ALONE = 2 * CELLS, MODELS, EACH = MODELS };
 
-/* ---- vanishing.c ---- */
+/* ---- three_problems.c: gradients ---- */
 /* Measured in sentences of WORDS words, at DISTANCES distances that are STRIDE steps apart. */
 enum { WORDS = 24, DISTANCES = 11, STRIDE = 4, SENTENCES = 3 };
 void measure_distances(struct study *study, int model, double mean[DISTANCES]);
@@ -18,7 +18,7 @@ void show_gradients(struct page *page, struct study *study, double before[MODELS
 /* ---- longer.c ---- */
 void show_longer(struct page *page, const struct lesson_options *options);
 
-/* ---- alignment.c: needs the trained models ---- */
+/* ---- three_problems.c: alignment; needs the trained models ---- */
 void show_alignment(struct page *page, struct study *study);
 
 #endif
