@@ -29,7 +29,6 @@ struct language {
     struct sentence shown;         /* with a masked subject */
     float weights[2][SHOWN_WORDS]; /* [layer] weights of the mask on all words */
 };
-/* ---- tasks_language_test.c ---- */
 
 /* Adds a sentence to the batch. masked: the word that an encoder has to fill in, or -1. */
 static void language_put(struct learner *l, const struct sentence *s, int masked)
