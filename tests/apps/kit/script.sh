@@ -29,6 +29,13 @@ code() {
 says() {
     grep -qF -- "$1" err || { fail "no '$1' in:"; cat err; }
 }
+# run_test PROGRAM CASE ARGUMENT...: runs the function test_CASE with the arguments. Exits with 1 if anything failed.
+run_test() {
+    run=test_${2:?the case to run is missing}
+    shift 2
+    "$run" "$@"
+    [ $failures -eq 0 ]
+}
 # synthetic_pairs N: prints N pairs of one to four of six words, translated in reverse order, separated by a
 # tab.
 synthetic_pairs() {
