@@ -1,7 +1,7 @@
 # Hardens everything compiled and linked from here on, as far as compiler and linker support it: checked calls
 # of the C library, stack canaries, tables of addresses that are read-only before main, no executable stack, no
-# text relocations, programs at random addresses. tests/project/hardening.sh checks the binaries. Also makes the
-# bytes independent of the build folder (tests/project/reproducible.sh).
+# text relocations, programs at random addresses. tests/project/binaries.sh checks the binaries. Also makes the
+# bytes independent of the build folder (tests/project/binaries.sh).
 include(CheckCCompilerFlag)
 include(CheckCSourceCompiles)
 include(CheckLinkerFlag)

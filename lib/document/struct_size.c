@@ -1,5 +1,5 @@
 /* struct_size.c - sizes of public structs by name, for programs that declare the structs in another
-   language. tests/project/structs.py compares the list with the headers. It is in the top layer
+   language. tests/project/tables.py compares the list with the headers. It is in the top layer
    because it includes all headers. */
 #include <rapt/rapt.h>
 

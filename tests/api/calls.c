@@ -1,7 +1,7 @@
 /* calls.c - a table that calls every public function that takes a pointer. A successful call must
    not touch its message or errno. With NULL for one of its pointers, a function must return
    RAPT_BAD_ARGUMENT with a reason that names the pointer, or succeed if the pointer is optional.
-   The same holds for pointers in arrays of structs. project/calls compares the tables with the
+   The same holds for pointers in arrays of structs. project/tables compares the tables with the
    headers. */
 #include "api/calls_import.h"
 #include "api/calls_layers.h"
@@ -207,7 +207,7 @@ static const struct call {
 };
 
 /* Structs that hold pointers and are passed in arrays, or singly without a size, and their
-   pointers. project/calls compares this table and the next with the headers. */
+   pointers. project/tables compares this table and the next with the headers. */
 static const struct element {
     const char *type, *member;
     size_t offset, bytes; /* of the member; of the struct */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """layers.py ROOT - checks which files include and call each other (the layers of lib/README.md and the folders
-of apps/toy_translate), that the calls between files of apps/kit have no cycle, and that struct tags are unique
-in lib/.
+of apps/toy_translate), that the calls between files of apps/kit have no cycle, that struct tags are unique in lib/, and that
+scores and localities are named in their tables only.
 
 Includes go downwards, and enter another layer or folder only through its interface header. Calls between the
 parts of lib/attention go downwards. BLAS, OpenMP, vector intrinsics and the helpers for JSON and Unicode are
@@ -90,6 +90,15 @@ BY_PUBLIC_HEADERS = ["oracle", "golden", "api", "apps", "attention", "model", "i
                     "train", "translate"]
 OF_THE_INSIDE = {"attention/ahead.c", "attention/cache.c", "attention/cache_rows.c", "attention/hidden.c", "attention/prepare.c",
                  "attention/tickets.c", "attention/workspace.c", "generate/pick.c", "train/reward.c"}
+SCORE = re.compile(r"\bRAPT_(SCORE|LOCALITY)_(?!COUNT\b)\w+")
+SCORES = {  # the only files that name a score or locality: reason
+    "lib/attention/score/scores.def": "the table of scores",
+    "lib/attention/mask.c": "the table of localities",
+    "include/rapt/attention.h": "the enumerators",
+    "lib/attention/learned.def": "which of them reads an array",
+    "lib/import/hf_t5.c": "T5 does not scale its scores",
+    "lib/import/ct2_attention.c": "likewise, in CTranslate2's format",
+}
 OPENMP = r"base/team\.c|op/gemm_openblas\.c"
 
 
@@ -215,6 +224,25 @@ def in_test(root, path):
             yield number, "rapt__...", "internal to the library"
 
 
+def named_scores(root):
+    """Returns a complaint for each file other than those of SCORES that names the enumerator of a score or locality. All others
+    read the properties from the tables, so that a new score or locality is added in few places."""
+    wrong, used = [], set()
+    for folder in ("lib", "include"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix not in {".c", ".h", ".def"}:
+                continue
+            where = str(path.relative_to(root))
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                found = SCORE.search(line)
+                if found and where in SCORES:
+                    used.add(where)
+                elif found:
+                    wrong.append(f"{where}:{number}: {found[0]}: read the table instead")
+    wrong += [f"{where}: names no enumerator, so it can leave SCORES ({why})" for where, why in SCORES.items() if where not in used]
+    return wrong
+
+
 def main(root):
     wrong, seen = [], 0
     lib = root / "lib"
@@ -265,7 +293,7 @@ def main(root):
             seen += 1
             if quoted and not (path.parent / header).exists():
                 wrong.append(f"{path.relative_to(root)}:{number}: {header}: not a public header")
-    wrong += upward_calls(lib) + repeated_tags(lib) + cycle(root / "apps" / "kit")
+    wrong += upward_calls(lib) + repeated_tags(lib) + cycle(root / "apps" / "kit") + named_scores(root)
     print("\n".join(wrong))
     print(f"{seen} includes and tests read, {len(wrong)} wrong")
     return 1 if wrong or seen < 50 else 0
