@@ -4,8 +4,8 @@
      gelu(x) = x Phi(x), where Phi is the normal distribution function: Hendrycks and Gimpel 2016,
                "Gaussian error linear units", section 2, the exact form
      silu(x) = x / (1 + e^-x): Elfwing, Uchibe and Doya 2018, "Sigmoid-weighted linear units"
-     gelu_tanh(x) = x (1 + tanh u) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3): ibid., the
-               approximation. It is x s(2 u) with s(z) = 1 / (1 + e^-z)
+     gelu_tanh(x) = x (1 + tanh u) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3): Hendrycks
+               and Gimpel 2016, the approximation. It is x s(2 u) with s(z) = 1 / (1 + e^-z)
      sigmoid(x) = s(x)
 
    and their gradients: Phi + x phi for gelu, s (1 + x (1 - s)) with s = s(x) for silu,

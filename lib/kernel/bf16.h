@@ -72,7 +72,8 @@ static inline uint32_t bf16_round(float x)
 }
 
 /* ---- bf16_choose.c ---- */
-/* Returns the kernels of the best form that the instruction set and this processor support. */
+/* Returns the kernels of the best form for this instruction set, or NULL if this machine cannot run
+   it. */
 const struct bf16_kernels *rapt__bf16_kernels(rapt_isa isa);
 /* Returns the kernels that emulate the instruction with this instruction set, or NULL if this
    machine cannot run them. */

@@ -195,7 +195,7 @@ static void apply_sigmoid(struct attend_tile *t)
     }
 }
 
-/* Adds the weights of a block to the row's sums of weights by distance. */
+/* Adds the weights of a block to its rows' sums of weights by distance. */
 static void sum_by_distance(const struct attend_tile *t)
 {
     for (int r = 0; r < t->rows; r++) {
@@ -293,8 +293,8 @@ static void finish_tile(const struct attend_tile *t)
     }
 }
 
-/* Sets up tile i of rows [row, end). Unless the call is resumed, also initializes its state and
-   packs its queries. */
+/* Sets up tile i, which has rows [row, end). Unless the call is resumed, also initializes its state
+   and packs its queries. */
 static void make_tile(const struct attend *a, const struct key_source *from, int i, int row,
                       int end, float *scores, struct attend_tile *t)
 {

@@ -139,8 +139,8 @@ static inline bool rapt__join_visible(const struct attend_row *row, struct visib
     return true;
 }
 
-/* Describes the keys that rows of a call see in at most `rows` structs. Returns their number, which
-   is small, since adjacent rows usually have the same blocks and overlapping ranges. */
+/* Describes the keys that the rows of a call see, in at most `rows` structs. Returns their number,
+   which is small, since adjacent rows usually have the same blocks and overlapping ranges. */
 static inline int rapt__visible_keys(const struct attend_row *row, int rows,
                                      struct visible_keys *to)
 {

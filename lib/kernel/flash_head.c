@@ -124,7 +124,7 @@ static void head_drop(const struct head_block *h, int p)
         vf_store(w, vf_mul(vf_load(w), vf_load(factors + s * LANES)));
 }
 
-/* Sums the weights of panel p by distance. */
+/* Sums the weights of panel p by distance, and normalizes the sums. */
 static void head_weigh_distances(const struct head_block *h, int p)
 {
     const struct attend_head *a = h->a;

@@ -95,9 +95,9 @@ struct int8_kernels {
     int height; /* products with a multiple of this number of rows are fastest */
     int q_size; /* bytes that gemm reads per element of q: 1, or 2 if rows must be rearranged */
     void (*gemm)(const struct int8_block *b);
-    /* NULL if q_size is 1. Otherwise rearranges a quantized row of n elements for gemm. If N is n
-       rounded up to a multiple of 16, reads the row from q + N, followed by zeros up to N elements,
-       and writes 2 N bytes at q. Replaces its sum, too. */
+    /* NULL if q_size is 1. Otherwise rearranges a quantized row of n elements for gemm. Let N be n
+       rounded up to a multiple of 16. Reads the row, padded with zeros to N elements, from q + N,
+       and writes 2 N bytes at q. Also replaces the row's sum. */
     void (*arrange_row)(int8_t *q, int n, int32_t *sum);
     /* Quantizes x[n] to q, padded with zeros to a multiple of 16. Sets the scale and the sum of
        q. */
@@ -117,7 +117,8 @@ struct int8_kernels {
 /* Returns the kernels of the best form that this processor can run and that belongs to this
    instruction set or a lesser one. */
 const struct int8_kernels *rapt__int8_kernels(rapt_isa isa);
-/* Returns the kernels of a form, or NULL if this machine cannot run it. */
+/* Returns the kernels of a form, or NULL if this build does not contain it or this machine cannot
+   run it. */
 const struct int8_kernels *rapt__int8_kernels_of(enum int8_form form);
 
 #endif

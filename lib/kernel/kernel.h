@@ -58,8 +58,8 @@ struct dropout { /* key, row and column determine which elements of a row are dr
     float scale;    /* factor applied to the elements that are not dropped */
 };
 
-struct loss_sums {          /* results of one row of logits, in nats */
-    float loss, likelihood; /* smoothed cross-entropy, and -log p[label] */
+struct loss_sums {          /* results of one row of logits */
+    float loss, likelihood; /* smoothed cross-entropy, and -log p[label], in nats */
     int best;               /* index of the largest logit, the lowest on ties */
 };
 
@@ -97,13 +97,13 @@ struct attend_dq;
 struct kernels {
     const char *name; /* such as "avx512" */
     rapt_isa isa;
-    int tile_rows; /* height of the register tile; products with a multiple of this number of rows
-                      are fastest */
+    int tile_rows; /* height of the tallest register tile. Attention is fastest with a multiple of
+                      this number of queries; gemm uses tiles of at most 13 rows */
 
     /* gemm.c */
     void (*gemm)(const struct gemm_block *g);
-    /* Packs the rows of a tile by tile, each as [depth][rows of the tile], into out[rows * depth].
-       Reads rows, depth, max_tile, a and a_step; a_row must be 1. */
+    /* Packs the matrix a, one tile of rows after the other, each as [depth][rows of the tile], into
+       out[rows * depth]. Reads rows, depth, max_tile, a and a_step; a_row must be 1. */
     void (*pack_tiles)(const struct gemm_block *g, float *out);
     /* Transposes a matrix in panels: out[k][n] is input n of output k of w, whose panels are
        [columns][16]. Writes only rows [k0, k0 + ks) of panels [first, first + count) of out, as
@@ -220,11 +220,11 @@ struct kernels {
     /* Copies rows of `width` floats, ld apart, and pads them with 0 to whole vectors. Returns true
        if a float is infinite or NaN. */
     bool (*pad_rows)(const float *x, ptrdiff_t ld, int rows, int width, float *to);
-    /* Returns true if all floats of rows like these are finite. */
+    /* Returns true if all floats of `rows` rows of `width` floats, ld apart, are finite. */
     bool (*rows_finite)(const float *x, ptrdiff_t ld, int rows, int width);
     void (*attend)(const struct attend *a);
-    /* Returns false, without writing anything, if keys may be hidden and a value is infinite or
-       NaN. */
+    /* Returns false, without writing anything, if out is requested, keys may be hidden and a value
+       is infinite or NaN. */
     bool (*attend_head)(const struct attend_head *a);
     void (*attend_head_backward)(const struct attend_head *a,
                                  const struct attend_head_gradients *d);
@@ -241,9 +241,9 @@ struct kernels {
 };
 
 /* ---- choose.c ---- */
-const struct kernels *rapt__kernels(void); /* returns the active table */
-const struct kernels *
-rapt__kernels_of(rapt_isa isa); /* returns NULL if this machine cannot run it */
+const struct kernels *rapt__kernels(void);            /* returns the active table */
+const struct kernels *rapt__kernels_of(rapt_isa isa); /* returns NULL if this build does not contain
+                                                         it or this machine cannot run it */
 bool rapt__kernels_plain(void); /* returns true if only the scalar kernels run on this machine */
 
 #endif

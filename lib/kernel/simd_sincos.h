@@ -1,5 +1,5 @@
 /* simd_sincos.h - sine and cosine of ANGLE_LANES doubles at a time. With SLEEF, all variants give
-   the bits of rapt__sincos, because its cinz functions use no fused multiply-add on any
+   the bits of rapt__sincos, because the cinz functions use no fused multiply-add on any
    processor. */
 #include "base/util.h"
 

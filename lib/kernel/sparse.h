@@ -62,7 +62,7 @@ struct sparse_bits {
     uint64_t words[SPARSE_WORDS];
 };
 
-/* Returns a word with its lowest n bits set, or with all bits set if n is greater than 64. */
+/* Returns a word whose lowest n bits are set: none if n is negative, all if n is 64 or more. */
 static inline uint64_t rapt__low_bits(int64_t n)
 {
     return n <= 0 ? 0 : n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;

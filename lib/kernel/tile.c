@@ -7,8 +7,8 @@ enum { MAX_PANELS = 4 * VF_PANELS }; /* panels of the widest tile, which has few
 
 _Static_assert(VF_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
 
-/* Returns the number of panels of the widest tile with `rows` rows: as many as leave the sums, a
-   vector of each panel and a vector of a in registers. */
+/* Returns the number of panels of the widest tile with `rows` rows: the largest number for which
+   the sums, one vector of each panel and one vector of a fit into the registers. */
 static inline __attribute__((always_inline)) int tile_panels(int rows)
 {
     int panels = (VF_ROWS + 1) * VF_PANELS / (rows + 1);
