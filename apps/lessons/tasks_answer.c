@@ -1,4 +1,4 @@
-/* tasks_answer.c - answers a question about a document (stories.h).
+/* tasks_answer.c - answers a question about a document.
 
    ITEMS: each sentence is one item, the sum of its words' vectors and of its position (Sukhbaatar
    et al. 2015, section 4.1); the question is another. An encoder attends to the items, and the row

@@ -194,7 +194,7 @@ test_sentencepiece() {
     [ "$(sed -n 4p translated)" = grün ] || { fail "green is not grün:"; cat translated; }
     code 0 "$program" attend --model model 'red blue' >out
 
-    # SentencePiece normalizes white space; a vocabulary that train learns keeps it (attend.sh).
+    # SentencePiece normalizes white space; a vocabulary that train learns keeps it (inspect.sh).
     printf '  red   blue \n' | "$program" tokenize --ids --model model | "$program" detokenize --model model >again
     [ "$(cat again)" = "red blue" ] || fail "white space with SentencePiece: '$(cat again)'"
 
