@@ -3,6 +3,7 @@
 #include "tensors.h"
 
 #include "base/base.h"
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,9 @@ rapt_status rapt__tensors_reserve(struct tensor_file *file, size_t count, rapt_m
 rapt_status rapt__tensors_add(struct tensor_file *file, const struct tensor_entry *entry,
                               rapt_message *why)
 {
+    if (file->count == INT_MAX)
+        return rapt__fail(why, RAPT_BAD_FILE, "%s: more than %d tensors",
+                          file->main.source.label.text, INT_MAX);
     if (file->count == file->capacity) {
         void *grown = rapt__grown(&file->allocator, file->entries, &file->capacity, sizeof *entry);
         if (!grown) return rapt__tensors_no_memory(file, why);
@@ -137,6 +141,9 @@ rapt_status rapt__tensors_add_text(struct tensor_file *file, const struct tensor
 rapt_status rapt__tensors_add_metadata(struct tensor_file *file, const char *key, const char *value,
                                        rapt_message *why)
 {
+    if (file->metadata_count == INT_MAX)
+        return rapt__fail(why, RAPT_BAD_FILE, "%s: more than %d items of metadata",
+                          file->main.source.label.text, INT_MAX);
     if (file->metadata_count == file->metadata_capacity) {
         void *grown = rapt__grown(&file->allocator, file->metadata, &file->metadata_capacity,
                                   sizeof *file->metadata);
@@ -205,7 +212,7 @@ rapt_status rapt__tensors_sort(struct tensor_file *file, rapt_message *why)
     return RAPT_OK;
 }
 
-/* ---- contents; a file has far fewer items than INT_MAX ---- */
+/* ---- contents ---- */
 
 enum tensor_container rapt__tensors_container(const struct tensor_file *file)
 {

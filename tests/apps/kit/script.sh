@@ -33,6 +33,7 @@ says() {
 run_test() {
     run=test_${2:?the case to run is missing}
     shift 2
+    command -v "$run" >/dev/null || fail "there is no function $run"
     "$run" "$@"
     [ $failures -eq 0 ]
 }
