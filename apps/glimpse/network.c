@@ -101,8 +101,7 @@ void network_free(struct network *n)
     free(n->workspace.data);
 }
 
-/* ---- the sizes of pictures, sensor and network, and the numbers of pixels that follow from them
- * ---- */
+/* ---- sizes of pictures, sensor and network, and the numbers of pixels that follow ---- */
 
 const char *const aim_names[AIMS] = {"read", "find"};
 

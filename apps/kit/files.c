@@ -1,5 +1,5 @@
-/* files.c - reads and writes whole files. A file is replaced atomically, as models are. An output
-   that would overwrite an input is refused. */
+/* files.c - reads and writes whole files, and keeps output in spools until it is complete. A file
+   is replaced atomically, as models are. An output that would overwrite an input is refused. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
 #include "kit/unpack.h"
@@ -194,8 +194,7 @@ int files_check(const struct command *command)
     return code;
 }
 
-/* ---- spools: standard output in a temporary file, which is written to its place as a whole or not
- * at all ---- */
+/* ---- spools: standard output kept in a temporary file until it is complete ---- */
 
 int spool_begin(struct spool *spool)
 {

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- a block of parameters and their gradients; Adam (Kingma and Ba 2015, algorithm 1) and its
- * learning-rate schedule ---- */
+/* ---- parameters, gradients, and Adam (Kingma and Ba 2015, algorithm 1) ---- */
 
 void params_create(struct params *params, size_t capacity)
 {

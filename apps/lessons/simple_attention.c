@@ -136,8 +136,7 @@ void show_parameterized(struct page *page, struct study *study, const struct sen
     free(weights);
 }
 
-/* ---- draws one step of simple attention with its numbers; queries, keys or values are highlighted
- * ---- */
+/* ---- draws one step of simple attention; queries, keys or values are highlighted ---- */
 
 static const char lit[] = "#F5C26B", plain[] = "#EEF2F6", line[] = "#5B6B7B", ink[] = "#222222";
 

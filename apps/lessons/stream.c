@@ -1,5 +1,5 @@
 /* stream.c - what a Transformer's residual stream predicts after each layer of the
-   decoder. */
+   decoder, and by how much the heads of a layer differ. */
 #include "inside.h"
 #include "kit/layers.h"
 #include "kit/program.h"

@@ -1,5 +1,5 @@
-/* decoder.c - a step of the decoder, which computes the logits of the next word from state,
-   previous word and context, and its backward pass.
+/* decoder.c - the first state of the decoder, and one of its steps, which computes the logits of
+   the next word from state, previous word and context, and its backward pass.
 
    query before:   context[t] = of state[t]       state[t + 1] = cell(state[t], word[t], context[t])
    query present:  context[t] = of state[t + 1]   state[t + 1] = cell(state[t], word[t])
@@ -106,8 +106,7 @@ void decoder_backward(struct recurrent *m, int count, int length, int steps)
     embed_backward(&m->target, rows, m->target_ids, m->inputs.d);
 }
 
-/* ---- the first state: zeros, the encoding of the source, or the output of a network with a hidden
- * layer that reads the encoding ---- */
+/* ---- the first state: zeros, the encoding, or a hidden layer on the encoding ---- */
 
 static void initial_add(float *to, const float *from, size_t count)
 {

@@ -1,5 +1,5 @@
-/* recurrent.c - a recurrent encoder-decoder: its parameters and arrays. The models differ in their
-   cells and in where the context comes from. */
+/* recurrent.c - a recurrent encoder-decoder: its parameters and arrays, and the names of its
+   choices. The models differ in their cells and in where the context comes from. */
 #include "recurrent.h"
 #include "model.h"
 #include <stdlib.h>

@@ -177,10 +177,10 @@ struct cache {
                                   joint */
     unsigned char *non_finite; /* per slot and key head [panels]: 1 if a value is infinite or NaN;
                                   not if joint */
-    int forget_heads;          /* number of query heads; 0 if there are no forget gates */
+    int forget_heads;          /* number of query heads with forget gates: all or 0 */
     float *forget;         /* per slot and query head [panels][2][16]: sums of log f, as in struct
                               attend_row */
-    int distance_heads;    /* number of query heads; 0 if there are no distances.queries */
+    int distance_heads;    /* number of query heads with distances.queries: all or 0 */
     size_t distance_panel; /* result of rapt__distance_panel */
     float *by_key;    /* per slot and query head [panels][distance_panel]: the terms that distances
                          add to scores, as in struct distances */

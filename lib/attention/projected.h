@@ -163,8 +163,8 @@ static inline const float *rapt__forget_at(const float *panels, int l)
 {
     return panels + (ptrdiff_t)(l / LANES) * FORGET_PANEL + l % LANES;
 }
-/* Sets C of a query at `position` from the panels in row->forget, which hold `keys` keys. Does
-   nothing if there are no keys or the position is negative, since the query then sees no key. */
+/* Sets C of a query at `position` from the panels in row->forget, which hold `keys` keys. Leaves
+   the row alone if there are no keys or the position is negative: the query then sees no key. */
 void rapt__forget_query(int64_t position, int keys, struct attend_row *row);
 /* Sets C of key l from C of the key before it; log_forget is the logarithm of the key's gate. The
    first key of a panel also clears the others, because kernels read whole panels. */

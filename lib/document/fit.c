@@ -124,7 +124,7 @@ static bool is_weak(uint32_t c)
            rapt__is_closer(c);
 }
 
-/* The last place within the first `fit` bytes for each kind of cut; 0 if there is none. */
+/* For each kind of cut, the last position within the first `fit` bytes, or 0 if none was found. */
 struct cuts {
     size_t strong, weak, blank, character;
 };

@@ -85,7 +85,7 @@ struct term_scan {
     uint64_t met; /* one bit per term: set if the term is met */
     int count;    /* number of terms met */
     int at;       /* number of tokens that have been scanned */
-    int end;      /* position after the last phrase that counts; 0 if there is none */
+    int end;      /* end of the last phrase that counts, or 0 */
 };
 /* Returns the terms of a source. */
 struct term_list rapt__terms_of(const rapt_terms *terms, int source);

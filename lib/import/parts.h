@@ -233,7 +233,7 @@ bool rapt__import_ends(const char *name, const char *end);
 bool rapt__import_is_twin(const struct import *i, const char *name);
 /* Finds the file that a path names in the model's folder, plain or compressed, and sets `found` to
    its name. Folders in the path, in the syntax of any operating system, are ignored. Returns false
-   if there is no such file. */
+   if the file does not exist. */
 bool rapt__import_locate(const struct import *i, const char *path, char found[IMPORT_FILE]);
 /* Returns whether a file with this name in the folder of a model may be read as its tensors or
    vocabulary. */

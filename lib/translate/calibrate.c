@@ -18,7 +18,6 @@ struct calibration {
     const rapt_model *model;
     struct measures *measures; /* [parameters] */
     bool infinite;             /* an input was not finite */
-    size_t texts;              /* number of texts that have been translated */
     size_t bad; /* index of the first text that is too long; SIZE_MAX if there is none */
 };
 
@@ -50,7 +49,6 @@ static int count_text(void *user, const rapt_translation *translation)
 {
     struct calibration *c = user;
     if (translation->status && c->bad == SIZE_MAX) c->bad = translation->sentence;
-    c->texts++;
     return translation->status != RAPT_OK;
 }
 

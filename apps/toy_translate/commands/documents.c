@@ -1,6 +1,6 @@
 /* documents.c - toy_translate translate without --lines: translates the sentences of a document and
    writes everything else as it is. Plain text is read in blocks of lines, so that memory does not
-   grow with the input, and other formats as a whole. */
+   grow with the input, and other formats as a whole. --quality also describes each sentence. */
 #include "translate.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -133,8 +133,7 @@ int translate_documents(struct job *job)
     return code;
 }
 
-/* ---- translate --quality: one JSON object for each sentence of a document, with its confidence,
- * what it is aligned to, and which guards were needed ---- */
+/* ---- --quality: a JSON object per sentence with confidence, alignment and guards ---- */
 
 int quality_open(struct quality *quality)
 {

@@ -130,8 +130,6 @@ void rapt__projection_gradient(struct team *team, const struct projection *p,
 /* Projects all rows of one side (queries or existing keys) block by block, or adds the gradients of
    the rows to the caller's arrays. */
 
-enum { BLOCK_ROWS = 64 };
-
 int rapt__side_rows(const struct score_rows *r, const struct sequence *b)
 {
     return r->keys ? b->existing : b->queries;
@@ -156,7 +154,7 @@ static struct score_block block_of(const struct score_rows *r, const struct sequ
                    : r->keys ? t
                              : (int)rapt__query_position(r->a, b, t);
     return (struct score_block){.head = head,
-                                .rows = rapt__min(left, BLOCK_ROWS),
+                                .rows = rapt__min(left, ROWS),
                                 .position = position,
                                 .x =
                                     r->x ? r->x + rapt__side_at(r, &r->x_stride, b, head, t) : NULL,
@@ -199,7 +197,7 @@ void rapt__side_forward(struct team *team, const struct score_side *side,
     for (int i = 0; i < r->a->batch; i++) {
         struct sequence b = rapt__sequence(r->a, i);
         for (int h = 0; h < rapt__side_heads(r); h++)
-            for (int t = 0; chosen(only, i, h) && t < rapt__side_rows(r, &b); t += BLOCK_ROWS) {
+            for (int t = 0; chosen(only, i, h) && t < rapt__side_rows(r, &b); t += ROWS) {
                 if (!rapt__mine(&tickets)) continue;
                 const struct score_block block = block_of(r, &b, positions, h, t);
                 if (side->weights)
@@ -222,7 +220,7 @@ void rapt__side_backward(struct team *team, const struct score_side *side,
     for (int i = 0; i < r->a->batch; i++) {
         struct sequence b = rapt__sequence(r->a, i);
         for (int h = 0; h < rapt__side_heads(r); h++)
-            for (int t = 0; t < rapt__side_rows(r, &b); t += BLOCK_ROWS) {
+            for (int t = 0; t < rapt__side_rows(r, &b); t += ROWS) {
                 if (!rapt__mine(&tickets)) continue;
                 struct score_block block = block_of(r, &b, NULL, h, t);
                 block.dx = dx + rapt__side_at(r, &r->x_stride, &b, h, t);
