@@ -209,6 +209,13 @@ rapt_status rapt__tensors_read(const struct tensor_file *file, const struct tens
     return read_elements(&r, first, count);
 }
 
+rapt_status rapt__tensors_bytes(const struct tensor_file *file, const struct tensor_entry *entry,
+                                size_t first, size_t count, int8_t *data, rapt_message *why)
+{
+    rapt_status status = check_range(file, entry, entry->count, first, count, why);
+    return status ? status : read_at(file, entry, entry->begin + first, data, count, why);
+}
+
 rapt_status rapt__tensors_integers(const struct tensor_file *file, const struct tensor_entry *entry,
                                    size_t first, size_t count, int64_t *data, rapt_message *why)
 {

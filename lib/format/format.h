@@ -160,6 +160,9 @@ rapt_status rapt__tensors_read(const struct tensor_file *file, const struct tens
    dtype. */
 rapt_status rapt__tensors_integers(const struct tensor_file *file, const struct tensor_entry *entry,
                                    size_t first, size_t count, int64_t *data, rapt_message *why);
+/* Reads the elements of an entry I8 that is not transposed, without applying scales. */
+rapt_status rapt__tensors_bytes(const struct tensor_file *file, const struct tensor_entry *entry,
+                                size_t first, size_t count, int8_t *data, rapt_message *why);
 /* Reads scales [first, first + count) of an entry. */
 rapt_status rapt__tensors_scales(const struct tensor_file *file, const struct tensor_entry *entry,
                                  size_t first, size_t count, float *scales, rapt_message *why);

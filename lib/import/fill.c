@@ -206,6 +206,23 @@ static size_t piece_of(size_t columns)
     return panel < SOME ? SOME / panel * panel : panel;
 }
 
+/* Copies elements [first, first + count) of a tensor of 8-bit integers, which must form whole rows,
+   to a matrix of bytes. Sets *done to false if they have to be converted to floats and back. */
+static rapt_status copy_integers(struct import *i, const struct tensor_entry *e,
+                                 const struct target *t, size_t first, size_t count, bool *done)
+{
+    struct import_converting *c = &i->converting;
+    int8_t *bytes = (int8_t *)c->rows;
+    const int row = (int)((t->first + first) / t->columns), rows = (int)(count / t->columns);
+    *done = false;
+    if (t->p->kind != IN_BYTES || !in_bytes(e)) return RAPT_OK;
+    rapt_status status = read_factors(i, e, t, first / t->columns, (size_t)rows);
+    if (!status) status = rapt__tensors_bytes(i->file, e, first, count, bytes, i->why);
+    if (!status)
+        *done = rapt__parameter_set_integers(t->p, i->model->block, row, rows, bytes, c->factors);
+    return status;
+}
+
 /* Fills a part in pieces that stay in the cache. Memory for a whole tensor would cause page faults,
    which take more time than reading the file. */
 static rapt_status fill_piecewise(struct import *i, const struct tensor_entry *e,
@@ -216,7 +233,11 @@ static rapt_status fill_piecewise(struct import *i, const struct tensor_entry *e
     const size_t all = t->rows * t->columns, skipped = e->count - all; /* IMPORT_OFFSET */
     for (size_t first = 0; first < all; first += piece) {
         size_t count = rapt__min_size(all - first, piece);
-        rapt_status status = rapt__tensors_read(i->file, e, skipped + first, count, data, i->why);
+        bool done = false;
+        rapt_status status = RAPT_OK;
+        if (!again && skipped == 0) status = copy_integers(i, e, t, first, count, &done);
+        if (done) continue;
+        if (!status) status = rapt__tensors_read(i->file, e, skipped + first, count, data, i->why);
         if (!status) status = check_finite(i, e, data, skipped + first, count);
         if (!status) status = take(i, e, t, first, count, data, again);
         if (status) return status;

@@ -166,6 +166,9 @@ void rapt__parameter_set(const struct parameter *p, float *block, size_t first, 
    IN_BYTES uses factors [count] and scratch, which are the arguments of rapt__int8_set_rows. */
 void rapt__parameter_set_rows(const struct parameter *p, float *block, int first, int count,
                               const float *data, const float *factors, float *scratch);
+/* Sets rows of a parameter IN_BYTES with rapt__int8_set_integers, and returns what that returns. */
+bool rapt__parameter_set_integers(const struct parameter *p, float *block, int first, int count,
+                                  const int8_t *rows, const float *factors);
 struct row_sizes { /* maxima over the parameters of a layout */
     size_t rows, columns;
     size_t scratch; /* floats that rapt__parameter_set_rows needs; 0 if no parameter is IN_BYTES */

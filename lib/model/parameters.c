@@ -296,6 +296,19 @@ struct row_sizes rapt__row_sizes(const struct layout *layout)
     return most;
 }
 
+static struct int8_rows rows_of(const struct parameter *p, float *block)
+{
+    const struct linear l = rapt__parameter_matrix(p, block);
+    return (struct int8_rows){(int8_t *)l.bytes, (float *)l.scale, p->columns};
+}
+
+bool rapt__parameter_set_integers(const struct parameter *p, float *block, int first, int count,
+                                  const int8_t *rows, const float *factors)
+{
+    const struct int8_rows to = rows_of(p, block);
+    return rapt__int8_set_integers(&to, first, count, rows, factors);
+}
+
 void rapt__parameter_set_rows(const struct parameter *p, float *block, int first, int count,
                               const float *data, const float *factors, float *scratch)
 {
@@ -304,8 +317,7 @@ void rapt__parameter_set_rows(const struct parameter *p, float *block, int first
         rapt__parameter_set(p, block, (size_t)first * columns, (size_t)count * columns, data);
         return;
     }
-    const struct linear l = rapt__parameter_matrix(p, block);
-    const struct int8_rows to = {(int8_t *)l.bytes, (float *)l.scale, p->columns};
+    const struct int8_rows to = rows_of(p, block);
     rapt__int8_set_rows(&to, first, count, data, factors, scratch);
 }
 

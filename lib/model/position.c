@@ -23,18 +23,23 @@ double rapt__slope(int heads, int head)
 
 void rapt__positions_fill(const rapt_config *config, float *table)
 {
-    rapt_position position = config->position;
-    int width = config->width, pairs = width / 2, first = config->first_position;
-    for (int i = 0; i < pairs; i++) {
-        double r = rate(position, i, pairs);
-        int sine = position == RAPT_POSITION_INTERLEAVED ? 2 * i : i;
-        int cosine = position == RAPT_POSITION_INTERLEAVED ? 2 * i + 1 : pairs + i;
+    enum { SOME = 64 }; /* pairs whose frequencies are held at a time */
+    const struct kernels *k = rapt__kernels();
+    const int width = config->width, pairs = width / 2;
+    const bool interleaved = config->position == RAPT_POSITION_INTERLEAVED;
+    const int step = interleaved ? 2 : 1, cosines = interleaved ? 1 : pairs;
+    double rates[SOME];
+    float sine[SOME], cosine[SOME];
+    for (int i0 = 0, count; i0 < pairs; i0 += count) {
+        count = rapt__min(pairs - i0, SOME);
+        for (int i = 0; i < count; i++) rates[i] = rate(config->position, i0 + i, pairs);
         for (int p = 0; p < config->positions; p++) {
-            float *row = table + (size_t)p * (size_t)width;
-            double s, c;
-            rapt__sincos(((double)first + p) * r, &s, &c);
-            row[sine] = (float)s;
-            row[cosine] = (float)c;
+            float *to = table + (size_t)p * (size_t)width + i0 * step;
+            k->sine_cosine_row((double)config->first_position + p, rates, count, sine, cosine);
+            for (int i = 0; i < count; i++) {
+                to[i * step] = sine[i];
+                to[i * step + cosines] = cosine[i];
+            }
         }
     }
 }

@@ -83,6 +83,39 @@ void rapt__int8_set_rows(const struct int8_rows *to, int first, int count, const
     }
 }
 
+/* Returns true if integers [count] and their factor are restored by int8_quantize_panel. */
+static bool restorable(const int8_t *row, int count, float factor)
+{
+    int8_t least = 0;
+    for (int k = 0; k < count; k++) least = row[k] < least ? row[k] : least;
+    return least > INT8_MIN && factor >= 0x1p-100f && factor <= 0x1p100f;
+}
+
+bool rapt__int8_set_integers(const struct int8_rows *to, int first, int count, const int8_t *rows,
+                             const float *factors)
+{
+    const ptrdiff_t in = to->in;
+    for (int n = 0; n < count; n++)
+        if (!restorable(rows + n * in, to->in, factors[n])) return false;
+    for (int n = 0; n < count; n++) to->scale[first + n] = 1 / factors[n];
+    for (int n = 0; n < count;) {
+        int8_t *at = to->weight + row_at(first + n, to->in);
+        if ((first + n) % LANES == 0 && count - n >= LANES && in % INT8_GROUP == 0) {
+            /* A panel is the transpose of its rows, in groups that are as large as floats. */
+            rapt__kernels()->pack_columns((const float *)(const void *)(rows + n * in),
+                                          in / INT8_GROUP, LANES, to->in / INT8_GROUP, 1, 0, 1,
+                                          (float *)(void *)at);
+            n += LANES;
+            continue;
+        }
+        for (ptrdiff_t k = 0; k < in; k += INT8_GROUP)
+            memcpy(at + k * LANES, rows + n * in + k,
+                   (size_t)rapt__min(to->in - (int)k, INT8_GROUP));
+        n++;
+    }
+    return true;
+}
+
 /* Zeroes the rows that pad the last panel. */
 static void clear_padding(int8_t *weight, int out, int in)
 {

@@ -282,6 +282,49 @@ static void rows_are_gathered(void **state)
         }
 }
 
+/* Integers are stored as if they had been converted to floats and quantized again. */
+static void integers_are_stored(void **state)
+{
+    enum { OUT = 37 };
+    static const int ins[] = {1, 4, 30, 64, 128, 129, 516};
+    static const float rejected[] = {0, -1, 0x1p-101f, 0x1p101f, INFINITY, NAN};
+    (void)state;
+    for (int i = 0; i < COUNT(ins); i++)
+        for (int first = 0; first < 20; first += 7) {
+            const int in = ins[i], count = OUT - first - (first + i) % 3;
+            const size_t size = rapt__int8_weight_bytes(OUT, in), all = (size_t)(count * in);
+            float scales[2][OUT] = {{0}}, factors[OUT], *x = floats(all),
+                  *scratch = floats(rapt__int8_scratch(in));
+            int8_t *rows = zeros(all), *weight[2] = {zeros(size), zeros(size)};
+            for (int n = 0; n < count; n++) {
+                factors[n] = n == 0   ? 0x1p-100f
+                             : n == 1 ? 0x1p100f
+                                      : 1 + 1e4f * fabsf(random_float(7, (size_t)n));
+                for (int k = 0, at = n * in; k < in; k++, at++) {
+                    rows[at] = (int8_t)(127.9f * random_float(8, (size_t)at));
+                    if (k == n % in) rows[at] = n % 2 ? 127 : -127;
+                    if (n == 2) rows[at] = 0;
+                    x[at] = (float)rows[at] * (1 / factors[n]);
+                }
+            }
+            const struct int8_rows want = {weight[0], scales[0], in},
+                                   got = {weight[1], scales[1], in};
+            rapt__int8_set_rows(&want, first, count, x, factors, scratch);
+            assert_true(rapt__int8_set_integers(&got, first, count, rows, factors));
+            assert_memory_equal(weight[0], weight[1], size);
+            assert_memory_equal(scales[0], scales[1], sizeof scales[0]);
+            rows[all - 1] = -128;
+            assert_false(rapt__int8_set_integers(&got, first, count, rows, factors));
+            rows[all - 1] = 1;
+            for (int r = 0; r < COUNT(rejected); r++) {
+                factors[count - 1] = rejected[r];
+                assert_false(rapt__int8_set_integers(&got, first, count, rows, factors));
+            }
+            assert_memory_equal(weight[0], weight[1], size);
+            free(x), free(scratch), free(rows), free(weight[0]), free(weight[1]);
+        }
+}
+
 static void floats_are_packed_by_rows(void **state)
 {
     static const int ins[] = {1, 4, 30, 129};
@@ -434,6 +477,7 @@ int main(void)
         cmocka_unit_test(rows_are_independent),
         cmocka_unit_test(layers_share_rows),
         cmocka_unit_test(rows_are_gathered),
+        cmocka_unit_test(integers_are_stored),
         cmocka_unit_test(floats_are_packed_by_rows),
         cmocka_unit_test(test_layers),
         cmocka_unit_test(test_not_finite),
