@@ -141,7 +141,7 @@ static inline int rapt__run_of_pairs(int sequences, int heads, int members)
     return sequences < 4 * members ? 1 : heads * rapt__max(1, sequences / (16 * members));
 }
 
-/* ---- relative_sums.c ---- */
+/* ---- bias.c: gradients of relative biases ---- */
 /* Gradients of relative biases are first summed per head and sequence, since the rows of different
    queries overlap. `all` is [H][query rows + key rows]; each head and sequence uses queries +
    existing - 1 of these floats. Returns the sums of head h of a sequence, or NULL if `all` is

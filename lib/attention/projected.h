@@ -97,7 +97,7 @@ struct bounds rapt__bounds(const struct projected *c, int team_size);
 /* ---- distribution.c ---- */
 enum attend_kind rapt__normalizer_kind(rapt_normalizer normalizer);
 
-/* ---- relative_sums.c ---- */
+/* ---- bias.c ---- */
 /* Lays out the sums for gradients of relative biases (problem.h). Returns NULL without a relative
    bias. */
 float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b);
@@ -106,7 +106,7 @@ float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b);
 /* Returns the relative bias of query t of head h. Element s belongs to key s. */
 const float *rapt__relative_row(const struct projected *c, const struct sequence *b, int h, int t);
 
-/* ---- row_biases.c ---- */
+/* ---- bias.c: all terms of a query ---- */
 /* Sets the relative biases, sums of log f and distances in *row for query t of head h. */
 void rapt__bias_row(const struct projected *c, const struct sequence *b, int h, int t,
                     struct attend_row *row);
@@ -152,7 +152,7 @@ static inline float rapt__distance_score(const struct distances *x, int s)
     return x->by_key ? sum + x->by_key[rapt__distance_of_key(x, s)] : sum;
 }
 
-/* ---- forget.c: sums C of the logarithms of forget gates ---- */
+/* ---- bias.c: sums C of the logarithms of forget gates ---- */
 /* Return the number of panels that suffice for all sequences, and the index of a sequence's first
    one. */
 size_t rapt__key_panels(size_t batch, size_t key_rows);

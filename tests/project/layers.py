@@ -48,7 +48,7 @@ PUBLIC = {  # public headers each layer may use
 }
 # lib/attention: folders, which have one interface header each, and files. Each comes before those it calls.
 PARTS = ["cache", "linear", "monotonic", "attention.c", "layout.c", "check.c", "dispatch.c", "learned.c", "score", "flash", "general",
-         "relative_sums.c", "row_biases.c", "distances.c", "forget.c", "mask.c", "bias.c", "problem.c"]
+         "bias.c", "distances.c", "mask.c", "problem.c"]
 FOLDERS = {  # folders whose interface headers a folder may include; SHARED is open to all
     "": {"score", "flash", "general"},
     "score": set(),

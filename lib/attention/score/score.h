@@ -222,7 +222,7 @@ void rapt__rotary_frequencies(const rapt_attention *a, double *frequencies); /* 
 void rapt__rotary_rotate(struct team *team, const struct score_rows *r, const double *frequencies,
                          const int *positions, bool back, struct score_choice only);
 
-/* ---- forget.c (lib/attention) ---- */
+/* ---- attention/bias.c: forget gates ---- */
 /* Fills to[H][rapt__key_panels][2][16] with the sums of a->log_forget for the given sequences and
    heads. */
 void rapt__forget_fill(struct team *team, const rapt_attention *a, struct score_choice only,
