@@ -10,7 +10,7 @@
    Rows of a relative bias overlap, because many queries and keys have the same distance s -
    position. Their gradient is therefore summed first within each pair, by one member, and then over
    the sequences. */
-#include "attention/flash/backward.h"
+#include "attention/flash/flash.h"
 
 #include <string.h>
 

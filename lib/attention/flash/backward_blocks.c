@@ -3,7 +3,7 @@
    block is computed by one member. At each query block, this member waits until the earlier key
    blocks have been added to dq, so dq is summed in the order of keys, no matter which members
    compute them. */
-#include "attention/flash/backward.h"
+#include "attention/flash/flash.h"
 #include "op/op.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
    queries and keys are computed by heads.c. If the number of pairs is not a multiple of the
    team's size and there are many rows, the whole team first computes the excess pairs, one at a
    time. */
-#include "attention/flash/forward.h"
+#include "attention/flash/flash.h"
 #include "op/op.h"
 
 /* Number of items per member into which a shared pair with many keys is divided. With several small

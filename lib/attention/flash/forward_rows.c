@@ -7,7 +7,7 @@
    Meanwhile, the running softmax of each call stays in its workspace. The parts are packed again
    for every set of rows. This takes less than 1 % of the time, and the workspace does not grow with
    the number of keys. */
-#include "attention/flash/forward.h"
+#include "attention/flash/flash.h"
 #include "op/op.h"
 
 #include <assert.h>

@@ -2,9 +2,7 @@
    key or value is read often enough to repay packing, and computes such pairs one query head at a
    time on plain rows, forward (kernel/flash_head.c) and backward (kernel/flash_head_backward.c).
    Also decides whether rows are prefetched. */
-#include "attention/flash/backward.h"
 #include "attention/flash/flash.h"
-#include "attention/flash/forward.h"
 #include "op/op.h"
 
 #include <string.h>

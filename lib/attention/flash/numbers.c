@@ -5,7 +5,7 @@
    forward saved, and delta = out.dout. The gradient of the bias of sigmoids is the sum of all ds.
    Blocks sum ds row by row, in the order of keys. One member then sums the rows of a head, in the
    order of sequences and queries. */
-#include "attention/flash/backward.h"
+#include "attention/flash/flash.h"
 
 float *rapt__flash_numbers_layout(struct arena *arena, const struct bounds *b)
 {
