@@ -329,7 +329,7 @@ struct attend_head_gradients {
        dv += p dout       dk += scale ds q      dq += scale ds k      dbias += ds
 
    With a cap, scale becomes scale (1 - tanh^2). If all keys fit in one block, delta is computed as
-   the sum of p dp; a sink adds nothing to it. attention/flash/numbers.c computes the gradient of
+   the sum of p dp; a sink adds nothing to it. attention/flash/backward.c computes the gradient of
    the sink's logit from delta. With ATTEND_SIGMOID, p is the sigmoid and ds is p (1 - p) dp.
 
    p and ds of hidden keys are exactly 0. attend_pack and, unless all keys fit in one block,

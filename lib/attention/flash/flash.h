@@ -223,7 +223,7 @@ void rapt__flash_clear_keys(const struct flash_backward *f, int keys);
 /* Adds this member's dk and dv of keys [key, key + keys) to the caller's arrays. */
 void rapt__flash_add_keys(const struct backward_pair *p, int key, int keys);
 
-/* ---- numbers.c: gradients of the numbers that a normalizer learns ---- */
+/* ---- backward.c: gradients of the numbers that a normalizer learns ---- */
 /* Lays out the sums of all rows, [H][query rows]. Returns NULL unless the gradients of the numbers
    need these sums. */
 float *rapt__flash_numbers_layout(struct arena *arena, const struct bounds *b);
