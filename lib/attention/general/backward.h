@@ -3,7 +3,7 @@
 #ifndef RAPT_LIB_ATTENTION_GENERAL_BACKWARD_H
 #define RAPT_LIB_ATTENTION_GENERAL_BACKWARD_H
 
-#include "attention/general/talking.h"
+#include "attention/general/general.h"
 
 /* Gradients that sequences share, summed over the rows of one head and sequence. */
 struct head_sums {

@@ -2,7 +2,7 @@
    keys. Then rows are handed out to its members. With a recurrent score, all rows of a head are
    handed out together, since each depends on the previous one. Also recomputes weights, by a single
    member, and lays out the workspace of the whole general path. */
-#include "attention/general/forward.h"
+#include "attention/general/general.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* general.h - the general path: one query against all its keys, for every score, locality and
    normalizer. It works on whole arrays, forward and backward, and query by query for a cache. A
    row's bits depend only on its query and the keys it sees: a call with many rows gives the same
-   bits as a call for each row.
+   bits as a call for each row. The declarations after struct talking and its functions are shared
+   only by the files of this folder, as are those of backward.h.
 
        x = scale q.k | v.tanh(q + k + L f),  x = cap tanh(x / cap),  x += biases,  masks
        z = normalize(x)    w = z gauss    out = sum over s of dropout(w)[s] v[s] */
@@ -240,7 +241,7 @@ struct talking {
     struct row_space space;        /* x, p, weights, gauss and slope have [heads][capacity] */
     float *raw;                    /* [heads][capacity] x */
     float *mixed;                  /* [heads][capacity] u */
-    float *seen;                   /* [capacity] see talking.h */
+    float *seen;                   /* [capacity] see rapt__talking_seen */
     int low, high, first, end;
 };
 
@@ -251,5 +252,70 @@ void rapt__talking_layout(struct arena *arena, const struct bounds *b, bool back
 bool rapt__talking_weights(struct talking *t);
 /* Adds the values of head h, times u after dropout, to out. */
 void rapt__talking_sum(const struct talking *t, int h, float *out);
+
+/* ---- talking.c: blocks of queries, for the passes forward and backward ---- */
+
+struct talking_range { /* keys [first, end), whole panels */
+    int first, end;
+    bool together; /* rows see enough keys in common to be computed together */
+};
+
+/* Lays out one block for each head and returns them. Those of additive scores have weights, too. */
+struct row_block *rapt__talking_blocks(struct arena *part, const struct bounds *b, bool backward);
+/* Sets t->rows to query `query` of all heads. With `decided`, the keys that a hard normalizer has
+   chosen are read from c->chosen. */
+void rapt__talking_rows(struct talking *t, const struct projected *c, const struct sequence *b,
+                        int query, bool decided);
+/* Starts a block of *rows queries, whose rows are then in t->block, and returns the keys that at
+   least one of them sees in at least one head. Sets *rows to 1 if the queries see too few keys in
+   common to be computed together. */
+struct talking_range rapt__talking_block(struct talking *t, const struct projected *c,
+                                         const struct sequence *b, int query, int *rows,
+                                         bool decided);
+/* Computes to[h][s] = sum over g of matrix[h][g] from[g][s], or the same with the transposed
+   matrix, for keys [first, end) of the query. If `matrix` is NULL, copies `from`. */
+void rapt__talking_mix(const struct talking *t, const float *matrix, bool transposed,
+                       const float *from, float *to);
+/* Copies the weights u of head h after dropout to row i of the weights of a block. */
+void rapt__talking_keep(const struct talking *t, int h, const struct row_block *block, int i);
+/* Sets t->seen[s] to -infinity if all heads hide key s, else to 0. */
+void rapt__talking_seen(const struct talking *t);
+
+/* ---- forward ---- */
+
+struct forward_rows { /* workspace of one member */
+    struct row_space space;
+    struct row_block block;
+    float *before;            /* [capacity] `before` of the next row, for recurrent scores */
+    struct talking talking;   /* with talking heads, which do not use the members above */
+    struct row_block *blocks; /* [heads] with talking heads */
+};
+
+struct general_forward {
+    const struct projected *c;
+    const struct kernels *kernels;
+    const float *v;
+    float *out, *lse;
+    int key_heads, group; /* group: number of query heads per key head */
+    float *panels;        /* keys of all sequences and key heads, shared by all members */
+    struct forward_rows mine;
+};
+
+/* ---- forward.c ---- */
+struct row_keys rapt__forward_keys(const struct general_forward *f, const struct sequence *b,
+                                   int g);
+/* Computes the outputs of all rows of a block from the weights stored in it. */
+void rapt__forward_sum(const struct general_forward *f, const struct row_block *block,
+                       const struct row_keys *keys, float *out);
+
+/* ---- talking.c ---- */
+void rapt__talking_forward_layout(struct arena *part, const struct bounds *b,
+                                  struct forward_rows *r);
+/* Computes the outputs of query rows [first, first + rows) in all heads of a sequence. */
+void rapt__talking_attend(const struct general_forward *f, const struct sequence *b, int first,
+                          int rows);
+/* Copies the weights u of a query row of head h to a plain array [keys of the sequence]. */
+void rapt__talking_copy(const struct general_forward *f, const struct sequence *b, int h, int query,
+                        float *weights);
 
 #endif

@@ -1,6 +1,6 @@
 /* talking.c - talking heads: the scores and weights of one query in all heads (general.h), and the
    forward pass, which computes blocks of queries, each in all heads. */
-#include "attention/general/forward.h"
+#include "attention/general/general.h"
 
 #include <limits.h>
 #include <math.h>
