@@ -1,8 +1,9 @@
-/* attention.c - the public functions of rapt/attention.h that check problems or compute. They
-   convert the caller's structs to this version's, check the arguments, and run a team of threads.
- */
+/* attention.c - the public functions of rapt/attention.h that check problems, lay out their learned
+   arrays, or compute. They convert the caller's structs to this version's, check the arguments, and
+   run a team of threads. */
 #include "attention/score/score.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -224,4 +225,40 @@ rapt_status rapt_attention_weights(const rapt_attention *a, const float *q, cons
     if (!status && !weights) status = missing_array("weights", why);
     if (!status) rapt__team_run(c.a.threads, weights_of, &c);
     return status;
+}
+
+/* ---- learned arrays ---- */
+
+static rapt_status lay_out_learned(const rapt_attention *a, rapt_attention_parameters_layout *l,
+                                   rapt_message *why)
+{
+    for (int i = 0; i < RAPT_ATTENTION_PARAMETER_COUNT; i++) {
+        if (!rapt__learned_read(a, i)) continue;
+        const struct learned_shape s = rapt__learned_shape(a, i);
+        size_t floats;
+        if (s.rows > INT_MAX || !rapt__times((size_t)s.rows, (size_t)s.columns, &floats) ||
+            floats > PTRDIFF_MAX / sizeof(float) / 2 - l->floats - LANES)
+            return rapt__fail(
+                why, RAPT_BAD_ARGUMENT, "%s has %lld rows, so the size of the block overflows",
+                rapt_attention_parameter_name((rapt_attention_parameter)i), (long long)s.rows);
+        l->rows[i] = (int)s.rows, l->columns[i] = (int)s.columns;
+        l->offset[i] = l->floats;
+        l->floats += rapt__round_up_size(floats, LANES);
+    }
+    return RAPT_OK;
+}
+
+rapt_status rapt_attention_parameters_lay_out(const rapt_attention *a,
+                                              rapt_attention_parameters_layout *layout,
+                                              rapt_message *why)
+{
+    rapt_attention own;
+    rapt_attention_parameters_layout l = {.size = sizeof l};
+    rapt_status status = rapt__struct_read(&own, sizeof own, a, "rapt_attention", why);
+    if (!status) status = rapt__struct_check(layout, "rapt_attention_parameters_layout", why);
+    if (!status) status = rapt__shapes_check(&own, why);
+    if (!status) status = lay_out_learned(&own, &l, why);
+    return status
+               ? status
+               : rapt__struct_write(layout, &l, sizeof l, "rapt_attention_parameters_layout", why);
 }

@@ -1,4 +1,5 @@
-/* problem.c - the sequences, rows and sizes of a rapt_attention. */
+/* problem.c - the sequences, rows and sizes of a rapt_attention. Also fills in problems in the
+   layouts that rapt/attention.h draws. */
 #include "attention/projected.h"
 
 #include <limits.h>
@@ -86,4 +87,88 @@ struct bounds rapt__bounds(const struct projected *c, int team_size)
                            .longest_queries = longest_of(a->query_starts, a->batch, a->queries),
                            .longest_keys = longest_of(a->key_starts, a->batch, a->keys),
                            .team = (size_t)team_size};
+}
+
+/* ---- layouts ----
+
+   Strides that overflow are set to the largest possible value, and negative numbers count as 0;
+   rapt__attention_check rejects both. */
+
+static ptrdiff_t stride_times(ptrdiff_t a, ptrdiff_t b)
+{
+    size_t product;
+    if (a <= 0 || b <= 0) return 0;
+    bool fits = rapt__times((size_t)a, (size_t)b, &product) && product <= PTRDIFF_MAX;
+    return fits ? (ptrdiff_t)product : PTRDIFF_MAX;
+}
+
+static ptrdiff_t stride_plus(ptrdiff_t a, ptrdiff_t b)
+{
+    return a > PTRDIFF_MAX - b ? PTRDIFF_MAX : a + b;
+}
+
+rapt_stride rapt__stride_by_heads(int heads, int rows, int width)
+{
+    ptrdiff_t head = stride_times(rows, width);
+    return (rapt_stride){stride_times(heads, head), head, rapt__max(width, 0)};
+}
+
+/* Returns the strides of [rows][heads][width] for each sequence. */
+static rapt_stride stride_by_rows(int heads, int rows, int width)
+{
+    ptrdiff_t row = stride_times(heads, width);
+    return (rapt_stride){stride_times(rows, row), rapt__max(width, 0), row};
+}
+
+static rapt_attention problem_of(int batch, int heads, int queries, int keys, int width)
+{
+    return (rapt_attention){.batch = batch,
+                            .heads = heads,
+                            .queries = queries,
+                            .keys = keys,
+                            .key_width = width,
+                            .value_width = width};
+}
+
+rapt_status rapt_attention_init(rapt_attention *a, size_t size, int batch, int heads, int queries,
+                                int keys, int width)
+{
+    rapt_attention own = problem_of(batch, heads, queries, keys, width);
+    own.q = own.out = rapt__stride_by_heads(heads, queries, width);
+    own.k = own.v = rapt__stride_by_heads(heads, keys, width);
+    return rapt__struct_default(a, size, &own, sizeof own);
+}
+
+rapt_status rapt_attention_init_rows(rapt_attention *a, size_t size, int batch, int heads,
+                                     int queries, int keys, int width)
+{
+    rapt_attention own = problem_of(batch, heads, queries, keys, width);
+    own.q = own.out = stride_by_rows(heads, queries, width);
+    own.k = own.v = stride_by_rows(heads, keys, width);
+    return rapt__struct_default(a, size, &own, sizeof own);
+}
+
+rapt_status rapt_attention_init_packed(rapt_attention *a, size_t size, int batch, int heads,
+                                       int key_heads, int rows, int width)
+{
+    rapt_attention own = problem_of(batch, heads, rows, rows, width);
+    ptrdiff_t queries = stride_times(heads, width),
+              keys = stride_times(key_heads ? key_heads : heads, width);
+    ptrdiff_t row = stride_plus(queries, stride_plus(keys, keys));
+    own.key_heads = key_heads;
+    own.q = own.k = own.v = (rapt_stride){stride_times(rows, row), rapt__max(width, 0), row};
+    own.out = stride_by_rows(heads, rows, width);
+    return rapt__struct_default(a, size, &own, sizeof own);
+}
+
+rapt_status rapt_attention_init_ragged(rapt_attention *a, size_t size, int batch, int heads,
+                                       const int *query_starts, const int *key_starts, int width)
+{
+    if (!query_starts) return RAPT_BAD_ARGUMENT;
+    if (!key_starts) key_starts = query_starts;
+    rapt_attention own = problem_of(batch, heads, rapt__longest(batch, query_starts),
+                                    rapt__longest(batch, key_starts), width);
+    own.q = own.k = own.v = own.out = stride_by_rows(heads, 0, width);
+    own.query_starts = query_starts, own.key_starts = key_starts;
+    return rapt__struct_default(a, size, &own, sizeof own);
 }

@@ -55,7 +55,7 @@ rapt_status rapt__extent_check(const char *array, const rapt_stride *s, int batc
    gradients. */
 bool rapt__rows_repeat(const rapt_stride *s, int batch, int heads, int rows);
 
-/* ---- layout.c ---- */
+/* ---- problem.c: layouts ---- */
 /* Returns the strides of [heads][rows][width] for each sequence. Negative numbers count as 0, and
    strides that overflow become PTRDIFF_MAX. */
 rapt_stride rapt__stride_by_heads(int heads, int rows, int width);

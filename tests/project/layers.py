@@ -47,7 +47,7 @@ PUBLIC = {  # public headers each layer may use
     "format": {"base.h", "file.h"},
 }
 # lib/attention: folders, which have one interface header each, and files. Each comes before those it calls.
-PARTS = ["cache", "linear", "monotonic", "attention.c", "layout.c", "check.c", "dispatch.c", "learned.c", "score", "flash", "general",
+PARTS = ["cache", "linear", "monotonic", "attention.c", "check.c", "dispatch.c", "learned.c", "score", "flash", "general",
          "bias.c", "distances.c", "mask.c", "problem.c"]
 FOLDERS = {  # folders whose interface headers a folder may include; SHARED is open to all
     "": {"score", "flash", "general"},
