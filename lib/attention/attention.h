@@ -130,7 +130,7 @@ bool rapt__score_has_coverage(rapt_score score); /* true if scores read the sum 
 /* Returns true if each query predicts the center of the keys it attends to (local-p). */
 bool rapt__locality_centered(const rapt_attention *a);
 
-/* ---- learned.c: the table attention/learned.def ---- */
+/* ---- score.c: the table attention/learned.def ---- */
 struct learned_shape {
     int64_t rows, columns;
 };

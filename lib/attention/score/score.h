@@ -66,7 +66,7 @@ struct score {
 #include "attention/score/scores.def"
 const struct score *rapt__score(rapt_score score);
 
-/* ---- learned.c ---- */
+/* ---- score.c: learned arrays ---- */
 /* Returns true if a problem requires array i but does not have it. */
 bool rapt__learned_missing(const rapt_attention *a, int i);
 /* The column `gradient` of learned.def. */
