@@ -14,7 +14,8 @@
                                                      r = 1 - sum of z: Xiao et al. 2023
    SIGMOID            z = 1 / (1 + e^-(x + b))       dx = z (1 - z) dz, db = sum of dx:
                                                      Ramapuram et al. 2024
-   SPARSEMAX, ENTMAX_1_5, ENTMAX                     entmax.c
+   SPARSEMAX, ENTMAX_1_5, ENTMAX: see entmax below: Martins and Astudillo 2016; Peters, Niculae and
+                      Martins 2019; Correia, Niculae and Martins 2019
 
    g is Gumbel noise: argmax(x + g) is distributed as p (Gumbel 1954; Maddison, Tarlow and Minka
    2014, "A* sampling", section 2). Without noise it is 0. g[s] is column s of the query's row of
@@ -219,10 +220,53 @@ static void sigmoid_backward(struct row *r, float *dz, struct gain gain)
     r->dnumber = (float)sum;
 }
 
+/* ---- normalizers that give exact zeros, and their gradients ----
+
+       z = max(0, (alpha - 1) x - tau)^k,  k = 1 / (alpha - 1),  with tau such that z sums to 1
+       dx = g (dz - mean),  g = z^(2 - alpha) where z is not 0,  mean = g.dz / sum of g
+       dalpha = (z.dz - mean) / (alpha - 1)^2 - (e.dz - mean sum of e) / (alpha - 1),  e = z log z
+              = -sum of z log(z)^2 (dz - mean) (e^y - 1 - y) / y^2,  y = -(alpha - 1) log z
+
+   alpha is 2 for sparsemax, 1.5 for 1.5-entmax, and else 1 + sigmoid(a) with a learned a. The
+   second form of dalpha follows from g.(dz - mean) = 0, and does not divide a small difference by
+   (alpha - 1)^2. kernel/simplex.c computes the rows. */
+
+/* Returns alpha - 1, which is at least 2^-20 so that k is finite. */
+static double entmax_order(const struct row *r)
+{
+    double learned = 1 / (1 + rapt__exp(-(double)r->head->number));
+    if (r->head->normalizer == RAPT_NORMALIZER_SPARSEMAX) return 1;
+    if (r->head->normalizer == RAPT_NORMALIZER_ENTMAX_1_5) return 0.5;
+    return learned < 0x1p-20 ? 0x1p-20 : learned;
+}
+
+static void entmax(struct row *r)
+{
+    const struct kernels *k = r->head->kernels;
+    const int n = r->end - r->first;
+    const float *x = r->space.x + r->first;
+    float *p = r->space.p + r->first;
+    bool sparsemax = r->head->normalizer == RAPT_NORMALIZER_SPARSEMAX, visible;
+    if (r->head->normalizer == RAPT_NORMALIZER_ENTMAX) {
+        visible = k->entmax_row(x, p, n, (float)entmax_order(r));
+    } else {
+        memcpy(p, x, (size_t)n * sizeof *p);
+        visible = k->simplex_row(p, n, sparsemax ? 1 : 2);
+    }
+    r->fully_masked = !visible;
+    r->lse = visible ? 0 : -INFINITY;
+    memcpy(r->space.weights + r->first, p, (size_t)n * sizeof *p);
+}
+
 static void entmax_backward(struct row *r, float *dz, struct gain gain)
 {
     (void)gain;
-    rapt__entmax_backward(r, dz);
+    const bool learned = r->head->normalizer == RAPT_NORMALIZER_ENTMAX;
+    const double order = entmax_order(r);
+    const float dalpha = r->head->kernels->entmax_row_backward(
+        r->space.p + r->first, dz + r->first, r->end - r->first, (float)order,
+        r->space.more + r->first, learned ? r->space.dropped + r->first : NULL);
+    r->dnumber = (float)((double)dalpha * order * (1 - order));
 }
 
 static void nothing_backward(struct row *r, float *dz, struct gain gain)
@@ -307,14 +351,14 @@ static const struct normalizer {
                                  .forward = normalize_sigmoid,
                                  .backward = sigmoid_backward},
     [RAPT_NORMALIZER_SPARSEMAX] = {.name = "sparsemax",
-                                   .forward = rapt__entmax,
+                                   .forward = entmax,
                                    .backward = entmax_backward},
     [RAPT_NORMALIZER_ENTMAX_1_5] = {.name = "entmax-1.5",
-                                    .forward = rapt__entmax,
+                                    .forward = entmax,
                                     .backward = entmax_backward},
     [RAPT_NORMALIZER_ENTMAX] = {.name = "entmax",
                                 .number = RAPT_ATTENTION_PARAMETER_ENTMAX_ALPHA,
-                                .forward = rapt__entmax,
+                                .forward = entmax,
                                 .backward = entmax_backward},
 };
 

@@ -193,10 +193,6 @@ const float *rapt__row_dots(const struct row *r, const float *known, const float
 void rapt__block_dots(const struct row_block *block, const struct kernels *kernels, const float *a,
                       ptrdiff_t a_row, float factor, const float *panels, int width, float *to);
 
-/* ---- entmax.c: sparsemax and entmax, as in distribution.c ---- */
-void rapt__entmax(struct row *r);
-void rapt__entmax_backward(struct row *r, float *dz);
-
 /* ---- distribution.c ---- */
 /* Computes weights (without gauss), lse, sink_weight, chosen and fully_masked from x. */
 void rapt__normalize(struct row *r);
