@@ -1,5 +1,5 @@
 /* weights.c - the attention weights of a query to a cache. On the flash path they are computed from
-   the query's statistics and the cached keys, as in flash/weights.c. On the general path the row is
+   the query's statistics and the cached keys, as in flash/forward.c. On the general path the row is
    recomputed. */
 #include "attention/cache/cache.h"
 
