@@ -270,7 +270,7 @@ size_t rapt__cache_workspace(const rapt_attention *spec, int longest, bool joint
 void rapt__cache_attend(struct team *team, const struct cache *cache,
                         const struct cached_queries *queries, void *workspace);
 
-/* ---- weights.c ---- */
+/* ---- rows.c ---- */
 /* For one row of query sequence i in one head, adds `share` times the attention weights to
    `weights`, which has one element per key of the sequence that the query reads. `row` is counted
    over all query sequences. Must be called after rapt__cache_attend with the same queries, by a

@@ -73,11 +73,11 @@ static inline const float *rapt__cache_joint_values(const struct cache *c, const
 /* Lays out the workspace of rapt__cache_distances. */
 void rapt__cached_distances_layout(struct arena *arena, const struct bounds *b);
 
-/* ---- weights.c ---- */
+/* ---- rows.c: the weights of a row ---- */
 /* Lays out the workspace that rapt__cache_weights needs for rows of the flash path. */
 void rapt__cached_weights_layout(struct arena *part, const struct bounds *b);
 
-/* ---- attend_general.c: row by row, for every score, locality and normalizer ---- */
+/* ---- rows.c: row by row, for every score, locality and normalizer ---- */
 struct cached_rows {
     const struct cache *cache;
     const struct cached_queries *q;
