@@ -73,7 +73,7 @@ int rapt__sample_blocks(int vocab);
 /* Draws the next token of every live source and extends or finishes its hypothesis. */
 void rapt__search_sample(struct search *s);
 
-/* ---- terms.c: the terms that a sequence contains, see rapt_terms ---- */
+/* ---- constrain.c: the terms that a sequence contains, see rapt_terms ---- */
 struct term_list { /* the terms of a source */
     const rapt_terms *all;
     int first, count; /* terms of the source in `all` */
