@@ -276,7 +276,8 @@ rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct pick
 /* Does the same as rapt_session_reorder, but also for the targets of a search. */
 rapt_status rapt__reorder(rapt_session *s, const int *parents, rapt_message *why);
 
-/* ---- score.c: known tokens of the first target of every source, as inputs of rapt__decode ---- */
+/* ---- session.c: known tokens of the first target of every source, as inputs of rapt__decode ----
+ */
 struct feed {
     const rapt_tokens *tokens; /* one sequence per source */
     int32_t begin, end;        /* put around each sequence; end is -1 if there is no end */
