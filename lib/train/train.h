@@ -171,13 +171,6 @@ rapt_status rapt__trainer_batch(rapt_trainer *t, const rapt_tokens *source,
                                 const rapt_tokens *target, bool gradient, int shard,
                                 struct loss *sums, rapt_message *why);
 
-/* ---- step.c ---- */
-/* Checks the requirements of rapt__trainer_step: a gradient of at least one token, and a valid
-   rate. */
-rapt_status rapt__step_check(const rapt_trainer *t, rapt_message *why);
-/* Takes a step with t->gradients, t->tokens and t->sums. Requires a successful rapt__step_check. */
-rapt_status rapt__trainer_step(rapt_trainer *t, rapt_report *report, rapt_message *why);
-
 /* ---- trainer.c ---- */
 /* Writes the caller's report, unless it is NULL. */
 rapt_status rapt__report_write(rapt_report *report, const rapt_report *own, rapt_message *why);
@@ -189,6 +182,11 @@ static inline bool rapt__gradient_waits(const rapt_trainer *t)
 /* Discards everything added since the last step, after a batch whose loss is not finite. That batch
    still counts in state.calls. */
 void rapt__trainer_discard(rapt_trainer *t);
+/* Checks the requirements of rapt__trainer_step: a gradient of at least one token, and a valid
+   rate. */
+rapt_status rapt__step_check(const rapt_trainer *t, rapt_message *why);
+/* Takes a step with t->gradients, t->tokens and t->sums. Requires a successful rapt__step_check. */
+rapt_status rapt__trainer_step(rapt_trainer *t, rapt_report *report, rapt_message *why);
 
 /* ---- shards.c ---- */
 int rapt__shard_levels(int shards); /* log2(shards), rounded down; 0 for 0 */
@@ -245,10 +243,6 @@ void rapt__coverage_layout(rapt_trainer *t, int rows, struct arena *arena);
 const struct coverage_loss *rapt__coverage_begin(rapt_trainer *t, int rows);
 /* Sums the losses of `rows` target rows into t->coverage_sum. */
 void rapt__coverage_end(rapt_trainer *t, int rows);
-
-/* ---- schedule.c ---- */
-/* Returns the learning rate of a step. `rate` is the peak; steps are numbered from 1. */
-float rapt__schedule_rate(const rapt_train_options *o, float rate, long long step);
 
 /* ---- trainer_memory.c ---- */
 rapt_status rapt__rate_check(float rate, rapt_message *why);
