@@ -159,10 +159,6 @@ rapt_status rapt__quantized_begin(const rapt_trainer *t, rapt_message *why);
 /* Quantizes the parameters. All members of a team must call this function. */
 void rapt__quantized_fill(const struct exec_context *c, const rapt_trainer *t);
 
-/* ---- batch_check.c ---- */
-rapt_status rapt__batch_check(const rapt_trainer *t, const rapt_tokens *source,
-                              const rapt_tokens *target, rapt_message *why);
-
 /* ---- batch.c ---- */
 /* Runs one batch forward and, if `gradient`, backward. The number of the call, state.calls + shard,
    determines dropout and draws. *sums receives the losses of the batch; infinite or NaN losses are
