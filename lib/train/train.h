@@ -218,7 +218,7 @@ void rapt__mean_loss_update(rapt_trainer *t, double loss, long long tokens);
 rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, const char *text,
                                      size_t size, rapt_message *why);
 
-/* ---- guided.c ---- */
+/* ---- attention_losses.c: guided alignment ---- */
 /* Checks t->alignment, if there is one, against a batch. */
 rapt_status rapt__alignment_check(const rapt_trainer *t, const rapt_tokens *source,
                                   const rapt_tokens *target, rapt_message *why);
@@ -227,8 +227,7 @@ rapt_status rapt__alignment_check(const rapt_trainer *t, const rapt_tokens *sour
 const struct guide *rapt__guide_of(rapt_trainer *t, int rows);
 /* Sums the losses of the batch into t->alignment_loss and discards the alignment. */
 void rapt__guide_end(rapt_trainer *t, int rows);
-
-/* ---- coverage.c ---- */
+/* ---- attention_losses.c: coverage ---- */
 /* Checks options.coverage_loss. */
 rapt_status rapt__coverage_check(const rapt_train_options *o, const rapt_config *c,
                                  rapt_message *why);
