@@ -147,7 +147,7 @@ void rapt__follow_project(rapt_translator *t);
 /* Lists in t->suppressed the tokens that the translator never produces. */
 rapt_status rapt__suppress(rapt_translator *t, rapt_message *why);
 
-/* ---- preprocess.c ---- */
+/* ---- tokenize.c: a text ---- */
 /* Preprocesses text as requested by options.preprocess, then encodes it like rapt_tokenizer_encode.
    ends[] are offsets in the original text. */
 rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *tokenizer,
@@ -221,7 +221,7 @@ struct window {
     } batch;
 };
 
-/* ---- tokenize.c ---- */
+/* ---- tokenize.c: a window ---- */
 /* Returns the number of tokens of a text, without special tokens, for which memory is reserved. A
    text with more tokens is rejected. */
 size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
