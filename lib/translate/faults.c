@@ -2,6 +2,121 @@
    for a short source, empty translations, and parts of the source that were not copied. */
 #include "translate/translate.h"
 
+#include <string.h>
+
+/* ---- opaque parts of texts, such as addresses and placeholders, that translations may have to
+   contain unchanged ---- */
+
+rapt_status rapt__opaque_check(const rapt_translate_call *call, const rapt_text *texts,
+                               size_t count, rapt_message *why)
+{
+    if (!call->opaque) return RAPT_OK;
+    if (!call->opaque_starts)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "opaque_starts is NULL, but opaque is not");
+    for (size_t t = 0; t < count; t++) {
+        size_t at = 0;
+        for (size_t i = call->opaque_starts[t]; i < call->opaque_starts[t + 1]; i++) {
+            const rapt_span part = call->opaque[i];
+            if (part.begin < at || part.end < part.begin || part.end > texts[t].size)
+                return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                                  "opaque[%zu] is bytes %zu to %zu; it must follow the part before "
+                                  "it and end within the %zu bytes of texts[%zu]",
+                                  i, part.begin, part.end, texts[t].size, t);
+            at = part.end;
+        }
+    }
+    return RAPT_OK;
+}
+
+struct opaque_parts rapt__window_parts(const struct window *w, int number)
+{
+    const rapt_translate_call *call = &w->job->call;
+    if (!call->opaque) return (struct opaque_parts){NULL, 0};
+    const size_t *starts = call->opaque_starts + w->before + (size_t)number;
+    return (struct opaque_parts){call->opaque + starts[0], starts[1] - starts[0]};
+}
+
+rapt_text rapt__part_text(const struct window *w, int number, rapt_span part)
+{
+    return (rapt_text){w->texts[number].bytes + part.begin, part.end - part.begin};
+}
+
+bool rapt__copies_wanted(const struct window *w, int number)
+{
+    const struct translate_job *job = w->job;
+    return job->call.copy && job->call.mend && !(job->options.temperature > 0) &&
+           rapt__window_parts(w, number).count > 0;
+}
+
+static bool equal_texts(rapt_text a, rapt_text b)
+{
+    return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
+}
+
+/* Returns true if the characters on both sides of a place in a text belong to one word. In scripts
+   without spaces between words, no place counts. */
+static bool within_word(rapt_text text, size_t at)
+{
+    size_t start, next = at;
+    if (at == 0 || at == text.size) return false;
+    const uint32_t before = rapt__character_before(text, at, &start);
+    const uint32_t after = rapt__utf8_next(text.bytes, text.size, &next);
+    return rapt__in_word(before) && rapt__in_word(after) && !rapt__is_unspaced(before) &&
+           !rapt__is_unspaced(after);
+}
+
+/* Returns how often a part occurs in a text. Occurrences do not overlap, and those that begin or
+   end within a word do not count. */
+static size_t occurrences(rapt_text text, rapt_text part)
+{
+    size_t count = 0;
+    for (size_t at = 0; part.size > 0 && at + part.size <= text.size;) {
+        const bool here = memcmp(text.bytes + at, part.bytes, part.size) == 0 &&
+                          !within_word(text, at) && !within_word(text, at + part.size);
+        count += here;
+        at += here ? part.size : 1;
+    }
+    return count;
+}
+
+rapt_status rapt__spelled(const rapt_translator *t, const rapt_tokenizer *tokenizer, rapt_text text,
+                          bool *spelled)
+{
+    const size_t capacity = rapt_tokenizer_bound(tokenizer, text.size), space = 2 * text.size + 16;
+    int32_t *ids = rapt__alloc(&t->allocator, capacity * sizeof *ids);
+    char *bytes = rapt__alloc(&t->allocator, space);
+    size_t count = 0, size = 0;
+    rapt_status status = ids && bytes ? RAPT_OK : RAPT_NO_MEMORY;
+    if (!status) status = rapt_tokenizer_encode(tokenizer, text, ids, NULL, capacity, &count, NULL);
+    if (!status) status = rapt_tokenizer_decode(tokenizer, ids, count, bytes, space, &size, NULL);
+    *spelled = !status && equal_texts(text, (rapt_text){bytes, size});
+    rapt__free(&t->allocator, bytes, space);
+    rapt__free(&t->allocator, ids, capacity * sizeof *ids);
+    return status == RAPT_NO_MEMORY ? status : RAPT_OK;
+}
+
+/* Sets *lost to true if an opaque part, which tokens can spell, occurs fewer times in a translation
+   of text `number` than among the opaque parts of the text. Overwrites w->memory.text. */
+static rapt_status find_lost(struct window *w, int number, const int32_t *ids, int count,
+                             bool *lost)
+{
+    const struct opaque_parts parts = rapt__window_parts(w, number);
+    size_t size = 0;
+    rapt_status status = rapt__call_text(w->t, &w->memory, ids, (size_t)count, &size);
+    *lost = false;
+    for (size_t i = 0; i < parts.count && !status && !*lost; i++) {
+        const rapt_text part = rapt__part_text(w, number, parts.spans[i]);
+        size_t wanted = 1;
+        for (size_t k = 0; k < i; k++)
+            wanted += equal_texts(part, rapt__part_text(w, number, parts.spans[k]));
+        if (occurrences((rapt_text){w->memory.text, size}, part) < wanted)
+            status = rapt__spelled(w->t, w->t->target, part, lost);
+    }
+    return status;
+}
+
+/* ---- all faults ---- */
+
 enum {
     PERIOD_MAX = 64,  /* maximum length of a sequence that is repeated, in tokens */
     LOOP_TIMES = 4,   /* minimum number of times that a sequence occurs in a row in a loop */
@@ -47,7 +162,7 @@ rapt_status rapt__faults_find(struct window *w, const struct sentence *s, const 
     if (limit > 0 && count > limit) *faults |= RAPT_FAULT_LONG;
     if (!w->prefixes && count <= s->prefix_count) *faults |= RAPT_FAULT_EMPTY;
     if (!rapt__copies_wanted(w, s->number)) return RAPT_OK;
-    rapt_status status = rapt__copies_find(w, s->number, ids, count, &lost);
+    rapt_status status = find_lost(w, s->number, ids, count, &lost);
     if (lost) *faults |= RAPT_FAULT_LOST;
     return status;
 }

@@ -2,9 +2,8 @@
    reads their defaults from the model's metadata. translate.c translates sentences window by window
    and passes the translations to callbacks: tokenize.c tokenizes the sentences, window.c searches,
    faults.c finds faulty translations, which are searched again, and words.c finds words.
-   score_texts.c scores given translations. terms.c finds the terms of a glossary, and copies.c
-   finds parts of a text that are missing in its translation. call_memory.c manages the memory of
-   these calls. */
+   score_texts.c scores given translations. terms.c finds the terms of a glossary. call_memory.c
+   manages the memory of these calls. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
 
@@ -234,7 +233,7 @@ rapt_status rapt__window_take_texts(struct window *w);
 rapt_status rapt__window_tokenize(struct window *w, int number, struct sentence *s,
                                   rapt_message *why);
 
-/* ---- copies.c: opaque parts of texts, which translations may have to contain ---- */
+/* ---- faults.c: opaque parts of texts, which translations may have to contain ---- */
 struct opaque_parts {
     const rapt_span *spans; /* [count] in ascending order */
     size_t count;
@@ -251,10 +250,6 @@ rapt_status rapt__spelled(const rapt_translator *t, const rapt_tokenizer *tokeni
                           bool *spelled);
 /* Returns true if translations of text `number` have to contain its opaque parts. */
 bool rapt__copies_wanted(const struct window *w, int number);
-/* Sets *lost to true if an opaque part, which tokens can spell, occurs fewer times in a translation
-   of text `number` than among the opaque parts of the text. Overwrites w->memory.text. */
-rapt_status rapt__copies_find(struct window *w, int number, const int32_t *ids, int count,
-                              bool *lost);
 
 /* ---- window_memory.c ---- */
 /* Returns the session that translates the batch of a sentence. */
