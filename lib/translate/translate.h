@@ -117,7 +117,7 @@ rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_o
    belong to the caller. */
 rapt_status rapt__check_no_precision(rapt_precision precision, rapt_message *why);
 
-/* ---- languages.c ---- */
+/* ---- settings.c: tokens around sources and targets ---- */
 /* Finds the tokens of the languages that the options name, and other tokens with which the model's
    sources and targets begin. Returns RAPT_BAD_ARGUMENT if the model does not have the languages;
    *why lists similar names, if there are any. */
