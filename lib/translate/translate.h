@@ -2,7 +2,7 @@
    reads their defaults from the model's metadata. translate.c translates sentences window by window
    and passes the translations to callbacks: tokenize.c tokenizes the sentences, window.c searches,
    faults.c finds faulty translations, which are searched again, and words.c finds words.
-   score_texts.c scores given translations. terms.c finds the terms of a glossary. call_memory.c
+   score_texts.c scores given translations. terms.c finds the terms of a glossary. memory.c
    manages the memory of these calls. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
@@ -83,7 +83,7 @@ rapt_status rapt__window_suppress(struct window *w);
 /* Appends the terms of sentence *s to w->memory.batch_terms. */
 rapt_status rapt__batch_terms(struct window *w, const struct sentence *s);
 
-/* ---- call_memory.c ---- */
+/* ---- memory.c: a call ---- */
 /* The memory of a call, at the beginning of a struct that the call allocates. */
 struct call_memory {
     struct call_memory *outer; /* the next older call that has not ended */
@@ -251,7 +251,7 @@ rapt_status rapt__spelled(const rapt_translator *t, const rapt_tokenizer *tokeni
 /* Returns true if translations of text `number` have to contain its opaque parts. */
 bool rapt__copies_wanted(const struct window *w, int number);
 
-/* ---- window_memory.c ---- */
+/* ---- memory.c: a window ---- */
 /* Returns the session that translates the batch of a sentence. */
 rapt_session *rapt__window_session(const struct window *w, const struct sentence *s);
 /* Returns the number of sentences, starting with order[first], that form one batch, or 0 if that

@@ -1,8 +1,75 @@
-/* window_memory.c - divides a window into batches, and lays out memory for their searches and
-   results. */
+/* memory.c - the memory of calls and of their windows. Also divides a window into batches. */
 #include "translate/translate.h"
 
-struct sizes { /* maxima over the batches of a window */
+/* ---- calls that pass results to a callback ----
+
+   The translator lists the memory of all its unfinished calls: if a callback leaves its call by
+   longjmp or an exception, the memory is freed together with the translator. */
+
+struct call_memory *rapt__call_begin(rapt_translator *t, size_t size)
+{
+    struct call_memory *m = rapt__alloc(&t->allocator, size);
+    if (!m) return NULL;
+    *m = (struct call_memory){.outer = t->calls, .size = size};
+    t->calls = m;
+    return m;
+}
+
+void rapt__call_release(rapt_translator *t, struct call_memory *m)
+{
+    rapt__arena_free(&m->texts, &t->allocator);
+    rapt__arena_free(&m->results, &t->allocator);
+    rapt__free(&t->allocator, m->text, m->text_size);
+    rapt__free(&t->allocator, m->spans, m->spans_size);
+    rapt__terms_free(&m->terms, &t->allocator);
+    rapt__terms_free(&m->batch_terms, &t->allocator);
+    rapt__terms_free(&m->suppressed, &t->allocator);
+    *m = (struct call_memory){.outer = m->outer, .size = m->size};
+}
+
+/* Reallocates m->text for `size` bytes and a terminating 0. The contents are lost. */
+static rapt_status grow_text(const rapt_translator *t, struct call_memory *m, size_t size)
+{
+    size_t capacity = rapt__max_size(2 * m->text_size, size + 1);
+    char *text = rapt__alloc(&t->allocator, capacity);
+    if (!text) return RAPT_NO_MEMORY;
+    rapt__free(&t->allocator, m->text, m->text_size);
+    m->text = text;
+    m->text_size = capacity;
+    return RAPT_OK;
+}
+
+rapt_status rapt__call_text(const rapt_translator *t, struct call_memory *m, const int32_t *ids,
+                            size_t count, size_t *size)
+{
+    enum { USUAL = 255 };
+    rapt_status status = m->text ? RAPT_OK : grow_text(t, m, USUAL);
+    if (status) return status;
+    status = rapt_tokenizer_decode(t->target, ids, count, m->text, m->text_size - 1, size, NULL);
+    if (status == RAPT_BAD_ARGUMENT && *size >= m->text_size) {
+        status = grow_text(t, m, *size);
+        if (!status)
+            status =
+                rapt_tokenizer_decode(t->target, ids, count, m->text, m->text_size - 1, size, NULL);
+    }
+    if (!status) m->text[*size] = 0;
+    return status;
+}
+
+/* m need not be the first in the list: nested calls that a callback of this call made and left by
+   longjmp precede it, and remain in the list. */
+void rapt__call_end(rapt_translator *t, struct call_memory *m)
+{
+    struct call_memory **at = &t->calls;
+    while (*at != m) at = &(*at)->outer;
+    *at = m->outer;
+    rapt__call_release(t, m);
+    rapt__free(&t->allocator, m, m->size);
+}
+
+/* ---- the batches of a window, and memory for their searches and results ---- */
+
+struct window_sizes { /* maxima over the batches of a window */
     size_t source, prefix, target, alignment, record, parents;
 };
 
@@ -31,7 +98,7 @@ int rapt__window_batch(const struct window *w, int first)
 
 /* Enlarges *z for the alignment record of a sentence that may be translated again with its opaque
    parts as terms. */
-static void size_copies(const struct window *w, const struct sentence *s, struct sizes *z)
+static void size_copies(const struct window *w, const struct sentence *s, struct window_sizes *z)
 {
     const size_t beams = (size_t)rapt__max(w->t->session->limits.beams, TERM_BEAMS);
     if (!rapt__copies_wanted(w, s->number)) return;
@@ -40,9 +107,9 @@ static void size_copies(const struct window *w, const struct sentence *s, struct
 }
 
 /* Returns the maximum of each size over the batches that will be searched. */
-static struct sizes sizes_of(const struct window *w)
+static struct window_sizes window_sizes_of(const struct window *w)
 {
-    struct sizes z = {0};
+    struct window_sizes z = {0};
     size_t nbest = (size_t)w->job->options.nbest;
     for (int at = 0, n; at < w->count && (n = rapt__window_batch(w, at)) > 0; at += n) {
         const size_t beams = (size_t)rapt__window_session(w, w->order[at])->limits.beams;
@@ -65,8 +132,8 @@ static struct sizes sizes_of(const struct window *w)
     return z;
 }
 
-static void lay_out_results(struct window *w, const struct sentence *end, const struct sizes *z,
-                            struct arena *arena)
+static void lay_out_results(struct window *w, const struct sentence *end,
+                            const struct window_sizes *z, struct arena *arena)
 {
     const rapt_translator_options *o = &w->job->options;
     struct search_batch *b = &w->batch;
@@ -98,7 +165,7 @@ static void lay_out_results(struct window *w, const struct sentence *end, const 
 
 rapt_status rapt__window_take_results(struct window *w, const struct sentence *end)
 {
-    const struct sizes z = sizes_of(w);
+    const struct window_sizes z = window_sizes_of(w);
     w->memory.results.raw = true;
     lay_out_results(w, end, &z, &w->memory.results);
     rapt_status status = rapt__arena_reserve(&w->memory.results, &w->t->allocator);
