@@ -68,8 +68,9 @@ void rapt__relative_backward(struct team *team, const rapt_attention *a, int row
     rapt__team_barrier(team);
 }
 
-/* ---- gradients of relative biases, summed per head and sequence, then over the sequences in
-   order ---- */
+/* ---- gradients of relative biases ----
+
+   They are summed per head and sequence, and then over the sequences in order. */
 
 float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b)
 {

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-/* ---- forbidden tokens, whose logits become -infinity: the end token before min_length, tokens
-   that would repeat an n-gram of the hypothesis, and tokens that would complete a suppressed
-   sequence
-   ---- */
+/* ---- forbidden tokens ----
+
+   The logits of these tokens become -infinity: the end token before min_length, tokens that would
+   repeat an n-gram of the hypothesis, and tokens that would complete a suppressed sequence. */
 
 /* Forbids every token that, together with the last n - 1 tokens, would form an n-gram that
    ids[count] already contains. The end token is exempt, and so are tokens that lead to missing
@@ -49,7 +49,9 @@ static void forbid(const void *rules, int row, const struct section *section)
     forbid_sequences(s, ids, count, section);
 }
 
-/* ---- repetition_penalty, which changes the logits of tokens that the hypothesis contains ---- */
+/* ---- repetition_penalty ----
+
+   Changes the logits of tokens that the hypothesis already contains. */
 
 static bool is_in(const int32_t *ids, int count, int32_t token)
 {
@@ -233,7 +235,7 @@ int rapt__terms_next(const struct term_list *l, const struct term_scan *s, const
     return found;
 }
 
-/* ---- checks ---- */
+/* ---- checks of terms ---- */
 
 static rapt_status check_starts(const char *name, const int *starts, int count, int least, int most,
                                 rapt_message *why)

@@ -4,9 +4,10 @@
 
 #include <string.h>
 
-/* ---- guided alignment (Chen et al. 2016, as in Marian): takes the word alignment of the next
-   batch, gives it to the backward pass as a target for cross-attention, and sums the loss of the
-   attention weights ---- */
+/* ---- guided alignment (Chen et al. 2016, as in Marian) ----
+
+   Takes the word alignment of the next batch, gives it to the backward pass as a target for
+   cross-attention, and sums the loss of the attention weights. */
 
 rapt_status rapt_train_align(rapt_trainer *t, const rapt_alignment *alignment, rapt_message *why)
 {

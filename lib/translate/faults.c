@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-/* ---- opaque parts of texts, such as addresses and placeholders, that translations may have to
-   contain unchanged ---- */
+/* ---- opaque parts of texts ----
+
+   Parts such as addresses and placeholders, which translations may have to contain unchanged. */
 
 rapt_status rapt__opaque_check(const rapt_translate_call *call, const rapt_text *texts,
                                size_t count, rapt_message *why)

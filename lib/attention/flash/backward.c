@@ -22,7 +22,9 @@
    Blocks sum ds row by row, in the order of keys. One member then sums the rows of a head, in the
    order of sequences and queries. */
 
-float *rapt__flash_numbers_layout(struct arena *arena, const struct bounds *b)
+/* Lays out the sums of all rows, [H][query rows]. Returns NULL unless the gradients of the numbers
+   need these sums. */
+static float *lay_out_numbers(struct arena *arena, const struct bounds *b)
 {
     bool summed = rapt__normalizer_kind(b->a->normalizer) == ATTEND_SIGMOID;
     return summed ? rapt__arena_floats(arena, b->heads, b->query_rows) : NULL;
@@ -76,7 +78,8 @@ static double number_gradient(const struct flash_backward *f, int h)
     return sum;
 }
 
-void rapt__flash_add_numbers(struct team *team, const struct flash_backward *f)
+/* Adds the gradients to the caller's array, once all blocks are done. */
+static void add_numbers(struct team *team, const struct flash_backward *f)
 {
     for (int h; (h = rapt__team_take(team)) < f->a->heads;)
         f->d->numbers[h] += (float)number_gradient(f, h);
@@ -98,7 +101,7 @@ static void lay_out_backward(struct arena *arena, const struct bounds *b,
                              struct backward_workspace *w, struct backward_part *first)
 {
     w->relative = rapt__relative_sums_layout(arena, b);
-    w->numbers = rapt__flash_numbers_layout(arena, b);
+    w->numbers = lay_out_numbers(arena, b);
     w->many = rapt__flash_shared_blocks(arena, b, &w->shared);
     rapt__arena_parts(arena, b->team, rapt__flash_backward_part, b, &w->mine, first);
 }
@@ -305,5 +308,5 @@ void rapt__flash_backward(struct team *team, const struct projected *c, const fl
     if (d->relative)
         rapt__relative_sums_add(team, c->a, relative, c->relative_row, c->relative_zero,
                                 d->relative);
-    if (d->numbers) rapt__flash_add_numbers(team, &f);
+    if (d->numbers) add_numbers(team, &f);
 }

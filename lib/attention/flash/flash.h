@@ -1,7 +1,6 @@
 /* flash.h - the flash path: softmax and sigmoid attention of projected queries and keys in tiles.
    It computes the forward pass, the backward pass and the weights, and stores no queries x keys
-   matrix. The declarations after those of heads.c are shared only by the files of this folder. A
-   pair is one sequence and key head. */
+   matrix. The second half of this header is shared only by the files of this folder. */
 #ifndef RAPT_LIB_ATTENTION_FLASH_H
 #define RAPT_LIB_ATTENTION_FLASH_H
 
@@ -60,7 +59,7 @@ void rapt__flash_forward_layout(struct arena *arena, const struct bounds *b);
 float *rapt__flash_statistics_layout(struct arena *arena, const struct bounds *b);
 void rapt__flash_backward_layout(struct arena *arena, const struct bounds *b);
 
-/* ---- forward: workspace ---- */
+/* ---- the passes of this folder, in which a pair is one sequence and key head ---- */
 
 enum {
     PACKED_KEYS = 4096, /* a pair with more keys is packed part by part */
@@ -223,17 +222,12 @@ void rapt__flash_clear_keys(const struct flash_backward *f, int keys);
 /* Adds this member's dk and dv of keys [key, key + keys) to the caller's arrays. */
 void rapt__flash_add_keys(const struct backward_pair *p, int key, int keys);
 
-/* ---- backward.c: gradients of the numbers that a normalizer learns ---- */
-/* Lays out the sums of all rows, [H][query rows]. Returns NULL unless the gradients of the numbers
-   need these sums. */
-float *rapt__flash_numbers_layout(struct arena *arena, const struct bounds *b);
+/* ---- backward.c: sums for gradients of the numbers that a normalizer learns ---- */
 /* Returns the sums of the rows starting at `first`, or NULL if there are no such sums. */
 float *rapt__flash_row_sums(const struct flash_backward *f, const struct sequence *b, int h,
                             int first);
 /* Returns the sums of ds of each key of head h, for forget gates; NULL if not wanted. */
 float *rapt__flash_forget_sums(const struct flash_backward *f, const struct sequence *b, int h);
-/* Adds the gradients to the caller's array, once all blocks are done. */
-void rapt__flash_add_numbers(struct team *team, const struct flash_backward *f);
 
 /* ---- heads.c ---- */
 /* Computes the gradients of a pair with few queries and few keys if q, k and dout are finite.

@@ -243,8 +243,10 @@ const float *rapt__flash_statistics_of(struct team *team, const struct projected
     return statistics;
 }
 
-/* ---- weights of some queries of one sequence and head, from their statistics, block by block as
-   in the backward pass ---- */
+/* ---- weights ----
+
+   The weights of some queries of one sequence and head are computed from their statistics, block by
+   block as in the backward pass. */
 
 struct flash_weights {
     const struct projected *c;

@@ -14,8 +14,9 @@
                                                      r = 1 - sum of z: Xiao et al. 2023
    SIGMOID            z = 1 / (1 + e^-(x + b))       dx = z (1 - z) dz, db = sum of dx:
                                                      Ramapuram et al. 2024
-   SPARSEMAX, ENTMAX_1_5, ENTMAX: see entmax below: Martins and Astudillo 2016; Peters, Niculae and
-                      Martins 2019; Correia, Niculae and Martins 2019
+   SPARSEMAX          see below: Martins and Astudillo 2016
+   ENTMAX_1_5         see below: Peters, Niculae and Martins 2019
+   ENTMAX             see below: Correia, Niculae and Martins 2019
 
    g is Gumbel noise: argmax(x + g) is distributed as p (Gumbel 1954; Maddison, Tarlow and Minka
    2014, "A* sampling", section 2). Without noise it is 0. g[s] is column s of the query's row of
@@ -220,7 +221,7 @@ static void sigmoid_backward(struct row *r, float *dz, struct gain gain)
     r->dnumber = (float)sum;
 }
 
-/* ---- normalizers that give exact zeros, and their gradients ----
+/* ---- SPARSEMAX, ENTMAX_1_5 and ENTMAX, which give exact zeros ----
 
        z = max(0, (alpha - 1) x - tau)^k,  k = 1 / (alpha - 1),  with tau such that z sums to 1
        dx = g (dz - mean),  g = z^(2 - alpha) where z is not 0,  mean = g.dz / sum of g
@@ -268,6 +269,8 @@ static void entmax_backward(struct row *r, float *dz, struct gain gain)
         r->space.more + r->first, learned ? r->space.dropped + r->first : NULL);
     r->dnumber = (float)((double)dalpha * order * (1 - order));
 }
+
+/* ---- gradients of hard and random choices ---- */
 
 static void nothing_backward(struct row *r, float *dz, struct gain gain)
 {

@@ -1,8 +1,7 @@
 /* general.h - the general path: one query against all its keys, for every score, locality and
    normalizer. It works on whole arrays, forward and backward, and query by query for a cache. A
    row's bits depend only on its query and the keys it sees: a call with many rows gives the same
-   bits as a call for each row. The declarations after struct talking and its functions are shared
-   only by the files of this folder, as are those of backward.h.
+   bits as a call for each row.
 
        x = scale q.k | v.tanh(q + k + L f),  x = cap tanh(x / cap),  x += biases,  masks
        z = normalize(x)    w = z gauss    out = sum over s of dropout(w)[s] v[s] */
@@ -249,7 +248,7 @@ bool rapt__talking_weights(struct talking *t);
 /* Adds the values of head h, times u after dropout, to out. */
 void rapt__talking_sum(const struct talking *t, int h, float *out);
 
-/* ---- talking.c: blocks of queries, for the passes forward and backward ---- */
+/* ---- talking.c: blocks of queries, for talking_backward.c ---- */
 
 struct talking_range { /* keys [first, end), whole panels */
     int first, end;
@@ -277,7 +276,7 @@ void rapt__talking_keep(const struct talking *t, int h, const struct row_block *
 /* Sets t->seen[s] to -infinity if all heads hide key s, else to 0. */
 void rapt__talking_seen(const struct talking *t);
 
-/* ---- forward ---- */
+/* ---- forward.c: whole problems, for talking.c ---- */
 
 struct forward_rows { /* workspace of one member */
     struct row_space space;
@@ -297,7 +296,7 @@ struct general_forward {
     struct forward_rows mine;
 };
 
-/* ---- forward.c ---- */
+/* Returns the keys of key head g of a sequence. */
 struct row_keys rapt__forward_keys(const struct general_forward *f, const struct sequence *b,
                                    int g);
 /* Computes the outputs of all rows of a block from the weights stored in it. */
