@@ -72,9 +72,10 @@ typedef struct rapt_block rapt_block;
    other field that describes a layer. Fields that concern a whole model are ignored: kind, the
    vocabularies, source_width, position, first_position, tie, output_bias, plain_embedding, the
    numbers of layers, pooling, decoder_start, no_source_end, alignment_layer, alignment_heads,
-   embedding_norm, token_types and pooler. decoder_recurrence is also ignored, except by a decoder
-   layer and, if it selects linear attention, by causal attention. Relative biases are parameters of
-   the block.
+   embedding_norm, token_types and pooler. decoder_recurrence is also ignored, except by decoder
+   layers and, if it selects linear attention, by causal attention. forget_gate is ignored by kinds
+   without causal self-attention, and monotonic and monotonic_chunk by kinds without
+   cross-attention. Learned relative biases are parameters of the block.
 
    Sequences may be as long as the limits allow. config.positions is ignored, with two exceptions.
    With location scores, which learn one row per position, it is the maximum number of keys per

@@ -162,7 +162,8 @@ enum { RAPT_CONFIG_FIELDS = 66 };
 /* The configuration of a model. Set size and every field that is not 0, or start from a preset.
    Fields named self_* apply to self-attention in both halves. Inference is deterministic: SAMPLE
    chooses the most likely key and GUMBEL_SOFTMAX adds no noise. rapt_config_field_at returns the
-   name, range and default of every field. */
+   name, range and default of every field. Some combinations of values within these ranges are
+   rejected, too, such as positions * width above 2^26; rapt_config_check says why. */
 typedef struct rapt_config { /* size-first, see base.h */
     size_t size;             /* sizeof(rapt_config) */
     rapt_kind kind;          /* which halves the model has */
@@ -215,10 +216,10 @@ typedef struct rapt_config { /* size-first, see base.h */
                              token, another value if one per sequence */
 
     rapt_rotary rotary; /* rotary positions in self-attention (Su et al. 2021) */
-    int rotary_width;   /* number of leading elements of a head that are rotated, even, 0 to 2^16; 0
-                           means all. With latent_width, a head has this number of additional
-                           elements, and 0 means the width of a head */
-    float rotary_base;  /* base of the rotary angles, 0 or more; 0 means 10000 */
+    int rotary_width;  /* number of leading elements of a head that are rotated, even, 0 to 2^16 (at
+                          least 4 with NTK); 0 means all. With latent_width, a head has this number
+                          of additional elements, and 0 means the width of a head */
+    float rotary_base; /* base of the rotary angles, 0 or more; 0 means 10000 */
 
     rapt_relative_bias relative_bias; /* effects of the distance between key and query in
                                          self-attention */
@@ -226,7 +227,9 @@ typedef struct rapt_config { /* size-first, see base.h */
                               RAPT_RELATIVE_BIAS_DEBERTA, the position_buckets of DeBERTa v2, or 0
                               for no buckets */
     int relative_distance; /* distance in tokens, 0 to 2^24, from which on keys share the last T5
-                              bucket or the last vector; at most 32767 for vectors; 0 means 128 */
+                              bucket or the last vector. It must be more than half of
+                              relative_buckets for T5 biases, and at most 32767 for vectors; 0
+                              means 128 */
 
     float score_cap; /* soft cap of all scores, 0 or more: x becomes cap tanh(x / cap); 0 means no
                         cap (Gemma Team 2024) */
@@ -234,7 +237,8 @@ typedef struct rapt_config { /* size-first, see base.h */
     int ffn_gated;    /* 1: feed-forward layers compute activation(x W) times x V, with two matrices
                          W and V: SwiGLU with SiLU, GEGLU with GELU (Shazeer 2020) */
     int source_width; /* elements of the vectors that the encoder reads instead of tokens, 0 to
-                         2^16; source_vocab must then be 0. 0 means that the encoder reads tokens */
+                         2^16; 0 means that it reads tokens. Either source_width or source_vocab
+                         must be 0 */
     int first_position; /* position of the first token in sinusoids, 0 to 2^24 */
 
     rapt_decoder_start decoder_start;   /* first input of the decoder */
@@ -257,13 +261,14 @@ typedef struct rapt_config { /* size-first, see base.h */
     int pooler; /* 1: pooled rows pass through a dense layer with tanh before the output matrix
                    (Devlin et al. 2019); rapt_embed ignores it */
     int alignment_heads; /* number of heads of alignment_layer, starting with the first, that are
-                            averaged for alignments, 0 to 2^16; 0 means 1 */
+                            averaged for alignments, 0 to 2^16; 0 means 1. Must be 0 if
+                            alignment_layer is 0 */
     int head_width;      /* elements of a head, 0 to 2^16; 0 means width / heads */
     rapt_rotary_scaling rotary_scaling; /* how rotary angles are reduced for long sequences */
-    float rotary_factor;  /* ratio of the new to the original length, 0 or more, and at least 1 with
-                             rotary_scaling; 0 means 1 */
-    int rotary_positions; /* with YaRN, the original length in tokens, 0 to 2^24; 0 means
-                             `positions` */
+    float rotary_factor;    /* with rotary_scaling, the ratio of the new to the original length, at
+                               least 1; 0 means 1 */
+    int rotary_positions;   /* with YaRN, the original length in tokens, 0 to 2^24; 0 means
+                               `positions` */
     float rotary_magnitude; /* with YaRN, the factor applied to sines and cosines, 0 or more; 0
                                means 0.1 ln(rotary_factor) + 1 */
     int query_key_norm; /* 1: queries and keys of each head are divided by their root mean square
@@ -313,10 +318,10 @@ typedef struct rapt_config { /* size-first, see base.h */
                           and the same in "cross_attn". Both start as the identity. heads must be at
                           most 1024. Location-aware and coverage scores, distance vectors,
                           latent_width and differential are not supported */
-    int latent_query_width; /* with latent_width, elements of a latent row from which the queries of
-                               all heads are computed, 0 to 2^16; 0 means that queries are computed
-                               from the input (DeepSeek-AI 2024, the q_lora_rank of DeepseekV2). The
-                               row is then the first latent_query_width elements of
+    int latent_query_width; /* elements of a latent row from which the queries of all heads are
+                               computed, 0 to 2^16; 0 means that queries are computed from the input
+                               (DeepSeek-AI 2024, the q_lora_rank of DeepseekV2). Requires
+                               latent_width. The row is the first latent_query_width elements of
                                "self_attn.qkv", after RMSNorm with the gain
                                "self_attn.latent_query_norm.weight", and the queries are its product
                                with "self_attn.query_up.weight" [heads * (rotary_width + width of a
@@ -327,8 +332,8 @@ typedef struct rapt_config { /* size-first, see base.h */
                                        must be scaled-dot, cross_locality global, cross_normalizer
                                        softmax, and score_cap, query_key_norm, differential,
                                        latent_width and talking_heads 0 */
-    int monotonic_chunk;            /* keys in a chunk, 0 to 2^24; 0 means 4. Only used with
-                                       RAPT_CROSS_MONOTONIC_CHUNK */
+    int monotonic_chunk;            /* keys in a chunk, 0 to 2^24; 0 means 4. Must be 0 unless
+                                       monotonic is RAPT_CROSS_MONOTONIC_CHUNK */
     int reserved[2];                /* must be 0 */
 } rapt_config;
 
@@ -358,8 +363,8 @@ RAPT_API const rapt_config_field *rapt_config_field_at(int index);
 
 /* Fills in *config, whose size must be set, with a preset: "tiny" (4+4 layers, width 128), "small"
    (6+6, width 256) or "base" (6+6, width 512; Vaswani et al. 2017, table 3). All are
-   encoder-decoders with a single vocabulary of `vocab` tokens and tied embeddings. Returns
-   RAPT_BAD_ARGUMENT if the name is unknown. */
+   encoder-decoders with a single vocabulary of `vocab` tokens, tied embeddings and 512 positions.
+   Returns RAPT_BAD_ARGUMENT if the name is unknown. Does not check vocab. */
 RAPT_API rapt_status rapt_config_preset(rapt_config *config, const char *name, int vocab,
                                         rapt_message *why);
 /* Checks whether a configuration is valid. Returns RAPT_BAD_ARGUMENT if it is not; *why names the

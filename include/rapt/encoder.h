@@ -61,8 +61,8 @@ RAPT_API rapt_status rapt_encoder_load(rapt_encoder **encoder, const char *path,
 
    Returns RAPT_BAD_ARGUMENT if an option is out of range, options->precision is not 0, max_tokens
    leaves no room between the special tokens, the model has no encoder that reads tokens, or the
-   tokenizer does not match its vocabulary. Returns RAPT_BAD_FILE if the tokenizer in the metadata
-   is missing or damaged, and RAPT_NO_MEMORY if an allocation fails. */
+   tokenizer does not match its vocabulary or lacks a special token. Returns RAPT_BAD_FILE if the
+   tokenizer in the metadata is missing or damaged, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_encoder_create(rapt_encoder **encoder, const rapt_model *model,
                                          const rapt_tokenizer *tokenizer,
                                          const rapt_encoder_options *options,
@@ -86,10 +86,11 @@ RAPT_API rapt_status rapt_encoder_embed(rapt_encoder *encoder, const rapt_text *
 
 /* Computes logits [count][config.target_vocab] of texts [count]. If seconds is not NULL, computes
    the logits of the pairs texts[i], seconds[i]. A pair is encoded as one sequence. The second text
-   is followed by another RAPT_TOKEN_END. If the model has token types, the second text and this end
-   token have type 1. In models with the vocabulary of RoBERTa or MPNet, two end tokens separate the
-   texts, and all tokens have type 0 (metadata key "rapt.pair_ends"). If a pair is too long, tokens
-   are removed from the longer text until the lengths are equal, then from both alternately.
+   is followed by another RAPT_TOKEN_END. If the model has two or more token types, the second text
+   and this end token have type 1. In models with the vocabulary of RoBERTa or MPNet, two end tokens
+   separate the texts, and all tokens have type 0 (metadata key "rapt.pair_ends"). If a pair is too
+   long, tokens are removed from the longer text until the lengths are equal, then from both
+   alternately.
 
    Returns RAPT_BAD_ARGUMENT if the model does not compute one row of logits per text, because it
    has a decoder, no output matrix or no pooling. Other errors are the same as for

@@ -127,7 +127,8 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     int nbest;            /* sequences returned per source, at most beams; 0 means 1 */
     float length_penalty; /* score = sum of log-probabilities / length^penalty, where the length
                              includes the end */
-    float temperature;    /* temperature of sampling, 0 or more; 0 means no sampling */
+    float temperature;    /* temperature of sampling, 0 or more; 0 means no sampling. Above 0, beams
+                             must be 0 or 1 */
     int top_k;            /* sample only from the k most likely tokens; 0 means all */
     float top_p; /* sample only from the most likely tokens whose probabilities together reach this,
                     0 to 1; 0 means all */
@@ -157,8 +158,8 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     /* If not NULL, limits each target to the end token, the tokens of its source's terms, and the
        tokens that the shortlist lists for its source. Probabilities are normalized over these
        tokens. The call then allocates a copy of the rows of the output matrix that its sources
-       need, and computes no other logits unless `logits` is set. Cannot be combined with
-       temperature. */
+       need, and computes no other logits unless `logits` is set. Requires a source of tokens.
+       Cannot be combined with temperature. */
     const rapt_shortlist *shortlist;
     const uint64_t *sequences; /* [batch] sequence number of each source; NULL means b + sequence */
     /* If not NULL, the terms of each source. The beam is partitioned by the number of term tokens

@@ -15,13 +15,14 @@ extern "C" {
    Both sides of an entry may have several forms, such as singular and plural. Any form of the
    source is matched, and any form of the target is accepted. A form matches only whole words,
    except in scripts that are written without spaces. If several forms match at the same position,
-   the longest counts, and matching continues after it. If forms differ only in case, that of the
-   first entry counts.
+   the longest counts, and matching continues after it. If forms that differ only in case match the
+   same words, that of the first entry counts.
 
-   By default, a form also matches with a capital first letter or in capitals. The target may then
-   begin with a capital, too, and if the source is in capitals, it may also be in capitals. An entry
-   with the rule "exact" is matched, and required, exactly as it is written. With the rule "nocase",
-   case is ignored.
+   By default, a form also matches with a capital first letter or in capitals. With the rule
+   "nocase", it matches in any case. The target may then be changed in the same way: its first
+   letter may be a capital or, if the source is in capitals, all letters. The first letter may also
+   be a capital if the source is the first word of the sentence. An entry with the rule "exact" is
+   matched, and required, exactly as it is written.
 
    An entry whose target is the same as its source keeps a word or phrase in the translation. So
    does a do-not-translate list (protected_patterns of rapt_document_options), which guarantees that

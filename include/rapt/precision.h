@@ -43,9 +43,9 @@ RAPT_API const char *rapt_precision_name(rapt_precision precision);
 
    Call this function before creating sessions. Only a model in RAPT_PRECISION_F32 can be trained or
    written to. While it runs, it needs memory for the model in both precisions; converting while
-   loading (rapt_load_options) needs memory for only one. RAPT_PRECISION_STORED, or the precision
-   that the model already has, changes nothing. After an error, the model is unchanged. `threads` is
-   the maximum number of threads, see base.h.
+   loading a file that is not packed (rapt_load_options) needs memory for only one.
+   RAPT_PRECISION_STORED, or the precision that the model already has, changes nothing. After an
+   error, the model is unchanged. `threads` is the maximum number of threads, see base.h.
 
    Returns RAPT_BAD_ARGUMENT if precision or threads is out of range, if an element is too large for
    f16, or if the rows of a matrix have more than 133,144 elements, so that a sum of 8-bit products

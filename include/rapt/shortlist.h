@@ -33,15 +33,16 @@ typedef struct rapt_shortlist rapt_shortlist;
    that is not in the vocabulary counts as the unknown token, and if several lines have the same
    tokens, the last one wins.
 
-   The file is not trusted. The tokenizers are not needed after the call. The caller must free the
-   shortlist. Returns RAPT_NO_FILE if the file cannot be read. Returns RAPT_BAD_FILE if it is
-   damaged, was made for other vocabularies, or is a text file without any pair of words from these
-   vocabularies; *why says which. Returns RAPT_NO_MEMORY if an allocation fails. */
+   The file may be compressed with gzip or zstd, has at most 2^30 bytes when decompressed, and is
+   not trusted. The tokenizers are not needed after the call. The caller must free the shortlist.
+   Returns RAPT_NO_FILE if the file cannot be read. Returns RAPT_BAD_FILE if it is damaged, was made
+   for other vocabularies, or is a text file without any pair of words from these vocabularies; *why
+   says which. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_shortlist_load(rapt_shortlist **shortlist, const char *path,
                                          const rapt_tokenizer *source, const rapt_tokenizer *target,
                                          const rapt_allocator *allocator, rapt_message *why);
-/* Loads a shortlist as rapt_shortlist_load does, from a file in memory: bytes [size], which are not
-   needed after the call. */
+/* Loads a shortlist as rapt_shortlist_load does, from a file in memory that is not compressed:
+   bytes [size], which are not needed after the call. */
 RAPT_API rapt_status rapt_shortlist_load_memory(rapt_shortlist **shortlist, const void *bytes,
                                                 size_t size, const rapt_tokenizer *source,
                                                 const rapt_tokenizer *target,
@@ -79,7 +80,8 @@ RAPT_API rapt_status rapt_shortlist_write(const rapt_shortlist *shortlist, const
 
 /* Writes the target tokens for source [count] to tokens [capacity] in ascending order, and their
    number to *found. The source tokens may be in any order. A search adds the end token, which is
-   included here only if the shortlist lists it. Allocates memory for the duration of the call.
+   included here only if the shortlist lists it. tokens may be NULL if capacity is 0. Allocates
+   memory for the duration of the call.
    Returns RAPT_BAD_ARGUMENT if a source token is outside its vocabulary, or if capacity is less
    than the number needed, which *found receives. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_shortlist_tokens(const rapt_shortlist *shortlist, const int32_t *source,

@@ -132,7 +132,7 @@ RAPT_API rapt_text rapt_tokenizer_file(const rapt_tokenizer *tokenizer);
 
 /* Writes a tokenizer to text [capacity] as a string, in the form stored in model files:
    printable ASCII without quotes, backslashes or line breaks, terminated by 0. *size receives the
-   number of bytes needed, including the 0. text may be NULL to query the size. Returns
+   number of bytes needed, including the 0. text may be NULL to query the size. Otherwise returns
    RAPT_BAD_ARGUMENT if capacity is less than *size; then only *size is set. */
 RAPT_API rapt_status rapt_tokenizer_write(const rapt_tokenizer *tokenizer, char *text,
                                           size_t capacity, size_t *size, rapt_message *why);

@@ -26,11 +26,12 @@ typedef enum rapt_products {
     RAPT_PRODUCTS_OPENBLAS, /* OpenBLAS: the same bits for any number of threads.
                                rapt_trainer_create loads it into the process, where it stays, or
                                returns RAPT_BAD_ARGUMENT if it is not installed */
-    RAPT_PRODUCTS_AUTO,     /* the faster of these two for each shape of weights and each of its
-                               three products: rapt_trainer_create measures both for a few tenths of
-                               a second. If OpenBLAS is not installed, the built-in products are
-                               used. A checkpoint stores the choice, so a resumed run has the same
-                               bits; another run may choose differently */
+    RAPT_PRODUCTS_AUTO,     /* the faster of these two for each shape of weights, separately for the
+                               outputs, the gradients of inputs and the gradients of weights:
+                               rapt_trainer_create measures both for a few tenths of a second. If
+                               OpenBLAS is not installed, the built-in products are used. A
+                               checkpoint stores the choice, so a resumed run has the same bits;
+                               another run may choose differently */
     RAPT_PRODUCTS_BF16 /* this library, with both factors rounded to bf16 and sums in floats, in the
                           order and with the rounding of the instruction vdpbf16ps. Parameters and
                           moments remain in floats; norms, attention and softmax are computed in
@@ -90,12 +91,13 @@ typedef struct rapt_train_options { /* size-first, see base.h */
     /* If nonzero, targets are y1 .. yn, and the library adds begin and end to each of them. If 0,
        the caller must have added these tokens, and the fields begin and end must be 0. The library
        cannot detect missing tokens; a model trained without them never learns to predict the first
-       token of a target or its end. */
+       token of a target or its end. Must be 0 for an encoder-only model. */
     int frame;
     int32_t begin; /* added before each target */
     int32_t end;   /* added after each target */
-    /* The next five apply to RAPT_NORMALIZER_SAMPLE, which draws keys. If all are 0, training
-       follows Williams 1992. All but reward_decay are from Xu et al. 2015, section 4.1. */
+    /* The next five apply to RAPT_NORMALIZER_SAMPLE, which draws keys; they must be 0 if no
+       attention uses it. If all are 0, training follows Williams 1992. All but reward_decay are
+       from Xu et al. 2015, section 4.1. */
     rapt_baseline baseline; /* baseline that is subtracted from rewards */
     float expected_share;   /* fraction of sequences that attend to expected values, as with
                                RAPT_NORMALIZER_SOFTMAX; 0 to 1 */
@@ -105,10 +107,10 @@ typedef struct rapt_train_options { /* size-first, see base.h */
                                effects on later rows count less */
     float reward_entropy;   /* reward per nat of entropy of the distribution from which a row draws
                                its key, -1e6 to 1e6; a negative value penalizes entropy */
-    /* The next two apply to RAPT_NORMALIZER_ARGMAX, and are either both 0 or both above 0. In step
-       n < anneal_steps the weights are softmax(anneal^(n / anneal_steps) x), which passes gradients
-       to the scores x. In later steps, and always in evaluation, they are the arg-max, which does
-       not. */
+    /* The next two apply to RAPT_NORMALIZER_ARGMAX. They are either both 0 or both above 0, and
+       must be 0 if no attention uses it. In step n < anneal_steps, counted from 0, the weights are
+       softmax(anneal^(n / anneal_steps) x), which passes gradients to the scores x. In later steps,
+       and always in evaluation, they are the arg-max, which does not. */
     float anneal;     /* factor of x reached after anneal_steps steps, 1 to 1e6 */
     int anneal_steps; /* number of steps with a softmax */
     /* Weight of the guided alignment loss, 0 to 1e6; see rapt_train_align (Chen et al. 2016, as in
@@ -165,11 +167,13 @@ typedef struct rapt_report { /* size-first, see base.h */
     size_t size;
     double loss;          /* label-smoothed cross-entropy summed over tokens, in nats */
     double likelihood;    /* negative log-likelihood summed over tokens, in nats */
-    long long tokens;     /* number of predicted target tokens */
+    long long tokens;     /* number of predicted target tokens, or of the labels of an encoder-only
+                             model that are not negative */
     long long correct;    /* number of these tokens to which the model gave the highest
                              probability */
-    double gradient_norm; /* norm of the gradient before clipping, set by rapt_train_step; else 0 */
-    double rate;          /* learning rate of the step, set by rapt_train_step; else 0 */
+    double gradient_norm; /* norm of the gradient before clipping, set by calls that take a step;
+                             else 0 */
+    double rate;          /* learning rate of the step, set by the same calls; else 0 */
     long long step;       /* number of steps so far */
     double alignment;     /* guided alignment loss summed over tokens, times its weight; 0 in
                              evaluations and steps in shards */
@@ -195,8 +199,8 @@ typedef struct rapt_train_limits { /* size-first, see base.h */
     int reserved;
 } rapt_train_limits;
 
-/* Returns the number of bytes that rapt_trainer_create allocates with default options, or 0 if an
-   argument is invalid or the number overflows. */
+/* Returns the number of bytes that a trainer with default options allocates, or 0 if an argument is
+   invalid or the number overflows. */
 RAPT_API size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_limits *limits);
 /* Returns the number of bytes for the given options, or the defaults if options is NULL. A frozen
    parameter needs no moments, and one with RAPT_TUNING_LORA needs W0, A, B and the moments of A and
@@ -204,8 +208,10 @@ RAPT_API size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_lim
 RAPT_API size_t rapt_trainer_bytes_with(const rapt_model *model, const rapt_train_options *options,
                                         const rapt_train_limits *limits);
 /* Creates a trainer, which the caller must free. The model is not copied and must outlive the
-   trainer; options and limits are copied. Returns RAPT_BAD_ARGUMENT if an option or limit is out of
-   range or does not suit the model (*why names it), and RAPT_NO_MEMORY if an allocation fails. */
+   trainer; options and limits are copied. The parameters of a mapped model are first copied to
+   memory. Returns RAPT_BAD_ARGUMENT if the model is not in RAPT_PRECISION_F32, or if an option or
+   limit is out of range or does not suit the model (*why names it), and RAPT_NO_MEMORY if an
+   allocation fails. */
 RAPT_API rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *model,
                                          const rapt_train_options *options,
                                          const rapt_train_limits *limits,
@@ -221,10 +227,11 @@ RAPT_API void rapt_trainer_free(rapt_trainer *trainer);
    NULL or has only batch set. For an encoder-only model, the target contains one label per source
    token, or per source sequence if the configuration pools; negative labels are ignored.
 
-   Returns RAPT_BAD_ARGUMENT if a token, label or length is out of range, if a source is empty, if
-   alignments from rapt_train_align do not suit the batch, or if no step has yet applied the shards
-   from rapt_train_shard. Returns RAPT_NOT_FINITE if the loss is infinite or NaN. In that case the
-   gradients added since the last step are discarded, and the model is unchanged. */
+   Returns RAPT_BAD_ARGUMENT if the batch exceeds the limits, if a token, label or length is out of
+   range, if a source is empty, if alignments from rapt_train_align do not suit the batch, or if no
+   step has yet applied the shards from rapt_train_shard. Returns RAPT_NOT_FINITE if the loss is
+   infinite or NaN. In that case the gradients added since the last step are discarded, and the
+   model is unchanged. */
 RAPT_API rapt_status rapt_train_gradient(rapt_trainer *trainer, const rapt_tokens *source,
                                          const rapt_tokens *target, rapt_report *report,
                                          rapt_message *why);
@@ -243,9 +250,9 @@ typedef struct rapt_alignment {
    over its aligned tokens, with the weights before dropout. rapt_report.alignment reports this term
    separately.
 
-   The arrays are not copied. The next call checks and reads them; after a call that succeeds they
-   no longer apply. NULL cancels an earlier call. Returns RAPT_BAD_ARGUMENT if
-   options.guided_alignment is 0. */
+   The arrays are not copied. The next call checks and reads them; they then no longer apply, unless
+   it returned RAPT_BAD_ARGUMENT. If alignment is NULL, an earlier call is canceled. Otherwise
+   returns RAPT_BAD_ARGUMENT if options.guided_alignment is 0. */
 RAPT_API rapt_status rapt_train_align(rapt_trainer *trainer, const rapt_alignment *alignment,
                                       rapt_message *why);
 
@@ -261,17 +268,18 @@ RAPT_API rapt_status rapt_train_align(rapt_trainer *trainer, const rapt_alignmen
 RAPT_API rapt_status rapt_train_step(rapt_trainer *trainer, rapt_report *report, rapt_message *why);
 
 /* Computes the loss of a batch without dropout and without changing the gradients. With
-   options.quantize_aware, it is the loss of the model quantized to 8 bits. Batches are the same as
-   for rapt_train_gradient. Returns RAPT_BAD_ARGUMENT if a token, label or length is out of range or
-   a source is empty, and RAPT_NOT_FINITE if the loss is infinite or NaN. */
+   options.quantize_aware, it is the loss of the model quantized to 8 bits. source and target are as
+   for rapt_train_gradient. Returns RAPT_BAD_ARGUMENT if the batch exceeds the limits, if a token,
+   label or length is out of range, or if a source is empty. Returns RAPT_NOT_FINITE if the loss is
+   infinite or NaN. */
 RAPT_API rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_tokens *source,
                                          const rapt_tokens *target, rapt_report *report,
                                          rapt_message *why);
 
 /* Returns the gradients, a block of *count floats in the layout of the parameters. **tokens is the
    number of tokens that contributed to them. The caller may change both, for example to sum them
-   across machines. The block belongs to the trainer; with limits.shards, it is valid until the
-   trainer's next call. Returns NULL for NULL. */
+   across machines. count and tokens may be NULL. The block belongs to the trainer; with
+   limits.shards, it is valid until the trainer's next call. Returns NULL for NULL. */
 RAPT_API float *rapt_trainer_gradients(rapt_trainer *trainer, size_t *count, long long **tokens);
 /* Copies the gradient of a parameter to data [rows][columns], in the layout of rapt_model_read.
    Returns RAPT_BAD_ARGUMENT if the index is out of range. */
@@ -342,11 +350,11 @@ RAPT_API rapt_status rapt_shards_range(int shards, int machines, int machine, in
    shards, or a range from rapt_shards_range, in ascending order; other orders may return
    RAPT_BAD_ARGUMENT.
 
-   Returns RAPT_BAD_ARGUMENT if a token, label or length is out of range, a source is empty, or
-   alignments from rapt_train_align do not suit the batch. Also returns RAPT_BAD_ARGUMENT if shard
-   is out of range or has been computed for this step, or if no step has yet applied the gradients
-   from rapt_train_gradient. A loss that is infinite or NaN is not an error here; record->loss
-   reports it. */
+   Returns RAPT_BAD_ARGUMENT if the batch exceeds the limits, a token, label or length is out of
+   range, a source is empty, or alignments from rapt_train_align do not suit the batch. Also returns
+   RAPT_BAD_ARGUMENT if limits.shards is 0, if shard is out of range or has been computed for this
+   step, or if no step has yet applied the gradients from rapt_train_gradient. A loss that is
+   infinite or NaN is not an error here; record->loss reports it. */
 RAPT_API rapt_status rapt_train_shard(rapt_trainer *trainer, int shard, const rapt_tokens *source,
                                       const rapt_tokens *target, rapt_shard *record,
                                       rapt_message *why);
@@ -363,8 +371,9 @@ RAPT_API rapt_status rapt_train_shard_early(rapt_trainer *trainer, int shard,
                                             rapt_shard *record, rapt_ready_fn *ready, void *user,
                                             rapt_message *why);
 /* Copies the largest complete subtrees of the shards computed since the last step to list
-   [capacity], in order of their shards, and returns their number, which may exceed capacity. The
-   gradients of the subtrees are valid until the trainer's next call; the caller may change them. */
+   [capacity], in order of their shards, and returns their number, which may exceed capacity. list
+   may be NULL. The gradients of the subtrees are valid until the trainer's next call; the caller
+   may change them. */
 RAPT_API int rapt_train_shard_sums(const rapt_trainer *trainer, rapt_subtree *list, int capacity);
 /* Adds the gradients of the subtrees in list [count], which must cover all `shards` in order. Only
    the first `floats` floats at each gradient pointer are added, so a caller can sum the gradients
@@ -382,8 +391,9 @@ RAPT_API rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int c
    limits.shards is 0, or if no step has yet applied the gradients from rapt_train_gradient. */
 RAPT_API rapt_status rapt_train_shards_step(rapt_trainer *trainer, const rapt_shard *records,
                                             rapt_report *report, rapt_message *why);
-/* Discards the shards computed since the last step. Computing them again gives the same bits. After
-   this call the trainer can be saved. */
+/* Discards the shards computed since the last step, so that the trainer can be saved. Computing
+   them again gives the same bits. Gradients from rapt_train_gradient are not discarded. NULL is
+   allowed. */
 RAPT_API void rapt_train_shards_discard(rapt_trainer *trainer);
 
 /* Describes, for human readers, how this trainer computes matrix products of floats: "built-in",
@@ -394,7 +404,7 @@ RAPT_API void rapt_train_shards_discard(rapt_trainer *trainer);
 RAPT_API const char *rapt_trainer_products(const rapt_trainer *trainer);
 
 /* Sets the peak learning rate; the schedule continues. If the rate is outside the range of
-   options.rate, the next rapt_train_step or rapt_trainer_save fails. */
+   options.rate, the next step or rapt_trainer_save fails. */
 RAPT_API void rapt_trainer_set_rate(rapt_trainer *trainer, float rate);
 
 /* If options.quantize_aware is set, chooses whether gradients are computed with the model quantized
@@ -416,7 +426,8 @@ RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *
                                        const rapt_metadata *metadata, int count, rapt_message *why);
 /* Resumes from a checkpoint of a trainer with the same configuration, lora_rank, lora_alpha and
    tuning; the tuning may differ only for parameters that are frozen now. The parameters in the
-   checkpoint are copied to the model.
+   checkpoint are copied to the model. The peak learning rate becomes that of the checkpoint instead
+   of options.rate. Gradients and shards that no step has applied are discarded.
 
    Returns RAPT_NO_FILE if the file cannot be read, and RAPT_BAD_FILE if it is damaged, belongs to
    another kind of trainer, or lacks a counter, parameter or moment, or if one is out of range; *why

@@ -83,11 +83,12 @@ typedef struct rapt_load_options { /* size-first, see base.h */
     size_t size;
     int non_finite;           /* if nonzero, parameters may be infinite or NaN */
     int no_mapping;           /* if nonzero, a packed file is read into memory instead of mapped */
-    rapt_precision precision; /* precision of the loaded model; matrices are converted while they
-                                 are read */
+    rapt_precision precision; /* precision of the loaded model. Matrices are converted while they
+                                 are read, those of a packed file afterwards */
 } rapt_load_options;
 /* Loads a model with options; NULL means the defaults. Errors are the same as for rapt_model_load.
-   Also returns RAPT_BAD_ARGUMENT if an option is out of range.
+   Also returns RAPT_BAD_ARGUMENT if an option is out of range, and RAPT_BAD_ARGUMENT or
+   RAPT_BAD_FILE if the model cannot be converted to the precision (see rapt_model_set_precision).
 
    A packed file on disk is mapped read-only until the model is freed. Writing to the model or
    training it first copies the parameters; the file itself never changes. While it is mapped, the
@@ -129,10 +130,12 @@ RAPT_API rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writ
                                         const rapt_metadata *metadata, int count,
                                         rapt_message *why);
 
-/* Returns the value of a key in the metadata that the model was loaded with, or NULL if there is no
-   such key. The value belongs to the model. A model from rapt_model_create has no metadata. */
+/* Returns the value of a key in the model's metadata, or NULL if there is no such key. The metadata
+   comes from the model's file; rapt_model_import and rapt_model_calibrate add keys. The value
+   belongs to the model, and is valid until rapt_model_calibrate or rapt_trainer_create changes the
+   metadata. The value of "rapt.config", which every model has, is its configuration as JSON. */
 RAPT_API const char *rapt_model_metadata(const rapt_model *model, const char *key);
-/* Returns the number of key-value pairs in the metadata; 0 for NULL. */
+/* Returns the number of key-value pairs in the metadata, without "rapt.config"; 0 for NULL. */
 RAPT_API int rapt_model_metadata_count(const rapt_model *model);
 /* Returns the pair with this index in the order of keys, or {NULL, NULL} if the index is out of
    range. Its strings belong to the model. */
@@ -254,12 +257,12 @@ RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source
                                 rapt_pooling pooling, const float **embeddings, rapt_message *why);
 /* Appends tokens to the batch * beams targets of the last rapt_encode and predicts the tokens that
    follow. A target may get no tokens. *logits becomes [tokens][target_vocab]. It belongs to the
-   session and is valid until the session's next call. A call with n tokens gives the same bits as n
-   calls with one token each. Returns RAPT_BAD_ARGUMENT if target->batch is not the number of
-   targets, there are more tokens than the limits allow, a target becomes longer than
-   limits.target_length, starts do not ascend from 0, or a token is outside the vocabulary. Also
-   returns RAPT_BAD_ARGUMENT if the model has no decoder, or if rapt_encode was not called since the
-   session was created or since the last rapt_generate or rapt_score_targets. */
+   session and is valid until the session's next call. logits may be NULL. A call with n tokens
+   gives the same bits as n calls with one token each. Returns RAPT_BAD_ARGUMENT if target->batch is
+   not the number of targets, there are more tokens than the limits allow, a target becomes longer
+   than limits.target_length, starts do not ascend from 0, or a token is outside the vocabulary.
+   Also returns RAPT_BAD_ARGUMENT if the model has no decoder, or if rapt_encode was not called
+   since the session was created or since the last rapt_generate or rapt_score_targets. */
 RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *target,
                                  const float **logits, rapt_message *why);
 /* Reorders targets, as a beam search does: the new target i continues the old target parents[i],
@@ -272,10 +275,10 @@ RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *pare
 
 /* Copies the cross-attention weights of the tokens in the last rapt_decode, for a layer and head. A
    layer or head of -1 means the mean over all layers or heads. weights is [tokens][source tokens],
-   back to back, where each row is as long as its own source. Rows sum to 1, except with local-p,
-   sinks, sigmoids, differential or talking heads. Returns RAPT_BAD_ARGUMENT if the model has no
-   cross-attention, if the layer or head is out of range, or if targets have been reordered since
-   the last rapt_decode. */
+   back to back, where each row is as long as its own source. Rows sum to 1, except with a local
+   cross-attention, sinks, sigmoids, differential or talking heads. Returns RAPT_BAD_ARGUMENT if the
+   model has no cross-attention, if the layer or head is out of range, or if targets have been
+   reordered since the last rapt_decode. */
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
 

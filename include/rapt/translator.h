@@ -298,7 +298,8 @@ RAPT_API rapt_status rapt_translator_load_shortlist(rapt_translator *translator,
                                                     rapt_message *why);
 
 /* Returns the decoder's first input according to config.decoder_start, or -1 if the target's
-   tokenizer lacks this token or an argument is NULL. */
+   tokenizer lacks this token or an argument is NULL. With RAPT_DECODER_START_ZERO, for which any
+   token would do, this is the end token. */
 RAPT_API int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target);
 
 /* Translates one sentence, `text`, into out [capacity]; both are terminated by 0. *size receives
@@ -316,7 +317,8 @@ typedef struct rapt_span {
     size_t end;   /* the byte after the last */
 } rapt_span;
 
-/* Faults of a translation, as bits. n is the number of source tokens, including special ones. */
+/* Faults of a translation, as bits. n is the number of source tokens, including special ones. A
+   language token at the beginning of the translation does not count as one of its tokens. */
 enum {
     RAPT_FAULT_REPEATS = 1, /* a sequence of 1 to 64 tokens occurs at least 4 times in a row, over
                                at least 8 tokens, and more than twice as often as any sequence of
