@@ -104,18 +104,19 @@ RAPT_API rapt_status rapt_tokenizer_create_list(rapt_tokenizer **tokenizer, cons
 
 /* Options of a WordPiece tokenizer. The defaults are those of uncased BERT models. */
 typedef struct rapt_wordpiece_options { /* size-first, see base.h */
-    size_t size;                        /* sizeof(rapt_wordpiece_options) */
-    int keep_case;                      /* 1: text is not lowercased */
-    int keep_accents;                   /* 1: accents and other nonspacing marks are not removed */
-    int keep_han;                       /* 1: Chinese characters do not become words of one
-                                           character */
-    int reserved;                       /* must be 0 */
+    size_t size;
+    int keep_case;    /* 1: text is not lowercased */
+    int keep_accents; /* 1: accents and other nonspacing marks are not removed */
+    int keep_han;     /* 1: Chinese characters do not become words of one
+                         character */
+    int reserved;     /* must be 0 */
 } rapt_wordpiece_options;
 /* Creates a WordPiece tokenizer (Devlin et al. 2019) from the lines of a vocab.txt, names [count],
    whose indices are the ids. It computes the same ids as the BERT tokenizers of Hugging Face, but
-   adds no [CLS] and [SEP], which are RAPT_TOKEN_BEGIN and RAPT_TOKEN_END. The name of a special
-   token in a text, such as [MASK], becomes that token. options may be NULL for the defaults. The
-   caller must free *tokenizer.
+   adds no [CLS] and [SEP], which are RAPT_TOKEN_BEGIN and RAPT_TOKEN_END (in a vocabulary that
+   contains <s> and </s>, such as MPNet's, these are). The name of a special token in a text, such
+   as [MASK], becomes that token. options may be NULL for the defaults. The caller must free
+   *tokenizer.
 
    Returns RAPT_BAD_ARGUMENT if the names lack [UNK], an option is out of range, or
    rapt_tokenizer_create_list would reject names or count. Returns RAPT_BAD_FILE if the library was
@@ -151,15 +152,16 @@ RAPT_API void rapt_tokenizer_free(rapt_tokenizer *tokenizer);
 RAPT_API int rapt_tokenizer_vocab(const rapt_tokenizer *tokenizer);
 
 /* Returns the id of a special token (RAPT_TOKEN_UNKNOWN, _PAD, _BEGIN or _END), or -1 if the
-   vocabulary does not have it. SentencePiece models identify special tokens by name and type. If
-   they have no begin token, the end token is returned in its place, because sequences then begin
-   with it. */
+   vocabulary does not have it. SentencePiece models identify special tokens by name and type. If a
+   SentencePiece model or a list has no begin token, the end token is returned in its place, because
+   sequences then begin with it. */
 RAPT_API int32_t rapt_tokenizer_special(const rapt_tokenizer *tokenizer, int which);
 
 /* Returns the text of a token, which belongs to the tokenizer and has no terminator. The size is 0
    for pad, begin and end tokens, invalid ids and a NULL tokenizer. The unknown token of a
    SentencePiece model has the text that the model defines, usually " \xE2\x81\x87 ". In a list with
-   a SentencePiece model it has no text; in other lists and WordPiece its text is its name. */
+   a SentencePiece model, and with the byte pairs of GPT-2, it has no text; in other lists and
+   WordPiece its text is its name. */
 RAPT_API rapt_text rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t id);
 
 /* Returns the name of a token, which belongs to the tokenizer. It is spelled as in the

@@ -303,11 +303,12 @@ RAPT_API rapt_status rapt_translator_load_shortlist(rapt_translator *translator,
 RAPT_API int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target);
 
 /* Translates one sentence, `text`, into out [capacity]; both are terminated by 0. *size receives
-   the number of bytes needed, including the 0; size may be NULL. A sentence without tokens has an
-   empty translation; so has one of only begin and end tokens, except with the search rules MARIAN
-   and HF. Allocates memory for the duration of the call. Returns RAPT_BAD_ARGUMENT if the sentence
-   is longer than config.positions, if capacity is less than *size, or if the options name no
-   languages for a multilingual model. Returns RAPT_NO_MEMORY if an allocation fails. */
+   the number of bytes needed, including the 0; size may be NULL, and so may out if capacity is 0. A
+   sentence without tokens has an empty translation; so has one of only begin and end tokens, except
+   with the search rules MARIAN and HF. Allocates memory for the duration of the call. Returns
+   RAPT_BAD_ARGUMENT if the sentence is longer than config.positions, if capacity is less than
+   *size, or if the options name no languages for a multilingual model. Returns RAPT_NO_MEMORY if an
+   allocation fails. */
 RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *text, char *out,
                                     size_t capacity, size_t *size, rapt_message *why);
 
