@@ -131,6 +131,23 @@ bool rapt__same_names(const rapt_tokenizer *a, const rapt_tokenizer *b);
    replace a model of another format. */
 rapt_status rapt__export_check_folder(const struct exporting *e, const struct export_plan *plan);
 
+/* ---- marian_export.c: exports in Marian's format, which differ in the names of files and in
+   precision ---- */
+
+/* The vocabularies of a folder: one for both sides, or one for each. */
+enum marian_side { MARIAN_BOTH, MARIAN_SOURCE, MARIAN_TARGET, MARIAN_SIDES };
+struct marian_names { /* names of the files that an export writes */
+    const char *model;
+    const char *pieces[MARIAN_SIDES]; /* SentencePiece models */
+    const char *lists[MARIAN_SIDES];  /* lists of names; NULL if lists are not allowed */
+};
+enum { MARIAN_SETTINGS = 4096 };
+/* Composes special:model.yml, the configuration in Marian's files. */
+void rapt__marian_settings(const rapt_config *config, char text[MARIAN_SETTINGS]);
+/* Checks the vocabularies, then writes them and the model. */
+rapt_status rapt__marian_export(struct exporting *e, enum marian_precision precision,
+                                const struct marian_names *names);
+
 /* ---- the complete export ---- */
 
 /* Refuses a configuration that a project cannot represent. The tokenizers may be NULL. */

@@ -5,7 +5,7 @@
    Both engines of Firefox must be able to run the model: Marian as WebAssembly, and fxtranslate,
    which supports only the architecture of Mozilla's students. Names and settings are those of
    mozilla/firefox-translations-models. */
-#include "import/marian_export.h"
+#include "import/export.h"
 
 #include <stdio.h>
 #include <string.h>
