@@ -2,7 +2,7 @@
    tokenizer. Nothing in the file is trusted. Post-processors, decoders, truncation and padding are
    skipped, because other files of the model specify the special tokens around a text. Source:
    tokenizers 0.23, tokenizer/serialization.rs. */
-#include "import/hf_json.h"
+#include "import/hf.h"
 
 #include <stdio.h>
 #include <string.h>

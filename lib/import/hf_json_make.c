@@ -3,7 +3,7 @@
    SentencePiece model is composed in memory. A step that our tokenizers do not support is rejected
    with a message that names the step. Source: tokenizers 0.23; convert_slow_tokenizer.py of
    transformers 4.57. */
-#include "import/hf_json.h"
+#include "import/hf.h"
 #include "text/text.h"
 
 #include <stdio.h>
