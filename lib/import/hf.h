@@ -117,10 +117,8 @@ rapt_status rapt__hf_encoder_vocabulary(struct import *i);
 /* ---- hf_t5.c ---- */
 rapt_status rapt__import_t5(struct import *i, const struct import_settings *s);
 
-/* ---- hf_m2m.c ---- */
+/* ---- hf_fairseq.c ---- */
 rapt_status rapt__import_m2m(struct import *i, const struct import_settings *s);
-
-/* ---- hf_bart.c ---- */
 rapt_status rapt__import_bart(struct import *i, const struct import_settings *s);
 
 /* ---- hf_t5.c: the pieces of T5's vocabulary ---- */

@@ -1,17 +1,23 @@
-/* hf_bart.c - imports BART (Lewis et al. 2020), mBART-25 (Liu et al. 2020) and mBART-50 (Tang et
-   al. 2020) from a folder of Hugging Face's transformers: config.json, the weights and a
-   vocabulary. All have a norm after the embeddings, and learned positions, whose tables begin with
-   two unused rows. mBART normalizes before sublayers. In mBART-25 the language follows the end of a
-   source, and the decoder starts with the language of the target; in mBART-50 the language precedes
-   a source, and the decoder starts with the end token. Source: transformers 4.57, modeling_bart.py,
-   modeling_mbart.py. */
+/* hf_fairseq.c - imports the translators and the BART that come from fairseq from folders of
+   Hugging Face's transformers: config.json, the weights and a vocabulary.
+
+   BART (Lewis et al. 2020), mBART-25 (Liu et al. 2020) and mBART-50 (Tang et al. 2020) have a norm
+   after the embeddings, and learned positions, whose tables begin with two unused rows. mBART
+   normalizes before sublayers. In mBART-25 the language follows the end of a source, and the
+   decoder starts with the language of the target; in mBART-50 the language precedes a source, and
+   the decoder starts with the end token.
+
+   M2M-100 (Fan et al. 2021) and NLLB-200 (Costa-jussa et al. 2022) have the same architecture:
+   norms before sublayers, and sinusoids.
+
+   Source: transformers 4.57, modeling_bart.py, modeling_mbart.py, modeling_m2m_100.py. */
 #include "import/hf.h"
 #include "text/text.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- names ---- */
+/* ---- BART and mBART: names ---- */
 
 #define POSITIONS(side, theirs)                                                                    \
     {                                                                                              \
@@ -44,7 +50,7 @@ static void ignore_versions(struct import *i)
     for (int n = 0; n < 2; n++) rapt__import_use(i, rapt__import_find(i, names[n], 0));
 }
 
-/* ---- the configuration ---- */
+/* ---- BART and mBART: the configuration ---- */
 
 /* Checks flags of old configurations, each of which has the same value in all models of a
    family. */
@@ -163,5 +169,58 @@ rapt_status rapt__import_bart(struct import *i, const struct import_settings *s)
     ignore_versions(i);
     if (!status) status = rapt__import_match(i, tables, count);
     if (!status) status = read_bart_vocabulary(i, mbart, older, &ids);
+    return status ? status : rapt__import_fill(i, tables, count);
+}
+
+/* ---- M2M-100 and NLLB-200 ---- */
+
+static rapt_status read_m2m_config(struct import *i, const struct import_settings *s,
+                                   struct hf_ids *ids)
+{
+    rapt_config *c = &i->config;
+    bool tied, scaled;
+    rapt_status status = rapt__hf_read_sizes(i, s, rapt__hf_sizes, HF_SIZES);
+    if (!status) status = rapt__import_whole(i, s, "vocab_size", 128112, &c->source_vocab);
+    if (!status && rapt__import_setting(s, "activation_function"))
+        status = rapt__hf_read_activation(i, s, "activation_function");
+    if (!status) status = rapt__import_flag(i, s, "tie_word_embeddings", true, &tied);
+    if (!status) status = rapt__import_flag(i, s, "scale_embedding", true, &scaled);
+    if (!status) status = rapt__hf_read_ids(i, s, (struct hf_ids){1, 2, 2}, ids);
+    if (!status) status = rapt__hf_check_start(i, ids, "eos_token_id", ids->end);
+    if (status) return status;
+    c->target_vocab = c->source_vocab;
+    c->tie = tied ? RAPT_TIE_ALL : RAPT_TIE_NONE;
+    c->plain_embedding = !scaled;
+    c->norm_order = RAPT_NORM_ORDER_PRE;
+    c->position = RAPT_POSITION_CONCATENATED_N1;
+    c->first_position = ids->pad + 1; /* fairseq counts positions from there */
+    c->decoder_start = RAPT_DECODER_START_END;
+    c->norm_epsilon = 1e-5f;
+    return RAPT_OK;
+}
+
+/* Ignores tables of sinusoids, which old files contain. */
+static void ignore_positions(struct import *i)
+{
+    static const char *const names[] = {"model.encoder.embed_positions.weights",
+                                        "model.decoder.embed_positions.weights"};
+    for (int n = 0; n < 2; n++) rapt__import_use(i, rapt__import_find(i, names[n], 0));
+}
+
+rapt_status rapt__import_m2m(struct import *i, const struct import_settings *s)
+{
+    struct hf_ids ids = {0, 0, 0};
+    snprintf(i->origin, sizeof i->origin, "M2M-100 (Hugging Face), %s",
+             rapt__container_name(rapt__tensors_container(i->file)));
+    rapt_status status = read_m2m_config(i, s, &ids);
+    if (!status) status = rapt__import_hf_decoding(i, s, ids.pad, ids.end);
+    const struct import_table tables[] = {
+        {rapt__hf_rows, rapt__hf_row_count, 0},
+        {rapt__hf_norm_rows, HF_NORM_ROWS, 0},
+    };
+    const int count = sizeof tables / sizeof *tables;
+    ignore_positions(i);
+    if (!status) status = rapt__import_match(i, tables, count);
+    if (!status) status = rapt__hf_languages(i, HF_LANGUAGES_M2M, &ids);
     return status ? status : rapt__import_fill(i, tables, count);
 }
