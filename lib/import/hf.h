@@ -207,12 +207,6 @@ bool rapt__hf_only_json(const struct import *i, const char *usual);
    a name are never produced. */
 rapt_status rapt__hf_json(struct import *i, const char *type);
 
-/* ---- hf_merges.c ---- */
-/* Makes i->source from the names in vocab.json and the byte-level merges in merges.txt, as in
-   GPT-2, RoBERTa and BART. Names beyond the table are ignored, and rows without a name are never
-   produced. */
-rapt_status rapt__hf_merges(struct import *i);
-
 /* ---- hf_languages.c: vocabularies of multilingual translators ---- */
 enum hf_languages {
     HF_LANGUAGES_NONE, /* XLM-RoBERTa */
@@ -234,5 +228,9 @@ rapt_status rapt__import_sentence(struct import *i);
    rapt__import_names. */
 rapt_status rapt__hf_names(struct import *i, const char *name, int vocab,
                            const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer);
+/* Makes i->source from the names in vocab.json and the byte-level merges in merges.txt, as in
+   GPT-2, RoBERTa and BART. Names beyond the table are ignored, and rows without a name are never
+   produced. */
+rapt_status rapt__hf_merges(struct import *i);
 
 #endif
