@@ -47,8 +47,6 @@ rapt_status rapt__ct2_attention(struct import *i);
 rapt_status rapt__ct2_tokens(struct import *i, bool settings);
 /* Makes the tokenizers. rapt__ct2_tokens must have been called. */
 rapt_status rapt__ct2_vocabularies(struct import *i);
-
-/* ---- ct2_encoder.c ---- */
 /* Completes the configuration of an encoder such as BERT with the settings of CTranslate2 and of
    sentence-transformers, and ignores its pooler. The other fields must already be set. */
 rapt_status rapt__ct2_encoder(struct import *i);
