@@ -1,5 +1,5 @@
 /* hf_export.c - exports a model to a folder of MarianMT for Hugging Face's transformers, with the
-   names in hf_names.c: model.safetensors, config.json, generation_config.json, vocab.json and the
+   names in hf.c: model.safetensors, config.json, generation_config.json, vocab.json and the
    SentencePiece models.
 
    MarianMT needs a pad token that never occurs in a translation. If the vocabulary lacks such a
