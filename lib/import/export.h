@@ -81,10 +81,6 @@ void rapt__export_extend(struct exporting *e, const char *name);
 /* Returns the source of the tensor with this name, or NULL. */
 struct tensor_source *rapt__export_find(const struct exporting *e, const char *name);
 
-/* ---- scales.c ---- */
-/* Sets the scales of the tensors and adds their alphas, if the model was imported with them. */
-rapt_status rapt__export_scales(struct exporting *e);
-
 /* ---- files ---- */
 
 struct composer { /* a growing string */

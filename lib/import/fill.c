@@ -197,6 +197,38 @@ static rapt_status take(struct import *i, const struct tensor_entry *e, const st
     return RAPT_OK;
 }
 
+/* ---- scales: metadata SCALES_KEY; see model/scales.c ---- */
+
+enum { SCALES_AT_ONCE = 4096 }; /* rows whose scales are read at a time */
+
+rapt_status rapt__import_keep_alpha(struct import *i, const char *name, float alpha)
+{
+    const struct scale_rows rows = {
+        .name = name, .count = 1, .scales = &(float){0}, .same = true, .alpha = alpha};
+    return rapt__scales_append(&i->scales, &i->lasting, &rows, i->why);
+}
+
+/* Stores the scales and the alpha of an entry, which holds rows [first, first + count) of a
+   parameter. The entry is ignored unless it has a single scale or one per row. */
+static rapt_status keep_scales(struct import *i, const char *name, size_t first, size_t count,
+                               const struct tensor_entry *e)
+{
+    float scales[SCALES_AT_ONCE] = {e->scale};
+    struct scale_rows rows = {.name = name, .scales = scales, .alpha = e->alpha};
+    rapt_status status = RAPT_OK;
+    rows.same = e->scales == 1;
+    if (!rows.same && (e->scales != count || e->transposed)) return RAPT_OK;
+    for (size_t done = 0; done < count && !status; done += rows.count) {
+        rows.first = first + done;
+        rows.count = rows.same ? count : rapt__min_size(count - done, SCALES_AT_ONCE);
+        if (!rows.same) status = rapt__tensors_scales(i->file, e, done, rows.count, scales, i->why);
+        if (!status) status = rapt__scales_append(&i->scales, &i->lasting, &rows, i->why);
+    }
+    return status;
+}
+
+/* ---- pieces of tensors ---- */
+
 /* Returns the number of elements to read at a time: whole panels of rows with `columns` elements
    each. */
 static size_t piece_of(size_t columns)
@@ -276,7 +308,7 @@ static rapt_status fill_part(struct import *i, const struct import_row *row,
     rapt_status status =
         turn || e->transposed ? fill_whole(i, e, &t, turn, again) : fill_piecewise(i, e, &t, again);
     if (!status && !again && p->rows > 1)
-        status = rapt__import_keep_scales(i, p->name, (size_t)row->part * t.rows, t.rows, e);
+        status = keep_scales(i, p->name, (size_t)row->part * t.rows, t.rows, e);
     return status;
 }
 

@@ -102,6 +102,69 @@ static bool takes(const struct exporting *e, const struct import_row *row, const
            pre == (in_layer && c->norm_order == RAPT_NORM_ORDER_PRE);
 }
 
+/* ---- scales and alphas that the model was imported with; see model/scales.c ---- */
+
+/* Returns the value that all rows share, or 0 if they differ. */
+static float common(const float *of_rows, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (of_rows[i] != of_rows[0]) return 0;
+    return of_rows[0];
+}
+
+/* Assigns the scales and alphas of parameter n to its parts among the first `count` tensors. memory
+   holds 2 floats for each row of the parameter. */
+static rapt_status take_scales(struct exporting *e, int n, int count, float *memory)
+{
+    const struct parameter *p = &e->model->layout.parameters[n];
+    float *alphas = memory + p->rows;
+    rapt_status status = rapt_model_scales(e->model, n, memory, alphas, e->why);
+    for (int i = 0; i < count && !status; i++) {
+        struct export_tensor *t = &e->tensors[i];
+        if (t->p != p) continue;
+        size_t rows = (size_t)(p->rows / t->row->parts), first = (size_t)t->row->part * rows;
+        e->sources[i].scale = common(memory + first, rows);
+        t->alpha = common(alphas + first, rows);
+    }
+    return status == RAPT_BAD_FILE ? RAPT_BAD_ARGUMENT : status;
+}
+
+static rapt_status take_all_scales(struct exporting *e, int count)
+{
+    const rapt_model *m = e->model;
+    rapt_status status = RAPT_OK;
+    if (!rapt_model_metadata(m, SCALES_KEY)) return RAPT_OK;
+    for (int n = 0; n < m->layout.count && !status; n++) {
+        if (m->layout.parameters[n].rows == 1) continue;
+        size_t bytes = 2 * (size_t)m->layout.parameters[n].rows * sizeof(float);
+        float *memory = rapt__alloc(&m->allocator, bytes);
+        if (!memory) return rapt__fail(e->why, RAPT_NO_MEMORY, "no memory for scales");
+        status = take_scales(e, n, count, memory);
+        rapt__free(&m->allocator, memory, bytes);
+    }
+    return status;
+}
+
+static void add_alpha(struct exporting *e, const char *of, const float *alpha)
+{
+    char name[IMPORT_NAME];
+    snprintf(name, sizeof name, "%.100s_QuantMultA", of);
+    rapt__export_add(e, name, 1, 1, alpha);
+    e->sources[e->count - 1].rank = 1;
+}
+
+/* Sets the scales of the tensors and adds their alphas, if the model was imported with them. */
+static rapt_status export_scales(struct exporting *e)
+{
+    int parts = e->count;
+    rapt_status status = take_all_scales(e, parts);
+    if (!status) status = rapt__scales_named(e->model, "none", NULL, &e->none_alpha, e->why);
+    for (int i = 0; i < parts && !status; i++)
+        if (e->tensors[i].alpha > 0) add_alpha(e, e->tensors[i].name, &e->tensors[i].alpha);
+    if (!status && e->none_alpha > 0) add_alpha(e, "none", &e->none_alpha);
+    return status;
+}
+
 static rapt_status write_model(struct exporting *e, enum marian_precision precision,
                                const char *name)
 {
@@ -111,7 +174,7 @@ static rapt_status write_model(struct exporting *e, enum marian_precision precis
     rapt_status status =
         rapt__export_tensors(e, &(struct export_rows){&table, 1, takes, .vector_rank = 2});
     if (status) return status;
-    if (precision != MARIAN_FLOAT32) status = rapt__export_scales(e);
+    if (precision != MARIAN_FLOAT32) status = export_scales(e);
     if (status) return status;
     rapt__marian_settings(e->config, settings);
     rapt__export_path(e, name, path);

@@ -117,17 +117,11 @@ void rapt__import_scale_output(struct import *i, float factor);
 enum { IMPORT_NAME = 160 };
 void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *layer);
 void rapt__import_name(char to[IMPORT_NAME], const char *pattern, int layer);
+/* Stores an alpha for a name that is not a parameter's, in metadata SCALES_KEY. */
+rapt_status rapt__import_keep_alpha(struct import *i, const char *name, float alpha);
 /* Reads a tensor of one integer and marks it as used. If it is missing, the value is
    `otherwise`. */
 rapt_status rapt__import_number(struct import *i, const char *name, int otherwise, int *value);
-
-/* ---- scales.c: metadata SCALES_KEY ---- */
-/* Stores the scales and the alpha of an entry, which holds rows [first, first + count) of a
-   parameter. The entry is ignored unless it has a single scale or one per row. */
-rapt_status rapt__import_keep_scales(struct import *i, const char *name, size_t first, size_t count,
-                                     const struct tensor_entry *entry);
-/* Stores an alpha for a name that is not a parameter's. */
-rapt_status rapt__import_keep_alpha(struct import *i, const char *name, float alpha);
 
 /* ---- settings.c: a JSON object by key ---- */
 struct import_setting {
