@@ -107,6 +107,9 @@ void rapt__hf_family_spelling(struct import *i, const struct hf_family *f);
 rapt_status rapt__import_encoder(struct import *i, const struct import_settings *s);
 /* Returns whether rapt__import_encoder imports this model_type. */
 bool rapt__import_is_encoder(const char *type);
+/* Sets i->config.pooling, i->normalize and i->max_tokens as the files that sentence-transformers
+   adds to an encoder specify. */
+rapt_status rapt__import_sentence(struct import *i);
 /* Returns whether the folder has a file from which rapt__hf_encoder_vocabulary makes a
    tokenizer. */
 bool rapt__hf_has_tokenizer(const struct import *i);
@@ -218,10 +221,6 @@ enum hf_languages {
    if there is no such model. Checks the ids of special tokens, unless ids is NULL. */
 rapt_status rapt__hf_languages(struct import *i, enum hf_languages languages,
                                const struct hf_ids *ids);
-
-/* ---- sentence.c: the files that sentence-transformers adds to an encoder ---- */
-/* Sets i->config.pooling, i->normalize and i->max_tokens as the files in the folder specify. */
-rapt_status rapt__import_sentence(struct import *i);
 
 /* ---- hf_vocabulary.c ---- */
 /* Makes a tokenizer from the names in a file and in added_tokens.json, with the same rules as
