@@ -35,7 +35,7 @@ const struct zip_member *rapt__zip_find(const struct zip *zip, const char *name)
 rapt_status rapt__zip_part(struct tensor_file *file, const struct zip_member *member,
                            unsigned *part, uint64_t *begin, rapt_message *why);
 
-/* ---- npz.c, torch_zip.c: readers of formats based on zip ---- */
+/* ---- npz.c, torch.c: readers of formats based on zip ---- */
 rapt_status rapt__npz_read(struct tensor_file *file, const struct zip *zip, rapt_message *why);
 /* Returns the pickle of a state dict, or NULL if there is none. */
 const struct zip_member *rapt__torch_pickle(const struct zip *zip);
