@@ -5,7 +5,7 @@
 
    Source: pickletools.py of CPython 3.11 (opcodes), torch/serialization.py and torch/_utils.py of
    PyTorch 1.13 and 2.1 (the contents of a state dict). */
-#include "pickle.h"
+#include "torch.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* pickle_stack.c - the values of a pickle during its execution: stack, memo, tuples, lists and
    dictionaries. */
-#include "pickle.h"
+#include "torch.h"
 
 #include <string.h>
 
