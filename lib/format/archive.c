@@ -1,6 +1,5 @@
 /* archive.c - lists and reads the members of a zip file as if they were files in folders. */
 #include "format.h"
-#include "inflate.h"
 #include "zip.h"
 
 #include <stdio.h>

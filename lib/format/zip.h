@@ -42,7 +42,7 @@ const struct zip_member *rapt__torch_pickle(const struct zip *zip);
 rapt_status rapt__torch_read(struct tensor_file *file, const struct zip *zip,
                              const struct zip_member *pickle, rapt_message *why);
 
-/* ---- inflate.c ---- */
+/* ---- deflate.c ---- */
 
 /* Inflates a deflated member into *data, which has max(member->size, 1) bytes and is freed by the
    caller. Returns RAPT_BAD_FILE if the member is damaged or its size or checksum differs from the

@@ -1,5 +1,5 @@
 /* zstd.c - decompresses zstd files (RFC 8878) with libzstd and the caller's allocator. */
-#include "inflate.h"
+#include "disk.h"
 
 #include <string.h>
 

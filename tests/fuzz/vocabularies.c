@@ -4,7 +4,6 @@
 #include "temporary.h"
 #include "text/list.h"
 
-#include "format/inflate.h"
 #include "import/hf.h"
 
 #include <rapt/text.h>
