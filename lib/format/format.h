@@ -8,10 +8,8 @@
 #define RAPT_LIB_FORMAT_H
 
 #include "format/disk.h"
-#include "format/json.h"
-#include "format/protobuf.h"
+#include "format/parsers.h"
 #include "format/vocabulary.h"
-#include "format/yaml.h"
 #include <rapt/base.h>
 
 enum { TENSOR_RANK = 8 }; /* maximum number of dimensions of a tensor */

@@ -1,6 +1,6 @@
 /* json.c - splits strict JSON into tokens: punctuation, words, numbers and strings. Strings are
    decoded in place. Source: RFC 8259, sections 6 and 7. */
-#include "json.h"
+#include "parsers.h"
 
 #include "base/base.h"
 

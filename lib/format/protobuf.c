@@ -2,7 +2,7 @@
    field's number and wire type, followed by a value. Every length is checked against the number of
    bytes left. Groups (wire types 3 and 4), a deprecated feature and the only one that would need
    recursion, are rejected. Source: protobuf.dev, "Encoding". */
-#include "format/protobuf.h"
+#include "parsers.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
    times the size of an element. Names must be unique, and the entries, sorted by begin, must cover
    the data exactly. Source: the format section of the safetensors README (Hugging Face, version
    0.5). */
-#include "json.h"
+#include "parsers.h"
 #include "tensors.h"
 #include <string.h>
 

@@ -6,7 +6,7 @@
    Files are named without a folder and are in the same folder as the index. Each must contain
    exactly the tensors that the index lists for it. Source: save_pretrained in Hugging Face
    Transformers 4. */
-#include "json.h"
+#include "parsers.h"
 #include "tensors.h"
 
 #include <string.h>

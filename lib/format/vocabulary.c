@@ -5,8 +5,7 @@
 
 #include "base/base.h"
 #include "disk.h"
-#include "json.h"
-#include "yaml.h"
+#include "parsers.h"
 
 #include <limits.h>
 #include <string.h>

@@ -9,7 +9,7 @@
    are decoded in place: a decoded escape is never longer than its source, except \L and \P (3
    bytes), and the opening quote leaves room for one of them. Source: the files that yaml-cpp's
    emitter writes for Marian; YAML 1.2.2, for scalars sections 5.7, 7.3 and 7.3.3. */
-#include "format/yaml.h"
+#include "parsers.h"
 
 #include "base/base.h"
 #include "disk.h"
