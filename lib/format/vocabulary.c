@@ -1,7 +1,7 @@
 /* vocabulary.c - reads a vocabulary file and maps tokens to numbers and back. In YAML without
    braces, a token takes either one line "token: number", which is split at the last ':', or two
    lines, "? token" and ": number". Tokens are plain or quoted. */
-#include "format/vocabulary.h"
+#include "format.h"
 
 #include "base/base.h"
 #include "disk.h"
