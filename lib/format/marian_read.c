@@ -14,7 +14,6 @@
    src/tensors/cpu/expression_graph_packable.h of marian-nmt/marian-dev 1.12 and of
    browsermt/marian-dev. */
 #include "disk.h"
-#include "marian.h"
 #include "tensors.h"
 
 #include <float.h>

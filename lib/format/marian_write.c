@@ -5,7 +5,6 @@
        stored: W x scale, rounded to nearest, ties to even; then the scale
 
    Every item is padded to a multiple of 256 bytes. Sources: see marian_read.c. */
-#include "marian.h"
 #include "tensors.h"
 
 #include <math.h>

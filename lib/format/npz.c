@@ -11,7 +11,6 @@
 
    Source: numpy.lib.format, "Format Version 1.0" to "3.0"; the array interface, "typestr". */
 #include "disk.h"
-#include "marian.h"
 #include "tensors.h"
 #include "zip.h"
 

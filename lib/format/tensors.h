@@ -113,6 +113,38 @@ void rapt__to_little(float *data, size_t count); /* converts to little-endian, i
 /* Does the same for `count` words of 4 bytes that consist of elements of 1, 2 or 4 bytes. */
 void rapt__elements_to_little(float *words, size_t count, size_t element);
 
+/* ---- marian_read.c: type codes of Marian's files, the names of quantized matrices, and names with
+   a special meaning ---- */
+
+enum {
+    MARIAN_VERSION = 1,
+    MARIAN_ALIGNMENT = 256, /* alignment of the data, and of every tensor that the writer stores */
+    MARIAN_HEADER = 32      /* size of an item's header in bytes: four u64 */
+};
+
+struct marian_type {
+    uint64_t code;
+    const char *dtype; /* NULL if the memory layout is specific to one kind of processor */
+    const char *name;  /* Marian's name of the type */
+    bool scaled;       /* the elements are followed by their scale, a float */
+};
+const struct marian_type *rapt__marian_type(uint64_t code); /* returns NULL for an unknown code */
+
+/* Return whether Marian's converter quantizes a matrix with this name, and whether it stores the
+   quantized matrix column by column. */
+bool rapt__marian_narrow(const char *name);
+bool rapt__marian_transposed(const char *name);
+
+/* Attaches the alphas to the matrices of a sorted file. Returns RAPT_BAD_FILE if an alpha is not a
+   single positive and finite number. */
+rapt_status rapt__marian_alphas(struct tensor_file *file, rapt_message *why);
+
+/* The name of a matrix, followed by this suffix, is the name of its alpha, the scale for quantizing
+   the rows that the matrix multiplies. */
+#define MARIAN_ALPHA "_QuantMultA"
+/* Prefix of the names of items that are strings, not tensors. */
+#define MARIAN_SPECIAL "special:"
+
 /* ---- ct2.c ---- */
 int rapt__ct2_type(const char *dtype); /* returns the code of a type in model.bin since version 4,
                                           or -1 if there is none */
