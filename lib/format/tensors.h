@@ -164,7 +164,7 @@ rapt_status rapt__tensors_open_path(struct tensor_file **file, const char *path,
    header. */
 rapt_status rapt__header_parse(struct tensor_file *file, size_t data_size, rapt_message *why);
 
-/* ---- dtype.c: the element types of files, their names, sizes and conversions ---- */
+/* ---- elements.c: the element types of files, their names, sizes and conversions ---- */
 
 struct dtype {
     const char *name;
