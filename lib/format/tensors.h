@@ -98,7 +98,7 @@ rapt_status rapt__tensors_bad(const struct tensor_file *file, const char *name, 
 bool rapt__is_utf8(const char *text);
 rapt_status rapt__tensors_no_memory(const struct tensor_file *file, rapt_message *why);
 
-/* ---- sources.c ---- */
+/* ---- safetensors_write.c: tensors to write, in any format ---- */
 /* Returns the number of elements of a checked source. */
 size_t rapt__source_elements(const struct tensor_source *source);
 /* Returns the size of an element of a source in bytes. */
