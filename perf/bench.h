@@ -124,4 +124,16 @@ void measure_monotonic(struct bench *b, int threads);
 /* ---- attention_sparse.c, of perf_attention ---- */
 void measure_sparse(struct bench *b, int threads);
 
+/* ---- scaling_ranks.c, of perf_scaling ---- */
+enum { SCALING_RANKS = 16 };
+/* Runs perf_ranks of `folder` ("" or with a slash at its end) under mpirun, with each transport.
+   Returns the exit status. */
+int scaling_ranks(struct bench *b, const char *folder, int ranks);
+
+/* ---- scaling_crowded.c, of perf_scaling ---- */
+/* Measures, on two processors of which another process keeps one busy, the time of each workload
+   with 1 and with 2 threads in turn, and `ratio`, the median time with 1 over that with 2. Prints a
+   table or JSON lines and returns the exit status. */
+int scaling_crowded(struct bench *b);
+
 #endif

@@ -1,6 +1,6 @@
 /* scaling_ranks.c - runs perf_ranks under mpirun and prints a table of its lines, or the lines. */
 #define _POSIX_C_SOURCE 200809L
-#include "scaling.h"
+#include "bench.h"
 
 #include "kit/program.h"
 #include <stdlib.h>
