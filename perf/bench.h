@@ -92,14 +92,13 @@ double bench_int8_peak(int threads);
    than the caches. */
 double bench_bandwidth(int threads, size_t bytes);
 
-/* ---- near.c: ceilings of one thread and one instruction set, in registers and L1 cache ---- */
+/* Ceilings of one thread and one instruction set, in registers and L1 cache. */
 struct near {
     double peak;        /* 10^9 operations per second, like bench_peak */
     double read, write; /* 10^9 bytes per second */
     double clock;       /* 10^9 cycles per second */
 };
 struct near bench_near(rapt_isa isa);
-const struct loop *bench_loop(rapt_isa isa); /* in ceiling.c */
 
 /* ---- environment.c ---- */
 /* Returns an object of strings: processor, instruction set, compiler, flags, OpenBLAS, commit,

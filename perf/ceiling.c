@@ -1,11 +1,11 @@
 /* ceiling.c - peak rates of fused multiply-adds and products of bytes, and memory read bandwidth,
-   of threads that start together. */
+   of threads that start together; and the ceilings of one thread in registers and L1 cache. */
 #include "bench.h"
 #include "int8_loop.h"
 #include "kernel/int8.h"
 #include "loop.h"
 
-enum { SAMPLES = 40, MAX_THREADS = 1024 };
+enum { SAMPLES = 40, MAX_THREADS = 1024, NEAR_FLOATS = 4096 };
 
 /* One table per instruction set, in the order of rapt_isa. */
 static const struct loop *const loops[] = {
@@ -22,11 +22,6 @@ static const struct loop *const loops[] = {
     [RAPT_ISA_AVX512] = &bench_loop_avx512,
 #endif
 };
-
-const struct loop *bench_loop(rapt_isa isa)
-{
-    return loops[isa];
-}
 
 /* One loop per form, in the order of enum int8_form. */
 static const struct int8_loop *const int8_loops[] = {
@@ -135,4 +130,66 @@ double bench_bandwidth(int threads, size_t bytes)
     rapt__team_run(threads, run_trial, &t);
     bench_free(data);
     return (double)(count * sizeof(float)) / t.seconds * 1e-9;
+}
+
+/* ---- one thread: fused multiply-adds in registers, L1 read and write bandwidth, and the clock
+   rate, measured with a dependent chain of shifts and exclusive-ors, which take one cycle each ----
+ */
+
+typedef void near_trial(const struct loop *loop, float *x, long rounds);
+
+static volatile float near_sink; /* keeps the compiler from removing the loops */
+
+static void near_compute(const struct loop *loop, float *x, long rounds)
+{
+    near_sink = loop->fma(rounds, 0.5f, x[0]);
+}
+
+static void near_read(const struct loop *loop, float *x, long rounds)
+{
+    for (long i = 0; i < rounds; i++) near_sink = loop->read(x, NEAR_FLOATS);
+}
+
+static void near_write(const struct loop *loop, float *x, long rounds)
+{
+    for (long i = 0; i < rounds; i++) loop->write(x, NEAR_FLOATS, 0.7f);
+}
+
+static void near_chain(const struct loop *loop, float *x, long rounds)
+{
+    (void)loop;
+    uint64_t word = (uint64_t)(x[0] + 1.5f) | UINT64_C(1) << 63;
+    for (long i = 0; i < rounds; i++) word ^= word >> 1;
+    near_sink = (float)word;
+}
+
+/* Returns the seconds of a round, from the fastest of several samples of a millisecond. */
+static double near_seconds(near_trial *run, const struct loop *loop, float *x)
+{
+    long rounds = 1000;
+    double fastest = 0;
+    for (int sample = 0; sample < SAMPLES; sample++) {
+        double start = bench_now();
+        run(loop, x, rounds);
+        double taken = bench_now() - start;
+        if (taken < 1e-3 && sample == 0) {
+            rounds *= 2, sample = -1;
+            continue;
+        }
+        if (sample == 0 || taken / (double)rounds < fastest) fastest = taken / (double)rounds;
+    }
+    return fastest;
+}
+
+struct near bench_near(rapt_isa isa)
+{
+    const struct loop *loop = loops[isa];
+    float *x = bench_floats(NEAR_FLOATS);
+    struct near n;
+    n.peak = loop->operations / near_seconds(near_compute, loop, x) * 1e-9;
+    n.read = NEAR_FLOATS * sizeof *x / near_seconds(near_read, loop, x) * 1e-9;
+    n.write = NEAR_FLOATS * sizeof *x / near_seconds(near_write, loop, x) * 1e-9;
+    n.clock = 2 / near_seconds(near_chain, loop, x) * 1e-9;
+    bench_free(x);
+    return n;
 }
