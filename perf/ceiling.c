@@ -1,7 +1,6 @@
 /* ceiling.c - peak rates of fused multiply-adds and products of bytes, and memory read bandwidth,
    of threads that start together; and the ceilings of one thread in registers and L1 cache. */
 #include "bench.h"
-#include "int8_loop.h"
 #include "kernel/int8.h"
 #include "loop.h"
 
@@ -132,9 +131,7 @@ double bench_bandwidth(int threads, size_t bytes)
     return (double)(count * sizeof(float)) / t.seconds * 1e-9;
 }
 
-/* ---- one thread: fused multiply-adds in registers, L1 read and write bandwidth, and the clock
-   rate, measured with a dependent chain of shifts and exclusive-ors, which take one cycle each ----
- */
+/* ---- one thread, in registers and L1 cache ---- */
 
 typedef void near_trial(const struct loop *loop, float *x, long rounds);
 
@@ -155,6 +152,8 @@ static void near_write(const struct loop *loop, float *x, long rounds)
     for (long i = 0; i < rounds; i++) loop->write(x, NEAR_FLOATS, 0.7f);
 }
 
+/* Measures the clock rate: a dependent chain of shifts and exclusive-ors, which take one cycle
+   each. */
 static void near_chain(const struct loop *loop, float *x, long rounds)
 {
     (void)loop;

@@ -1,7 +1,7 @@
 /* int8_loop.c - peak loop of products of bytes: computes one register tile of the library again and
    again from the same bytes. Compiled once per form, with the options of its kernels. */
-#include "int8_loop.h"
 #include "kernel/int8_simd.h"
+#include "loop.h"
 
 static float run(long rounds)
 {

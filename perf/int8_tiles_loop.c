@@ -1,8 +1,8 @@
 /* int8_tiles_loop.c - peak loop of products of bytes in AMX tiles: computes the four tiles of sums
    of one of the library's blocks of 32 rows again and again from the same bytes. */
-#include "int8_loop.h"
 #include "kernel/int8_simd.h"
 #include "kernel/int8_tiles.h"
+#include "loop.h"
 
 enum { SUMS = 4 };
 

@@ -11,7 +11,6 @@
 
 #include "bench.h"
 #include "kernel/cases.h"
-#include "sleef_rows.h"
 
 #include <string.h>
 

@@ -1,10 +1,11 @@
-/* kernel.h - the tile kernels of perf_kernel: how to run each, and what it reads, writes and
-   computes. */
+/* kernel.h - what perf_kernel measures besides the row kernels of the tests: the tile kernels, and
+   SLEEF's counterparts of row kernels. */
 #ifndef RAPT_PERF_KERNEL_H
 #define RAPT_PERF_KERNEL_H
 
 #include "kernel/kernel.h"
 
+/* ---- kernel_tiles.c: how to run each tile kernel, and what it reads, writes and computes ---- */
 struct tile_data;
 
 struct tile_case {
@@ -19,5 +20,15 @@ extern const int tile_case_count;
 
 struct tile_data *tile_data_make(void);
 void tile_data_free(struct tile_data *d);
+
+/* ---- sleef_rows.c, compiled once per instruction set ---- */
+enum { SLEEF_ROWS = 3 };
+
+struct sleef_row {
+    const char *name;             /* name of the library's kernel */
+    void (*run)(float *x, int n); /* in place */
+};
+
+extern const struct sleef_row sleef_rows_avx2[SLEEF_ROWS], sleef_rows_avx512[SLEEF_ROWS];
 
 #endif

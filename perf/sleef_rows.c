@@ -1,7 +1,7 @@
 /* sleef_rows.c - exp, log and tanh of a row in place by SLEEF's vector functions, for perf_kernel
    to compare with the library's. Their errors are within 1 ulp, and their bits the same on every
    instruction set (finz). Compiled once per instruction set; n is a multiple of the lanes. */
-#include "sleef_rows.h"
+#include "kernel.h"
 
 #include <immintrin.h>
 #include <sleef.h>
