@@ -1,5 +1,5 @@
 /* cluster.c - formulas for the time of a step of many ranks, given its measured parts. */
-#include "cluster.h"
+#include "machines.h"
 
 #include <math.h>
 #include <rapt/train.h>
@@ -11,9 +11,9 @@ const char *const cluster_names[TERMS] = {"shards",    "waiting for the slowest"
 
 enum { CHUNKS = 16, CHUNK_BYTES = 1 << 16 }; /* as in apps/toy_translate/ranks/exchange.c */
 
-/* Returns the integral of x d(Phi(x)^n) by the rectangle rule, which is accurate to 1e-9 for this
-   smooth function. */
-double largest_normal(int count)
+/* Returns the mean of the largest of `count` independent standard normal variables: the integral of
+   x d(Phi(x)^count) by the rectangle rule, which is accurate to 1e-9 for this smooth function. */
+static double largest_normal(int count)
 {
     const double step = 1.0 / 64, pi = 3.14159265358979323846;
     double sum = 0;
@@ -54,6 +54,83 @@ static int turns_of(const struct cluster *c, int ranks)
     return c->cores > 0 ? (ranks + c->cores - 1) / c->cores : 1;
 }
 
+/* How long ranks that share the cores of one machine take for their shards. The scheduler is
+   modeled on the average behavior of Linux: it spreads ranks over cores when they begin, the ranks
+   on a core share it equally, and a core that runs out of work takes a rank from the core with the
+   most ranks. Which ranks begin on the same core is chance, so the mean over all rotations is
+   returned. */
+struct ranks_on_cores {
+    int ranks, cores;
+    double left[CLUSTER_SHARED]; /* shards of each rank */
+    int core[CLUSTER_SHARED];    /* core of each rank with shards left, else -1 */
+    int on[CLUSTER_SHARED];      /* number of ranks on each core */
+};
+
+/* Assigns ranks to cores in turn, starting from rank `first`. */
+static void spread_ranks(struct ranks_on_cores *x, const struct cluster *c, int ranks, int first)
+{
+    *x = (struct ranks_on_cores){.ranks = ranks, .cores = c->cores};
+    for (int i = 0; i < ranks; i++) {
+        int rank = (first + i) % ranks, begin = 0, end = 0;
+        rapt_shards_range(c->shards, ranks, rank, &begin, &end, NULL);
+        x->left[rank] = end - begin;
+        x->core[rank] = end > begin ? i % c->cores : -1;
+        if (end > begin) x->on[i % c->cores]++;
+    }
+}
+
+/* Lets each idle core take a rank from the core with the most ranks. */
+static void balance(struct ranks_on_cores *x)
+{
+    for (int idle = 0; idle < x->cores; idle++) {
+        int fullest = 0, r = 0;
+        if (x->on[idle] > 0) continue;
+        for (int i = 1; i < x->cores; i++)
+            if (x->on[i] > x->on[fullest]) fullest = i;
+        if (x->on[fullest] < 2) return;
+        while (x->core[r] != fullest) r++;
+        x->core[r] = idle;
+        x->on[fullest]--, x->on[idle]++;
+    }
+}
+
+/* Advances until the next rank is done. Returns the time until then, or 0 if all are done. */
+static double go_on(struct ranks_on_cores *x, const struct cluster *c)
+{
+    int busy = 0;
+    double min = INFINITY;
+    for (int i = 0; i < x->cores; i++) busy += x->on[i] > 0;
+    if (busy == 0) return 0;
+    double shard = c->shard_of[(busy < c->together ? busy : c->together) - 1];
+    for (int r = 0; r < x->ranks; r++)
+        if (x->core[r] >= 0) min = fmin(min, x->left[r] * x->on[x->core[r]]);
+    for (int r = 0; r < x->ranks; r++)
+        if (x->core[r] >= 0) x->left[r] -= min / x->on[x->core[r]];
+    for (int r = 0; r < x->ranks; r++) {
+        if (x->core[r] < 0 || x->left[r] > 1e-9) continue;
+        x->on[x->core[r]]--;
+        x->core[r] = -1;
+    }
+    return min * shard;
+}
+
+/* Returns the seconds until all of `ranks` ranks (at most CLUSTER_SHARED) that share c->cores > 0
+   cores have computed their shards. */
+static double shared_shards(const struct cluster *c, int ranks)
+{
+    double time = 0;
+    for (int first = 0; first < ranks; first++) {
+        struct ranks_on_cores x;
+        spread_ranks(&x, c, ranks, first);
+        for (double part = 1; part > 0;) {
+            balance(&x);
+            part = go_on(&x, c);
+            time += part;
+        }
+    }
+    return time / ranks;
+}
+
 /* Returns the time of the optimizer, as measured with 1, 2, ... ranks at once; more ranks share the
    same cores. */
 static double shared_step(const struct cluster *c, int ranks)
@@ -65,7 +142,7 @@ static double shared_step(const struct cluster *c, int ranks)
 
 static double shards_time(const struct cluster *c, int ranks, int max)
 {
-    return c->cores > 0 ? cluster_shared_shards(c, ranks) : max * c->shard;
+    return c->cores > 0 ? shared_shards(c, ranks) : max * c->shard;
 }
 
 /* Returns the time spent waiting for the slowest rank. The deviations of shards that are computed
