@@ -3,8 +3,8 @@
 #ifndef RAPT_PERF_RANK_JOB_H
 #define RAPT_PERF_RANK_JOB_H
 
+#include "bench.h"
 #include "ranks/ranks.h"
-#include "training.h"
 
 enum { RANKS = 16, SHARDS = 8 };
 
@@ -27,14 +27,6 @@ void rank_job_create(struct rank_job *job, const struct ranks *world, const stru
                      int threads, const char *transport);
 void rank_job_free(struct rank_job *job);
 
-/* Ends the program if the code is not EXIT_OK, which means that a rank is lost. */
-void rank_job_must(int code);
-void rank_job_meet(struct rank_job *job);
-/* Sends values[rank] of this rank to all and receives theirs. */
-void rank_job_gather(struct rank_job *job, double values[RANKS]);
-/* Returns the longest time of the first `ranks` ranks, on all ranks. */
-double rank_job_longest(struct rank_job *job, int ranks, double seconds);
-
 /* Returns true if a step computes the same model with any number of ranks, with and without
    overlap. All ranks return what rank 0 found. */
 bool rank_job_same_bits(struct rank_job *job);
@@ -43,7 +35,7 @@ double rank_job_step(struct rank_job *job, int ranks, bool waits);
 /* Sends *value of rank 0 to all. */
 void rank_job_share(struct rank_job *job, double *value);
 
-/* ---- rank_inputs.c: measurements for the simulation ---- */
+/* ---- measurements for the simulation, machines.c ---- */
 /* In seconds unless noted otherwise. */
 enum rank_input {
     INPUT_SHARD,   /* computing a shard, while no other rank computes */

@@ -6,7 +6,6 @@
    model. */
 #define _GNU_SOURCE
 #include "bench.h"
-#include "training.h"
 
 #include "kit/program.h"
 

@@ -3,8 +3,8 @@
    Operations: each weight of a product costs 2 forward and 4 backward per row; attention costs 4
    and 10 per query, key and column, half of that if causal. Dropout, norms, softmax and Adam are
    not counted, so of_peak cannot reach 1. */
+#include "bench.h"
 #include "op/op.h"
-#include "training.h"
 
 struct job {
     rapt_trainer *trainer;

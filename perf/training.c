@@ -1,5 +1,5 @@
 /* training.c - models and batches for measuring training: shapes, tokens, operations. */
-#include "training.h"
+#include "bench.h"
 
 const struct training trainings[TRAININGS + 1] = {
     {"tiny", 4, 4, 128, 4, 256, 10000, 64, 32},
