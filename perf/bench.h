@@ -133,20 +133,12 @@ void training_steps(rapt_trainer *trainer, const rapt_tokens *source, const rapt
 /* Ends the program if the status is not RAPT_OK. */
 void training_check(rapt_status status, const rapt_message *why);
 
-/* ---- gemm_precision.c, of perf_gemm ---- */
-void measure_precision(struct bench *b, int threads);
-
 /* ---- attention_kinds.c, of perf_attention: every score, locality and normalizer ---- */
 void measure_kinds(struct bench *b, int threads);
 
-/* ---- attention_linear.c, of perf_attention ---- */
+/* ---- attention_online.c, of perf_attention ---- */
 void measure_linear(struct bench *b, int threads);
-
-/* ---- attention_monotonic.c, of perf_attention ---- */
 void measure_monotonic(struct bench *b, int threads);
-
-/* ---- attention_sparse.c, of perf_attention ---- */
-void measure_sparse(struct bench *b, int threads);
 
 /* ---- scaling_ranks.c, of perf_scaling ---- */
 enum { SCALING_RANKS = 16 };
