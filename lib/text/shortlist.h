@@ -24,14 +24,12 @@ rapt_status rapt__shortlist_make(rapt_shortlist **shortlist, const rapt_tokenize
                                  const rapt_tokenizer *target, size_t count,
                                  const rapt_allocator *allocator, rapt_message *why);
 
-/* ---- shortlist_binary.c ---- */
+/* ---- shortlist_files.c ---- */
 bool rapt__shortlist_is_binary(const void *bytes, size_t size);
 rapt_status rapt__shortlist_read(rapt_shortlist **shortlist, const unsigned char *bytes,
                                  size_t size, const rapt_tokenizer *source,
                                  const rapt_tokenizer *target, const rapt_allocator *allocator,
                                  rapt_message *why);
-
-/* ---- shortlist_text.c ---- */
 rapt_status rapt__shortlist_parse(rapt_shortlist **shortlist, const char *text, size_t size,
                                   const rapt_tokenizer *source, const rapt_tokenizer *target,
                                   const rapt_allocator *allocator, rapt_message *why);
