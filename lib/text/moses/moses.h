@@ -5,16 +5,16 @@
 
    Text becomes words in three steps: punctuation is normalized, words are separated by spaces, and
    special characters are written as in XML ("&apos;"). All steps are substitutions (rules.c) except
-   two (split.c). Each word is divided into pieces by merges (merges.c). A piece that does not end
+   two (words.c). Each word is divided into pieces by merges (merges.c). A piece that does not end
    its word is followed by "@@", and is looked up in a list of names (text/list_moses.c). Decoding
-   joins pieces to words, and words to text (join.c). */
+   joins pieces to words, and words to text (words.c). */
 #ifndef RAPT_LIB_TEXT_MOSES_H
 #define RAPT_LIB_TEXT_MOSES_H
 
 #include "text/sentencepiece/sentencepiece.h"
 #include "text/text.h"
 
-/* ---- classes.c: classes of characters and abbreviations ---- */
+/* ---- rules.c: classes of characters and abbreviations ---- */
 
 enum moses_class { /* a set of bits */
                    MOSES_ALPHA = 1,
@@ -73,7 +73,7 @@ void rapt__moses_separate(struct moses_text *t);        /* characters that are s
 void rapt__moses_separate_commas(struct moses_text *t); /* and apostrophes */
 void rapt__moses_escape(struct moses_text *t);          /* as in XML */
 
-/* ---- split.c ---- */
+/* ---- words.c: splitting ---- */
 
 enum { MOSES_TEXT_MAX = 1 << 28, MOSES_GROWTH = 6 }; /* bytes; "'" becomes "&apos;" */
 /* Writes a character as bytes and returns their number. */
@@ -120,7 +120,7 @@ struct moses_word {     /* a word that is divided into pieces */
 void rapt__moses_divide(const struct moses *m, const struct moses_character *word, size_t count,
                         struct moses_word *w);
 
-/* ---- join.c ---- */
+/* ---- words.c: joining ---- */
 
 /* Replaces "&apos;" and the like by the characters that they stand for, and returns the new
    size. */

@@ -1,14 +1,94 @@
-/* rules.c - the substitutions by which Moses normalizes and splits text, in the order in which they
-   are applied. Source: sacremoses 0.1.1: normalize.py, tokenize.py.
+/* rules.c - the tables of Moses: classes of characters, abbreviations of languages, and the
+   substitutions by which Moses normalizes and splits text, in the order in which they are applied.
+   Source: sacremoses 0.1.1: normalize.py, tokenize.py.
 
-   A pattern is a sequence of characters. In patterns, % and a letter stand for a character of a
-   class (in_class), %_ is a no-break space, and %% is a percent sign. A character or class followed
-   by + occurs at least once, followed by * any number of times. $ stands for the end of the text.
-   In replacements, %1 is what the first element of the pattern matched. Matches are found from left
+   In the pattern of a substitution, % and a letter stand for a character of a class (in_class),
+   %_ is a no-break space, and %% is a percent sign. A character or class followed by + occurs at
+   least once, followed by * any number of times. $ stands for the end of the text. In
+   replacements, %1 is what the first element of the pattern matched. Matches are found from left
    to right and do not overlap. */
 #include "text/moses/moses.h"
 
 #include <string.h>
+
+/* ---- classes ---- */
+
+enum {
+    ALPHA = MOSES_ALPHA,
+    ALNUM = MOSES_ALNUM,
+    SIGN = MOSES_SIGN,
+    LOWER = MOSES_LOWER,
+    NUMBER = MOSES_NUMBER,
+    CURRENCY = MOSES_CURRENCY,
+    DIGIT = MOSES_DIGIT,
+    HAN = MOSES_HAN,
+    KANA = MOSES_KANA,
+    HANGUL = MOSES_HANGUL,
+    SECOND = 1 << 15 /* every second character of the range, from the second on, is LOWER */
+};
+
+static const struct class_range {
+    uint32_t first, last, classes;
+} ranges[] = {
+#define RANGE(first, last, classes) {first, last, classes},
+#include "text/moses/classes.def"
+#undef RANGE
+};
+
+unsigned rapt__moses_classes(uint32_t c)
+{
+    size_t low = 0, high = sizeof ranges / sizeof *ranges;
+    while (low < high) { /* finds the first range that does not end before c */
+        const size_t middle = (low + high) / 2;
+        if (ranges[middle].last < c)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == sizeof ranges / sizeof *ranges || c < ranges[low].first) return 0;
+    const bool lower = ranges[low].classes & SECOND && (c - ranges[low].first) % 2;
+    return (ranges[low].classes & ~(unsigned)SECOND) | (lower ? LOWER : 0);
+}
+
+/* ---- languages ---- */
+
+static const struct abbreviations {
+    const char *codes, *always, *numeric;
+} abbreviations[] = {
+#define LANGUAGE(codes, always, numeric) {codes, always, numeric},
+#include "text/moses/prefixes.def"
+#undef LANGUAGE
+};
+
+bool rapt__moses_listed(const char *list, rapt_text word)
+{
+    for (size_t size; *list; list += size + (list[size] == ' ')) {
+        size = strcspn(list, " ");
+        if (size == word.size && memcmp(list, word.bytes, size) == 0) return true;
+    }
+    return false;
+}
+
+static const struct abbreviations *find_abbreviations(const char *code)
+{
+    const rapt_text word = {code, strlen(code)};
+    for (size_t i = 0; i < sizeof abbreviations / sizeof *abbreviations; i++)
+        if (rapt__moses_listed(abbreviations[i].codes, word)) return &abbreviations[i];
+    return NULL;
+}
+
+void rapt__moses_language(struct moses_language *l)
+{
+    const struct abbreviations *own = find_abbreviations(l->code);
+    if (!own) own = find_abbreviations("en");
+    l->always = own->always, l->numeric = own->numeric;
+    l->letters = ALPHA | SIGN;
+    if (strcmp(l->code, "zh") == 0) l->letters |= HAN;
+    if (strcmp(l->code, "ja") == 0) l->letters |= HAN | KANA;
+    if (strcmp(l->code, "ko") == 0) l->letters |= HANGUL;
+}
+
+/* ---- substitutions ---- */
 
 struct rule {
     const char *only; /* codes of the languages that have the rule, after ! those that lack it; ""
