@@ -1,5 +1,4 @@
-/* glossary.h - a glossary in memory. glossary_text.c reads one, and glossary.c finds its entries in
-   sentences. */
+/* glossary.h - a glossary in memory, and the search for its entries in sentences (glossary.c). */
 #ifndef RAPT_LIB_TEXT_GLOSSARY_H
 #define RAPT_LIB_TEXT_GLOSSARY_H
 
@@ -31,11 +30,8 @@ struct rapt_glossary {
     size_t target_count, target_capacity;
 };
 
-/* ---- glossary.c ---- */
 /* Writes the key of a form. Returns the size of the key, at most twice the size of the form. */
 size_t rapt__glossary_key(rapt_text form, char *key);
-/* Orders sources by key, then by entry. */
-rapt__order rapt__glossary_order;
 
 struct glossary_match {
     const struct glossary_entry *entry;
