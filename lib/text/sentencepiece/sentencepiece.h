@@ -60,7 +60,7 @@ int32_t rapt__trie_find(const struct trie *trie, const char *bytes, size_t size)
 /* Returns the size of the longest key that the text begins with, or 0. */
 size_t rapt__trie_longest(const struct trie *trie, const char *text, size_t size);
 
-/* ---- charsmap.c: replacement rules ---- */
+/* ---- normalize.c: replacement rules ---- */
 struct charsmap {
     uint32_t *units; /* [count] a double array of Darts-clone; count is a multiple of 256 */
     size_t count;
