@@ -8,9 +8,7 @@
 #include "text/sentencepiece/sentencepiece.h"
 #include "text/text.h"
 
-/* ---- bytelevel.c: byte-level byte-pair encoding as in GPT-2 (Radford et al. 2019), RoBERTa and
-   BART. Names spell each byte as a printable character, and text is split into words by GPT-2's
-   regular expression. ---- */
+/* ---- byte-level byte-pair encoding as in GPT-2 (Radford et al. 2019), RoBERTa and BART ---- */
 
 struct bytelevel {
     bool used;
@@ -21,39 +19,6 @@ struct bytelevel {
     int32_t *made;         /* [merges] the id that each merge makes */
     struct ranked *sorted; /* [merges] key: left id << 32 | right id; position: the merge */
 };
-
-/* Returns true if the library was built with utf8proc, which provides the classes of characters. */
-bool rapt__bytelevel_available(void);
-/* Writes the character that represents a byte in names, and returns its size in bytes. */
-size_t rapt__bytelevel_spell(unsigned char byte, char to[2]);
-/* Writes the bytes that a name represents, at most name.size, and returns their number. A character
-   that represents no byte is copied. */
-size_t rapt__bytelevel_bytes(rapt_text name, char *to);
-/* Returns the end of the word that begins at `at`, which must be below text.size. */
-size_t rapt__bytelevel_word_end(rapt_text text, size_t at);
-/* Returns true for Unicode's white space. */
-bool rapt__bytelevel_space(uint32_t c);
-
-/* ---- wordpiece.c: prepares text and splits it into words as BERT does (Devlin et al. 2019).
-   list_words.c splits the words into names. ---- */
-
-/* A character of prepared text. */
-struct wordpiece_character {
-    uint32_t code;
-    bool apart; /* true if the character is a separate word: punctuation or Chinese */
-};
-/* Maximum number of characters that come from one character of the original text. */
-enum { WORDPIECE_GROWTH = 4 };
-
-/* Returns true if the library was built with utf8proc, which WordPiece needs. */
-bool rapt__wordpiece_available(void);
-/* Returns true if a character separates words. */
-bool rapt__wordpiece_space(uint32_t c);
-/* Prepares a character of the original text: removes it if it is a control, format or private
-   character or not valid; removes accents and converts to lower case, unless the options in w
-   preserve these. Returns the number of resulting characters. */
-size_t rapt__wordpiece_prepare(const struct wordpiece *w, uint32_t c,
-                               struct wordpiece_character to[WORDPIECE_GROWTH]);
 
 /* ---- list.c ---- */
 
@@ -111,9 +76,22 @@ struct list_output {
 void rapt__list_put(struct list_output *out, int32_t id, size_t end);
 
 /* ---- list_words.c ---- */
+/* Returns true if the library was built with utf8proc, which WordPiece needs. */
+bool rapt__wordpiece_available(void);
 void rapt__list_encode_words(const struct list *l, rapt_text text, struct list_output *out);
 
 /* ---- list_bytes.c ---- */
+/* Returns true if the library was built with utf8proc, which provides the classes of characters. */
+bool rapt__bytelevel_available(void);
+/* Writes the character that represents a byte in names, and returns its size in bytes. */
+size_t rapt__bytelevel_spell(unsigned char byte, char to[2]);
+/* Writes the bytes that a name represents, at most name.size, and returns their number. A character
+   that represents no byte is copied. */
+size_t rapt__bytelevel_bytes(rapt_text name, char *to);
+/* Returns the end of the word that begins at `at`, which must be below text.size. */
+size_t rapt__bytelevel_word_end(rapt_text text, size_t at);
+/* Returns true for Unicode's white space. */
+bool rapt__bytelevel_space(uint32_t c);
 /* Sets up the arrays of l->bytes for pairs [2 * l->bytes.merges]. Returns RAPT_BAD_ARGUMENT if a
    byte has no name or a merge is wrong. */
 rapt_status rapt__list_index_merges(struct list *l, const int32_t *pairs, rapt_message *why);

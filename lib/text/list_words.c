@@ -1,11 +1,166 @@
 /* list_words.c - encodes text as names of a list with WordPiece (Schuster and Nakajima 2012; Devlin
-   et al. 2019). A word becomes the longest name that it begins with, then the longest name "##..."
-   that the rest begins with, and so on. A word that cannot be divided in this way, or that has more
-   than 100 characters, becomes the unknown token. Special tokens that the text spells out, such as
-   "[MASK]", are found first. Nothing is allocated. */
+   et al. 2019). Special tokens that the text spells out, such as "[MASK]", are found first. Nothing
+   is allocated.
+
+   Text is prepared as by BERT's tokenizer: control characters are removed, Chinese characters and
+   punctuation become separate words, and in uncased models accents are removed and text is
+   converted to lower case. The properties of characters come from utf8proc. The reference is the
+   Rust library `tokenizers` of Hugging Face (0.23). It classifies punctuation and nonspacing marks
+   by Unicode 8 of 2015, so characters that later versions added are neither.
+
+   A word becomes the longest name that it begins with, then the longest name "##..." that the
+   rest begins with, and so on. A word that cannot be divided in this way, or that has more than
+   100 characters, becomes the unknown token. */
 #include "text/list.h"
 
 #include <string.h>
+
+/* ---- preparation of characters ---- */
+
+/* A character of prepared text. */
+struct wordpiece_character {
+    uint32_t code;
+    bool apart; /* true if the character is a separate word: punctuation or Chinese */
+};
+/* Maximum number of characters that come from one character of the original text. */
+enum { WORDPIECE_GROWTH = 4 };
+
+#ifdef RAPT_HAVE_UTF8PROC
+#include <utf8proc.h>
+
+#define IN_RANGES(ranges, c) rapt__in_ranges(ranges, sizeof(ranges) / sizeof *(ranges), c)
+
+/* The nonspacing marks in these ranges were not yet marks in Unicode 8. */
+static const struct character_range later_marks[] = {
+    {0x7FD, 0x7FD},     {0x898, 0x8E1},     {0x9FE, 0x9FE},     {0xAFA, 0xAFF},
+    {0xB55, 0xB55},     {0xC04, 0xC3C},     {0xD00, 0xD00},     {0xD3B, 0xD3C},
+    {0xD81, 0xD81},     {0xEBA, 0xEBA},     {0xECE, 0xECE},     {0x180F, 0x1886},
+    {0x1ABF, 0x1ACE},   {0x1DF6, 0x1DFB},   {0xA82C, 0xA82C},   {0xA8C5, 0xA8C5},
+    {0xA8FF, 0xA8FF},   {0xA9BD, 0xA9BD},   {0x10D24, 0x10F85}, {0x11070, 0x11074},
+    {0x110C2, 0x110C2}, {0x111C9, 0x111C9}, {0x111CF, 0x111CF}, {0x1123E, 0x11241},
+    {0x1133B, 0x1133B}, {0x11438, 0x1145E}, {0x1182F, 0x13455}, {0x16F4F, 0x16F4F},
+    {0x16FE4, 0x16FE4}, {0x1CF00, 0x1CF46}, {0x1E000, 0x1E4EF}, {0x1E944, 0x1E94A},
+};
+/* The punctuation in these ranges was not yet punctuation in Unicode 8. */
+static const struct character_range later_punctuation[] = {
+    {0x61D, 0x61D},     {0x9FD, 0xA76},     {0xC77, 0xC84},     {0x1B7D, 0x1B7E},
+    {0x2E43, 0x2E5D},   {0x10EAD, 0x10F89}, {0x1144B, 0x1145D}, {0x11660, 0x116B9},
+    {0x1183B, 0x11FFF}, {0x12FF1, 0x12FF2}, {0x16E97, 0x16FE2}, {0x1E95E, 0x1E95F},
+};
+/* Format characters that were added after Unicode 8. */
+static const struct character_range later_formats[] = {
+    {0x890, 0x891}, {0x8E2, 0x8E2}, {0x110CD, 0x110CD}, {0x13430, 0x1343F}};
+/* The blocks of Chinese characters that BERT separates. U+2B820 to U+2B91F and later extensions are
+   missing. */
+static const struct character_range han[] = {
+    {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},  {0x20000, 0x2A6DF},
+    {0x2A700, 0x2B81F}, {0x2B920, 0x2CEAF}, {0x2F800, 0x2FA1F}};
+
+static utf8proc_category_t category(uint32_t c)
+{
+    return utf8proc_category((utf8proc_int32_t)c);
+}
+
+/* Returns true if a character is removed: U+FFFD, bytes that are not UTF-8, control characters
+   other than tabs and line ends, the format characters of Unicode 8, and private characters. */
+static bool dropped(uint32_t c)
+{
+    switch (category(c)) {
+    case UTF8PROC_CATEGORY_CC:
+        return c != '\t' && c != '\n' && c != '\r';
+    case UTF8PROC_CATEGORY_CF:
+        return !IN_RANGES(later_formats, c);
+    case UTF8PROC_CATEGORY_CO:
+    case UTF8PROC_CATEGORY_CS:
+        return true; /* CS: a byte that is not UTF-8 */
+    default:
+        return c == 0xFFFD;
+    }
+}
+
+/* Returns true for the nonspacing marks of Unicode 8. U+1734 became a spacing mark later. */
+static bool is_mark(uint32_t c)
+{
+    return c == 0x1734 || (category(c) == UTF8PROC_CATEGORY_MN && !IN_RANGES(later_marks, c));
+}
+
+/* Returns true for ASCII symbols and for the punctuation of Unicode 8. U+166D and U+111C9 ceased to
+   be punctuation later. */
+static bool is_punctuation(uint32_t c)
+{
+    if (c < 0x80)
+        return (c > ' ' && c < '0') || (c > '9' && c < 'A') || (c > 'Z' && c < 'a') ||
+               (c > 'z' && c < 0x7F);
+    const utf8proc_category_t is = category(c);
+    if (is >= UTF8PROC_CATEGORY_PC && is <= UTF8PROC_CATEGORY_PO)
+        return !IN_RANGES(later_punctuation, c);
+    return c == 0x166D || c == 0x111C9;
+}
+
+bool rapt__wordpiece_available(void)
+{
+    return true;
+}
+
+/* Returns true if a character separates words. */
+static bool is_separator(uint32_t c)
+{
+    if (c == '\t' || c == '\n' || c == '\r') return true;
+    return rapt__utf8_space(c) && category(c) != UTF8PROC_CATEGORY_CC;
+}
+
+/* Writes a character in lower case, unless the options preserve case. Returns the number of
+   characters written. */
+static size_t put_lower(const struct wordpiece *w, uint32_t c, struct wordpiece_character *to)
+{
+    uint32_t low[2] = {c};
+    size_t count = w->keep_case ? 1 : rapt__lower_character(c, low);
+    for (size_t i = 0; i < count; i++) to[i].code = low[i];
+    return count;
+}
+
+/* Prepares a character of the original text: removes it if it is a control, format or private
+   character or not valid; removes accents and converts to lower case, unless the options in w
+   preserve these. Returns the number of resulting characters. */
+static size_t prepare(const struct wordpiece *w, uint32_t c,
+                      struct wordpiece_character to[WORDPIECE_GROWTH])
+{
+    utf8proc_int32_t parts[WORDPIECE_GROWTH] = {(utf8proc_int32_t)c};
+    utf8proc_ssize_t count = 1;
+    const bool chinese = !w->keep_han && IN_RANGES(han, c);
+    int ignored = 0;
+    size_t size = 0;
+    if (dropped(c)) return 0;
+    /* Canonical order is not restored, because it concerns almost only marks, which are removed. */
+    if (!w->keep_accents)
+        count = utf8proc_decompose_char((utf8proc_int32_t)c, parts, WORDPIECE_GROWTH,
+                                        UTF8PROC_DECOMPOSE, &ignored);
+    for (utf8proc_ssize_t i = 0; i < count && i < WORDPIECE_GROWTH; i++)
+        if (w->keep_accents || !is_mark((uint32_t)parts[i]))
+            size += put_lower(w, (uint32_t)parts[i], to + size);
+    for (size_t i = 0; i < size; i++) to[i].apart = chinese || is_punctuation(to[i].code);
+    return size;
+}
+#else
+bool rapt__wordpiece_available(void)
+{
+    return false;
+}
+
+static bool is_separator(uint32_t c)
+{
+    return rapt__utf8_space(c);
+}
+
+static size_t prepare(const struct wordpiece *w, uint32_t c,
+                      struct wordpiece_character to[WORDPIECE_GROWTH])
+{
+    (void)w, (void)c, (void)to;
+    return 0;
+}
+#endif
+
+/* ---- division of words ---- */
 
 enum { WORD_MAX = 100 };
 
@@ -95,7 +250,7 @@ static void take_character(const struct list *l, uint32_t c, size_t end, struct 
                            struct list_output *out)
 {
     struct wordpiece_character made[WORDPIECE_GROWTH];
-    const size_t count = rapt__wordpiece_prepare(&l->wordpiece, c, made);
+    const size_t count = prepare(&l->wordpiece, c, made);
     for (size_t i = 0; i < count; i++) {
         if (made[i].apart) put_word(l, word, out);
         add_character(word, made[i].code, end);
@@ -115,7 +270,7 @@ void rapt__list_encode_words(const struct list *l, rapt_text text, struct list_o
             continue;
         }
         const uint32_t c = rapt__utf8_next(text.bytes, text.size, &at);
-        if (rapt__wordpiece_space(c))
+        if (is_separator(c))
             put_word(l, &word, out);
         else
             take_character(l, c, at, &word, out);

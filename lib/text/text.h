@@ -128,7 +128,7 @@ enum { RAPT__TOKEN_BYTES = RAPT_TOKEN_SPECIALS, RAPT__TOKEN_MERGES = RAPT_TOKEN_
 /* Returns the end of the word that begins at `at`, which must be below size. */
 size_t rapt__word_end(const char *bytes, size_t size, size_t at);
 
-/* ---- base64.c: bytes as printable text, RFC 4648 ---- */
+/* ---- written.c: bytes as printable text (base64, RFC 4648, section 4) ---- */
 size_t rapt__base64_size(size_t bytes); /* number of characters that encode this many bytes */
 /* Writes rapt__base64_size(size) characters, without a terminating zero byte. */
 void rapt__base64_write(const void *bytes, size_t size, char *text);
