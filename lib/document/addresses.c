@@ -1,5 +1,5 @@
 /* addresses.c - finds URLs, e-mail addresses, and names of files, hosts and identifiers. */
-#include "document/protect.h"
+#include "document/document.h"
 
 /* The functions below return the end of an address or name that begins at `at`, or `at` if there is
    none. */

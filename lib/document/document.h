@@ -1,15 +1,15 @@
 /* document.h - interface of the layer document. document.c collects sentences, has them translated
-   and passes on the pieces; parts.c prepares the sentences. split.c finds the sentences: plain.c
-   finds the prose of plain text, breaks.c finds the places where sentences may end, ends.c decides
-   whether they do, fit.c measures sentences and cuts long ones, protect.c finds text that must not
-   change, and guards.c guards it during the translation. recase.c converts sentences in capitals to
-   sentence case. engine.c translates sentences with a translator. markup.h declares the formats
-   with markup. */
+   and passes on the pieces; parts.c prepares the sentences. split.c finds the sentences and cuts
+   long ones: plain.c finds the prose of plain text, breaks.c finds the places where sentences may
+   end, ends.c decides whether they do, protect.c finds text that must not change, and guards.c
+   guards it during the translation. recase.c converts sentences in capitals to sentence case.
+   engine.c translates sentences with a translator. markup.h declares the formats with markup. */
 #ifndef RAPT_LIB_DOCUMENT_H
 #define RAPT_LIB_DOCUMENT_H
 
 #include "document/markup.h"
 #include "text/glossary.h"
+
 #include <rapt/document.h>
 
 /* ---- characters.c ---- */
@@ -62,12 +62,6 @@ struct languages rapt__languages(const char *code);
 /* Returns true if a sentence ends before `at`, a place in text that rapt__breaks_next returned. */
 bool rapt__sentence_ends(const struct languages *languages, rapt_text text, size_t at);
 
-/* ---- fit.c: where to cut a long sentence ---- */
-/* Returns the place at which to cut a text whose first part may have at most `fit` bytes. The
-   result is above 0 and at most the size of text. It exceeds `fit` only if the first character
-   does. */
-size_t rapt__clause_cut(rapt_text text, size_t fit, struct breaks *breaks);
-
 /* ---- plain.c: plain text ---- */
 /* Finds the prose at or after *at, which is at the beginning of a line or after earlier prose.
    Returns false at the end. */
@@ -94,6 +88,24 @@ rapt_status rapt__protection_open(struct protection *protection,
 /* Finds the first protected text that begins in [at, limit). Returns false if there is none. */
 bool rapt__protected_next(const struct protection *protection, rapt_text text, size_t at,
                           size_t limit, rapt_span *span);
+
+/* ---- addresses.c: every search is bounded, so that the time is proportional to the size of the
+   text ---- */
+enum { PROTECTED_URL = 2048, PROTECTED_NAME = 255 }; /* maximum sizes in bytes */
+/* These functions return the end of the address or name that begins at `at`, or `at` if there is
+   none. */
+size_t rapt__url_end(rapt_text text, size_t at);
+size_t rapt__mail_end(rapt_text text, size_t at);
+/* Finds the path of a file, or the name of a file or host with a known ending. */
+size_t rapt__path_end(rapt_text text, size_t at);
+/* Finds the name of a hidden file, such as .bashrc. */
+size_t rapt__hidden_end(rapt_text text, size_t at);
+/* Finds a path of Windows, which begins with a drive or a server. */
+size_t rapt__windows_path_end(rapt_text text, size_t at);
+/* Finds an IPv4 address, perhaps with a port or the length of a prefix. */
+size_t rapt__number_address_end(rapt_text text, size_t at);
+/* Finds an identifier of a program: a name that contains an underscore or is followed by (). */
+size_t rapt__identifier_end(rapt_text text, size_t at);
 
 /* ---- recase.c: sentences in capitals and in title case ---- */
 struct recasing {
@@ -158,15 +170,9 @@ struct passage {      /* a sentence, or a part of one that was cut */
 rapt_status rapt__splitter_next(struct sentence_splitter *splitter, struct passage *part,
                                 bool *found, rapt_message *why);
 
-/* ---- fit.c: the lengths of sentences ---- */
 /* Returns the size of the longest prefix of text that has at most max_length tokens, or characters
    if the engine has no `fit`. If max_length is 0, this is the size of text. */
 size_t rapt__splitter_fit(const struct sentence_splitter *splitter, rapt_text text);
-/* Does the same for text at the beginning of splitter->sentence. If the model reads the text in
-   sentence case, the tokens of the converted text are counted. */
-rapt_status rapt__splitter_fit_part(const struct sentence_splitter *splitter, rapt_text text,
-                                    size_t *fits);
-
 /* ---- guards.c ---- */
 /* The parts of sentences that must not change, as rapt_translate_call.opaque, and which sentences
    have marks. */
@@ -208,5 +214,47 @@ rapt_status rapt__document_translate(const rapt_document_engine *engine, rapt_te
                                      const rapt_document_options *options, bool rules,
                                      struct opaque *opaque, rapt_document_fn *callback, void *user,
                                      const rapt_allocator *allocator, rapt_message *why);
+
+/* ---- parts.c: the window of document.c ---- */
+
+struct window_part {
+    rapt_span source; /* bytes of the part in the document */
+    bool continued;
+    rapt_text text;           /* the text to translate; empty if it is not valid UTF-8 */
+    bool is_held;             /* text is in document.held and not in the document */
+    size_t held;              /* offset of the text in document.held */
+    rapt_span joined;         /* in document.held: all of the text, if its lines were joined */
+    size_t marks, mark_count; /* in document.marks */
+    struct elsewhere elsewhere;
+    enum letter_case letters; /* original case of the sentence, if text is in sentence case */
+    size_t capitals;          /* offset in document.held: [text.size] as in struct placed */
+};
+
+/* The state of one call. */
+struct document {
+    rapt_allocator allocator;
+    struct sentence_splitter splitter;
+    rapt_document_fn *callback;
+    void *user;
+    struct window_part *parts; /* [WINDOW_PARTS] */
+    rapt_text *texts;          /* [WINDOW_PARTS] those texts of the window that are valid UTF-8 */
+    size_t count, given;       /* number of parts, and of texts */
+    size_t emitted;            /* parts of the window that have been passed on */
+    size_t before;             /* sentences of earlier windows that were given to the engine */
+    size_t done, written;      /* bytes of the document and of its translation that have been passed
+                                  on */
+    uint32_t last;             /* last character of the last sentence's translation */
+    bool ended, stopped;
+    bool holds;             /* set if the texts of sentences are copied to `held` */
+    struct buffer held;     /* texts of the window's sentences, without line breaks and markup */
+    struct mark_list marks; /* marks of the window's sentences */
+    struct buffer clean;    /* a translation: first without line breaks, then with its marks */
+    struct elsewhere entry; /* the entry that is being written, if entry.given is set */
+    size_t copied;          /* end of the part of entry.original that has been written */
+    struct opaque *opaque;  /* describes the window's sentences; may be NULL */
+};
+
+/* Appends a sentence, or a part of one, to the window. */
+rapt_status rapt__document_add(struct document *d, struct passage part, rapt_message *why);
 
 #endif

@@ -1,7 +1,6 @@
 /* markdown.c - finds the blocks of Markdown (CommonMark, with the tables, strikethrough, task lists
    and footnotes of GitHub): paragraphs, headings, list items and table cells. Code, link
    definitions and the front matter are kept. */
-#include "document/markdown.h"
 #include "document/document.h"
 
 #include <string.h>

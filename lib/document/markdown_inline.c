@@ -1,7 +1,6 @@
 /* markdown_inline.c - reads the contents of a block of Markdown: emphasis, links, code, HTML and
    escapes. Also escapes translations. */
 #include "document/document.h"
-#include "document/markdown.h"
 
 #include <string.h>
 

@@ -8,7 +8,38 @@
 
 #include "base/base.h"
 #include "text/text.h"
+
 #include <rapt/document.h>
+#include <string.h>
+
+/* ---- bytes of text; letters and digits are those of ASCII ---- */
+
+static inline bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline bool is_alphabetic(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static inline bool is_alphanumeric(char c)
+{
+    return is_digit(c) || is_alphabetic(c);
+}
+
+/* Returns text[at], or 0 after the end of the text. */
+static inline char byte_at(rapt_text text, size_t at)
+{
+    return at < text.size ? text.bytes[at] : 0;
+}
+
+static inline bool begins_at(rapt_text text, size_t at, const char *word)
+{
+    const size_t size = strlen(word);
+    return at <= text.size && text.size - at >= size && memcmp(text.bytes + at, word, size) == 0;
+}
 
 /* ---- block.c ---- */
 
@@ -276,5 +307,77 @@ bool rapt__read_placeholder(struct format_reader *reader);
 /* Returns the size of the placeholder at text[at], or 0. Sets *numbered to false if the placeholder
    takes the next argument, otherwise to true. */
 size_t rapt__placeholder_size(rapt_text text, size_t at, bool *numbered);
+
+/* ---- markdown.c and markdown_inline.c ---- */
+
+/* Indices in reader->state. */
+enum {
+    MARKDOWN_HTML,   /* used by html.c */
+    MARKDOWN_END,    /* the end of the text (a paragraph, heading or cell) that is being read, or
+                        0 */
+    MARKDOWN_ROW,    /* the end of the table row that is being read, or 0 */
+    MARKDOWN_TABLE,  /* 1 if the last line was part of a table */
+    MARKDOWN_LIST,   /* the indentation of the text of the last list item, or 0 */
+    MARKDOWN_TEXT,   /* 1 if the last line was neither empty nor indented code */
+    MARKDOWN_DEFINES /* 2 if the document defines links, 1 if it does not, 0 if that is not known
+                        yet */
+};
+
+/* Reads a run of text, inline markup or an HTML tag at reader->at. Returns true at the end of the
+   block. */
+bool rapt__markdown_inline(struct format_reader *reader);
+
+/* ---- place.c and ranges.c: the marks of one sentence ---- */
+
+/* A mark, or the two marks of an element. If the sentence contains only one tag of an element, the
+   element begins or ends outside of the sentence. */
+struct node {
+    size_t open, close;  /* numbers of the node's marks, from 1; 0 and placer.outside are outside of
+                            the sentence */
+    size_t first, last;  /* [first, last) source words of the node */
+    size_t parent;       /* index of a node */
+    size_t begin, end;   /* [begin, end) target words of the node */
+    rapt_span span;      /* bytes of the node in the target */
+    enum mark_kind kind; /* MARK_OPEN for elements */
+    bool empty, dropped; /* empty: the node has no target words; dropped: the node is not written */
+    bool copied;         /* the node is a guard whose contents are in the target */
+};
+
+struct placer {
+    const struct placed *in;
+    const rapt_allocator *allocator;
+    struct buffer *out;
+    struct buffer recased; /* a part of the target, converted to the case of the source */
+    struct word_pairs pairs;
+    struct node *nodes; /* [count] parents before their children */
+    size_t *order;      /* [count] nodes sorted by parent and place */
+    size_t count, capacity, outside;
+    signed char *class; /* [source words] whether each belongs to the node that is being placed, to
+                           a sibling, or to neither */
+    bool *taken;        /* [target words] true for words of that node's siblings */
+    bool *surplus;      /* [target words] true for words that are not written */
+    bool has_surplus;
+    bool closed;       /* true if the last bytes that were written are a closing tag or a guard */
+    size_t unnumbered; /* the last placeholder without a number that has been written */
+    size_t last_break; /* the target word that follows the last break */
+};
+
+static inline const struct mark *placed_mark(const struct placer *p, size_t mark)
+{
+    return &p->in->marks[mark - 1];
+}
+
+/* Returns the contents of a guard as the model read them. */
+static inline rapt_text guard_contents(const struct placer *p, const struct node *guard)
+{
+    const rapt_span text = placed_mark(p, guard->open)->text;
+    return (rapt_text){p->in->source.bytes + text.begin, text.end - text.begin};
+}
+
+/* Returns true if the node is a guard that a program replaces with an argument, such as %s. */
+bool rapt__is_placeholder(const struct placer *p, const struct node *n);
+/* Sets the range of target words of an element or guard, within the range of its parent. Nodes must
+   be placed in order. */
+void rapt__place_words(struct placer *p, size_t index);
 
 #endif

@@ -1,6 +1,6 @@
 /* parts.c - prepares sentences for the model: joins their lines, adds guards for protected text,
    and converts capitals to sentence case. */
-#include "document/parts.h"
+#include "document/document.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* place.c - puts the marks of a sentence into its translation. The marks form a tree of elements.
    From the outside in, each element gets a range of target words (ranges.c). An element without
    words, or a point, stays next to the translation of a neighboring word. */
-#include "document/place.h"
+#include "document/document.h"
 
 #include <string.h>
 
@@ -23,10 +23,10 @@ static void add_node(struct placer *p, enum mark_kind kind, size_t open, size_t 
     struct node *n = &p->nodes[p->count++];
     *n = (struct node){.kind = kind, .open = open, .close = close};
     if (kind == MARK_OPEN)
-        set_words(p, n, open ? mark_of(p, open)->text.end : 0,
-                  close < p->outside ? mark_of(p, close)->text.begin : p->in->source.size);
+        set_words(p, n, open ? placed_mark(p, open)->text.end : 0,
+                  close < p->outside ? placed_mark(p, close)->text.begin : p->in->source.size);
     else if (kind == MARK_GUARD)
-        set_words(p, n, mark_of(p, open)->text.begin, mark_of(p, open)->text.end);
+        set_words(p, n, placed_mark(p, open)->text.begin, placed_mark(p, open)->text.end);
     for (size_t i = 0; i + 1 < p->count; i++)
         if (p->nodes[i].kind == MARK_OPEN && p->nodes[i].open <= open && p->nodes[i].close >= close)
             n->parent = i;
@@ -122,7 +122,8 @@ static void place_point(struct placer *p, size_t index)
     n->begin = n->end = parent->begin;
     if (parent->begin == parent->end) return;
     size_t place = p->pairs.guessed ? NO_PARTNER : first_own(p, n);
-    if (place == NO_PARTNER) place = neighbor(p, parent, mark_of(p, n->open)->text.begin, &after);
+    if (place == NO_PARTNER)
+        place = neighbor(p, parent, placed_mark(p, n->open)->text.begin, &after);
     place = outside_siblings(p, index, place, &after);
     n->begin = n->end = place;
     size_t at = place == parent->end || (after && place > parent->begin) ? words[place - 1].end
@@ -146,7 +147,7 @@ static void place_break(struct placer *p, size_t index)
     struct node *n = &p->nodes[index];
     const struct node *parent = &p->nodes[n->parent];
     const rapt_span *words = p->pairs.target.spans;
-    const double wanted = (double)mark_of(p, n->open)->text.begin * (double)p->in->target.size /
+    const double wanted = (double)placed_mark(p, n->open)->text.begin * (double)p->in->target.size /
                           (double)p->in->source.size;
     double least = 0;
     n->dropped = true;
@@ -196,7 +197,7 @@ static void find_surplus(struct placer *p)
             p->taken[w] = true;
     for (size_t i = 1; i < p->count; i++) {
         if (!rapt__is_placeholder(p, &p->nodes[i])) continue;
-        const rapt_text contents = contents_of(p, &p->nodes[i]);
+        const rapt_text contents = guard_contents(p, &p->nodes[i]);
         for (size_t w = 0; w < words->count; w++) {
             const struct word_run run = rapt__words_copy(words, p->in->target, w, contents);
             for (size_t j = run.first; j < run.last && !p->taken[j]; j++)
@@ -222,7 +223,7 @@ static int comes_before(const void *context, const void *left, const void *right
    into an image. */
 static void write_mark(struct placer *p, size_t mark)
 {
-    const struct mark *m = mark_of(p, mark);
+    const struct mark *m = placed_mark(p, mark);
     const rapt_span span = m->document;
     const char first = p->in->document.bytes[span.begin];
     const char last = p->out->size > 0 ? p->out->bytes[p->out->size - 1] : 0;
@@ -276,10 +277,10 @@ static void write_target(struct placer *p, size_t begin, size_t end)
    the source. */
 static size_t guard_of(struct placer *p, const struct node *n)
 {
-    if (!rapt__same_name(mark_of(p, n->open)->name, "%")) return n->open;
+    if (!rapt__same_name(placed_mark(p, n->open)->name, "%")) return n->open;
     do p->unnumbered++;
-    while (mark_of(p, p->unnumbered)->kind != MARK_GUARD ||
-           !rapt__same_name(mark_of(p, p->unnumbered)->name, "%"));
+    while (placed_mark(p, p->unnumbered)->kind != MARK_GUARD ||
+           !rapt__same_name(placed_mark(p, p->unnumbered)->name, "%"));
     return p->unnumbered;
 }
 
@@ -328,9 +329,9 @@ static void write_other_space(struct placer *p, const struct node *n, bool after
 {
     const rapt_text document = p->in->document, target = p->in->target;
     const size_t close = n->kind == MARK_OPEN ? n->close : n->open;
-    const size_t begin = mark_of(p, n->open)->document.begin, at = n->span.begin;
+    const size_t begin = placed_mark(p, n->open)->document.begin, at = n->span.begin;
     if (begin == 0 || !is_space_at(document, begin - 1) ||
-        !is_space_at(document, mark_of(p, close)->document.end))
+        !is_space_at(document, placed_mark(p, close)->document.end))
         return;
     const bool spaced = at == 0 || is_space_at(target, at - 1);
     const bool before_space = at == target.size || is_space_at(target, at);

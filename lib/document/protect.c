@@ -1,6 +1,6 @@
 /* protect.c - finds text that a translation must not change: addresses and names (addresses.c),
    placeholders, code, numbers with units, symbols, and text that matches the caller's patterns. */
-#include "document/protect.h"
+#include "document/document.h"
 
 enum { CODE_MAX = 124, PHRASE_MAX = 255 };
 

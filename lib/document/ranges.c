@@ -3,7 +3,7 @@
    (a maximum subarray; Bentley 1984). The range contains no words of its siblings, so elements
    never overlap, no matter how the translation orders the words. A guard, which replaces its words,
    gets only words that spell it. */
-#include "document/place.h"
+#include "document/document.h"
 
 #include <string.h>
 
@@ -91,7 +91,7 @@ static long count_own(const struct placer *p, size_t first, size_t last)
    must come from the guard. */
 static void find_contents(const struct placer *p, struct node *n, size_t low, size_t high)
 {
-    const struct mark *m = mark_of(p, n->open);
+    const struct mark *m = placed_mark(p, n->open);
     const struct word_spans *words = &p->pairs.target;
     const size_t size = m->text.end - m->text.begin;
     const rapt_text contents = {p->in->source.bytes + m->text.begin, size};
@@ -174,7 +174,7 @@ static bool is_other_guard(const struct placer *p, const struct node *n, size_t 
     for (size_t i = 1; i < p->count; i++) {
         const struct node *other = &p->nodes[i];
         if (other == n || other->kind != MARK_GUARD) continue;
-        const rapt_text contents = contents_of(p, other);
+        const rapt_text contents = guard_contents(p, other);
         if (contents.size > 0 && contents.size <= target.size - begin &&
             memcmp(target.bytes + begin, contents.bytes, contents.size) == 0)
             return true;
@@ -186,7 +186,7 @@ bool rapt__is_placeholder(const struct placer *p, const struct node *n)
 {
     bool numbered;
     if (n->kind != MARK_GUARD) return false;
-    const rapt_text contents = contents_of(p, n);
+    const rapt_text contents = guard_contents(p, n);
     return contents.size > 1 && rapt__placeholder_size(contents, 0, &numbered) == contents.size;
 }
 
@@ -196,7 +196,7 @@ bool rapt__is_placeholder(const struct placer *p, const struct node *n)
 static void find_beginning(const struct placer *p, struct node *n, size_t low, size_t high)
 {
     enum { LEAST = 4 }; /* bytes */
-    const rapt_text contents = contents_of(p, n);
+    const rapt_text contents = guard_contents(p, n);
     size_t most = 0;
     for (size_t w = low; w < high; w++) {
         size_t size = 0, at = 0, end = w;
@@ -218,7 +218,7 @@ static void find_beginning(const struct placer *p, struct node *n, size_t low, s
    such a word could lose a word of the text. */
 static void find_likeness(const struct placer *p, struct node *n, size_t low, size_t high)
 {
-    const rapt_text contents = contents_of(p, n);
+    const rapt_text contents = guard_contents(p, n);
     size_t most = 0;
     for (size_t w = low; w < high && contents.size > 0; w++) {
         size_t best = bracketed(p, n, contents, w, high), size;

@@ -11,25 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r' && c != '\v');
-}
-
-static bool begins_at(rapt_text text, size_t at, const char *word)
-{
-    const size_t size = strlen(word);
-    return at <= text.size && text.size - at >= size && memcmp(text.bytes + at, word, size) == 0;
 }
 
 /* Returns the offset just after the next `word`, or the size of the text if there is none, in
@@ -144,9 +128,10 @@ struct tag rapt__tag_read(rapt_text text, size_t at, bool xml)
     const char next = text.bytes[at + 1];
     const bool closes = next == '/';
     size_t i = at + 1 + closes;
-    if (next == '!' || next == '?' || (closes && i < text.size && !is_letter(text.bytes[i])))
+    if (next == '!' || next == '?' || (closes && i < text.size && !is_alphabetic(text.bytes[i])))
         return read_other(text, at, xml);
-    if (i == text.size || (!is_letter(text.bytes[i]) && !(xml && text.bytes[i] == '_'))) return tag;
+    if (i == text.size || (!is_alphabetic(text.bytes[i]) && !(xml && text.bytes[i] == '_')))
+        return tag;
     const size_t name = i;
     while (i < text.size && !ends_name(text.bytes[i])) i++;
     tag.name = (rapt_text){text.bytes + name, i - name};
@@ -177,13 +162,13 @@ bool rapt__tag_is_strict(rapt_text document, const struct tag *tag)
     size_t at = (size_t)(tag->name.bytes - document.bytes) + tag->name.size;
     struct attribute a;
     for (size_t i = 0; i < tag->name.size; i++)
-        if (!is_letter(tag->name.bytes[i]) && !is_digit(tag->name.bytes[i]) &&
+        if (!is_alphabetic(tag->name.bytes[i]) && !is_digit(tag->name.bytes[i]) &&
             tag->name.bytes[i] != '-')
             return false;
     while (next_attribute(text, &at, &a))
         for (size_t i = 0; i < a.name.size; i++) {
             const char c = a.name.bytes[i];
-            const bool begins = is_letter(c) || c == '_' || c == ':';
+            const bool begins = is_alphabetic(c) || c == '_' || c == ':';
             if (!begins && (i == 0 || (!is_digit(c) && c != '.' && c != '-'))) return false;
         }
     return true;
@@ -289,7 +274,7 @@ size_t rapt__reference_read(rapt_text text, size_t at, bool xml, uint32_t *code)
     if (!begins_at(text, at, "&")) return 0;
     if (begins_at(text, i, "#")) return read_number(text, at, code);
     while (i < text.size && i - at < 40 &&
-           (is_letter(text.bytes[i]) || digit_value(text.bytes[i]) < 10))
+           (is_alphabetic(text.bytes[i]) || digit_value(text.bytes[i]) < 10))
         i++;
     if (i == at + 1 || i == text.size || text.bytes[i] != ';') return 0;
     *code = named((rapt_text){text.bytes + at + 1, i - at - 1}, xml);
@@ -313,8 +298,9 @@ void rapt__write_escaped(struct buffer *out, rapt_text text)
 bool rapt__tag_may_begin(rapt_text document, size_t at)
 {
     size_t from = at;
-    while (from > 0 && (is_letter(document.bytes[from - 1]) || document.bytes[from - 1] == '#' ||
-                        digit_value(document.bytes[from - 1]) < 10))
+    while (from > 0 &&
+           (is_alphabetic(document.bytes[from - 1]) || document.bytes[from - 1] == '#' ||
+            digit_value(document.bytes[from - 1]) < 10))
         from--;
     if (from > 0 && document.bytes[from - 1] == '/') from--;
     return from > 0 && (document.bytes[from - 1] == '<' || document.bytes[from - 1] == '&');
