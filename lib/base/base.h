@@ -1,12 +1,12 @@
-/* base.h - interface of the lowest layer: error messages, memory, sorting, UTF-8, random numbers,
+/* base.h - interface of the lowest layer: error messages, memory, sorting, text, random numbers,
    processor features and thread teams. */
 #ifndef RAPT_LIB_BASE_H
 #define RAPT_LIB_BASE_H
 
-#include "base/heap.h"
 #include "base/util.h"
 #include <rapt/base.h>
 #include <stdbool.h>
+#include <string.h>
 
 /* ---- status.c ---- */
 
@@ -32,7 +32,7 @@ rapt_status rapt__text_check(const char *texts, size_t i, const void *bytes, siz
 /* Checks that a fraction, such as a dropout rate, is at least 0 and below 1. */
 rapt_status rapt__share_check(const char *name, float share, rapt_message *why);
 
-/* ---- struct.c: public structs whose first member is `size_t size` ----
+/* ---- status.c: public structs whose first member is `size_t size` ----
 
    The caller sets `size` to the sizeof of the struct, so the struct can grow in later versions.
    Such a struct must end without padding. 0 must select the default of every field, unless the
@@ -55,7 +55,7 @@ rapt_status rapt__struct_default(void *given, size_t size, const void *own, size
 /* Makes the checks of rapt__struct_write, so that a call can fail before it computes a result. */
 rapt_status rapt__struct_check(const void *given, const char *name, rapt_message *why);
 
-/* ---- decimal.c: floats as decimal text, independent of the locale ---- */
+/* ---- text.c: floats as decimal text, independent of the locale ---- */
 enum { FLOAT_TEXT = 24 }; /* enough for the text of any finite float, including the terminating 0 */
 /* Writes the shortest text that reads back as x. x must be finite. */
 void rapt__float_write(float x, char text[FLOAT_TEXT]);
@@ -112,10 +112,60 @@ void rapt__budget_add(const rapt_allocator *allocator, uint64_t size);
    budget was exceeded. */
 rapt_status rapt__budget_end(const struct budget *budget, rapt_status status, rapt_message *why);
 
-/* ---- sort.c ---- */
+/* ---- memory.c: sorting ---- */
+/* Returns a negative number if a comes before b. */
+typedef int rapt__order(const void *context, const void *a, const void *b);
 /* Sorts items [count] of `size` bytes in place, in O(n log n) steps for every input, without
    allocating memory. The sort is not stable. */
 void rapt__sort(void *items, size_t count, size_t size, rapt__order *order, const void *context);
+
+/* ---- heap: a binary heap (Williams 1964, Algorithm 232) ----
+
+   The heap is an array items[0 .. count) of items of `size` bytes. As in C++'s push_heap, the root
+   items[0] is the item that comes last in `order`: no parent comes before its child. The functions
+   are inline so that the compiler can specialize them for a constant size and order. */
+static inline void rapt__swap_words(char *a, char *b, size_t size) /* size must be 1, 4 or 8 */
+{
+    char copy[8];
+    memcpy(copy, a, size);
+    memcpy(a, b, size);
+    memcpy(b, copy, size);
+}
+
+static inline void rapt__swap(char *a, char *b, size_t size)
+{
+    size_t at = 0;
+    for (; at + 8 <= size; at += 8) rapt__swap_words(a + at, b + at, 8);
+    if (at + 4 <= size) rapt__swap_words(a + at, b + at, 4), at += 4;
+    for (; at < size; at++) rapt__swap_words(a + at, b + at, 1);
+}
+
+/* Moves item `at` toward the root, past every parent that comes before it. Must be called after
+   appending an item. */
+static inline void rapt__heap_up(void *items, size_t at, size_t size, rapt__order *order,
+                                 const void *context)
+{
+    char *base = items;
+    for (size_t parent; at > 0; at = parent) {
+        parent = (at - 1) / 2;
+        if (order(context, base + parent * size, base + at * size) >= 0) return;
+        rapt__swap(base + parent * size, base + at * size, size);
+    }
+}
+
+/* Moves item `at` toward the leaves, past every child that comes after it. Must be called after
+   replacing the root. */
+static inline void rapt__heap_down(void *items, size_t at, size_t count, size_t size,
+                                   rapt__order *order, const void *context)
+{
+    char *base = items;
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && order(context, base + child * size, base + (child + 1) * size) < 0)
+            child++;
+        if (order(context, base + at * size, base + child * size) >= 0) return;
+        rapt__swap(base + at * size, base + child * size, size);
+    }
+}
 
 /* ---- hash.c ---- */
 struct sha256 {
@@ -135,7 +185,7 @@ uint32_t rapt__hash(const void *bytes, size_t size);
    fall into the same slot. */
 uint32_t rapt__hash_from(const void *table, const void *bytes, size_t size);
 
-/* ---- utf8.c ---- */
+/* ---- text.c: UTF-8 ---- */
 /* Decodes the code point at the beginning of bytes[size] into *code and returns its length in
    bytes, or 0 if the bytes are not valid UTF-8. */
 size_t rapt__utf8_decode(const void *bytes, size_t size, uint32_t *code);
@@ -198,7 +248,7 @@ void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, 
 void rapt__workspace_begin(struct team *team);
 void rapt__workspace_end(struct team *team, struct arena *arena);
 
-/* ---- random.c: Philox 4x32-10 (Salmon et al. 2011), a function of a key and a counter ---- */
+/* ---- numbers.c: Philox 4x32-10 (Salmon et al. 2011), a function of a key and a counter ---- */
 void rapt__philox(uint64_t key, uint64_t counter_low, uint64_t counter_high, uint32_t out[4]);
 double rapt__uniform(uint64_t key, uint64_t index); /* uniform in [0, 1) */
 double rapt__normal(uint64_t key, uint64_t index);  /* approximately normal, mean 0, standard
@@ -217,7 +267,7 @@ bool rapt__processor_tiles(void);
 bool rapt__processor_bf16(void);
 bool rapt__processor_by_intel(void);
 
-/* ---- cache.c ---- */
+/* ---- processor.c: caches ---- */
 size_t rapt__second_level_size(void); /* size in bytes of a core's L2 cache */
 /* Returns the number of bytes cached near a core: its L2 cache, or, if the L3 cache is not far, an
    estimate that includes its share of that. */
@@ -259,7 +309,7 @@ typedef void rapt__work(struct team *team, void *argument);
 /* Returns the maximum number of members of a team of `threads`, which sizes of workspaces depend
    on. If threads is 0, this is the number that OpenMP would use, but at most the number of
    processors. The actual number is team->size. It is 1 inside a parallel region, or while other
-   programs occupy the processors (crowd.h). It exceeds the number of processors only if
+   programs occupy the processors (crowd.c). It exceeds the number of processors only if
    OMP_NUM_THREADS does, too. */
 int rapt__team_size(int threads);
 void rapt__team_run(int threads, rapt__work *work, void *argument);
@@ -277,5 +327,39 @@ int rapt__team_take(struct team *team); /* returns 0, 1, 2, ... after each barri
 bool rapt__team_part(struct team *team, size_t n, size_t grain, size_t *begin, size_t *end);
 /* Sets [*begin, *end) to this member's equal part of n items, in multiples of `grain`. */
 void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *begin, size_t *end);
+
+/* ---- crowd.c: decides for team.c whether a team is faster than one thread ----
+
+   A team is slower if other programs occupy the processors of some members, because all members
+   wait for these at every barrier.
+
+   The rate of a call is the processor time that its threads get per second, minus the time spent in
+   barriers. If a team's rate is below 1, one thread may be faster, even if it, too, has to share
+   its processor. Calls then try one thread, and the rates are compared. If that of one thread is
+   higher, calls use one thread for a while before they try a team again. Results do not depend on
+   this, because they have the same bits for any number of threads. */
+struct crowd {
+    bool alone;         /* true while calls use one thread */
+    double wall, work;  /* seconds that calls have taken since the last decision, and seconds of
+                           processor time, without barriers, that their threads have used */
+    double enough;      /* value of `wall` at which the next decision is made */
+    double alone_rate;  /* seconds of work per second with one thread */
+    double alone_known; /* time at which alone_rate was measured, or 0 if it has not been */
+};
+
+/* Records a call that ended at `now`, ran on one thread (`alone`) or a team, and took `wall`
+   seconds with `work` seconds of processor time. c->alone then says how to run the next call.
+   Zero-initialize a crowd; a team is tried first. */
+void rapt__crowd_record(struct crowd *c, bool alone, double now, double wall, double work);
+
+/* The functions below share one crowd, which describes the load of the machine as seen by the
+   latest calls of the whole process. Any thread may call them at any time. rapt__crowded always
+   returns false if the system has no clock for the processor time of a thread. */
+bool rapt__crowded(void); /* returns true if calls should use one thread */
+/* Reports that a call that began at `start` has ended and used `work` seconds of processor time. If
+   several calls end at the same time, some of the reports may be lost. */
+void rapt__crowd_report(bool alone, double start, double work);
+double rapt__clock_seconds(void);  /* monotonic clock */
+double rapt__thread_seconds(void); /* processor time of this thread */
 
 #endif

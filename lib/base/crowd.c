@@ -1,6 +1,6 @@
-/* crowd.c - chooses between a team and one thread by comparing their rates (see crowd.h). */
+/* crowd.c - chooses between a team and one thread by comparing their rates (see base.h). */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
-#include "crowd.h"
+#include "base/base.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

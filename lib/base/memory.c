@@ -1,4 +1,5 @@
-/* memory.c - aligned memory, growable arrays, arithmetic on sizes, and memory budgets. */
+/* memory.c - aligned memory, growable arrays and their sorting, arithmetic on sizes, and memory
+   budgets. */
 #define _DEFAULT_SOURCE /* madvise */
 
 #include "base/base.h"
@@ -113,6 +114,19 @@ void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity
     rapt__free(allocator, array, *capacity * size);
     *capacity = more;
     return grown;
+}
+
+/* Heapsort (Williams 1964, Algorithm 232), because the qsort of the C library may allocate memory.
+ */
+void rapt__sort(void *items, size_t count, size_t size, rapt__order *order, const void *context)
+{
+    char *base = items;
+    for (size_t root = count / 2; root-- > 0;)
+        rapt__heap_down(items, root, count, size, order, context);
+    for (size_t last = count; last-- > 1;) {
+        rapt__swap(base, base + last * size, size);
+        rapt__heap_down(items, 0, last, size, order, context);
+    }
 }
 
 /* ---- budget: an allocator with a limit that depends on the size of the files being read. It

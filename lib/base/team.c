@@ -9,7 +9,6 @@
    sched_yield for a whole time slice. */
 #define _GNU_SOURCE /* pthread_getattr_np */
 #include "base/base.h"
-#include "crowd.h"
 
 #include <errno.h>
 #include <pthread.h>

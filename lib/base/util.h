@@ -48,7 +48,7 @@ static inline size_t rapt__round_up_size(size_t n, size_t part)
     return rapt__ceil_div_size(n, part) * part;
 }
 
-/* ---- real.c: elementary functions of doubles. With SLEEF they return the same bits on every
+/* ---- numbers.c: elementary functions of doubles. With SLEEF they return the same bits on every
    machine. Any thread may call them. ---- */
 void rapt__sincos(double x, double *sine, double *cosine);
 double rapt__exp(double x);

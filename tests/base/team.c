@@ -2,7 +2,6 @@
 #define _DEFAULT_SOURCE
 
 #include "base/base.h"
-#include "base/crowd.h"
 
 #include <errno.h>
 #include <pthread.h>

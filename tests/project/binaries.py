@@ -16,7 +16,7 @@ import re
 import subprocess
 import sys
 
-# kernel/choose.c, kernel/int8_choose.c, kernel/bf16_choose.c, op/gemm_openblas.c, base/cache.c, base/team.c, base/crowd.c
+# kernel/choose.c, kernel/int8_choose.c, kernel/bf16_choose.c, op/gemm_openblas.c, base/processor.c, base/team.c, base/crowd.c
 MUTABLE = {"chosen", "openblas", "caches", "workers_stack", "machine"}
 MEMORY = r" O (?:\.data|\.bss|\.tdata|\.tbss|\*COM\*)(?:\.(?!rel\.ro)\S*)?"  # sections that can be written
 REFUSED = set("""abort exit _exit _Exit quick_exit atexit puts putchar putc printf vprintf perror stdout stderr

@@ -1,7 +1,10 @@
-/* random.c - Philox 4x32-10 (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy
-   as 1, 2, 3"): maps a key and a 128-bit counter to 128 random bits, from which uniform and normal
-   numbers are computed. The generator has no state, so any thread may compute any number. */
+/* numbers.c - random numbers, and elementary functions of doubles. */
 #include "base/base.h"
+
+/* ---- random: Philox 4x32-10 (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as
+   easy as 1, 2, 3"): maps a key and a 128-bit counter to 128 random bits, from which uniform and
+   normal numbers are computed. The generator has no state, so any thread may compute any number.
+   ---- */
 
 void rapt__philox(uint64_t key, uint64_t counter_low, uint64_t counter_high, uint32_t out[4])
 {
@@ -54,4 +57,46 @@ uint64_t rapt__mix(uint64_t key, uint64_t word)
     uint32_t bits[4];
     rapt__philox(key, word, UINT64_MAX, bits);
     return (uint64_t)bits[1] << 32 | bits[0];
+}
+
+/* ---- real: elementary functions in double precision for positions, schedules, sampling and
+   penalties, where the last bit affects the results of the library. With SLEEF (RAPT_HAVE_SLEEF)
+   values are within 1 ulp and depend only on the arguments: the variants used here (cinz ... purec)
+   need no fused multiply-add and run the same code on every processor. Without SLEEF, they come
+   from the C library, and the last bit differs between libraries and processors. ---- */
+
+#ifdef RAPT_HAVE_SLEEF
+#include <sleef.h>
+#define OF_DOUBLE(name) Sleef_cinz_##name##d1_u10purec
+
+void rapt__sincos(double x, double *sine, double *cosine)
+{
+    Sleef_double_2 both = OF_DOUBLE(sincos)(x);
+    *sine = both.x;
+    *cosine = both.y;
+}
+#else
+#include <math.h>
+#define OF_DOUBLE(name) name
+
+void rapt__sincos(double x, double *sine, double *cosine)
+{
+    *sine = sin(x);
+    *cosine = cos(x);
+}
+#endif
+
+double rapt__exp(double x)
+{
+    return OF_DOUBLE(exp)(x);
+}
+
+double rapt__log(double x)
+{
+    return OF_DOUBLE(log)(x);
+}
+
+double rapt__pow(double x, double y)
+{
+    return OF_DOUBLE(pow)(x, y);
 }
