@@ -1,8 +1,9 @@
-/* gates.c - gradients of activations; gated activations, gates of outputs and logarithms of gates,
-   forward and backward. */
+/* gates.c - gradients of activations; and gated activations, gates of outputs, logarithms of gates
+   and a gated recurrent unit, forward and backward. */
 #include "op/op.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- activation ---- */
 
@@ -50,18 +51,18 @@ void rapt__gate_backward(const struct exec_context *c, enum activation kind, con
 
        y = x sigmoid(z)     where each z multiplies `width` adjacent elements of a row
 
-   With width 1 this is a gated activation. Otherwise the sigmoids of up to CHUNK gates are computed
-   at a time, and each scales its elements. */
+   With width 1 this is a gated activation. Otherwise the sigmoids of up to GATE_CHUNK gates are
+   computed at a time, and each scales its elements. */
 
-enum { CHUNK = 64 };
+enum { GATE_CHUNK = 64 };
 
 /* Multiplies the elements of a row by their gates. */
 static void scale_row(const struct exec_context *c, const struct output_gate *g, const float *z,
                       const float *x, float *y)
 {
-    for (int first = 0; first < g->gates; first += CHUNK) {
-        float s[CHUNK];
-        int n = rapt__min(g->gates - first, CHUNK);
+    for (int first = 0; first < g->gates; first += GATE_CHUNK) {
+        float s[GATE_CHUNK];
+        int n = rapt__min(g->gates - first, GATE_CHUNK);
         c->kernels->activate(ACTIVATION_SIGMOID, z + first, s, (size_t)n);
         for (int i = 0; i < n; i++, x += g->width, y += g->width)
             for (int j = 0; j < g->width; j++) y[j] = x[j] * s[i];
@@ -139,5 +140,73 @@ void rapt__log_sigmoid_backward(const struct exec_context *c, const float *z, co
     while (rapt__team_part(c->team, n, LANES, &begin, &end))
         for (size_t i = begin; i < end; i++)
             dz[i] = (float)((double)dy[i] / (1 + rapt__exp((double)z[i])));
+    rapt__team_barrier(c->team);
+}
+
+/* ---- recurrent: the simpler simple recurrent unit (SSRU) over ragged sequences, forward and
+   backward (Kim et al. 2019, section 3.1). Columns do not interact, so the columns of all sequences
+   are divided among the members in whole vectors. ---- */
+
+/* Columns [first, first + count) of one sequence. */
+struct strip {
+    int sequence;
+    size_t first, count;
+};
+
+/* Returns the strip that begins with vector number *at, where vectors are numbered across all
+   sequences, and ends before vector `end` or at the end of its sequence. Moves *at past the
+   strip. */
+static struct strip next_strip(const struct ssru *s, size_t *at, size_t end)
+{
+    size_t width = (size_t)s->width, vectors = rapt__ceil_div_size(width, LANES);
+    size_t sequence = *at / vectors, first = *at % vectors;
+    size_t last = rapt__min_size(vectors, first + (end - *at));
+    *at += last - first;
+    return (struct strip){(int)sequence, first * LANES,
+                          rapt__min_size(last * LANES, width) - first * LANES};
+}
+
+static bool take_strips(const struct exec_context *c, const struct ssru *s, size_t *begin,
+                        size_t *end)
+{
+    size_t vectors = rapt__ceil_div_size((size_t)s->width, LANES);
+    return rapt__team_part(c->team, (size_t)s->batch * vectors, 1, begin, end);
+}
+
+void rapt__ssru_forward(const struct exec_context *c, const struct ssru *s, const float *x,
+                        float *cells, float *y)
+{
+    size_t at = 0, end = 0, width = (size_t)s->width;
+    while (at < end || take_strips(c, s, &at, &end)) {
+        const struct strip strip = next_strip(s, &at, end);
+        size_t own = (size_t)strip.sequence * width + strip.first;
+        float *state = s->states ? s->states + own : NULL;
+        const float *before = state;
+        for (int r = s->starts[strip.sequence]; r < s->starts[strip.sequence + 1]; r++) {
+            const float *row = x + 2 * (size_t)r * width + strip.first;
+            size_t to = (size_t)r * width + strip.first;
+            c->kernels->ssru_row(row, row + width, before, cells + to, y + to, strip.count);
+            before = cells + to;
+        }
+        if (state && before != state) memcpy(state, before, strip.count * sizeof *state);
+    }
+    rapt__team_barrier(c->team);
+}
+
+void rapt__ssru_backward(const struct exec_context *c, const struct ssru *s, const float *x,
+                         const float *cells, float *dcells, float *dx)
+{
+    size_t at = 0, end = 0, width = (size_t)s->width;
+    while (at < end || take_strips(c, s, &at, &end)) {
+        const struct strip strip = next_strip(s, &at, end);
+        int first = s->starts[strip.sequence];
+        for (int r = s->starts[strip.sequence + 1] - 1; r >= first; r--) {
+            size_t row = 2 * (size_t)r * width + strip.first, to = (size_t)r * width + strip.first;
+            const float *before = r > first ? cells + to - width : NULL;
+            c->kernels->ssru_row_backward(x + row, x + row + width, before, dcells + to, dx + row,
+                                          dx + row + width, strip.count);
+            if (r > first) c->kernels->add(dcells + to - width, dcells + to, strip.count);
+        }
+    }
     rapt__team_barrier(c->team);
 }

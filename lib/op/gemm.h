@@ -44,7 +44,7 @@ bool rapt__gemm_openblas_serves(const struct gemm *g);
 void rapt__gemm_activate(const struct exec_context *exec, const struct gemm *g, const float *c,
                          int rows, int columns);
 
-/* ---- gemm_plan.c: decides what the built-in product copies and how it is divided ---- */
+/* ---- gemm.c: decides what the built-in product copies and how it is divided ---- */
 enum {
     GEMM_UNIT_ROWS = 52,   /* maximum number of rows of a unit */
     GEMM_FEW_ROWS = 16,    /* fewer rows are multiplied in place, over the whole depth */

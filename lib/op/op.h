@@ -29,7 +29,7 @@ enum { WIDE = 4 * LANES };
 
 struct linear; /* declared below */
 
-/* ---- products.c: decides how products of floats are computed ---- */
+/* ---- linear.c: decides how products of floats are computed ---- */
 /* The three products of a layer: y, dx and dW (linear.c). */
 enum product { PRODUCT_FORWARD, PRODUCT_INPUT, PRODUCT_WEIGHT, PRODUCTS };
 /* Which products of layers with weights [out][in] OpenBLAS computes. */
@@ -132,7 +132,7 @@ void rapt__int8_forward(const struct exec_context *c, const struct linear *layer
 void rapt__int8_round(const struct exec_context *c, const struct linear *l, const float *x,
                       ptrdiff_t x_row, int rows, float *rounded);
 
-/* ---- int8_pack.c ---- */
+/* ---- int8.c: weights ---- */
 /* Returns the size in bytes of quantized weights [out][in]. */
 size_t rapt__int8_weight_bytes(int out, int in);
 /* Quantizes weights [out][in] in panels of floats to `weight` and scale [out]. factors [out]
@@ -252,7 +252,7 @@ void rapt__head_norm_backward(const struct exec_context *c, const struct head_no
                               const float *raw, const float *inverse, float *d, float *dgain,
                               float *partial);
 
-/* ---- differential.c: differences of two attentions ---- */
+/* ---- heads.c: differences of two attentions ---- */
 struct difference {
     const float *vectors; /* [4][width / 2] of lambda */
     const float *gain;    /* [width], the same for all heads */
@@ -351,7 +351,7 @@ void rapt__gate_forward(const struct exec_context *c, enum activation kind, cons
 void rapt__gate_backward(const struct exec_context *c, enum activation kind, const float *x,
                          const float *dy, int rows, int width, float *dx);
 
-/* ---- recurrent.c: the simpler simple recurrent unit (SSRU) over ragged sequences ----
+/* ---- gates.c: the simpler simple recurrent unit (SSRU) over ragged sequences ----
 
    Each row of x [rows][2 width] holds the candidates u, followed by the inputs z of the gates. With
    f = 1 / (1 + e^-z), cell[r] = f cell[r - 1] + (1 - f) u[r] and y = max(cell, 0). cells and y are
@@ -390,7 +390,7 @@ void rapt__pool_forward(const struct exec_context *c, const struct pool *p, cons
 void rapt__pool_backward(const struct exec_context *c, const struct pool *p, const float *dy,
                          float *dx);
 
-/* ---- loss.c: logits = x W' + b, softmax cross-entropy with label smoothing ----
+/* ---- training.c: logits = x W' + b, softmax cross-entropy with label smoothing ----
 
    A fraction `smoothing` of the probability of the label is spread over all tokens (Szegedy et al.
    2016, section 7). labels is [rows]; rows with a negative label are ignored. Member 0 adds the
@@ -410,7 +410,7 @@ void rapt__loss(const struct exec_context *c, const struct linear *l, const floa
                 const int32_t *labels, float smoothing, struct loss *sums, float *dx,
                 float *dweight, float *dbias, float *workspace);
 
-/* ---- adam.c ---- */
+/* ---- training.c: Adam ---- */
 /* Computes *sum, the sum of squares of n floats; member 0 writes it. partial is workspace of
    rapt__square_partial(n) doubles. */
 size_t rapt__square_partial(size_t n);

@@ -81,7 +81,7 @@ struct rapt_trainer {
     double moment_bound; /* upper bound on the magnitudes in all first moments */
     struct tuning tuning;
     float *partial, *loss_workspace, *pack;
-    double *step_partial; /* workspace of op/adam.c */
+    double *step_partial; /* workspace of op/training.c */
     void *attention_workspace;
     int32_t *inputs;         /* [target rows] inputs of the decoder */
     int32_t *labels;         /* [target rows], or [source rows] of an encoder-only model */
