@@ -10,7 +10,6 @@
 #include "kit/demo.h"
 #include "kit/layers.h"
 #include "kit/svg.h"
-#include "kit/workspace.h"
 #include <rapt/rapt.h>
 
 enum { DIGITS = 10, MAX_SIDE = 64, MAX_GLIMPSES = 8, PREVIEW_CELLS = 9, KEY = 16, HEADS = 4 };

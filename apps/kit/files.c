@@ -2,7 +2,7 @@
    is replaced atomically, as models are. An output that would overwrite an input is refused. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
-#include "kit/unpack.h"
+#include "kit/text.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <rapt/file.h>

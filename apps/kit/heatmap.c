@@ -4,7 +4,7 @@
 #include "kit/heatmap.h"
 #include "kit/program.h"
 #include "kit/svg.h"
-#include "kit/unicode.h"
+#include "kit/text.h"
 
 #include <math.h>
 #include <stdlib.h>

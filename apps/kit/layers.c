@@ -1,5 +1,5 @@
 /* layers.c - the parts of layers.h that have no matrix products: parameters and Adam, embedding,
- * norm, activations and loss. */
+   norm, activations, loss, and the workspace of attention. */
 #include "kit/layers.h"
 #include "kit/program.h"
 #include <math.h>
@@ -240,4 +240,24 @@ double cross_entropy(int rows, int width, const float *x, const int *labels, flo
         dx[label] -= 1;
     }
     return loss;
+}
+
+/* ---- workspace of attention, aligned to 64 bytes ---- */
+
+void *workspace_for(struct workspace *workspace, const rapt_attention *problem)
+{
+    rapt_message why = {""};
+    if (rapt_attention_check(problem, &why) != RAPT_OK) exit(failed("attention: %s", why.text));
+    size_t bytes = (rapt_attention_workspace(problem) + 63) & ~(size_t)63;
+    if (bytes <= workspace->bytes) return workspace->data;
+    free(workspace->data);
+    workspace->data = aligned_alloc(64, bytes);
+    workspace->bytes = bytes;
+    if (workspace->data == NULL) exit(failed("out of memory"));
+    return workspace->data;
+}
+
+void must(rapt_status status)
+{
+    if (status != RAPT_OK) exit(failed("attention: %s", rapt_status_text(status)));
 }

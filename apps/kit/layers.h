@@ -1,5 +1,6 @@
 /* layers.h - a small neural-network toolkit for the demonstrations: linear, embedding, layer norm,
-   activations, cross-entropy and Adam, forward and backward, single-threaded.
+   activations, cross-entropy and Adam, forward and backward, single-threaded. Attention is that of
+   rapt, for which it has a workspace.
 
    It exists beside lib/op because the programs use only the public headers of rapt, and the
    recurrent networks of the lessons, glimpse and caption are models that neither rapt_model nor
@@ -14,6 +15,7 @@
 #define KIT_LAYERS_H
 
 #include "kit/random.h"
+#include <rapt/attention.h>
 #include <stddef.h>
 
 /* ---- layers.c: all parameters in one block, and the Adam optimizer ---- */
@@ -89,5 +91,15 @@ void norm_backward(const struct norm *norm, int rows, const float *x, const floa
    the label to *correct, unless it is NULL. */
 double cross_entropy(int rows, int width, const float *x, const int *labels, float *dx,
                      int *correct);
+
+/* ---- layers.c: a workspace for rapt_attention_*, which grows on demand ---- */
+struct workspace { /* initially {0}; free(data) at the end */
+    void *data;
+    size_t bytes;
+};
+/* Checks the problem and returns a large enough workspace. Exits if either fails. */
+void *workspace_for(struct workspace *workspace, const rapt_attention *problem);
+/* Exits with a message if a call of rapt_attention_* failed. */
+void must(rapt_status status);
 
 #endif

@@ -3,8 +3,8 @@
  * full windows. The timing of the bytes affects where windows end, but not the lines. Lines that a
  * person types are read with libedit, if the program was built with it */
 #define _POSIX_C_SOURCE 200809L
-#include "kit/lines.h"
 #include "kit/program.h"
+#include "kit/text.h"
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* unicode.c - characters of UTF-8 text, scripts that are written without spaces, and files that are
    not UTF-8 text. */
-#include "kit/unicode.h"
 #include "kit/program.h"
+#include "kit/text.h"
 
 /* ---- characters, and scripts that are written without spaces ---- */
 

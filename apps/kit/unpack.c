@@ -1,8 +1,8 @@
 /* unpack.c - reads files that may be compressed, in a format that the first bytes tell. A file may
    consist of several members, as those made by cat and pigz do. */
 #define _POSIX_C_SOURCE 200809L
-#include "kit/unpack.h"
 #include "kit/program.h"
+#include "kit/text.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
    decoder asks, and what the score costs. */
 #include "every_score.h"
 #include "kit/layers.h"
-#include "kit/workspace.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* attend.c - attention of small arrays through rapt/attention.h. */
 #include "attend.h"
+#include "kit/layers.h"
 #include "kit/program.h"
-#include "kit/workspace.h"
 #include <stdlib.h>
 
 void attend(const struct attended *a, float *out, float *weights)

@@ -5,8 +5,8 @@
    WAVES pairs cos, sin of pi / words * wave * position: codes of near positions have a large dot
    product. */
 #include "by_hand.h"
+#include "kit/layers.h"
 #include "kit/program.h"
-#include "kit/workspace.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

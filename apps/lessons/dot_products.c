@@ -1,9 +1,9 @@
 /* dot_products.c - two properties of dot products, shown with random vectors: which key
    attracts a query, and how the number of elements changes the distribution. */
 #include "architecture.h"
+#include "kit/layers.h"
 #include "kit/program.h"
 #include "kit/random.h"
-#include "kit/workspace.h"
 #include "lesson.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* pick_one.c - raw items with keys, a query, and one item that is picked by argmax, at
    random, or by methods that pass a gradient to the query. The model has no encoder. */
 #include "architecture.h"
-#include "kit/workspace.h"
+#include "kit/layers.h"
 #include "parts.h"
 #include "study.h"
 #include <math.h>

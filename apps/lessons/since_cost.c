@@ -2,8 +2,8 @@
    latent rows, which keep less of each word, and states of linear attention and of the gated delta
    rule, which keep none. */
 #include "attend.h"
+#include "kit/layers.h"
 #include "kit/program.h"
-#include "kit/workspace.h"
 #include "since.h"
 #include <math.h>
 #include <rapt/linear_attention.h>

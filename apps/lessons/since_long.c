@@ -2,8 +2,8 @@
    distance, translations of longer texts, with the angles as trained or scaled, and the angles
    themselves. */
 #include "kit/demo.h"
+#include "kit/layers.h"
 #include "kit/program.h"
-#include "kit/workspace.h"
 #include "since.h"
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #ifndef RECURRENT_MODEL_H
 #define RECURRENT_MODEL_H
 
-#include "kit/workspace.h"
+#include "kit/layers.h"
 #include "recurrent.h"
 
 struct series { /* one array and its gradient */

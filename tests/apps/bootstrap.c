@@ -1,8 +1,8 @@
-/* bootstrap.c - compares intervals and p-values of kit/bootstrap.c with their definition, computed
+/* bootstrap.c - compares intervals and p-values of kit/random.c with their definition, computed
    from the texts of each resampled corpus: the library's BLEU of that corpus, sorted by
    selection. */
-#include "kit/bootstrap.h"
 #include "kit/program.h"
+#include "kit/random.h"
 #include <math.h>
 #include <rapt/metrics.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* lines.c - lines of a descriptor come in full windows if they are available, and in shorter ones
    where the input pauses; the lines are the same. */
 #define _GNU_SOURCE
-#include "kit/lines.h"
+#include "kit/text.h"
 
 #include "kit/program.h"
 #include "temporary.h"

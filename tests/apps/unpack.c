@@ -1,7 +1,7 @@
 /* unpack.c - what a program compresses comes back whatever the sizes of the reads are, and damaged
    files give an error or some bytes, but nothing else happens. Texts are read through a file. */
 #define _GNU_SOURCE
-#include "kit/unpack.h"
+#include "kit/text.h"
 
 #include "kit/program.h"
 #include <setjmp.h>

@@ -17,7 +17,7 @@ analyze() {
     # The options of lib/CMakeLists.txt and apps/CMakeLists.txt that determine what is compiled.
     made=$(mktemp -d) || exit 1
     trap 'rm -rf "$made"' EXIT
-    cmake -D GIT= -D FOLDER="$made" -D OPENMP=OpenMP -D OUT="$made/commit.h" -P apps/kit/commit.cmake || exit 1
+    cmake -D GIT= -D FOLDER="$made" -D OPENMP=OpenMP -D OUT="$made/commit.h" -P apps/kit/generate.cmake || exit 1
     folders="-Iinclude -Ilib -Iapps -I$made"
     for folder in toy_translate recurrent caption glimpse; do folders="$folders -Iapps/$folder"; done
     flags="-std=c11 -ffp-contract=off -DRAPT_HAVE_SCALAR -DRAPT_HAVE_UTF8PROC -DRAPT_HAVE_ZLIB -DRAPT_HAVE_ZSTD -DRAPT_HAVE_ICU $folders"

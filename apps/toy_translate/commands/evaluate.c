@@ -3,7 +3,7 @@
    system. */
 #define _POSIX_C_SOURCE 200809L
 #include "commands.h"
-#include "kit/bootstrap.h"
+#include "kit/random.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
        P(t | s) = sum of attention from t to s / sum of all attention to s */
 #include "commands.h"
-#include "kit/hash.h"
+#include "kit/random.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #define TOY_TRANSLATE_TRANSLATE_H
 
 #include "commands.h"
-#include "kit/lines.h"
+#include "kit/text.h"
 #include "training/training.h"
 #include <rapt/document.h>
 

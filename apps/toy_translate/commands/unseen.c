@@ -3,7 +3,7 @@
    or is split into three or more pieces of fewer than two letters on average. For models of other
    projects it makes no guess, since their vocabularies also split words that they have seen. */
 #include "commands.h"
-#include "kit/unicode.h"
+#include "kit/text.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* corpus.c - draws a training set and a held-out set from the grammar, and writes them out. */
 #include "grammar.h"
-#include "kit/hash.h"
+#include "kit/random.h"
 
 #include <stdlib.h>
 #include <string.h>

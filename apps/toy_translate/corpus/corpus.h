@@ -13,7 +13,7 @@
 
 enum { CORPUS_TEXT = 256 }; /* bytes of the longest sentence or message, including the final NUL */
 
-/* grammar.txt, compiled into the program by kit/bytes.cmake. */
+/* grammar.txt, compiled into the program by kit/generate.cmake. */
 extern const unsigned char corpus_bytes[];
 extern const size_t corpus_bytes_count;
 

@@ -3,7 +3,7 @@
    between words becomes links between all tokens that have bytes of the one and all tokens that
    have bytes of the other. */
 #include "index.h"
-#include "kit/hash.h"
+#include "kit/random.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
    small enough for any memory. */
 #include "data.h"
 #include "index.h"
-#include "kit/hash.h"
 #include "kit/random.h"
 #include <stdlib.h>
 #include <string.h>

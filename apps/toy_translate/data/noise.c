@@ -1,7 +1,7 @@
 /* noise.c - noise in sentence pairs. The kinds and most default rates are those with which Mozilla
    trains its models (OpusTrainer; Nail et al. 2023, "OpusCleaner and OpusTrainer"). */
 #include "data.h"
-#include "kit/unicode.h"
+#include "kit/text.h"
 #include <stdlib.h>
 #include <string.h>
 

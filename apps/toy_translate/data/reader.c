@@ -5,8 +5,8 @@
    with a side that is empty or longer than MAX_BYTES, is skipped and counted. */
 #define _POSIX_C_SOURCE 200809L
 #include "data.h"
-#include "kit/hash.h"
-#include "kit/unpack.h"
+#include "kit/random.h"
+#include "kit/text.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
    scripts without spaces every character is a word. Since the list is text, NUL separates words
    like a space. */
 #include "data.h"
-#include "kit/hash.h"
-#include "kit/unicode.h"
+#include "kit/random.h"
+#include "kit/text.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
    digests of what it has and a list of options. Rank 0 reports what differs and decides whether the
    run begins. A rank whose preparation failed takes part and reports the failure. */
 #define _POSIX_C_SOURCE 200809L
-#include "kit/hash.h"
+#include "kit/random.h"
 #include "learner.h"
 
 #include <stdlib.h>

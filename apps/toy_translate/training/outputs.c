@@ -4,7 +4,7 @@
    whose metadata show that this program wrote them. If a file of another kind has one of these
    names, no run begins. */
 #define _GNU_SOURCE /* F_OFD_SETLK */
-#include "kit/hash.h"
+#include "kit/random.h"
 #include "learner.h"
 #include "training.h"
 #include <dirent.h>
