@@ -3,7 +3,7 @@
    number of held ids. Also changes pairs between survey and index, and checks which pairs are held
    out for validation. */
 #define _POSIX_C_SOURCE 200809L
-#include "data/index.h"
+#include "data/data.h"
 #include "kit/random.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,6 +7,9 @@
 
 #include "data/data.h"
 #include "kit/heatmap.h"
+#include "kit/text.h"
+#include "training/training.h"
+#include <rapt/document.h>
 
 /* ---- main.c ---- */
 struct entry {
@@ -33,8 +36,6 @@ int command_convert(int argc, char **argv);
 int command_shortlist(int argc, char **argv);
 int command_demo(int argc, char **argv);
 int command_completion(int argc, char **argv);
-
-void manual_print(void); /* prints toy_translate.1 */
 
 /* ---- words.c: tokens grouped into words ---- */
 struct words {
@@ -74,7 +75,7 @@ void unseen_add(struct unseen *unseen, const int32_t *ids, int count);
 void unseen_report(struct unseen *unseen); /* names these words in a message and forgets them */
 void unseen_free(struct unseen *unseen);
 
-/* ---- raw.c: raw text for a model without a tokenizer ---- */
+/* ---- unseen.c: raw text for a model without a tokenizer ---- */
 struct raw {
     size_t tokens, unknown; /* of the texts so far */
     bool reported;
@@ -174,24 +175,6 @@ int score_pairs(struct score *score, rapt_translator *translator, const struct p
 double score_exact(const struct score *score); /* in % */
 void score_free(struct score *score);
 
-/* ---- noise.c: scores of pairs with noise ---- */
-struct noise_score {
-    const char *name;
-    size_t changed; /* number of pairs that the noise changed */
-    struct score score;
-};
-struct noise_scores {
-    struct noise noise;      /* the kinds */
-    rapt_bleu_tokens tokens; /* set before the first sentence, like noise */
-    struct noise_score rows[NOISE_KINDS + 1];
-    int count; /* number of rows; the first is that of the pairs without noise */
-};
-int noise_score(struct noise_scores *scores, const struct search *search, const struct pairs *pairs,
-                uint64_t seed);
-void noise_print(const struct noise_scores *scores);
-json_t *noise_json(const struct noise_scores *scores);
-void noise_free(struct noise_scores *scores);
-
 /* ---- attention.c ---- */
 struct attention_choice {
     const char *sentence, *target; /* `target` is a given translation; NULL means the model's own */
@@ -215,5 +198,149 @@ struct heatmap attention_map(const struct attention *attention);
 int attention_make(struct attention *attention, rapt_translator *translator,
                    const struct attention_choice *choice);
 void attention_free(struct attention *attention);
+
+/* ---- train_options.c, resume.c: the options of train, and the files that it reads ---- */
+struct training_files {
+    struct pair_files train, valid; /* valid.more_columns is that of train */
+    const char *alignment;          /* word alignments of the training pairs, or NULL */
+};
+enum { TRAINING_TAKEN = 128 };
+struct training {
+    struct recipe recipe;
+    struct training_files files;
+    char *helps[16];             /* help texts that rows point to */
+    char *texts[TRAINING_TAKEN]; /* values taken from a checkpoint */
+    int taken;
+    const char *augment; /* kinds of noise, or NULL */
+    int lock;            /* of training/outputs.c; -1 means none */
+};
+enum { TRAINING_ROWS = 61 + HARD_ROWS + VARIANT_ROWS };
+/* Writes the options of train, which point into *training, and returns their number. */
+int training_rows(struct training *training, struct option_row rows[TRAINING_ROWS]);
+/* Fills in defaults that depend on the preset and on other options. */
+void training_fill_in(struct training *training, const struct command *command);
+/* Fills in the defaults that depend on the size of the training data, in bytes. Must be called
+   after training_fill_in. */
+void training_fit(struct training *training, const struct command *command, uint64_t bytes);
+/* Sets an option unless it is given. The text is copied. */
+int training_take(struct training *training, const struct command *command, const char *name,
+                  const char *value);
+/* Sets the options that the project of --for needs, unless they are given. */
+int training_for(struct training *training, const struct command *command);
+/* Takes options that are not given from OUT.checkpoint. */
+int training_resume(struct training *training, const struct command *command);
+/* Returns the paths of the data and the conditions for the end of the run, as JSON for the
+   checkpoint. The caller frees it. */
+char *training_text(const struct command *command);
+void training_free(struct training *training);
+
+/* ---- tune.c: train --from ---- */
+/* Refuses options that cannot be combined with --from, or without it. */
+int tuning_check(const struct recipe *recipe, const struct command *command);
+/* Fills in the defaults of --from, with which a model changes little. */
+void tuning_defaults(struct recipe *recipe, const struct command *command);
+/* Prints BLEU and chrF of the original and the tuned model on these pairs. */
+int tuning_evaluate(const struct recipe *recipe, const struct pairs *pairs);
+enum { EVALUATED_PAIRS = 200 };
+
+/* ---- translate.c: translates lines, or the sentences of a document (documents.c) ---- */
+enum { TRANSLATE_WINDOW = 1024 }; /* as many lines as the library translates at once */
+
+/* The beginnings of translations, lines of a file. */
+struct prefixes {
+    const char *name; /* name of the file, or NULL without --prefix */
+    char *bytes;
+    size_t size, at, lines;            /* number of lines that prefixes_next has returned */
+    rapt_text texts[TRANSLATE_WINDOW]; /* lines of the current window */
+};
+
+/* The output of --quality, an object for each sentence. */
+struct quality {
+    const char *name;     /* of the file, or NULL without --quality */
+    FILE *file;           /* temporary; NULL if it is not open */
+    size_t count;         /* sentences so far */
+    size_t read, written; /* bytes of the document, and of its translation, before the block */
+};
+
+/* A list of words and phrases. */
+struct phrases {
+    char *bytes;
+    rapt_text *list; /* [count] */
+    size_t count;
+};
+
+struct job {
+    rapt_translator *translator;
+    bool by_lines, scores, alignments, json, unwrap;
+    const char *format, *language; /* language is NULL if it is not given */
+    bool unprotected, unmended;
+    const char *recase; /* capitals, titles or none */
+    size_t mended,
+        faulty; /* number of sentences translated again, and of those that still have a fault */
+    const char *do_not_translate; /* a file, or NULL */
+    const char *suppress;         /* likewise */
+    struct phrases suppressed;
+    const char *glossary_file; /* NULL if none */
+    rapt_glossary *glossary;
+    size_t terms, terms_met; /* of the glossary, in all translations */
+    int max_length;          /* 0 if not given */
+    const char *model;
+    struct prefixes prefixes;
+    struct quality quality;
+    struct raw raw;
+    int nbest;                      /* number of translations to print per sentence */
+    const char *name, *placeholder; /* name of the input; text for lines without a translation */
+    const char *output;             /* NULL means standard output */
+    bool complete;                  /* all lines have been answered */
+    size_t first;                   /* the number of the window's first sentence, from 0 */
+    bool wrong;                     /* a line could not be translated */
+    bool returns;                   /* a line with a carriage return was reported */
+    size_t count;
+    bool dialog;       /* a person types the input */
+    bool progress;     /* progress is shown */
+    double start;      /* when translating began */
+    double bytes, all; /* bytes of the input: translated so far, and in total, or 0 if unknown */
+    struct unseen unseen;
+    struct lines lines;
+    rapt_text texts[TRANSLATE_WINDOW];
+    bool invalid[TRANSLATE_WINDOW]; /* not UTF-8 */
+};
+
+/* Counts the terms and the unknown tokens of a translation, and notes its unseen words. */
+void note_translation(struct job *job, const rapt_translation *t);
+/* Reads --glossary. */
+int open_glossary(struct job *job);
+/* Reports how many terms of the glossary the translations contain. */
+void report_terms(const struct job *job);
+/* Reports once if most tokens so far are unknown. */
+void report_raw(struct job *job);
+/* Shows how many lines or sentences have been translated, and how long the others may take. */
+void show_progress(const struct job *job, const char *what);
+
+/* ---- phrases.c: --prefix ---- */
+int prefixes_open(struct prefixes *prefixes);
+/* Sets prefixes->texts to the next `count` lines. */
+int prefixes_next(struct prefixes *prefixes, size_t count);
+/* Fails if there are lines after those that prefixes_next took. */
+int prefixes_end(const struct prefixes *prefixes);
+void prefixes_close(struct prefixes *prefixes);
+
+/* ---- documents.c: --quality ---- */
+int quality_open(struct quality *quality);
+/* Closes the temporary file, after writing it to --quality if the document is complete. */
+int quality_close(struct quality *quality, bool complete);
+void quality_add(struct quality *quality, const rapt_document_piece *piece);
+
+/* ---- phrases.c ---- */
+size_t count_lines(rapt_text text);
+/* Reads phrases, one per line. Spaces around them and empty lines are ignored. Does nothing if path
+   is NULL. */
+int phrases_read(struct phrases *phrases, const char *path);
+void phrases_free(struct phrases *phrases);
+
+/* ---- documents.c ---- */
+int translate_documents(struct job *job);
+/* Writes the names of the formats, separated by |. */
+void list_formats(char *names, size_t capacity);
 
 #endif

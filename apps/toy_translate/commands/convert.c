@@ -1,7 +1,6 @@
 /* convert.c - toy_translate convert: reads a model of any supported project and writes it to a file
    of our own, or to a folder that another project reads. */
 #include "commands.h"
-#include "training/training.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>

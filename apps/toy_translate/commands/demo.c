@@ -3,7 +3,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "commands.h"
 #include "corpus/corpus.h"
-#include "training/training.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

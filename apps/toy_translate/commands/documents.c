@@ -1,7 +1,7 @@
 /* documents.c - toy_translate translate without --lines: translates the sentences of a document and
    writes everything else as it is. Plain text is read in blocks of lines, so that memory does not
    grow with the input, and other formats as a whole. --quality also describes each sentence. */
-#include "translate.h"
+#include "commands.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

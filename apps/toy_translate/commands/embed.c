@@ -1,7 +1,6 @@
 /* embed.c - toy_translate embed: a vector for each line of text. */
 #define _POSIX_C_SOURCE 200809L
 #include "commands.h"
-#include "kit/text.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

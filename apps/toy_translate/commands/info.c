@@ -41,14 +41,14 @@ struct file { /* a file of an imported model's folder */
     char *name, *reason;
     rapt_file_use use;
 };
-struct files {
+struct model_files {
     struct file *all; /* [capacity], of which count are set */
     size_t count, capacity;
 };
 
 static void add_file(void *user, const char *name, rapt_file_use use, const char *reason)
 {
-    struct files *files = user;
+    struct model_files *files = user;
     if (files->count == files->capacity) {
         files->capacity = files->capacity > 0 ? 2 * files->capacity : 16;
         files->all = xreallocarray(files->all, files->capacity, sizeof *files->all);
@@ -65,7 +65,7 @@ static int by_use(const void *a, const void *b)
     return x->use != y->use ? (x->use > y->use) - (x->use < y->use) : strcmp(x->name, y->name);
 }
 
-static void free_files(struct files *files)
+static void free_files(struct model_files *files)
 {
     for (size_t i = 0; i < files->count; i++) {
         free(files->all[i].name);
@@ -81,7 +81,7 @@ static const char *const use_words[] = {[RAPT_FILE_USE_NONE] = "ignored",
                                         [RAPT_FILE_USE_SHORTLIST] = "shortlist"};
 
 /* Returns NULL if memory runs out. JSON cannot hold a name that is not UTF-8. */
-static json_t *describe_files(const struct files *files)
+static json_t *describe_files(const struct model_files *files)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < files->count; i++) {
@@ -97,7 +97,7 @@ static json_t *describe_files(const struct files *files)
     return array;
 }
 
-static void print_files(const struct files *files)
+static void print_files(const struct model_files *files)
 {
     for (size_t i = 0; i < files->count; i++) {
         const struct file *f = &files->all[i];
@@ -155,7 +155,7 @@ static void print_decoding(const rapt_model *model)
 /* ---- the model ---- */
 
 /* Returns NULL if memory runs out. */
-static json_t *model_json(const rapt_model *model, const struct files *files)
+static json_t *model_json(const rapt_model *model, const struct model_files *files)
 {
     json_t *object = variant_describe(rapt_model_config(model));
     json_t *more =
@@ -291,7 +291,7 @@ static void print_state(const rapt_model *model, const char *path)
     free(options);
 }
 
-static void print_model(const rapt_model *model, json_t *object, const struct files *files,
+static void print_model(const rapt_model *model, json_t *object, const struct model_files *files,
                         const char *path)
 {
     char *parameters = rounded((double)rapt_model_parameters(model));
@@ -344,7 +344,7 @@ int command_info(int argc, char **argv)
     if (command.rest_count > 0) path = command.rest[0];
     if (path == NULL) return usage_error("info: MODEL is missing");
     rapt_model *model = NULL;
-    struct files files = {0};
+    struct model_files files = {0};
     rapt_message why = {""};
     if (rapt_model_import_with(&model, path, NULL, add_file, &files, NULL, &why) != RAPT_OK) {
         free_files(&files);

@@ -16,7 +16,7 @@ static const char examples[] =
     "  toy_translate score -m m.safetensors --data test.tsv\n"
     "  toy_translate score -m m.safetensors --source a.en --target a.de --json";
 
-struct job {
+struct judging {
     rapt_translator *translator;
     const struct pairs *pairs;
     bool normalize, words, json;
@@ -59,7 +59,7 @@ static json_t *pair_json(const struct words *words, const double *sums, size_t l
 }
 
 /* Prints the result of a line that has no score. */
-static void print_none(const struct job *job, size_t line)
+static void print_none(const struct judging *job, size_t line)
 {
     if (job->json)
         print_json(json_pack("{s:I, s:n}", "line", (json_int_t)line, "log_probability"));
@@ -68,14 +68,14 @@ static void print_none(const struct job *job, size_t line)
 }
 
 /* Prints the results of the lines before `end`, whose pairs were skipped. */
-static void skip_to(struct job *job, size_t end)
+static void skip_to(struct judging *job, size_t end)
 {
     while (++job->line < end) print_none(job, job->line);
 }
 
 static int score_callback(void *user, const rapt_text_score *s)
 {
-    struct job *job = user;
+    struct judging *job = user;
     struct words words;
     size_t line = job->pairs->line[s->pair];
     skip_to(job, line);
@@ -103,7 +103,7 @@ static int score_callback(void *user, const rapt_text_score *s)
     return ferror(stdout) != 0;
 }
 
-static int score_files(struct job *job, const struct search *search, struct pairs *pairs)
+static int score_files(struct judging *job, const struct search *search, struct pairs *pairs)
 {
     rapt_message why = {""};
     int code = search_open(search, "score", &job->translator);
@@ -127,7 +127,7 @@ static int score_files(struct job *job, const struct search *search, struct pair
 
 int command_score(int argc, char **argv)
 {
-    struct job job = {0};
+    struct judging job = {0};
     struct search search = search_default;
     struct pairs pairs = {0};
     struct pair_files files = {0};

@@ -1,5 +1,5 @@
 /* phrases.c - lists of words and phrases, one per line. */
-#include "translate.h"
+#include "commands.h"
 #include <stdlib.h>
 #include <string.h>
 

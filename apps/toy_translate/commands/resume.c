@@ -2,7 +2,7 @@
    affect the result are stored in the training state, and other values are refused. The paths of
    the data and the conditions for the end of the run are stored in a JSON object. */
 #define _POSIX_C_SOURCE 200809L
-#include "train.h"
+#include "commands.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 /* score.c - scores translations against the targets of pairs: BLEU, chrF and exact matches. Keeps
    the counts of every sentence for intervals and comparisons. */
 #include "commands.h"
-#include "kit/text.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -36,7 +36,7 @@ struct side { /* one side of the sentences of a call */
     int starts[SENTENCES + 1];
 };
 
-struct job {
+struct learning {
     const char *model_path, *output;
     struct pair_files files;
     int first, best, threads;
@@ -97,7 +97,7 @@ static void make_starts(struct side *side, const uint32_t *lengths, int n)
 }
 
 /* Reads examples first .. first + n - 1 into job->source and job->target. */
-static int get_examples(struct job *job, size_t first, int n)
+static int get_examples(struct learning *job, size_t first, int n)
 {
     struct examples *e = &job->examples;
     int code = EXIT_OK;
@@ -116,7 +116,7 @@ static rapt_tokens side_tokens(const struct side *side, int n)
 
 /* Adds the attention of a pair to the table. rows is [target_count][source_count]; row t belongs to
    target token t + 1. */
-static void count_pair(struct job *job, const int32_t *source, int source_count,
+static void count_pair(struct learning *job, const int32_t *source, int source_count,
                        const int32_t *target, int target_count, const float *rows)
 {
     for (int t = 0; t + 2 < target_count; t++, rows += source_count)
@@ -127,7 +127,7 @@ static void count_pair(struct job *job, const int32_t *source, int source_count,
         }
 }
 
-static int read_some(struct job *job, size_t first, int n)
+static int read_some(struct learning *job, size_t first, int n)
 {
     int code = get_examples(job, first, n);
     if (code != EXIT_OK) return code;
@@ -154,7 +154,7 @@ static int read_some(struct job *job, size_t first, int n)
 }
 
 /* Creates a session that is large enough for any SENTENCES consecutive examples. */
-static int make_session(struct job *job)
+static int make_session(struct learning *job)
 {
     const struct examples *e = &job->examples;
     rapt_limits limits = {
@@ -175,7 +175,7 @@ static int make_session(struct job *job)
     return failed("%s", why.text);
 }
 
-static int read_examples(struct job *job)
+static int read_examples(struct learning *job)
 {
     int code = make_session(job);
     for (size_t i = 0; code == EXIT_OK && i < job->examples.count; i += SENTENCES) {
@@ -187,7 +187,7 @@ static int read_examples(struct job *job)
 
 /* ---- the shortlist ---- */
 
-static int make_list(const struct job *job, rapt_shortlist **list)
+static int make_list(const struct learning *job, rapt_shortlist **list)
 {
     rapt_lexical_pair *pairs = xcalloc(job->table.count + 1, sizeof *pairs);
     rapt_message why = {""};
@@ -213,7 +213,7 @@ static int by_token(const void *x, const void *y)
 
 /* Reports the share of target tokens that are in the lists of their sentences, and the mean length
    of these lists. */
-static int report_coverage(struct job *job, const rapt_shortlist *list)
+static int report_coverage(struct learning *job, const rapt_shortlist *list)
 {
     int vocab = rapt_shortlist_target_vocab(list), count = 0, code = EXIT_OK;
     int32_t *tokens = xcalloc((size_t)vocab, sizeof *tokens);
@@ -244,7 +244,7 @@ static int report_coverage(struct job *job, const rapt_shortlist *list)
     return finish_output();
 }
 
-static int learn_list(struct job *job)
+static int learn_list(struct learning *job)
 {
     rapt_shortlist *list = NULL;
     rapt_message why = {""};
@@ -257,14 +257,14 @@ static int learn_list(struct job *job)
     return code;
 }
 
-static int find_pairs(struct job *job)
+static int find_pairs(struct learning *job)
 {
     uint64_t hash = HASH_EMPTY;
     int code = pair_inputs_open(&job->inputs, &job->files);
     return code == EXIT_OK ? part_survey(&job->part, &job->inputs, &hash) : code;
 }
 
-static int find_examples(struct job *job)
+static int find_examples(struct learning *job)
 {
     const struct vocabulary *v = &job->vocabulary;
     const struct frames frames = {
@@ -282,7 +282,7 @@ static int find_examples(struct job *job)
     return examples_make(&job->examples, &job->part, NULL);
 }
 
-static int run_shortlist(struct job *job)
+static int run_shortlist(struct learning *job)
 {
     int code = pair_files_check(&job->files, "shortlist");
     if (code == EXIT_OK && job->model_path == NULL)
@@ -304,7 +304,7 @@ static int run_shortlist(struct job *job)
 
 int command_shortlist(int argc, char **argv)
 {
-    struct job job = {.first = 50, .best = 50};
+    struct learning job = {.first = 50, .best = 50};
     /* clang-format off */
     struct option_row rows[PAIR_ROWS + 6] = {
         [PAIR_ROWS] =

@@ -1,7 +1,6 @@
 /* tokens.c - toy_translate tokenize, detokenize and vocab. Tokens are printed with U+2581 for a
    space and <0xNN> for a byte that is not text. */
 #include "commands.h"
-#include "kit/text.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>

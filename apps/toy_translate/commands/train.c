@@ -1,6 +1,6 @@
 /* train.c - toy_translate train: checks its options and opens the data. */
 #define _POSIX_C_SOURCE 200809L
-#include "train.h"
+#include "commands.h"
 #include <stdlib.h>
 
 static const char purpose[] =
@@ -44,7 +44,7 @@ static const char examples[] =
     "  toy_translate train --resume -o m.safetensors\n"
     "  toy_translate train --from opus-mt --lora 8 --data pairs.tsv -o m.safetensors";
 
-static int check_files(const struct files *files)
+static int check_files(const struct training_files *files)
 {
     const struct pair_files *valid = &files->valid;
     int code = pair_files_check(&files->train, "train");
@@ -59,7 +59,7 @@ static int check_files(const struct files *files)
 /* Fails if an output file is one of the input files. */
 static int refuse_input(const char *path, const void *user)
 {
-    const struct files *files = user;
+    const struct training_files *files = user;
     const struct pair_files *a = &files->train, *b = &files->valid;
     const char *const inputs[] = {a->data,   a->source, a->target,       b->data,
                                   b->source, b->target, files->alignment};

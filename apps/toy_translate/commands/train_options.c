@@ -1,6 +1,6 @@
 /* train_options.c - the options of train as one table in groups, and defaults that depend on the
    preset or on the data. */
-#include "train.h"
+#include "commands.h"
 #include <stdlib.h>
 #include <string.h>
 

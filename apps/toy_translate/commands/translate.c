@@ -2,7 +2,7 @@
    Lines are translated in windows, so that memory does not grow with the input. A window ends where
    the input pauses, and is translated at once. */
 #define _POSIX_C_SOURCE 200809L
-#include "translate.h"
+#include "commands.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,7 +280,7 @@ void show_progress(const struct job *job, const char *what)
 static int translate_lines(struct job *job)
 {
     int code = EXIT_OK;
-    while (code == EXIT_OK && (job->count = lines_next(&job->lines, WINDOW)) > 0) {
+    while (code == EXIT_OK && (job->count = lines_next(&job->lines, TRANSLATE_WINDOW)) > 0) {
         if (!job->lines.begun) code = text_check(job->name, job->lines.bytes, job->lines.size);
         if (code == EXIT_OK) code = translate_window(job);
         if (job->dialog) unseen_report(&job->unseen);

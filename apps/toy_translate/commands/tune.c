@@ -1,7 +1,7 @@
 /* tune.c - train --from: its checks and defaults, and BLEU and chrF of the model before and after
    training, on validation pairs. */
 #define _POSIX_C_SOURCE 200809L
-#include "train.h"
+#include "commands.h"
 #include <string.h>
 #include <unistd.h>
 

@@ -2,7 +2,7 @@
    2-1": source word and target word, counted from 0, where words are separated by spaces. Each link
    between words becomes links between all tokens that have bytes of the one and all tokens that
    have bytes of the other. */
-#include "index.h"
+#include "data.h"
 #include "kit/random.h"
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
    example is decoded from its tokens, gets noise, and is encoded again: once at the beginning of
    the epoch, to determine its length, and again when its batch is read, so that no text is held in
    memory. An example whose text has unknown tokens, or would become too long, stays as it is. */
-#include "index.h"
+#include "data.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
    for validation, a hash of all pairs, and an evenly spaced sample to learn a vocabulary from,
    small enough for any memory. */
 #include "data.h"
-#include "index.h"
 #include "kit/random.h"
 #include <stdlib.h>
 #include <string.h>

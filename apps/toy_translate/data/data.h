@@ -346,4 +346,33 @@ int examples_epoch(struct examples *examples, int epoch);
 bool examples_noisy(const struct examples *examples, size_t index);
 size_t augmented_bytes(size_t examples); /* approximate memory */
 
+/* ---- examples.c, internal to data/: one sentence pair as token ids ---- */
+struct ids {
+    int32_t *ids;
+    size_t *ends; /* where each token ends in the text, without begin and end; NULL means many
+                     pairs */
+    size_t count, capacity;
+};
+struct encoded { /* {0} before the first use */
+    struct ids source, target;
+};
+/* Encodes the pair that the reader read last. Returns false if a side has more than max_tokens
+   tokens, including begin and end; its ids are then incomplete. */
+bool encode_pair(struct encoded *pair, const struct examples *examples,
+                 const struct pair_reader *reader);
+/* Does the same for a pair of texts. */
+bool encode_texts(struct encoded *pair, const struct examples *examples, rapt_text source,
+                  rapt_text target);
+void encoded_free(struct encoded *pair);
+
+/* Reads an example as it is in the files. Returns the program's exit code. */
+int examples_get_clean(struct examples *examples, size_t index, int32_t *source, int32_t *target);
+
+/* ---- augment.c, internal to data/ ---- */
+/* The numbers of tokens of both sides of an example as it is in the files. */
+void examples_clean_counts(const struct examples *examples, size_t index, size_t counts[2]);
+/* Reads an example that gets noise. */
+int augmented_get(struct examples *examples, size_t index, int32_t *source, int32_t *target);
+void augmented_free(struct augmented *augmented);
+
 #endif

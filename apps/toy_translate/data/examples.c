@@ -2,7 +2,7 @@
    in memory, and the ids of the first ones, as many as allowed. The others are read from their
    files when they are needed, and their digests are compared with those of the text that was read
    first. */
-#include "index.h"
+#include "data.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -27,7 +27,7 @@ struct progress {
     double speed; /* tokens per second, smoothed */
 };
 
-/* ---- memory.c: the bytes that a run will need ---- */
+/* ---- space.c: the bytes that a run will need ---- */
 struct memory {
     size_t model, gradients, optimizer, activations, averages, index, batches, messages;
     size_t available; /* 0 if unknown */
@@ -160,7 +160,7 @@ void progress_validated(struct learner *learner, double valid, bool best);
 /* Fails if the files cannot be written or do not fit on the disk. */
 int output_check(const struct learner *learner);
 
-/* ---- average.c ---- */
+/* ---- best.c: the mean of the last epochs ---- */
 void average_create(struct average *average, const rapt_model *model, int epochs);
 void average_add(struct average *average, const rapt_model *model);
 /* Restores the parameters of the last epoch. Returns false if none are stored. */
