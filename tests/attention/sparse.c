@@ -1,5 +1,5 @@
 /* sparse.c - sparse attention has the bits of the same mask given key by key, and does not read
-   keys that no query sees. product.c, general.c and cache_rows.c compare it with its definition. */
+   keys that no query sees. product.c, general.c and cache.c compare it with its definition. */
 #include "trial.h"
 
 #include "oracle/attention_axes.h"

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "choice.h"
-#include "draw.h"
 #include "oracle/attention.h"
 #include "skips.h"
 
