@@ -133,7 +133,7 @@ struct array { /* q, k, v or out, as given and in another layout */
     ptrdiff_t origin;
 };
 
-static struct array array_of(const rapt_stride *s, size_t n, const int *starts, int batch, int rows,
+static struct array laid_out(const rapt_stride *s, size_t n, const int *starts, int batch, int rows,
                              int heads, int width, uint8_t how)
 {
     struct array a = {.plain = *s, .turned = *s, .n = n, .heads = heads, .width = width};
@@ -166,12 +166,12 @@ static void run_elsewhere(const struct trial *x, struct feed *in)
     rapt_attention a = x->a;
     int G = a.key_heads ? a.key_heads : a.heads, Q = a.query_width ? a.query_width : a.key_width;
     struct array q =
-        array_of(&a.q, x->nq, a.query_starts, a.batch, a.queries, a.heads, Q, take_byte(in));
+        laid_out(&a.q, x->nq, a.query_starts, a.batch, a.queries, a.heads, Q, take_byte(in));
     struct array k =
-        array_of(&a.k, x->nk, a.key_starts, a.batch, a.keys, G, a.key_width, take_byte(in));
+        laid_out(&a.k, x->nk, a.key_starts, a.batch, a.keys, G, a.key_width, take_byte(in));
     struct array v =
-        array_of(&a.v, x->nv, a.key_starts, a.batch, a.keys, G, a.value_width, take_byte(in));
-    struct array o = array_of(&a.out, x->no, a.query_starts, a.batch, a.queries, a.heads,
+        laid_out(&a.v, x->nv, a.key_starts, a.batch, a.keys, G, a.value_width, take_byte(in));
+    struct array o = laid_out(&a.out, x->no, a.query_starts, a.batch, a.queries, a.heads,
                               a.value_width, take_byte(in));
     bool front = take_flag(in);
     size_t lse_bytes = x->nlse * sizeof(float), bytes = rapt_attention_workspace(&a);

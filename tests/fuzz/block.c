@@ -3,7 +3,6 @@
    the same in place, sequence by sequence, with two threads and when repeated. NaN in one sequence
    must not change the bits of another. Gradients are added to what is there. Gradients of functions
    without norms must agree with difference quotients. */
-#include "arrays.h"
 #include "models.h"
 
 /* ---- blocks: a block of any kind and configuration chosen by the input, its parameters, and the

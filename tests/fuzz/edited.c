@@ -1,10 +1,141 @@
-/* edited.c - model files and checkpoints with edits (files.h). */
+/* edited.c - good model files and checkpoints with a few edits, chosen by the input: in the header,
+   whose length is kept right, in the data, or in any byte. */
 #define _GNU_SOURCE
 
-#include "files.h"
+#include "fuzz.h"
 #include "model/variants.h"
 
-/* ---- model: loads model files with edits (files.h), plain and packed, as a model and as a
+#include <fcntl.h>
+#include <unistd.h>
+
+/* ---- edits ---- */
+
+enum { FILE_SPACE = 1 << 17 };
+
+struct file {
+    uint8_t bytes[FILE_SPACE];
+    size_t size, header; /* size of the whole file, size of the JSON */
+};
+
+static void set_prefix(struct file *f)
+{
+    for (int i = 0; i < 8; i++) f->bytes[i] = (uint8_t)((uint64_t)f->header >> 8 * i);
+}
+
+static void read_file(struct file *f, const char *path)
+{
+    int handle = open(path, O_RDONLY);
+    ssize_t size = handle < 0 ? -1 : read(handle, f->bytes, sizeof f->bytes);
+    require(size > 8 && size < FILE_SPACE / 2, "a good file to begin with");
+    close(handle);
+    f->size = (size_t)size;
+    f->header = 0;
+    for (int i = 0; i < 8; i++) f->header |= (size_t)f->bytes[i] << 8 * i;
+}
+
+/* Replaces `old` bytes of the header by a text. */
+static void rewrite(struct file *f, size_t at, size_t old, const char *text)
+{
+    size_t new = strlen(text);
+    if (at > f->header) at = f->header;
+    if (old > f->header - at) old = f->header - at;
+    if (f->size + new - old > FILE_SPACE) return;
+    uint8_t *here = f->bytes + 8 + at;
+    memmove(here + new, here + old, f->size - 8 - at - old);
+    memcpy(here, text, new);
+    f->size = f->size + new - old, f->header = f->header + new - old;
+    set_prefix(f);
+}
+
+/* Finds the number-th run of digits in the header. Returns its offset and sets its length. */
+static size_t find_digits(const struct file *f, int number, size_t *length)
+{
+    const uint8_t *h = f->bytes + 8;
+    for (size_t at = 0; at < f->header; at += *length) {
+        *length = 0;
+        while (at + *length < f->header && h[at + *length] >= '0' && h[at + *length] <= '9')
+            ++*length;
+        if (*length && number-- == 0) return at;
+        if (*length == 0) *length = 1;
+    }
+    return *length = 0;
+}
+
+static void edit(struct file *f, struct feed *in)
+{
+    static const char *const words[] = {"0",
+                                        "1",
+                                        "2",
+                                        "3",
+                                        "-1",
+                                        "65536",
+                                        "2147483648",
+                                        "18446744073709551615",
+                                        "null",
+                                        "F16",
+                                        "BF16",
+                                        "F64",
+                                        "I64",
+                                        "\\\"",
+                                        "rapt.config",
+                                        "__metadata__",
+                                        "{",
+                                        "}",
+                                        "[",
+                                        "]",
+                                        ",",
+                                        ":",
+                                        "\"",
+                                        "1e-5",
+                                        "nan",
+                                        "adam.m.",
+                                        "adam.v.",
+                                        "softmax",
+                                        "sample",
+                                        "additive",
+                                        "local-p",
+                                        "learned",
+                                        "7fc00000",
+                                        "ffffffffffffffff",
+                                        " "};
+    static const uint32_t floats[] = {0x7FC00000, 0x7F800000, 0xFF800000, 0x7F7FFFFF,
+                                      0x00000001, 0x80000000, 0xBF800000, 0x5F000000};
+    const char *word = words[take_byte(in) % (sizeof words / sizeof *words)];
+    size_t at = (size_t)take_byte(in) << 8 | take_byte(in), length = 0;
+    switch (take_below(in, 7)) {
+    case 0: /* change a byte of the header */
+        f->bytes[8 + at % (f->header + 1)] = take_byte(in);
+        break;
+    case 1: /* delete a piece or replace it by a word */
+        rewrite(f, at % (f->header + 1), (size_t)take_below(in, 24), take_flag(in) ? word : "");
+        break;
+    case 2: /* insert a word */
+        rewrite(f, at % (f->header + 1), 0, word);
+        break;
+    case 3: /* change a number */
+        at = find_digits(f, (int)(at % 300), &length);
+        rewrite(f, at, length, word);
+        break;
+    case 4: /* change a float of the data */
+        at = 8 + f->header + at * 4;
+        if (at + 4 <= f->size) memcpy(f->bytes + at, &floats[take_below(in, 8)], 4);
+        break;
+    case 5: /* truncate or extend */
+        f->size = take_flag(in) ? f->size - at % f->size : f->size + at % 64;
+        if (f->size < 9) f->size = 9;
+        if (f->header > f->size - 8) f->header = f->size - 8; /* the length in the prefix stays */
+        break;
+    default: /* change any byte */
+        f->bytes[at % f->size] = take_byte(in);
+    }
+}
+
+static void edit_all(struct file *f, struct feed *in)
+{
+    for (int edits = take_below(in, 6); edits > 0; edits--) edit(f, in);
+}
+
+/* ---- model: loads model files with edits, plain and packed, as a model and as a
    translator. A file must be refused with a reason, in memory proportional to its size, or give a
    model that encodes, decodes and generates. Its logits must be finite if its weights are moderate.
    ---- */
@@ -147,7 +278,7 @@ static void check(const uint8_t *bytes, size_t size, bool packed)
     struct feed in = {bytes, size};
     f = files[packed * FILES + take_below(&in, FILES)];
     edit_all(&f, &in);
-    const char *path = file_path(&f);
+    const char *path = memory_path(f.bytes, f.size);
     check_model(path, f.size, input_hash(bytes, size));
     if (input_hash(bytes, size) % 8 == 7 || bytes == NULL || bytes[0] % FILES >= WITH_TOKENIZER)
         check_translator(path);
@@ -161,7 +292,7 @@ int fuzz_model(const uint8_t *bytes, size_t size)
     return 0;
 }
 
-/* ---- checkpoint: checkpoints of a trainer with edits (files.h). A refused one must leave the
+/* ---- checkpoint: checkpoints of a trainer with edits. A refused one must leave the
    trainer unchanged, bit for bit. After an accepted one training must go on: the next step
    succeeds, or is refused because a number is not finite and changes no parameter. ---- */
 
@@ -215,7 +346,9 @@ static void make_subjects(void)
 
 static void load_good(struct subject *s)
 {
-    require(rapt_trainer_load(s->trainer, file_path(&s->good), NULL) == RAPT_OK, "a good file");
+    require(rapt_trainer_load(s->trainer, memory_path(s->good.bytes, s->good.size), NULL) ==
+                RAPT_OK,
+            "a good file");
 }
 
 /* Takes one step and returns the parameters after it. */
@@ -268,7 +401,7 @@ int fuzz_checkpoint(const uint8_t *bytes, size_t size)
     load_good(s);
     f = s->good;
     edit_all(&f, &in);
-    rapt_status status = rapt_trainer_load(s->trainer, file_path(&f), &why);
+    rapt_status status = rapt_trainer_load(s->trainer, memory_path(f.bytes, f.size), &why);
     require(status == RAPT_OK || (status == RAPT_BAD_FILE && why.text[0]), "a reason");
     if (status == RAPT_OK)
         check_accepted(s);

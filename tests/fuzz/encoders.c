@@ -1,6 +1,5 @@
 /* encoders.c - models with an encoder, and what they make of tokens and vectors. */
-#include "arrays.h"
-#include "definition.h"
+#include "models.h"
 
 /* ---- sources: models with an encoder chosen by the input, and their sources: ragged batches of
    tokens or of vectors, which may have any alignment of floats. ---- */
@@ -98,7 +97,7 @@ static bool smooth_config(const rapt_config *c)
 }
 
 /* ---- pooling: outputs of encoders of tokens or vectors. Embeddings must be the first row or the
-   mean of the rows that rapt_encode gives; logits must be those of the definition (definition.h).
+   mean of the rows that rapt_encode gives; logits must be those of the definition (models.h).
    The bits must be the same sequence by sequence, in other groups and with two threads. What a
    model cannot compute must be refused. ---- */
 
@@ -238,7 +237,7 @@ int fuzz_pooling(const uint8_t *bytes, size_t size)
 }
 
 /* ---- vectors: models whose source is the caller's vectors, at any alignment. The encoder's rows
-   and the logits must agree with the definition (definition.h). The bits must be the same sequence
+   and the logits must agree with the definition (models.h). The bits must be the same sequence
    by sequence, with two threads, and next to a sequence that contains NaN. Gradients must be
    finite, repeatable, and agree with the slope of the definition's loss. NULL vectors and rows that
    exceed the limits must be refused. ---- */

@@ -1,9 +1,10 @@
 /* fuzz.h - shared by the targets: reading an input as numbers, checking laws, counting memory that
-   may fail, and giving bytes a path. A target accepts any bytes. It returns 0, or aborts if a law
-   does not hold, and keeps no state from one input to the next. */
+   may fail, arrays between guard bytes, and giving bytes a path. A target accepts any bytes. It
+   returns 0, or aborts if a law does not hold, and keeps no state from one input to the next. */
 #ifndef RAPT_TESTS_FUZZ_H
 #define RAPT_TESTS_FUZZ_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +13,16 @@
 #include <string.h>
 
 #include <rapt/base.h>
+
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(memory, size)   ((void)(memory), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(memory, size) ((void)(memory), (void)(size))
+#endif
 
 /* Each target is a function fuzz_<target>, to which the build gives this name. A file with several
    targets is compiled once for each. */
@@ -150,5 +161,96 @@ static inline size_t memory_limit(size_t size)
 {
     return 8 * size + (32 << 20);
 }
+
+/* ---- arrays of floats between guard bytes: a write to the guards is found when the array is
+   freed; AddressSanitizer reports a read at once ---- */
+
+enum { ARRAY_GUARD = 256, ARRAY_FILL = 0x7F };
+
+/* Allocates an array whose bytes are all ARRAY_FILL, which makes floats of 3.4e38. It begins
+   `shift` floats after a 64-byte boundary. */
+static inline float *array_shifted(size_t count, size_t shift)
+{
+    size_t before = ARRAY_GUARD + shift * sizeof(float), bytes = count * sizeof(float);
+    char *base = aligned_alloc(64, (before + bytes + ARRAY_GUARD + 63) / 64 * 64);
+    require(base != NULL, "memory for the test itself");
+    memset(base, ARRAY_FILL, before + bytes + ARRAY_GUARD);
+    ASAN_POISON_MEMORY_REGION(base, before);
+    ASAN_POISON_MEMORY_REGION(base + before + bytes, ARRAY_GUARD);
+    return (float *)(void *)(base + before);
+}
+
+static inline float *array_of(size_t count)
+{
+    return array_shifted(count, 0);
+}
+
+/* Allocates an array of pseudorandom numbers in [-1, 1). */
+static inline float *array_uniform(size_t count, size_t shift, uint64_t seed)
+{
+    float *x = array_shifted(count, shift);
+    for (size_t i = 0; i < count; i++)
+        x[i] = (float)((double)(input_random(&seed) >> 40) * 0x1p-23 - 1);
+    return x;
+}
+
+static inline void array_zero(float *x, size_t count)
+{
+    if (count) memset(x, 0, count * sizeof *x);
+}
+
+static inline void array_free_shifted(float *x, size_t count, size_t shift)
+{
+    if (!x) return;
+    size_t before = ARRAY_GUARD + shift * sizeof *x, bytes = count * sizeof *x;
+    unsigned char *base = (unsigned char *)x - before;
+    ASAN_UNPOISON_MEMORY_REGION(base, before);
+    ASAN_UNPOISON_MEMORY_REGION(base + before + bytes, ARRAY_GUARD);
+    for (size_t i = 0; i < before; i++)
+        require(base[i] == ARRAY_FILL, "nothing is written before an array");
+    for (size_t i = 0; i < ARRAY_GUARD; i++)
+        require(base[before + bytes + i] == ARRAY_FILL, "nothing is written after an array");
+    free(base);
+}
+
+static inline void array_free(float *x, size_t count)
+{
+    array_free_shifted(x, count, 0);
+}
+
+static inline bool array_finite(const float *x, size_t count)
+{
+    bool finite = true;
+    for (size_t i = 0; i < count; i++) finite = finite && isfinite(x[i]);
+    return finite;
+}
+
+static inline bool array_same(const float *a, const float *b, size_t count)
+{
+    return count == 0 || memcmp(a, b, count * sizeof *a) == 0;
+}
+
+/* ---- bytes with a path; only if _GNU_SOURCE is defined ---- */
+
+#ifdef _GNU_SOURCE
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Writes the bytes to a file in memory and returns its path. Both are valid until the next call;
+   the file stays open for the whole run. */
+static inline const char *memory_path(const void *bytes, size_t size)
+{
+    static int handle = -1;
+    static char path[32];
+    if (handle < 0) {
+        handle = memfd_create("file", 0);
+        require(handle >= 0, "a file in memory");
+        snprintf(path, sizeof path, "/proc/self/fd/%d", handle);
+    }
+    require(ftruncate(handle, 0) == 0, "an empty file");
+    require(pwrite(handle, bytes, size, 0) == (ssize_t)size, "a written file");
+    return path;
+}
+#endif
 
 #endif

@@ -2,7 +2,7 @@
    must lie where the drawing in rapt/attention.h says. Forward and backward must give the bits of
    each sequence computed separately in the plain layout, and touch nothing else. Learned arrays
    must follow each other without gaps. Invalid numbers must be refused with a reason. */
-#include "arrays.h"
+#include "fuzz.h"
 #include <rapt/attention.h>
 
 #include <limits.h>

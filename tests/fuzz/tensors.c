@@ -1,6 +1,6 @@
 /* tensors.c - laws that hold for a file of tensors, whatever its bytes, and the targets that read
-   one. */
-#define _XOPEN_SOURCE 700
+   one; and zip files of folders, in which packages of models come. */
+#define _GNU_SOURCE
 
 #include "format/format.h"
 #include "fuzz.h"
@@ -95,8 +95,7 @@ static void check_file(const uint8_t *bytes, size_t size)
     rapt__tensors_close(file);
 }
 
-/* ---- safetensors: reads any bytes as a safetensors file, with all its tensors. ----
- */
+/* ---- safetensors: reads any bytes as a safetensors file, with all its tensors. ---- */
 
 int fuzz_safetensors(const uint8_t *bytes, size_t size)
 {
@@ -121,8 +120,8 @@ int fuzz_header(const uint8_t *bytes, size_t size)
     return 0;
 }
 
-/* ---- containers: reads any bytes as a file of tensors of another project, with all its tensors
-  . The first bytes determine the format, so the targets ct2, marian, npz and torch
+/* ---- containers: reads any bytes as a file of tensors of another project, with all its tensors.
+   The first bytes determine the format, so the targets ct2, marian, npz and torch
    differ only in their seeds. ---- */
 
 /* Returns how many bytes of memory a byte of the file may need. Deflate makes up to 1032 bytes of
@@ -247,6 +246,71 @@ int fuzz_shards(const uint8_t *bytes, size_t size)
                 rapt__tensors_container(file) != CONTAINER_SHARDS,
             "no more tensors than there are");
     rapt__tensors_close(file);
+    require(counted.now == 0, "all memory is given back");
+    return 0;
+}
+
+/* ---- archive: any bytes as a zip file of folders. It must be refused with a reason or give names
+   that are relative paths without "..", whose files are read or refused with a reason, in memory
+   bounded by the file's size. ---- */
+
+struct visited {
+    const struct archive *archive;
+    const rapt_allocator *allocator;
+    char folder[200]; /* "" or ending in '/' */
+    size_t size;      /* of the zip file */
+    bool lacks_memory;
+};
+
+static void read_file_of(struct visited *v, const char *path)
+{
+    struct disk_source source;
+    rapt_message why = {""};
+    rapt_status status = rapt__archive_read(v->archive, path, &source, v->allocator, &why);
+    v->lacks_memory = v->lacks_memory || status == RAPT_NO_MEMORY;
+    require(status == RAPT_OK || why.text[0], "a reason");
+    require(status == RAPT_OK || status == RAPT_NO_MEMORY || status == RAPT_BAD_FILE, "status");
+    if (status != RAPT_OK) return;
+    require(source.size <= 4 * v->size + (4 << 20), "limited inflation");
+    uint8_t last;
+    if (source.size)
+        require(rapt__disk_read(&source, source.size - 1, &last, 1, NULL) == RAPT_OK, "a byte");
+    rapt__disk_close(&source);
+}
+
+static bool visit(void *user, const char *name)
+{
+    struct visited *v = user;
+    char path[400];
+    require(strcmp(name, "..") != 0 && !strchr(name, '/'), "a name within its folder");
+    if (snprintf(path, sizeof path, "%s%s", v->folder, name) >= (int)sizeof v->folder - 1)
+        return true;
+    if (rapt__archive_has(v->archive, path)) read_file_of(v, path);
+    struct visited below = *v;
+    if (!name[0]) return true; /* of two slashes in a row */
+    snprintf(below.folder, sizeof below.folder, "%.198s/", path);
+    rapt__archive_list(v->archive, below.folder, visit, &below);
+    v->lacks_memory = below.lacks_memory;
+    return true;
+}
+
+int fuzz_archive(const uint8_t *bytes, size_t size)
+{
+    struct budget budget;
+    struct counted counted = counted_by(input_hash(bytes, size), 20);
+    const rapt_allocator under = counted_allocator(&counted),
+                         allocator = rapt__budget_begin(&budget, &under);
+    struct archive *archive = NULL;
+    rapt_message why = {""};
+    if (size > 1 << 15) return 0;
+    rapt_status status = rapt__archive_open(&archive, memory_path(bytes, size), &allocator, &why);
+    require((status == RAPT_OK) == (archive != NULL), "an archive, or a status");
+    require(status == RAPT_OK || why.text[0], "a reason");
+    struct visited all = {archive, &allocator, "", size, status == RAPT_NO_MEMORY};
+    if (archive) rapt__archive_list(archive, "", visit, &all);
+    require(!all.lacks_memory || budget.exceeded || may_lack_memory(&counted), "there was memory");
+    require(counted.max <= memory_limit(size), "memory bounded by the file");
+    rapt__archive_close(archive);
     require(counted.now == 0, "all memory is given back");
     return 0;
 }

@@ -3,7 +3,7 @@ transformers. Each folder becomes a seed of the fuzz target import, in the form 
 tests/import/ct2_encoder.c writes it again.
 
     mkdir seeds && build/engines/python/bin/python make_ct2_encoders.py seeds > ct2_encoders.txt
-    sh ../fuzz/seeds.sh import seeds                    (an environment with ctranslate2 4.8, transformers 4.40 and torch)
+    sh ../fuzz/fuzz.sh seeds import seeds               (an environment with ctranslate2 4.8, transformers 4.40 and torch)
 """
 import os
 import struct
