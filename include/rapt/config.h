@@ -265,8 +265,8 @@ typedef struct rapt_config { /* size-first, see base.h */
                             alignment_layer is 0 */
     int head_width;      /* elements of a head, 0 to 2^16; 0 means width / heads */
     rapt_rotary_scaling rotary_scaling; /* how rotary angles are reduced for long sequences */
-    float rotary_factor;    /* with rotary_scaling, the ratio of the new to the original length, at
-                               least 1; 0 means 1 */
+    float rotary_factor;    /* ratio of the new to the original length, 0 or more, but not between 0
+                               and 1 if rotary_scaling is set; 0 means 1 */
     int rotary_positions;   /* with YaRN, the original length in tokens, 0 to 2^24; 0 means
                                `positions` */
     float rotary_magnitude; /* with YaRN, the factor applied to sines and cosines, 0 or more; 0

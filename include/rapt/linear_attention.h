@@ -103,9 +103,10 @@ RAPT_API rapt_status rapt_linear_attention_check(const rapt_linear_attention *a,
    Otherwise it also suffices for backward, and its size is linear in `rows`. */
 RAPT_API size_t rapt_linear_attention_workspace(const rapt_linear_attention *a, int backward);
 
-/* Computes out from q, k and v, whose layouts are in `a`. out must not overlap the inputs.
-   final_state receives the state after the last row of each sequence; it may be NULL, or the same
-   array as a->initial_state.
+/* Computes out [batch][heads][rows][value_width] from q [batch][heads][rows][key_width], k
+   [batch][key_heads][rows][key_width] and v [batch][key_heads][rows][value_width], with the strides
+   in `a`. out must not overlap the inputs. final_state receives the state after the last row of
+   each sequence; it may be NULL, or the same array as a->initial_state.
 
    Returns RAPT_BAD_ARGUMENT if rapt_linear_attention_check rejects the problem, a required array is
    NULL, or workspace is NULL or misaligned. */
@@ -138,9 +139,9 @@ RAPT_API rapt_status rapt_linear_attention_backward(const rapt_linear_attention 
                                                     const rapt_linear_attention_gradients *d,
                                                     void *workspace, rapt_message *why);
 
-/* Appends rows, usually one, to sequences: computes out from q, k and v, whose layouts are in `a`,
-   and updates the sequences' states in `state`. n rows in one call or in n calls give the same
-   bits. Errors are the same as for rapt_linear_attention_forward. */
+/* Appends rows, usually one, to sequences: computes out from q, k and v, whose shapes are those of
+   rapt_linear_attention_forward, and updates the sequences' states in `state`. n rows in one call
+   or in n calls give the same bits. Errors are the same as for rapt_linear_attention_forward. */
 RAPT_API rapt_status rapt_linear_attention_step(const rapt_linear_attention *a, const float *q,
                                                 const float *k, const float *v, float *state,
                                                 float *out, void *workspace, rapt_message *why);

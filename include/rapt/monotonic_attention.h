@@ -129,9 +129,11 @@ typedef struct rapt_monotonic_attention_outputs { /* size-first, see base.h */
                        counts as 0. Measures of latency are functions of delays */
 } rapt_monotonic_attention_outputs;
 
-/* Computes the expected value of out from q, k, v, chunk_q and chunk_k, whose layouts are in `a`.
-   chunk_q and chunk_k may be the same as q and k; mode hard ignores them. The results must not
-   overlap the inputs. outputs may be NULL.
+/* Computes the expected value of out [batch][heads][queries][value_width] from q and chunk_q
+   [batch][heads][queries][key_width], k and chunk_k [batch][key_heads][keys][key_width], and v
+   [batch][key_heads][keys][value_width], with the strides in `a`. chunk_q and chunk_k may be the
+   same as q and k; mode hard ignores them. The results must not overlap the inputs. outputs may be
+   NULL.
 
    Returns RAPT_BAD_ARGUMENT if rapt_monotonic_attention_check rejects the problem, a required array
    is NULL, an array of outputs would have rows that share memory because a stride is 0, or

@@ -200,9 +200,8 @@ typedef struct rapt_export_options { /* size-first, see base.h */
     /* The languages, for RAPT_EXPORT_FIREFOX: codes of 2 to 12 ASCII letters, digits, - and _, such
        as "en" or "zh-Hans". */
     const char *source_language;
-    const char *target_language; /* see source_language */
-    /* A shortlist to write, for RAPT_EXPORT_FIREFOX; may be NULL. */
-    const rapt_shortlist *shortlist;
+    const char *target_language;     /* see source_language */
+    const rapt_shortlist *shortlist; /* written by RAPT_EXPORT_FIREFOX; may be NULL */
     /* If nonzero, nothing is written. The call only checks that the project supports the model,
        which need not be calibrated yet, and, unless folder is NULL, that the export may write to
        the folder. */
@@ -265,8 +264,8 @@ RAPT_API const rapt_model *rapt_translator_model(const rapt_translator *translat
 /* Returns the tokenizer of sources. It belongs to the caller if it was passed to
    rapt_translator_create, else to the translator. Returns NULL for NULL. */
 RAPT_API const rapt_tokenizer *rapt_translator_source(const rapt_translator *translator);
-/* Returns the tokenizer of targets, which may be that of sources. It belongs to the caller if it
-   was passed to rapt_translator_create, else to the translator. Returns NULL for NULL. */
+/* Returns the tokenizer of targets, which may be that of sources and belongs to the same owner.
+   Returns NULL for NULL. */
 RAPT_API const rapt_tokenizer *rapt_translator_target(const rapt_translator *translator);
 
 /* The special tokens that a translator puts around the tokens of a text. A source is SOURCE_FIRST,
@@ -298,17 +297,16 @@ RAPT_API rapt_status rapt_translator_load_shortlist(rapt_translator *translator,
                                                     rapt_message *why);
 
 /* Returns the decoder's first input according to config.decoder_start, or -1 if the target's
-   tokenizer lacks this token or an argument is NULL. With RAPT_DECODER_START_ZERO, for which any
-   token would do, this is the end token. */
+   tokenizer lacks this token or an argument is NULL. */
 RAPT_API int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target);
 
 /* Translates one sentence, `text`, into out [capacity]; both are terminated by 0. *size receives
    the number of bytes needed, including the 0; size may be NULL, and so may out if capacity is 0. A
    sentence without tokens has an empty translation; so has one of only begin and end tokens, except
-   with the search rules MARIAN and HF. Allocates memory for the duration of the call. Returns
-   RAPT_BAD_ARGUMENT if the sentence is longer than config.positions, if capacity is less than
-   *size, or if the options name no languages for a multilingual model. Returns RAPT_NO_MEMORY if an
-   allocation fails. */
+   with the search rules MARIAN and HF. Allocates memory for the duration of the call, and returns
+   RAPT_NO_MEMORY if that fails. Returns RAPT_BAD_ARGUMENT if the sentence is longer than
+   config.positions, if capacity is less than *size, or if the options name no languages for a
+   multilingual model. */
 RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *text, char *out,
                                     size_t capacity, size_t *size, rapt_message *why);
 
@@ -318,15 +316,14 @@ typedef struct rapt_span {
     size_t end;   /* the byte after the last */
 } rapt_span;
 
-/* Faults of a translation, as bits. n is the number of source tokens, including special ones. A
-   language token at the beginning of the translation does not count as one of its tokens. */
+/* Faults of a translation, as bits. n is the number of source tokens, including special ones. */
 enum {
     RAPT_FAULT_REPEATS = 1, /* a sequence of 1 to 64 tokens occurs at least 4 times in a row, over
                                at least 8 tokens, and more than twice as often as any sequence of
                                the source */
     RAPT_FAULT_LONG = 2,    /* n is at most 8, and the translation has more tokens than 2 n + 8 plus
-                               those of its terms, and more than min_length */
-    RAPT_FAULT_EMPTY = 4,   /* the translation has no tokens */
+                               those of its terms and its language, and more than min_length */
+    RAPT_FAULT_EMPTY = 4,   /* the translation has no tokens, apart from its language */
     RAPT_FAULT_REMAINS = 8, /* set in addition if no better translation was found */
     RAPT_FAULT_LOST = 16    /* an opaque part occurs less often in the translation than in the
                                source; set only if rapt_translate_call.copy is */
