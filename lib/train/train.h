@@ -147,7 +147,7 @@ void rapt__adapter_gradients(const struct exec_context *c, rapt_trainer *t);
 /* Sets the matrices of the model to W0 + s B A. */
 void rapt__adapters_merge(const struct exec_context *c, rapt_trainer *t);
 
-/* ---- quantized.c: training for inference in 8-bit arithmetic ---- */
+/* ---- products.c: training for inference in 8-bit arithmetic ---- */
 rapt_status rapt__quantized_check(const rapt_train_options *o, const rapt_model *model,
                                   rapt_message *why);
 /* Lays out t->quantized, if options.quantize_aware is set. A batch has at most `rows` rows in the
