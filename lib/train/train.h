@@ -195,21 +195,6 @@ void rapt__shards_forget(rapt_trainer *t);
    stack.final; `argument` is the trainer. */
 void rapt__shards_final(struct team *team, void *argument, size_t from);
 
-/* ---- reward.c ---- */
-/* Returns the initial mean loss per token: the loss of a uniform guess. */
-double rapt__mean_loss_first(const rapt_model *model);
-/* Computes the rewards and baselines of all rows from the losses of the rows with labels. Must be
-   called by one member of the team. */
-void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct rows *target);
-/* Chooses the sequences of a batch that attend to expected values. `key` is the random key of the
-   batch. */
-void rapt__expected_draw(rapt_trainer *t, int batch, uint64_t key);
-/* Returns the factor by which scores are multiplied if the next step uses a softmax in place of the
-   arg-max. Returns 0 if it uses the arg-max itself. */
-float rapt__anneal_now(const rapt_trainer *t);
-/* Updates the running mean with a batch of `tokens` tokens whose losses add up to `loss`. */
-void rapt__mean_loss_update(rapt_trainer *t, double loss, long long tokens);
-
 /* ---- checkpoint.c ---- */
 /* Parses the metadata TRAINER_KEY of a checkpoint, `size` bytes that need no terminating 0.
    `samples` means that the model samples keys. Optional members that the text does not contain keep
@@ -238,6 +223,20 @@ void rapt__coverage_layout(rapt_trainer *t, int rows, struct arena *arena);
 const struct coverage_loss *rapt__coverage_begin(rapt_trainer *t, int rows);
 /* Sums the losses of `rows` target rows into t->coverage_sum. */
 void rapt__coverage_end(rapt_trainer *t, int rows);
+/* ---- attention_losses.c: rewards of sampled keys ---- */
+/* Returns the initial mean loss per token: the loss of a uniform guess. */
+double rapt__mean_loss_first(const rapt_model *model);
+/* Computes the rewards and baselines of all rows from the losses of the rows with labels. Must be
+   called by one member of the team. */
+void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct rows *target);
+/* Chooses the sequences of a batch that attend to expected values. `key` is the random key of the
+   batch. */
+void rapt__expected_draw(rapt_trainer *t, int batch, uint64_t key);
+/* Returns the factor by which scores are multiplied if the next step uses a softmax in place of the
+   arg-max. Returns 0 if it uses the arg-max itself. */
+float rapt__anneal_now(const rapt_trainer *t);
+/* Updates the running mean with a batch of `tokens` tokens whose losses add up to `loss`. */
+void rapt__mean_loss_update(rapt_trainer *t, double loss, long long tokens);
 
 /* ---- trainer_memory.c ---- */
 rapt_status rapt__rate_check(float rate, rapt_message *why);
