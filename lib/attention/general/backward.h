@@ -107,9 +107,4 @@ void rapt__row_backward(const struct backward_row *l); /* adds the gradients of 
 void rapt__row_normalizer_backward(const struct backward_row *l);
 void rapt__row_score_backward(const struct backward_row *l);
 
-/* ---- features.c ---- */
-/* From the gradient of k + L f in dsums, adds to the gradients of filters and feature weights, and
-   computes dnext. */
-void rapt__features_backward(const struct backward_row *l);
-
 #endif
