@@ -4,7 +4,6 @@
    seeds of the fuzz target archive are zip files of the package that write_package writes, made by
    Python's zipfile (also to a stream), Info-ZIP 3.0 and 7-Zip. */
 #include "import/ct2_craft.h"
-#include "import/pieces.h"
 
 #include <rapt/translator.h>
 

@@ -1,7 +1,7 @@
 /* cache.c - folders of Hugging Face's cache, in which refs/main names a revision in snapshots and
    files are links to blobs: the model of the revision is opened, and wrong names are refused. */
 #define _POSIX_C_SOURCE 200809L
-#include "import/languages.h"
+#include "import/recorded.h"
 
 #include <sys/stat.h>
 

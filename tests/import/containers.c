@@ -1,7 +1,7 @@
 /* containers.c - tests one model in every container: MarianMT written by torch.save in both formats
    and in shards of safetensors and torch.save, and Marian in npz. All are imported bit for bit. The
    containers are written here. */
-#include "import/pieces.h"
+#include "import/folder.h"
 
 #include <jansson.h>
 

@@ -3,7 +3,7 @@
 #ifndef RAPT_TESTS_IMPORT_CT2_CRAFT_H
 #define RAPT_TESTS_IMPORT_CT2_CRAFT_H
 
-#include "import/pieces.h"
+#include "import/folder.h"
 
 enum { F32 = 0, I8 = 1, I16 = 2, VERSION = 6 };
 

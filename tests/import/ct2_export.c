@@ -3,7 +3,7 @@
    equal bit for bit. A real folder that is imported and exported has the same variables. Anything
    that CTranslate2 does not support is refused by name. */
 #include "../skips.h"
-#include "import/pieces.h"
+#include "import/folder.h"
 #include "model/small.h"
 
 /* ---- read ct2: reads the variables of a CTranslate2 model.bin of any version as bytes. ---- */

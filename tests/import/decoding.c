@@ -1,6 +1,6 @@
 /* decoding.c - settings for decoding in the folders of Marian and Hugging Face: which become
    metadata, with which values, and which are listed as not followed. */
-#include "import/pieces.h"
+#include "import/folder.h"
 
 /* clang-format off */
 static const rapt_config hf = {

@@ -1,5 +1,5 @@
 /* export.c - exports in general: metadata of tokenizers, and folders that already have a model. */
-#include "import/pieces.h"
+#include "import/folder.h"
 
 /* ---- export metadata: tests the tokenizers in a model's metadata when it is exported: names of
    any bytes are read back. A model that is not an encoder-decoder, and tokenizers that are missing,

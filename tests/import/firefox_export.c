@@ -1,7 +1,7 @@
 /* firefox_export.c - tests folders for Firefox: their files under Mozilla's names, the settings and
    metadata in them, and that they are opened again with the same integers and alphas. A model that
    Firefox's engines do not compute is refused with all reasons. */
-#include "import/pieces.h"
+#include "import/folder.h"
 
 #include <jansson.h>
 

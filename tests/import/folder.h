@@ -1,5 +1,5 @@
-/* folder.h - helpers to write folders of other projects: growing bytes, files of a folder, and
-   random models whose parameters they contain. */
+/* folder.h - helpers to write folders of other projects: growing bytes, files of a folder, random
+   models whose parameters they contain, and random models that can be exported. */
 #ifndef RAPT_TESTS_IMPORT_FOLDER_H
 #define RAPT_TESTS_IMPORT_FOLDER_H
 
@@ -154,6 +154,168 @@ static inline void folder_refused(const char *folder, const char *phrase)
         fail_msg("not refused for %s: %s", phrase, why.text);
     if (!strstr(why.text, phrase)) fail_msg("\"%s\" does not name %s", why.text, phrase);
     assert_true((uintptr_t)none == 64);
+}
+
+/* ---- CTranslate2: configurations that CTranslate2 supports with the same meaning. ---- */
+
+enum { CT2_OLDEST = 3 }; /* also supported by version 1, which has no attributes */
+
+/* clang-format off */
+static const rapt_config ct2_configs[] = {
+    {.size = sizeof(rapt_config), .source_vocab = 9, .target_vocab = 7, .positions = 1024, .width = 8, .heads = 2, .ffn_width = 12,
+     .encoder_layers = 2, .decoder_layers = 1, .norm_order = RAPT_NORM_ORDER_PRE, .position = RAPT_POSITION_CONCATENATED_N1,
+     .first_position = 1, .output_bias = 1, .norm_epsilon = 1e-5f, .no_source_end = 1, .alignment_layer = 1},
+    {.size = sizeof(rapt_config), .source_vocab = 8, .target_vocab = 8, .positions = 6, .width = 4, .heads = 1, .ffn_width = 5,
+     .encoder_layers = 1, .decoder_layers = 2, .activation = RAPT_ACTIVATION_GELU, .position = RAPT_POSITION_LEARNED,
+     .tie = RAPT_TIE_ALL, .output_bias = 1, .plain_embedding = 1, .norm_epsilon = 1e-3f, .decoder_start = RAPT_DECODER_START_ZERO,
+     .alignment_layer = 1},
+    {.size = sizeof(rapt_config), .source_vocab = 5, .target_vocab = 6, .positions = 1024, .width = 6, .heads = 3, .ffn_width = 4,
+     .encoder_layers = 1, .decoder_layers = 1, .norm_order = RAPT_NORM_ORDER_PRE, .activation = RAPT_ACTIVATION_SILU,
+     .position = RAPT_POSITION_CONCATENATED_N1, .first_position = 1, .tie = RAPT_TIE_OUTPUT, .norm_type = RAPT_NORM_TYPE_RMS,
+     .ffn_gated = 1, .output_bias = 1, .norm_epsilon = 1e-6f, .decoder_start = RAPT_DECODER_START_END,
+     .alignment_layer = 1, .alignment_heads = 2},
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 9, .positions = 1024, .width = 16, .heads = 8, .ffn_width = 12,
+     .encoder_layers = 1, .decoder_layers = 2, .norm_order = RAPT_NORM_ORDER_PRE, .position = RAPT_POSITION_CONCATENATED_N1,
+     .first_position = 1, .output_bias = 1, .norm_epsilon = 1e-5f, .no_source_end = 1, .alignment_layer = 2},
+    {.size = sizeof(rapt_config), .source_vocab = 5, .target_vocab = 5, .positions = 1024, .width = 4, .heads = 2, .ffn_width = 6,
+     .encoder_layers = 1, .decoder_layers = 1, .norm_order = RAPT_NORM_ORDER_PRE, .activation = RAPT_ACTIVATION_GELU_TANH,
+     .position = RAPT_POSITION_CONCATENATED_N1, .first_position = 1, .norm_epsilon = 1e-5f, .alignment_layer = 1},
+};
+/* clang-format on */
+
+/* ---- Marian: configurations that Marian supports: the first PLAIN_CONFIGS with layer norms, the
+   others with root mean squares. ---- */
+
+enum { PLAIN_CONFIGS = 4 };
+
+/* clang-format off */
+static const rapt_config marian_configs[] = {
+    {.size = sizeof(rapt_config), .source_vocab = 9, .target_vocab = 9, .positions = 1024, .width = 16, .heads = 2, .ffn_width = 32,
+     .encoder_layers = 2, .decoder_layers = 2, .position = RAPT_POSITION_CONCATENATED_N1, .tie = RAPT_TIE_ALL, .output_bias = 1,
+     .norm_epsilon = 1e-6f, .decoder_start = RAPT_DECODER_START_ZERO, .decoder_recurrence = RAPT_RECURRENCE_SSRU,
+     .alignment_layer = 2},
+    {.size = sizeof(rapt_config), .source_vocab = 8, .target_vocab = 7, .positions = 1024, .width = 8, .heads = 4, .ffn_width = 12,
+     .encoder_layers = 1, .decoder_layers = 2, .position = RAPT_POSITION_CONCATENATED_N1, .tie = RAPT_TIE_OUTPUT, .output_bias = 1,
+     .norm_epsilon = 1e-6f, .decoder_start = RAPT_DECODER_START_ZERO, .norm_order = RAPT_NORM_ORDER_PRE,
+     .activation = RAPT_ACTIVATION_SILU, .alignment_layer = 1},
+    {.size = sizeof(rapt_config), .source_vocab = 5, .target_vocab = 7, .positions = 1024, .width = 4, .heads = 1, .ffn_width = 8,
+     .encoder_layers = 1, .decoder_layers = 1, .position = RAPT_POSITION_CONCATENATED_N1,
+     .norm_epsilon = 1e-6f, .decoder_start = RAPT_DECODER_START_ZERO, .alignment_layer = 1},
+    {.size = sizeof(rapt_config), .source_vocab = 7, .target_vocab = 7, .positions = 1024, .width = 8, .heads = 2, .ffn_width = 8,
+     .encoder_layers = 1, .decoder_layers = 2, .position = RAPT_POSITION_CONCATENATED_N1, .tie = RAPT_TIE_ALL, .output_bias = 1,
+     .norm_epsilon = 1e-6f, .decoder_start = RAPT_DECODER_START_ZERO, .norm_order = RAPT_NORM_ORDER_PRE,
+     .decoder_recurrence = RAPT_RECURRENCE_SSRU, .alignment_layer = 2},
+    {.size = sizeof(rapt_config), .source_vocab = 5, .target_vocab = 7, .positions = 1024, .width = 4, .heads = 1, .ffn_width = 8,
+     .encoder_layers = 1, .decoder_layers = 1, .position = RAPT_POSITION_CONCATENATED_N1, .norm_type = RAPT_NORM_TYPE_RMS,
+     .norm_epsilon = 1e-6f, .decoder_start = RAPT_DECODER_START_ZERO, .alignment_layer = 1},
+};
+/* clang-format on */
+
+/* ---- models: random models that can be exported: with SentencePiece models of as many pieces as
+   their tables have rows. ---- */
+
+enum pieces { PIECES_BEGIN = 1, PIECES_PAD = 2 }; /* <s> is piece 2, <pad> the last one */
+
+/* Writes a SentencePiece model of `vocab` pieces: </s>, <unk>, t2 .. */
+static inline void put_pieces(struct bytes *b, int vocab, int specials)
+{
+    char name[16];
+    b->size = 0;
+    for (int i = 0; i < vocab; i++) {
+        snprintf(name, sizeof name, "t%d", i);
+        bool begin = i == 2 && specials & PIECES_BEGIN;
+        bool pad = i == vocab - 1 && specials & PIECES_PAD;
+        const char *text = i == 0   ? "</s>"
+                           : i == 1 ? "<unk>"
+                           : begin  ? "<s>"
+                           : pad    ? "<pad>"
+                                    : name;
+        size_t size = strlen(text);
+        put_number(b, 0x0A, 1), put_number(b, size + 4, 1);
+        put_number(b, 0x0A, 1), put_number(b, size, 1);
+        put(b, text, size);
+        put_number(b, 0x18, 1), put_number(b, i == 0 || begin || pad ? 3 : i == 1 ? 2 : 1, 1);
+    }
+}
+
+static inline char *pieces_text(int vocab, int specials)
+{
+    static struct bytes b;
+    rapt_tokenizer *t = NULL;
+    rapt_message why = {""};
+    size_t size;
+    put_pieces(&b, vocab, specials);
+    if (rapt_tokenizer_load_memory(&t, b.data, b.size, NULL, &why)) fail_msg("%s", why.text);
+    assert_int_equal(rapt_tokenizer_file(t).size, b.size);
+    assert_memory_equal(rapt_tokenizer_file(t).bytes, b.data, b.size);
+    assert_int_equal(rapt_tokenizer_write(t, NULL, 0, &size, NULL), RAPT_OK);
+    char *text = malloc(size);
+    assert_int_equal(rapt_tokenizer_write(t, text, size, &size, NULL), RAPT_OK);
+    rapt_tokenizer_free(t);
+    return text;
+}
+
+/* Makes a random model with tokenizers as metadata. */
+static inline rapt_model *pieces_model(const rapt_config *c, uint64_t seed, int specials)
+{
+    static char bytes[1 << 18];
+    size_t size;
+    char *source = pieces_text(c->source_vocab, specials),
+         *target = pieces_text(c->target_vocab, specials);
+    bool joint = c->source_vocab == c->target_vocab;
+    const rapt_metadata pairs[] = {{joint ? "rapt.tokenizer" : "rapt.source_tokenizer", source},
+                                   {"rapt.target_tokenizer", target}};
+    rapt_model *model = small_model(c, seed), *with_pairs = NULL;
+    assert_int_equal(
+        rapt_model_save_memory(model, bytes, sizeof bytes, &size, pairs, joint ? 1 : 2, NULL),
+        RAPT_OK);
+    assert_int_equal(rapt_model_load_memory(&with_pairs, bytes, size, NULL, NULL, NULL), RAPT_OK);
+    rapt_model_free(model);
+    free(source);
+    free(target);
+    return with_pairs;
+}
+
+/* Each allocation of an export fails once: RAPT_NO_MEMORY, and nothing leaks. */
+static inline void export_without_memory(const rapt_config *config, int specials,
+                                         rapt_export format, const char *folder)
+{
+    static char bytes[1 << 18];
+    struct counting c = {.fails = -1};
+    const rapt_allocator allocator = {counting_alloc, counting_free, &c};
+    rapt_model *plain = pieces_model(config, 3, specials), *model;
+    size_t size;
+    assert_int_equal(rapt_model_save_memory(plain, bytes, sizeof bytes, &size, NULL, 0, NULL),
+                     RAPT_OK);
+    assert_int_equal(rapt_model_load_memory(&model, bytes, size, NULL, &allocator, NULL), RAPT_OK);
+    long living = c.living;
+    rapt_status status = RAPT_NO_MEMORY;
+    for (long fails = 0; status; fails++) {
+        rapt_message why = {""};
+        c.calls = 0, c.fails = fails;
+        status = rapt_model_export(model, format, folder, &why);
+        if (status != RAPT_OK && status != RAPT_NO_MEMORY) fail_msg("%ld: %s", fails, why.text);
+        assert_int_equal(status == RAPT_OK, !why.text[0]);
+        assert_int_equal(c.living, living);
+        assert_true(status || c.calls == fails);
+    }
+    rapt_model_free(model);
+    rapt_model_free(plain);
+}
+
+/* Checks that the export of a random model is refused, naming a field, and that nothing is
+   written. */
+static inline void export_refused(const rapt_config *c, int special, rapt_export format,
+                                  const char *field)
+{
+    char folder[256];
+    rapt_message why = {""};
+    rapt_model *model = pieces_model(c, 3, special);
+    folder_make(folder, "refused");
+    assert_int_equal(rapt_model_export(model, format, folder, &why), RAPT_BAD_ARGUMENT);
+    if (!strstr(why.text, field)) fail_msg("\"%s\" does not name %s", why.text, field);
+    assert_int_equal(rmdir(folder), 0); /* nothing was written */
+    rapt_model_free(model);
 }
 
 #endif

@@ -2,7 +2,7 @@
    in golden/bart.txt with the logits of transformers, which the imported models must give. Also
    tests the ids of the tokenizer, the tokens around sources and before targets, and what is
    refused. exchange/bart.py compares with larger models. */
-#include "import/languages.h"
+#include "import/recorded.h"
 
 enum { VOCAB = 280, BYTE = 4 }; /* BYTE: id of the first byte */
 

@@ -2,7 +2,7 @@
    here, and with them the definition in double precision (oracle/marianmt.c) gives the logits of
    the model. Imported, the model is equal bit for bit. Anything that MarianMT does not support is
    refused by name. */
-#include "import/pieces.h"
+#include "import/folder.h"
 #include "oracle/marianmt.h"
 
 #include <jansson.h>

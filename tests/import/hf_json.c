@@ -1,7 +1,7 @@
 /* hf_json.c - folders of BART and mBART-50 whose only vocabulary is tokenizer.json: the tokens are
    those that their usual files give, and what the library does not have is refused by name. Also
    damages the file in every way. exchange/json_tokens.py compares with tokenizers. */
-#include "import/languages.h"
+#include "import/recorded.h"
 
 static int read_all(void **state)
 {

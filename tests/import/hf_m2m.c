@@ -2,7 +2,7 @@
    settings are listed in golden/m2m.txt with the logits of transformers, which the imported models
    must give. Also tests the ids of both tokenizers, languages by token, code and name, and what is
    refused. exchange/m2m.py compares with larger models. */
-#include "import/languages.h"
+#include "import/recorded.h"
 
 enum { VOCAB = 213, FIRST = PIECES + 1 }; /* FIRST: id of NLLB's first language */
 

@@ -2,7 +2,7 @@
    settings are listed in golden/bart.txt with the logits of transformers, which the imported models
    must give. Also tests the ids of the tokenizer, languages, tokens that are forced at the
    beginning, and what is refused. exchange/bart.py compares with larger models. */
-#include "import/languages.h"
+#include "import/recorded.h"
 
 enum { VOCAB = 64, FIRST = PIECES + 1 }; /* FIRST: id of mBART's first language */
 

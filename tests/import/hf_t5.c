@@ -14,7 +14,7 @@ static int read_all(void **state)
 
 /* Writes a SentencePiece model of 8 pieces, with the special ones of MADLAD-400 or T5, and `more`
    others. All have the same score, so that as few as possible make up a text. */
-static void write_pieces(const char *folder, bool madlad, int more)
+static void write_t5_pieces(const char *folder, bool madlad, int more)
 {
     static const struct {
         const char *text;
@@ -38,7 +38,7 @@ static void write_folder(char folder[256], const struct model *m, const struct c
     static const struct change none;
     folder_make(folder, "t5");
     write_tensors(folder, m, c ? c : &none);
-    if (strcmp(m->name, "byt5") != 0) write_pieces(folder, strcmp(m->name, "madlad") == 0, 0);
+    if (strcmp(m->name, "byt5") != 0) write_t5_pieces(folder, strcmp(m->name, "madlad") == 0, 0);
     write_settings(folder, m, c ? c->setting : NULL);
     folder_text(folder, "tokenizer_config.json",
                 strcmp(m->name, "byt5") == 0
@@ -269,7 +269,7 @@ static void test_vocabulary_refused(void **state)
     folder_text(folder, "tokenizer_config.json", "{");
     folder_refused(folder, "tokenizer_config.json is not a JSON object");
     folder_text(folder, "tokenizer_config.json", "{}");
-    write_pieces(folder, false, VOCAB - 7);
+    write_t5_pieces(folder, false, VOCAB - 7);
     folder_refused(folder, "the vocabulary has 15 pieces, but the model's table has 14 rows");
     clear(folder);
 }

@@ -2,7 +2,7 @@
 #ifndef RAPT_TESTS_IMPORT_MARIAN_CRAFT_H
 #define RAPT_TESTS_IMPORT_MARIAN_CRAFT_H
 
-#include "import/pieces.h"
+#include "import/folder.h"
 
 /* Marian's names of our parameters, without the prefix of side and layer; matrices are [in][out].
    parts: how many of Marian's matrices one of ours contains. */

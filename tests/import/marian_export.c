@@ -1,7 +1,7 @@
 /* marian_export.c - tests the export of random models to Marian. Read back, the configuration, the
    tokens and, bit for bit, the parameters are equal; in 8 bits, the parameters are those after
    rounding. Anything that Marian does not support is refused by the name of its field. */
-#include "import/pieces.h"
+#include "import/folder.h"
 
 static const char *const files[] = {"model.bin", "vocab.spm", "vocab.src.spm", "vocab.trg.spm"};
 

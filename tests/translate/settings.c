@@ -1,6 +1,6 @@
 /* settings.c - settings that come with a model: tokens at the ends of sequences, and defaults of
    searches. */
-#include "import/pieces.h"
+#include "import/folder.h"
 #include "translate/small_text.h"
 
 #include <math.h>

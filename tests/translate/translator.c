@@ -1,7 +1,7 @@
 /* translator.c - models and tokenizers that do not fit each other, targets longer than those of a
    full batch and up to each project's limit, tokens that a project never produces, and texts that
    cannot be encoded for lack of memory. */
-#include "import/pieces.h"
+#include "import/folder.h"
 
 enum { VOCAB = 6, POSITIONS = 400, BYTES = 1 << 14 };
 
