@@ -43,7 +43,7 @@ rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_m
 /* Opens a file like rapt__disk_open and adds its size to the allocator's budget. A file that is
    compressed with gzip or zstd is inflated into memory. Returns RAPT_BAD_FILE if a compressed file
    is damaged or inflates to more than four times its size plus 4 MB, or if the library was built
-   without the decompressor. Defined in inflate.c. */
+   without the decompressor. Defined in deflate.c. */
 rapt_status rapt__disk_open_inflated(struct disk_source *source, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
 void rapt__disk_close(struct disk_source *source);

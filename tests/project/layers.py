@@ -77,7 +77,7 @@ EXTERNAL = {  # headers of other projects: where they may be included, as a patt
     r"sleef\.h": r"base/numbers\.c|kernel/simd_sincos\.h",
     r"windows\.h|io\.h": r"format/windows/\w+\.[ch]",
     r"jansson\.h": r"nowhere",
-    r"zlib\.h": r"format/(in|de)flate\.c",
+    r"zlib\.h": r"format/deflate\.c",
     r"zstd\.h": r"format/zstd\.c",
     r"utf8proc\.h": r"text/\w+\.[ch]",
     r"unicode/\w+\.h": r"document/breaks\.c",
