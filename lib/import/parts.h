@@ -19,8 +19,9 @@ struct import_read_file { /* a file that was read */
     rapt_file_use use;
 };
 
-/* The settings for decoding in a model folder; see decoding.c. */
-enum { IMPORT_DECODING = 7, IMPORT_IDS = 16 };
+/* The settings for decoding in a model folder; see decoding.c. At most IMPORT_DECODING settings are
+   kept, each with at most IMPORT_IDS tokens. */
+enum { IMPORT_DECODING = 8, IMPORT_IDS = 16 };
 struct import_decoding {
     struct {
         const char *key; /* key of the setting in the metadata */

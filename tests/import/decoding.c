@@ -69,6 +69,10 @@ static void test_hf(void **state)
         {"{\"max_length\": 512, \"max_new_tokens\": 7, \"min_length\": 3, "
          "\"no_repeat_ngram_size\": 2}",
          {"1", "1", "7", "2", "2"}},
+        {"{\"num_beams\": 2, \"length_penalty\": 0.5, \"max_length\": 9, \"min_length\": 3,"
+         " \"no_repeat_ngram_size\": 2, \"repetition_penalty\": 1.5, \"forced_bos_token_id\": 4,"
+         " \"bad_words_ids\": [[3]]}", /* all settings that are followed */
+         {"2", "0.5", "8", "2", "2", "3", NULL, "1.5"}},
         {"{\"min_length\": 3, \"min_new_tokens\": 4, \"max_length\": null}", {"1", "1", NULL, "4"}},
         {"{\"bad_words_ids\": [[8], [3], [ 5 ], [99]]}", {"1", "1", NULL, NULL, NULL, "3 5"}},
         {"{\"bad_words_ids\": null, \"forced_bos_token_id\": null}", {"1", "1"}},
