@@ -98,7 +98,6 @@ static rapt_status name_rows(struct import *i, enum hf_languages languages,
                              const rapt_tokenizer *pieces, rapt_text *names, char *spelled)
 {
     static const char file[] = "vocab.json";
-    char path[2 * IMPORT_PATH];
     struct vocabulary *v = NULL;
     const char *listed;
     const int vocab = i->config.source_vocab;
@@ -107,9 +106,7 @@ static rapt_status name_rows(struct import *i, enum hf_languages languages,
     if (!status && (languages != HF_LANGUAGES_M2M || !rapt__import_has(i, file))) {
         status = name_fairseq(i, languages, pieces, names);
     } else if (!status) {
-        snprintf(path, sizeof path, "%s%s", i->folder, file);
-        status = rapt__vocabulary_open(&v, path, &i->allocator, i->why);
-        if (!status) rapt__import_record(i, file, RAPT_FILE_USE_VOCABULARY);
+        status = rapt__import_open_names(i, file, &v);
         if (!status) status = name_m2m(i, v, listed, names, spelled);
     }
     if (!status)

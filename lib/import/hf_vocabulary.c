@@ -16,7 +16,6 @@
 #include "import/hf.h"
 #include "text/text.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const char added_tokens[] = HF_ADDED_TOKENS;
@@ -88,12 +87,10 @@ static rapt_status read_both(struct import *i, const char *file, const struct vo
 rapt_status rapt__hf_names(struct import *i, const char *name, int vocab,
                            const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer)
 {
-    char path[2 * IMPORT_PATH];
     struct vocabulary *v;
     if (!rapt__import_has(i, added_tokens))
         return rapt__import_names(i, name, vocab, pieces, tokenizer);
-    snprintf(path, sizeof path, "%s%s", i->folder, name);
-    rapt_status status = rapt__vocabulary_open(&v, path, &i->allocator, i->why);
+    rapt_status status = rapt__import_open_names(i, name, &v);
     if (status) return status;
     status = read_both(i, name, v, vocab, pieces, tokenizer);
     rapt__vocabulary_close(v);
@@ -210,17 +207,14 @@ static rapt_status make_byte_pairs(struct import *i, const struct vocabulary *v,
 
 rapt_status rapt__hf_merges(struct import *i)
 {
-    static const char file[] = "vocab.json";
-    char path[2 * IMPORT_PATH], *text = NULL;
+    char *text = NULL;
     struct vocabulary *v = NULL;
     size_t size = 0;
     bool space_first;
     rapt_status status = read_space_first(i, &space_first);
     if (status) return status;
-    snprintf(path, sizeof path, "%s%s", i->folder, file);
-    status = rapt__vocabulary_open(&v, path, &i->allocator, i->why);
+    status = rapt__import_open_names(i, "vocab.json", &v);
     if (status) return status;
-    rapt__import_record(i, file, RAPT_FILE_USE_VOCABULARY);
     status = rapt__import_read(i, merges_txt, &text, &size);
     if (!status) rapt__import_record(i, merges_txt, RAPT_FILE_USE_VOCABULARY);
     if (!status && memchr(text, 0, size))

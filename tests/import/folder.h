@@ -156,6 +156,25 @@ static inline void folder_refused(const char *folder, const char *phrase)
     assert_true((uintptr_t)none == 64);
 }
 
+static inline void count_vocabulary(void *user, const char *name, rapt_file_use use,
+                                    const char *reason)
+{
+    (void)name, (void)reason;
+    *(int *)user += use == RAPT_FILE_USE_VOCABULARY;
+}
+
+/* Imports a folder and returns the number of its files that are reported as vocabularies. */
+static inline int folder_vocabularies(const char *folder)
+{
+    rapt_model *model = NULL;
+    rapt_message why = {""};
+    int count = 0;
+    if (rapt_model_import_with(&model, folder, NULL, count_vocabulary, &count, NULL, &why))
+        fail_msg("%s", why.text);
+    rapt_model_free(model);
+    return count;
+}
+
 /* ---- CTranslate2: configurations that CTranslate2 supports with the same meaning. ---- */
 
 enum { CT2_OLDEST = 3 }; /* also supported by version 1, which has no attributes */

@@ -297,6 +297,7 @@ static void test_added_tokens(void **state)
         assert_memory_equal(name.bytes, "<y z>", 5);
         rapt_translator_free(t);
         if (i == 0) folder_without_memory(folder);
+        assert_int_equal(folder_vocabularies(folder), 3); /* vocab.json and the pieces */
     }
     snprintf(path, sizeof path, "%s/added_tokens.json", folder);
     unlink(path);
