@@ -12,8 +12,8 @@
 enum { POSITIONS = 1024 }; /* rows of our table of sinusoids; CTranslate2 has no limit */
 
 /* ---- names of parameters and attributes, shared with the export. Weights have the same layout as
-   ours: [out][in], with queries, keys and values of self-attention in one matrix, and keys and
-   values of cross-attention in another. ---- */
+   ours: [out][in], with the queries, keys and values of self-attention in one matrix, and the keys
+   and values of cross-attention in one. ---- */
 
 #define ALL(ours, theirs)                                                                          \
     {                                                                                              \
@@ -186,8 +186,8 @@ static bool is_encoder(const struct import *i)
     return i->config.kind == RAPT_KIND_ENCODER_ONLY;
 }
 
-/* Reads an attribute that is stored either once or separately for encoder and decoder. Separate
-   values must agree. */
+/* Reads an attribute that is stored either once or separately for encoder and decoder. In an
+   encoder-decoder, separate values must agree. */
 static rapt_status attribute(struct import *i, const char *name, read_attribute *read,
                              int otherwise, int *value)
 {
@@ -226,7 +226,7 @@ static rapt_status one_sided(struct import *i, const struct ct2_attribute *a, in
     return status;
 }
 
-/* Reads all attributes into values[CT2_USES]. */
+/* Reads all attributes. Stores those that the configuration depends on in values[CT2_USES]. */
 static rapt_status read_attributes(struct import *i, int *values)
 {
     static const char older[] = "embeddings/multiply_by_sqrt_depth";
@@ -289,7 +289,7 @@ static rapt_status read_sizes(struct import *i)
     return RAPT_OK;
 }
 
-/* Returns whether two tables share their bytes. */
+/* Returns whether two tables are in the file and share their bytes. */
 static bool same_bytes(const struct import *i, const char *a, const char *b)
 {
     const struct tensor_entry *x = rapt__import_find(i, a, 0), *y = rapt__import_find(i, b, 0);
@@ -334,8 +334,9 @@ static rapt_status use_alignment(struct import *i, int layer, int heads)
 }
 
 /* Reads the factor by which T5 1.0 multiplies the decoder's output. Later versions of T5 have no
-   such factor, and their output matrix is not tied to the embeddings. The converter stores a factor
-   for them, too, because transformers 5 writes the setting for every T5; that factor is ignored. */
+   such factor, and their output matrix is not tied to the embeddings. If transformers 5 wrote the
+   model, the converter stores the factor for them, too, because transformers 5 sets
+   tie_word_embeddings for every T5. In that case it is ignored. */
 static rapt_status read_factor(struct import *i, float *factor)
 {
     static const char name[] = "decoder/scale_outputs";
@@ -398,7 +399,7 @@ rapt_status rapt__import_ct2(struct import *i)
     snprintf(i->origin, sizeof i->origin, "CTranslate2 model.bin, version %.8s, %.60s %.8s",
              version ? version : "?", oldest ? "Transformer" : spec, revision ? revision : "?");
     rapt__make_printable(i->origin);
-    float factor = 1; /* the decoder's output is multiplied by it */
+    float factor = 1; /* by which the decoder's output is multiplied */
     rapt_status status = read_config(i, &factor);
     if (!status)
         status = encoder ? rapt__ct2_encoder(i)

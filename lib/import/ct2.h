@@ -28,7 +28,7 @@ extern const int rapt__ct2_activations[CT2_ACTIVATIONS]; /* indexed by rapt_acti
 extern const struct ct2_attribute {
     const char *name, *dtype;    /* name without "encoder/" or "decoder/"; dtype is NULL if the
                                     attribute is not written */
-    bool of_encoder, of_decoder; /* true if it is written for this side */
+    bool of_encoder, of_decoder; /* true if exports write it for this side */
     int otherwise;               /* value if the file lacks the attribute */
     enum ct2_use use;
 } rapt__ct2_attributes[CT2_ATTRIBUTES];
@@ -36,14 +36,14 @@ extern const struct ct2_attribute {
 int rapt__ct2_value(const rapt_config *c, const struct ct2_attribute *a);
 
 /* ---- ct2_attention.c ---- */
-/* Sets the fields of the configuration in which T5's attention differs from the usual one. The
-   number of heads must already have been read. */
+/* Sets the fields of the configuration in which T5's attention differs from the usual one. Widths,
+   layers and the number of heads must already be set. */
 rapt_status rapt__ct2_attention(struct import *i);
 
 /* ---- ct2_tokens.c ---- */
-/* Sets the fields of the configuration for special tokens, either from config.json, if `settings`
-   is true, or from attributes in model.bin, for versions before 6. The other fields must already be
-   set. */
+/* Sets the fields of i->config and of *i that describe special tokens. If `settings` is true, reads
+   them from config.json, and norm_epsilon, too; otherwise from attributes in model.bin, as in
+   versions before 6. The other fields must already be set. */
 rapt_status rapt__ct2_tokens(struct import *i, bool settings);
 /* Makes the tokenizers. rapt__ct2_tokens must have been called. */
 rapt_status rapt__ct2_vocabularies(struct import *i);

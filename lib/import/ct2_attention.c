@@ -1,4 +1,4 @@
-/* ct2_attention.c - reads how T5's attention differs from the usual one in a file of CTranslate2:
+/* ct2_attention.c - reads from a file of CTranslate2 how T5's attention differs from the usual one:
    scores may lack the factor 1 / sqrt(head width), biases may depend on the distance of a query
    from a key, and all heads together may be narrower or wider than the model. Source: CTranslate2
    4.8, src/layers/attention.cc, attention_spec.py, T5Loader in converters/transformers.py. */
@@ -45,7 +45,8 @@ static rapt_status read_scores(struct import *i, const char *pattern, int layers
 }
 
 /* Returns the width of a head, computed from the number of rows of the encoder's first matrix of
-   queries, keys and values. If that matrix is unusable, returns the model's width / heads. */
+   queries, keys and values. If that matrix is unusable, returns the model's width / heads, or 1 if
+   that is 0. */
 static int head_width_of(const struct import *i)
 {
     const rapt_config *c = &i->config;
@@ -63,8 +64,8 @@ struct biases {
     int buckets, distance;
 };
 
-/* Reads the shape of the biases of one side. CTranslate2 stores them for every layer; all layers
-   must share the table of the first. */
+/* Reads the shape of the biases of the encoder or the decoder. CTranslate2 stores them for every
+   layer; all layers must share the table of the first. */
 static rapt_status read_side(struct import *i, const char *side, int layers, struct biases *b)
 {
     char table[IMPORT_NAME], distance[IMPORT_NAME], name[IMPORT_NAME];

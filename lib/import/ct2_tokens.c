@@ -18,8 +18,8 @@
 
 /* ---- special tokens ---- */
 
-/* Return true for BART, whose sources begin with <s>, and for mBART, which normalizes before
-   sublayers. */
+/* The first function returns true for BART, whose sources begin with <s>, the second for mBART,
+   which normalizes before sublayers. */
 static bool is_bart(const rapt_config *c)
 {
     return c->embedding_norm && c->norm_order == RAPT_NORM_ORDER_POST;
@@ -29,10 +29,10 @@ static bool is_mbart(const rapt_config *c)
     return c->embedding_norm && c->norm_order == RAPT_NORM_ORDER_PRE;
 }
 
-/* Returns whether a model was converted from Hugging Face's transformers: its decoder starts with
-   the end or the pad token, or it is a T5. Other converters store such a start token only together
-   with add_source_eos. `start` is decoder_start_token, or NULL; if the decoder starts from zeros,
-   "</s>" marks a model of Hugging Face. */
+/* Returns whether a model was converted from Hugging Face's transformers. If the decoder starts
+   from zeros, this is the case if `start`, the decoder_start_token or NULL, is "</s>". Otherwise it
+   is the case if the decoder starts with the end or the pad token or the model is a T5; other
+   converters store such a start token only together with add_source_eos. */
 static bool is_from_hf(const rapt_config *c, const char *start)
 {
     if (c->decoder_start == RAPT_DECODER_START_ZERO) return start && strcmp(start, "</s>") == 0;
@@ -142,7 +142,8 @@ rapt_status rapt__ct2_tokens(struct import *i, bool settings)
 
 /* ---- vocabularies ---- */
 
-/* Returns the name of a SentencePiece model in the folder: that of one side, or one for both. */
+/* Returns the name of the SentencePiece model of one side, whose usual name is `side`, or of both
+   sides. Returns NULL if there is none. */
 static const char *find_pieces(const struct import *i, const char *side)
 {
     static const char *const both[] = {"sentencepiece.bpe.model", "spiece.model"};
@@ -153,8 +154,8 @@ static const char *find_pieces(const struct import *i, const char *side)
     return NULL;
 }
 
-/* Reads a vocabulary and the merges of a package of Argos, which apply to words that Moses splits
-   by the rules of a language. */
+/* Reads a vocabulary and the merges of a package of Argos. Moses splits a text into words by the
+   rules of a language, and the merges apply to these words. */
 static rapt_status read_moses(struct import *i, const char *name, const char *language, int vocab,
                               rapt_tokenizer **tokenizer)
 {
@@ -170,8 +171,9 @@ static rapt_status read_moses(struct import *i, const char *name, const char *la
     return status;
 }
 
-/* Reads the vocabulary `name`, a JSON file or a list of lines, and the SentencePiece model that a
-   converter may have copied to the same folder, or that a package of Argos has. */
+/* Makes a tokenizer from the vocabulary `name`, a JSON file or a list of lines, and the
+   SentencePiece model that a converter may have copied to the same folder or that a package of
+   Argos contains, or the merges of a package. */
 static rapt_status read_vocabulary(struct import *i, const char *name, const char *side, int vocab,
                                    rapt_tokenizer **tokenizer)
 {
@@ -189,8 +191,9 @@ static rapt_status read_vocabulary(struct import *i, const char *name, const cha
     return status;
 }
 
-/* Makes i->source from the files of a tokenizer of transformers, if the folder has them instead of
-   SentencePiece's. */
+/* Makes i->source from the files of a tokenizer of transformers, vocab.json and merges.txt of BART
+   or, if there is no SentencePiece model, tokenizer.json. If the folder has none of them, i->source
+   remains NULL. */
 static rapt_status read_hf_tokenizer(struct import *i)
 {
     const rapt_config *c = &i->config;
@@ -220,7 +223,7 @@ static rapt_status read_lists(struct import *i)
     return read_vocabulary(i, target, "target.spm", c->target_vocab, &i->target);
 }
 
-/* Keeps the id of the first token of every translation, if a package of Argos names one. */
+/* Stores the id of the first token of every translation, if a package of Argos names one. */
 static rapt_status use_first_token(struct import *i)
 {
     char id[16];
@@ -291,9 +294,9 @@ static rapt_status check_merge(struct import *i)
         i, "encoder/embeddings_merge is %d, not %d: its embeddings are not added", merge, ADDED);
 }
 
-/* Ignores the pooler, as the importer of Hugging Face's encoders does: the vector of a text is the
-   average of the vectors of its tokens, unless the files of sentence-transformers specify
-   otherwise. */
+/* Ignores the pooler, as the importer of Hugging Face's encoders does for models without a
+   classifier: the vector of a text is the average of the vectors of its tokens, unless the files of
+   sentence-transformers specify otherwise. */
 static void ignore_pooler(struct import *i)
 {
     for (int n = 0; n < rapt__tensors_count(i->file); n++)

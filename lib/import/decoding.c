@@ -1,8 +1,9 @@
-/* decoding.c - reads the settings for decoding in a model folder: decoder.yml of Marian,
-   generation_config.json of Hugging Face or, as in older folders, its config.json. Settings that
-   rapt supports become metadata, from which translators take their defaults. Settings that would
-   change translations but are not supported are listed in IGNORED_KEY. Sources: Marian 1.12,
-   src/common/config_parser.cpp; transformers 5.24, generation/configuration_utils.py. */
+/* decoding.c - reads the settings for decoding in a model folder: decoder.yml of Marian, and
+   generation_config.json of Hugging Face or, in older folders, config.json. Those of Argos
+   Translate are constants. Settings that rapt supports become metadata, from which translators take
+   their defaults. Settings that would change translations but are not supported are listed in the
+   metadata IGNORED_KEY. Sources: Marian 1.12, src/common/config_parser.cpp; transformers 5.24,
+   generation/configuration_utils.py. */
 #include "import/parts.h"
 
 #include <stdio.h>
@@ -63,7 +64,7 @@ static void follow(struct import *i, const struct followed *f, const char *text)
         return;
     }
     if (f->max) value = (float)rapt__max(count - f->less, 0);
-    if (f->max && value == 0) return; /* 0 means no limit, in transformers as in rapt */
+    if (f->max && value == 0) return; /* 0 means none, in transformers as in rapt */
     rapt__float_write(value, number);
     keep(i, f->key, number);
 }
@@ -118,7 +119,8 @@ void rapt__import_first_token(struct import *i, const char *id)
 }
 
 /* Stores the tokens that must not be generated. bad_words_ids is a list of lists, which is
-   supported only if each inner list has one token. The pad token is omitted. */
+   supported only if each inner list has one token. The pad token and ids beyond the vocabulary are
+   omitted. */
 static void suppress(struct import *i, const struct import_settings *s, int pad)
 {
     const char *name = "bad_words_ids";

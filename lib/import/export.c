@@ -58,8 +58,9 @@ void rapt__export_check(const struct exporting *e, const enum config_field *free
 
 /* ---- tensors ---- */
 
-/* Reads elements [first, first + count) of an exported tensor. If it is transposed, its element
-   [row][column] is element [column][row] of our part of the parameter. */
+/* Reads elements [first, first + count) of a tensor of this shape, which holds a part of a
+   parameter. If the tensor is transposed, its element [row][column] is element [column][row] of the
+   part. */
 static void fill_parameter(const struct export_tensor *t, const size_t *shape, size_t first,
                            size_t count, float *data)
 {

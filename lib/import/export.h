@@ -8,6 +8,7 @@
 struct export_tensor {
     const struct parameter *p;    /* NULL for data or zeros */
     const struct import_row *row; /* describes which part of p the tensor holds */
+    /* block: all parameters of the model. data: the elements if p is NULL; NULL for zeros. */
     const float *block, *data;
     size_t count; /* number of elements from p or data; the others are 0 */
     float alpha;  /* for Marian: alpha of the matrix; 0 if unknown */
@@ -41,7 +42,7 @@ struct exporting {
     struct export_tensor *tensors;   /* [count] tensors; sources has one entry for each */
     struct tensor_source *sources;
     int count, capacity;
-    float none_alpha; /* alpha of Marian's output layer */
+    float none_alpha; /* alpha of Marian's output layer with a shortlist; 0 if unknown */
     rapt_message *why;
 };
 
@@ -64,19 +65,21 @@ void rapt__export_check(const struct exporting *e, const enum config_field *free
 typedef bool export_takes(const struct exporting *e, const struct import_row *row,
                           const char *pattern);
 struct export_rows {
-    const struct import_table *tables; /* [count]; the first row that matches a part is used */
+    const struct import_table *tables; /* [count]; the first row for a part is used, and the rows of
+                                          a parameter's parts must be in order */
     int count;
     export_takes *takes; /* NULL if all rows are needed */
     int vector_rank;     /* if 2, vectors become matrices of one row */
     int more;            /* maximum number of tensors that the writer itself adds */
 };
-/* Fills e->tensors and e->sources from all parameters of the model. */
+/* Fills e->tensors and e->sources with a tensor for each part of a parameter that the tables name.
+   rapt__export frees them. */
 rapt_status rapt__export_tensors(struct exporting *e, const struct export_rows *rows);
 /* Adds a tensor [rows][columns] made by the writer. `data` is not copied; NULL means zeros. */
 void rapt__export_add(struct exporting *e, const char *name, int rows, int columns,
                       const float *data);
-/* Appends a row of zeros to the tensor with this name, or an element 0 if it is a vector. Does
-   nothing if there is no such tensor. */
+/* Appends a row of zeros to the tensor with this name, or an element 0 if it is a vector or a
+   matrix that holds a vector as its only row. Does nothing if there is no such tensor. */
 void rapt__export_extend(struct exporting *e, const char *name);
 /* Returns the source of the tensor with this name, or NULL. */
 struct tensor_source *rapt__export_find(const struct exporting *e, const char *name);
@@ -93,8 +96,9 @@ struct composer { /* a growing string */
 void rapt__compose(struct composer *c, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 2, 3)));
 void rapt__compose_string(struct composer *c, rapt_text text); /* appends UTF-8 as a JSON string */
-/* Writes the string to a file in the folder, and frees it even after a failure. */
+/* Writes the string as rapt__export_file does, and frees it even after a failure. */
 rapt_status rapt__compose_write(const struct exporting *e, struct composer *c, const char *name);
+/* Writes a file in the folder or, if e->plan is set, only adds its name to the plan. */
 rapt_status rapt__export_file(const struct exporting *e, const char *name, const void *data,
                               size_t size);
 /* If e->plan is set, adds the name to the plan and returns true. */
@@ -104,21 +108,21 @@ void rapt__export_path(const struct exporting *e, const char *name, char path[2 
 
 /* ---- tokenizers ---- */
 
-/* Returns the metadata key of a tokenizer, for messages. */
+/* Returns the metadata key of the tokenizer e->source or e->target, for messages. */
 const char *rapt__export_key(const struct exporting *e, const rapt_tokenizer *t);
 /* Writes the SentencePiece model of a tokenizer, which must have one. */
 rapt_status rapt__export_pieces(const struct exporting *e, const rapt_tokenizer *t,
                                 const char *name);
-/* Works like rapt__export_pieces, but writes nothing if the tokenizer has no SentencePiece
-   model. */
+/* Like rapt__export_pieces, but writes nothing if the tokenizer has no SentencePiece model. */
 rapt_status rapt__export_pieces_if(const struct exporting *e, const rapt_tokenizer *t,
                                    const char *name);
-/* Sets *is to true if the tokenizer uses the ids of its SentencePiece model, or to false if its ids
-   come from a list of names. */
+/* Sets *is to true if the tokenizer has a SentencePiece model and uses its ids, or to false if the
+   ids come from a list of names. */
 rapt_status rapt__export_is_pieces(const struct exporting *e, const rapt_tokenizer *t, bool *is);
 /* Refuses the model if a special token is missing or has another name. */
 void rapt__export_special(const struct exporting *e, const rapt_tokenizer *t, int which,
                           const char *name);
+/* Returns whether two vocabularies have the same names in the same order. */
 bool rapt__same_names(const rapt_tokenizer *a, const rapt_tokenizer *b);
 
 /* ---- others.c ---- */
@@ -140,7 +144,7 @@ struct marian_names { /* names of the files that an export writes */
 enum { MARIAN_SETTINGS = 4096 };
 /* Composes special:model.yml, the configuration in Marian's files. */
 void rapt__marian_settings(const rapt_config *config, char text[MARIAN_SETTINGS]);
-/* Checks the vocabularies, then writes them and the model. */
+/* Checks the vocabularies, then writes them and the model, or plans them if e->plan is set. */
 rapt_status rapt__marian_export(struct exporting *e, enum marian_precision precision,
                                 const struct marian_names *names);
 
@@ -151,8 +155,8 @@ typedef void export_check(const struct exporting *e);
 export_check rapt__export_check_hf, rapt__export_check_ct2, rapt__export_check_marian,
     rapt__export_check_bergamot, rapt__export_check_firefox;
 /* Writes the files of a project, after its check. The tokenizers must have been opened. The
-   function checks the vocabularies and is called twice: first with e->plan set, to collect the
-   names of the files, then without. */
+   function checks the vocabularies. It is called with e->plan set, to collect the names of the
+   files, and then without, to write them. */
 typedef rapt_status export_write(struct exporting *e);
 export_write rapt__export_hf, rapt__export_ct2, rapt__export_marian, rapt__export_bergamot,
     rapt__export_firefox;

@@ -118,7 +118,8 @@ static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
 /* ---- rows of a matrix of bytes ---- */
 
 /* Reads the factors for quantizing rows [first, first + count): the scales of the tensor if it has
-   a single one or one per row, and otherwise 0, which means that they are computed. */
+   a single one, or one per row and is not stored column by column. Otherwise the factors are 0,
+   which means that they are computed. */
 static rapt_status read_factors(struct import *i, const struct tensor_entry *e,
                                 const struct target *t, size_t first, size_t count)
 {
@@ -172,8 +173,9 @@ static bool in_bytes(const struct tensor_entry *e)
     return e->scales > 0 && strcmp(e->dtype, "I8") == 0;
 }
 
-/* Checks the shape of a tensor. Sets i->floats if it is a matrix of a layer and not stored as 8-bit
-   integers. Tables of embeddings do not count, because Marian stores them in floats. */
+/* Marks a tensor as used and checks its shape. Sets i->floats if it is a matrix of a layer and not
+   stored as 8-bit integers. Tables of embeddings do not count, because Marian stores them in
+   floats. */
 static rapt_status match_part(struct import *i, const struct import_row *row,
                               const struct parameter *p, const struct tensor_entry *e)
 {
@@ -209,7 +211,8 @@ rapt_status rapt__import_keep_alpha(struct import *i, const char *name, float al
 }
 
 /* Stores the scales and the alpha of an entry, which holds rows [first, first + count) of a
-   parameter. The entry is ignored unless it has a single scale or one per row. */
+   parameter. The entry is ignored unless it has a single scale, or one per row and is not stored
+   column by column. */
 static rapt_status keep_scales(struct import *i, const char *name, size_t first, size_t count,
                                const struct tensor_entry *e)
 {

@@ -1,5 +1,5 @@
 /* firefox_export.c - exports a model to a folder like those that Mozilla publishes for Firefox: the
-   model quantized to 8 bits, with the alphas of its products, SentencePiece models, a lexical
+   model quantized to 8 bits with the alphas of its matrices, SentencePiece models, a lexical
    shortlist if there is one, config.yml for decoding and metadata.json.
 
    Both engines of Firefox must be able to run the model: Marian as WebAssembly, and fxtranslate,
@@ -164,8 +164,8 @@ static rapt_status compose_settings(const struct exporting *e, struct composer *
     return RAPT_OK;
 }
 
-/* Determines the size in bytes and the SHA-256 of the model's file, which must already be written,
-   unless e->plan is set. */
+/* Determines the size in bytes and the SHA-256 of the model's file, which must already be written.
+   If e->plan is set, sets *size to 0 and hash to "". */
 static rapt_status measure_model(const struct exporting *e, const char *name, uint64_t *size,
                                  char hash[SHA256_TEXT])
 {
@@ -214,7 +214,7 @@ static rapt_status write_metadata(const struct exporting *e, const struct firefo
     return status;
 }
 
-/* Replaces a file with its compressed form. */
+/* Replaces a file with a copy compressed by gzip. */
 static rapt_status compress_file(const struct exporting *e, const char *name)
 {
     char from[2 * IMPORT_PATH], to[2 * IMPORT_PATH];

@@ -5,12 +5,14 @@
 
        - a file with a usual name of Hugging Face, unless there is a model.bin
        - the only model in the folder
-       - the only model that decoding settings name under `models:`
+       - the model that decoding settings name under `models:`, if all files of settings that name a
+         single model of the folder name this one
        - model.bin or model.npz
        - the model whose name the others extend, as ende.npz.best-bleu.npz extends ende.npz
 
-   If two names differ only in ".alphas", only the file with ".alphas" is considered. Settings are
-   in decoder.yml, *.decoder.yml, config.yml and config.*.yml, as written by Marian and Bergamot. */
+   Otherwise the import fails. If two names differ only in ".alphas", only the file with ".alphas"
+   is considered. Settings are in decoder.yml, *.decoder.yml, config.yml and config.*.yml, as
+   written by Marian and Bergamot. */
 #include "import/parts.h"
 
 #include <errno.h>
@@ -35,6 +37,8 @@ struct survey {
 
 /* ---- the meaning of names ---- */
 
+/* Returns the length of a name without the ending `end`, or 0 if the name does not have that ending
+   or is equal to it. */
 static size_t without(const char *name, const char *end)
 {
     size_t size = strlen(name), tail = strlen(end);
@@ -45,7 +49,7 @@ static size_t without(const char *name, const char *end)
 static const char *const packed[] = {".gz", ".zst"};
 enum { PACKED = sizeof packed / sizeof *packed, PACKED_SIZE = 4 };
 
-/* Returns the length of a name without the ending of a compressed file, or 0 if it has none. */
+/* Returns the length of a compressed file's name without .gz or .zst, or 0 for any other name. */
 static size_t packed_size(const char *name)
 {
     size_t size = 0;
@@ -53,7 +57,7 @@ static size_t packed_size(const char *name)
     return size;
 }
 
-/* Returns the length of a name without the ending of a compressed file. */
+/* Returns the length of a name without .gz or .zst. */
 static size_t plain_size(const char *name)
 {
     size_t size = packed_size(name);
@@ -95,14 +99,15 @@ static int known_as(const char *name)
     return -1;
 }
 
+/* Returns whether a .npz or .bin file with this name may contain a model. */
 static bool may_hold(const char *name)
 {
     return (rapt__import_ends(name, ".npz") || rapt__import_ends(name, ".bin")) &&
            known_as(name) < 0;
 }
 
-/* Usual names of the file of tensors in a folder. The first that exists is chosen, except that
-   model.bin and model.npz may be among several models of Marian. */
+/* Usual names of the file of tensors in a folder. The names between model.bin and model.npz are
+   those of Hugging Face: the first of them that exists is chosen, unless there is a model.bin. */
 static const char *const usual[] = {"model.bin",
                                     "model.safetensors",
                                     "model.safetensors.index.json",
@@ -213,7 +218,8 @@ void rapt__import_survey_free(struct import *i)
 
 /* ---- settings ---- */
 
-/* Returns whether a path in settings ends with a file's name; either may be compressed. */
+/* Returns whether a path in settings ends with a file's name. Endings .gz and .zst of both are
+   ignored. */
 static bool is_path_of(const char *path, const char *name)
 {
     const char *base = base_of(path);
@@ -222,7 +228,8 @@ static bool is_path_of(const char *path, const char *name)
 }
 
 /* Opens settings. If they cannot be parsed, *yaml becomes NULL, because they may belong to another
-   program. Errors in Marian's decoder.yml, however, are reported. */
+   program. Errors in decoder.yml and *.decoder.yml, however, are reported, because Marian writes
+   them. */
 static rapt_status open_settings(struct import *i, const char *name, struct yaml **yaml)
 {
     char *bytes;
@@ -317,7 +324,7 @@ static rapt_status pick(struct import *i, const char *name, const char *reason)
     return RAPT_OK;
 }
 
-/* Returns the length of a name without ".npz" or ".bin" (and the ending of a compressed file). */
+/* Returns the length of a model's name without .npz or .bin and without .gz or .zst. */
 static size_t stem_size(const char *name)
 {
     size_t size = plain_size(name);
@@ -341,7 +348,8 @@ static void drop_without_alphas(struct names *models)
         }
 }
 
-/* Returns the index of the model whose name, without its suffix, all other names extend, or -1. */
+/* Returns the index of the model whose name, without .npz or .bin, begins all other names and is
+   followed by a '.' in them. Returns -1 if there is none. */
 static int plain_of(const struct names *models)
 {
     for (int n = 0; n < models->count; n++) {

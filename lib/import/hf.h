@@ -1,5 +1,5 @@
-/* hf.h - declarations shared by the importers of Hugging Face's transformers, and MarianMT's names,
-   which its export also uses. */
+/* hf.h - declarations shared by the importers of Hugging Face's transformers. The export to
+   MarianMT uses MarianMT's names and settings, too. */
 #ifndef RAPT_LIB_IMPORT_HF_H
 #define RAPT_LIB_IMPORT_HF_H
 
@@ -9,15 +9,17 @@
 #define HF_ADDED_TOKENS      "added_tokens.json"
 #define HF_DECODER_POSITIONS "model.decoder.embed_positions.weight"
 
-extern const struct import_row rapt__hf_rows[]; /* [rapt__hf_row_count] */
+/* Rows of MarianMT and of the models of fairseq, [rapt__hf_row_count]. */
+extern const struct import_row rapt__hf_rows[];
 extern const int rapt__hf_row_count;
 enum { HF_POSITION_ROWS = 2, HF_NORM_ROWS = 4 };
 extern const struct import_row rapt__hf_position_rows[HF_POSITION_ROWS]; /* rows of MarianMT */
 extern const struct import_row rapt__hf_norm_rows[HF_NORM_ROWS]; /* the final norm of each side */
-extern const struct import_row rapt__hf_tied_rows[1]; /* also used with RAPT_TIE_OUTPUT */
+extern const struct import_row rapt__hf_tied_rows[1]; /* added to rapt__hf_rows if the model has
+                                                         RAPT_TIE_OUTPUT */
 
-/* Rows of a table of names: a whole parameter, or part `part` of `parts` of its rows. LINEAR stands
-   for a weight and a bias. */
+/* Rows of a table of names: a whole parameter, or one of several equal parts of its rows. HF_LINEAR
+   stands for a weight and a bias. */
 #define HF_PART(ours, theirs, part, parts)                                                         \
     {                                                                                              \
         ours, theirs, part, parts, 0                                                               \
@@ -35,14 +37,14 @@ struct hf_size {
     enum config_field field;
     int otherwise; /* value if the key is missing */
 };
-extern const struct hf_size rapt__hf_sizes[HF_SIZES];
+extern const struct hf_size rapt__hf_sizes[HF_SIZES]; /* of MarianMT and the models of fairseq */
 /* A flag that is supported only with the value `good`, which is also its default. */
 struct hf_flag {
     const char *key;
     bool good;
 };
-extern const struct hf_flag rapt__hf_flags[HF_FLAGS];
-/* Values of activation_function, hidden_act and activation. Exports write the first name of an
+extern const struct hf_flag rapt__hf_flags[HF_FLAGS]; /* of MarianMT */
+/* Values of activation_function, hidden_act and activation. The export writes the first name of an
    activation. */
 extern const struct hf_activation {
     const char *name;
@@ -76,8 +78,8 @@ rapt_status rapt__hf_read_ids(struct import *i, const struct import_settings *s,
 /* Checks that the decoder starts with token `id`, which config.json stores under `key`. */
 rapt_status rapt__hf_check_start(struct import *i, const struct hf_ids *ids, const char *key,
                                  int id);
-/* Checks that a special token, named by its key in config.json, has the same id in the
-   vocabulary. */
+/* Checks that special token `which` (RAPT_TOKEN_...) of a vocabulary has the id that config.json
+   stores under `key`. */
 rapt_status rapt__hf_check_id(struct import *i, const rapt_tokenizer *t, int which, const char *key,
                               int id);
 /* Checks the ids of the pad and the end token. */
@@ -86,7 +88,8 @@ rapt_status rapt__hf_check_ids(struct import *i, const rapt_tokenizer *t, const 
 /* ---- hf_encoder_names.c: the names of parameters and settings of BERT and its relatives ---- */
 enum { HF_FAMILY_TABLES = 2 };
 struct hf_family {
-    const char *type, *prefix; /* model_type; prefix of the names of tensors in files with a head */
+    const char *type, *prefix; /* model_type; beginning of the names of tensors in files with a
+                                  head */
     const char *activation;    /* key of the activation in config.json */
     struct import_table tables[HF_FAMILY_TABLES];
     const struct hf_size *sizes;
@@ -95,12 +98,11 @@ struct hf_family {
     int flag_count;
     bool padded;           /* the first two rows of the table of positions are not used */
     bool bucketed;         /* distances add biases to scores, as in T5 */
-    const char *no_pooler; /* tensor of a layer before the classifier that is not supported, or
-                              NULL */
+    const char *no_pooler; /* tensor of an unsupported layer before the classifier, or NULL */
 };
 /* Returns the family with this model_type, or NULL. */
 const struct hf_family *rapt__hf_family(const char *type);
-/* Sets i->spell to the spelling of names in the file. */
+/* Sets i->spell to the function that spells the names of f->tables as the file does. */
 void rapt__hf_family_spelling(struct import *i, const struct hf_family *f);
 
 /* ---- hf_encoder.c: BERT and its relatives ---- */
@@ -144,7 +146,9 @@ struct pieces_options {
     bool byte_fallback, dummy_prefix, trim_spaces, escape_spaces;
     rapt_text rules; /* a charsmap, or empty */
 };
+/* Appends a piece. */
 void rapt__pieces_put(struct pieces_writer *w, rapt_text text, float score, int type);
+/* Appends the options. Must be called once, after the last piece. */
 void rapt__pieces_finish(struct pieces_writer *w, const struct pieces_options *options);
 
 /* ---- hf_json.c: the parts of tokenizer.json (Hugging Face's library `tokenizers`) that imports
@@ -187,7 +191,7 @@ struct hf_json {
     size_t merge_count, merge_capacity;
     rapt_text *names; /* [rows] names of the rows of the model's table; bytes is NULL in a row
                          without a token */
-    float *scores;    /* [rows] scores of the rows, for Unigram */
+    float *scores;    /* [rows] scores of the rows; 0 if the file has none */
     int rows;
     bool listed; /* the vocabulary is a list with scores */
     /* keys of "model": */
@@ -218,13 +222,15 @@ enum hf_languages {
     HF_LANGUAGES_MBART50
 };
 /* Makes i->source from sentencepiece.bpe.model and the tokens of languages, or from tokenizer.json
-   if there is no such model. Checks the ids of special tokens, unless ids is NULL. */
+   if there is no such model. Also sets i->source_language_last and i->language_starts, if the
+   language follows a source or starts the decoder. Checks the ids of special tokens, unless ids is
+   NULL. */
 rapt_status rapt__hf_languages(struct import *i, enum hf_languages languages,
                                const struct hf_ids *ids);
 
 /* ---- hf_vocabulary.c ---- */
-/* Makes a tokenizer from the names in a file and in added_tokens.json, with the same rules as
-   rapt__import_names. */
+/* Makes a tokenizer from the names in a file and, if it exists, in added_tokens.json, like
+   rapt__import_names. With added_tokens.json, every row of the table must have a name. */
 rapt_status rapt__hf_names(struct import *i, const char *name, int vocab,
                            const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer);
 /* Makes i->source from the names in vocab.json and the byte-level merges in merges.txt, as in

@@ -124,8 +124,8 @@ rapt_status rapt__import_sentence(struct import *i)
 
 /* ---- heads ---- */
 
-/* Ignores a buffer that older versions stored, pre-training heads, and a pooler that is not
-   used. */
+/* Ignores position_ids, a buffer that older versions stored, pre-training heads, and a pooler that
+   is not used. */
 static void ignore_heads(struct import *i)
 {
     static const char *const ignored[] = {"cls.", "vocab_", "qa_outputs.", "lm_head."};

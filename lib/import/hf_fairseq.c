@@ -1,5 +1,5 @@
-/* hf_fairseq.c - imports the translators and the BART that come from fairseq from folders of
-   Hugging Face's transformers: config.json, the weights and a vocabulary.
+/* hf_fairseq.c - imports BART, mBART, M2M-100 and NLLB-200, which were trained with fairseq, from
+   folders of Hugging Face's transformers: config.json, the weights and a vocabulary.
 
    BART (Lewis et al. 2020), mBART-25 (Liu et al. 2020) and mBART-50 (Tang et al. 2020) have a norm
    after the embeddings, and learned positions, whose tables begin with two unused rows. mBART
@@ -7,8 +7,8 @@
    decoder starts with the language of the target; in mBART-50 the language precedes a source, and
    the decoder starts with the end token.
 
-   M2M-100 (Fan et al. 2021) and NLLB-200 (Costa-jussa et al. 2022) have the same architecture:
-   norms before sublayers, and sinusoids.
+   M2M-100 (Fan et al. 2021) and NLLB-200 (Costa-jussa et al. 2022) have the same architecture, with
+   norms before sublayers and sinusoids as positions.
 
    Source: transformers 4.57, modeling_bart.py, modeling_mbart.py, modeling_m2m_100.py. */
 #include "import/hf.h"
@@ -52,8 +52,8 @@ static void ignore_versions(struct import *i)
 
 /* ---- BART and mBART: the configuration ---- */
 
-/* Checks flags of old configurations, each of which has the same value in all models of a
-   family. */
+/* Checks flags of old configurations. Each has the same value in all models of BART, and in all of
+   mBART. */
 static rapt_status check_kind(struct import *i, const struct import_settings *s, bool mbart)
 {
     const struct hf_flag flags[] = {{"normalize_before", mbart},

@@ -13,7 +13,7 @@ struct json_reading {
     struct import *i;
     struct hf_json *to;
     struct json j;
-    rapt_status status; /* RAPT_NO_MEMORY, or RAPT_BAD_FILE if the message has already been set */
+    rapt_status status; /* an error whose message has already been set, or RAPT_OK */
 };
 
 static bool lacks_memory(struct json_reading *r)
@@ -57,7 +57,8 @@ static bool take_maybe(struct json_reading *r, enum hf_maybe *flag)
     return word != NULL;
 }
 
-/* Reads a whole number below 2^24 into *number, which becomes -1 for any other value. */
+/* Reads a whole number below 2^24 into *number, which becomes -1 for a larger number, a negative
+   number or any other kind of value. A number with a fraction or an exponent is an error. */
 static bool take_whole(struct json_reading *r, int *number)
 {
     uint64_t value;

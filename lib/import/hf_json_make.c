@@ -46,7 +46,7 @@ static rapt_status check_only(struct import *i, const char *where, const struct 
 }
 
 /* Checks that all added tokens are among these names, that none matches only whole words, and that
-   none includes the spaces around it, except that "<mask>" includes the spaces before it. */
+   none includes the spaces around it, except that "<mask>" must include the spaces before it. */
 static rapt_status check_added(struct import *i, const struct hf_json *json,
                                const char *const *names, int count)
 {
@@ -174,8 +174,8 @@ static rapt_status make_byte_pairs(struct import *i, const struct hf_json *json)
 
 /* ---- SentencePiece ---- */
 
-/* Reads the steps before the model. In files of transformers, spaces are trimmed either by Strip
-   and Replace or by WhitespaceSplit. *charsmap receives the charsmap in base64, or "". */
+/* Reads the normalizer and the pre-tokenizer. In files of transformers, spaces are trimmed either
+   by Strip and Replace or by WhitespaceSplit. *charsmap receives the charsmap in base64, or "". */
 static rapt_status read_spaces(struct import *i, const struct hf_json *json,
                                struct pieces_options *o, const char **charsmap)
 {
@@ -371,6 +371,8 @@ static rapt_status make_character_pairs(struct import *i, struct hf_json *json)
                   : make_sentencepiece(i, json, (struct pieces_options){.kind = PIECES_PAIRS});
 }
 
+/* Returns whether byte pairs merge bytes, as in GPT-2. Those of SentencePiece have a step
+ * Metaspace. */
 static bool has_bytes(const struct hf_json *json)
 {
     for (int n = 0; n < json->splitter.count; n++)

@@ -99,8 +99,8 @@ rapt_status rapt__hf_names(struct import *i, const char *name, int vocab,
 
 /* ---- merges ---- */
 
-/* Splits a line into two names, which it terminates by zero bytes. Returns false if the line does
-   not consist of two names. */
+/* Splits a line into two names, each terminated by a zero byte. Returns false if the line does not
+   consist of two names with a space between them. */
 static bool split_merge(char *line, const char **left, const char **right)
 {
     char *space = strchr(line, ' ');

@@ -180,7 +180,8 @@ static rapt_status import_open(struct import *i)
     return status ? status : keep_tokenizers(i);
 }
 
-/* Returns whether a message begins with the path of a file in the folder. */
+/* Returns whether a message begins with the path of the folder, and therefore with that of a file
+   in it. */
 static bool names_file(const struct import *i, const char *message)
 {
     size_t size = strlen(i->folder);

@@ -1,7 +1,8 @@
 /* import.h - interface of the import layer, which knows how other projects name and lay out a
    Transformer. It turns a downloaded folder or file into a model with its tokenizers as metadata,
-   as if it had been loaded from a model file of our own. A model that cannot be represented exactly
-   is rejected with a message that states the reason.
+   as if it had been loaded from a model file of our own, and writes models in the formats of other
+   projects. A model that cannot be represented exactly is rejected with a message that states the
+   reason.
 
    This layer handles other projects' files; the layers below it compute with the models. */
 #ifndef RAPT_LIB_IMPORT_H
@@ -13,12 +14,13 @@
 
 /* Returns whether a path must be imported rather than loaded: a folder, a file that does not begin
    like a safetensors file, or a safetensors file without our configuration and with a config.json
-   in the same folder. Returns false if the path cannot be read. */
+   in the same folder. Returns false for a file that cannot be read or has fewer than 9 bytes. */
 bool rapt__import_wants(const char *path, const rapt_allocator *allocator);
-/* Imports a model, which the caller must free. After the model is complete, calls `file`, unless it
-   is NULL, for every file in the folder. Returns RAPT_NO_FILE if a file is missing or cannot be
-   read, and RAPT_BAD_FILE if the files are damaged or use a feature that this library does not
-   support; *why names the file or the feature. */
+/* Imports a model, which the caller must free. `precision` is the requested precision. After the
+   model is complete, calls `file`, unless it is NULL, with `user` for every file in the folder.
+   Returns RAPT_NO_FILE if a file is missing or cannot be read, and RAPT_BAD_FILE if the files are
+   damaged or use a feature that this library does not support; *why names the file or the
+   feature. */
 rapt_status rapt__import(rapt_model **model, const char *path, rapt_precision precision,
                          rapt_file_fn *file, void *user, const rapt_allocator *allocator,
                          rapt_message *why);

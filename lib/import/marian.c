@@ -76,8 +76,8 @@ const int rapt__marian_row_count = sizeof rapt__marian_rows / sizeof *rapt__mari
 
 /* ---- the configuration ---- */
 
-/* Options that are supported only with these values. The functions below read the options on which
-   the configuration depends. All other options are ignored. */
+/* Options that must be missing or have one of these values. The functions below read the options on
+   which the configuration depends. All other options are ignored. */
 static const struct {
     const char *key, *good, *too; /* `too` is a second supported value, or NULL */
 } options[] = {
@@ -155,7 +155,8 @@ static bool is_true(const struct yaml *y, const char *key)
     return value && strcmp(value, "true") == 0;
 }
 
-/* Returns the operations around a sublayer, except dropout (d), which inference does not use. */
+/* Copies the operations around a sublayer to `text`, except dropout (d), which inference does not
+   use. Returns `text`. */
 static const char *operations(const struct yaml *y, const char *key, const char *otherwise,
                               char text[16])
 {
@@ -298,8 +299,9 @@ static rapt_status read_settings(struct import *i)
     return status;
 }
 
-/* Marks the alphas as used, because they are already attached to their tensors. The alpha "none" is
-   that of the output layer when a shortlist is used; it is stored under this name. */
+/* Marks the alphas as used, because they are already attached to their tensors. The exception is
+   the alpha "none", that of the output layer when a shortlist is used, which is stored under this
+   name. */
 static rapt_status take_alphas(struct import *i)
 {
     static const char suffix[] = "_QuantMultA", none[] = "none_QuantMultA";

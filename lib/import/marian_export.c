@@ -90,7 +90,8 @@ void rapt__marian_settings(const rapt_config *c, char text[MARIAN_SETTINGS])
 
 /* ---- the tensors ---- */
 
-/* Selects, among the names that a norm may have, those for its type and position. */
+/* Of the names that the tensors of a norm may have, selects those for the model's type and order of
+   norms. */
 static bool takes(const struct exporting *e, const struct import_row *row, const char *pattern)
 {
     const rapt_config *c = e->config;

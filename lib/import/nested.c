@@ -1,5 +1,5 @@
-/* nested.c - finds models that are in an inner folder: in folders of Hugging Face's cache, and in
-   packages of Argos Translate, which may be unpacked or zip files. */
+/* nested.c - finds models in inner folders: in folders of Hugging Face's cache, and in packages of
+   Argos Translate, which may be zip files or unpacked. */
 #include "import/parts.h"
 
 #include <stdio.h>
@@ -38,7 +38,8 @@ static rapt_status read_revision(struct import *i, char name[IMPORT_FILE])
     return good ? RAPT_OK : rapt__import_bad(i, "refs/main does not name a revision");
 }
 
-/* Chooses a revision, or sets name to "" if the folder does not belong to the cache. */
+/* Sets `name` to the revision that refs/main names or, without refs/main, to the only snapshot.
+   Sets it to "" if the folder does not belong to the cache. */
 static rapt_status choose_revision(struct import *i, char name[IMPORT_FILE])
 {
     char snapshots[2 * IMPORT_PATH];
@@ -89,7 +90,7 @@ static rapt_status read_language(struct import *i, const struct import_settings 
     return RAPT_OK;
 }
 
-/* Reads the settings of a package. */
+/* Reads and checks the settings of a package. */
 static rapt_status check_package(struct import *i)
 {
     struct import_settings s;
@@ -114,7 +115,7 @@ static rapt_status check_package(struct import *i)
     return status;
 }
 
-/* Changes i->folder to the folder of CTranslate2 in an unpacked package. */
+/* If i->folder is that of a package, changes it to the package's folder of CTranslate2. */
 static rapt_status enter_package(struct import *i)
 {
     if (rapt__import_has(i, "model.bin") || !rapt__import_has(i, "model/model.bin") ||
@@ -140,7 +141,7 @@ rapt_status rapt__import_enter(struct import *i)
     return status ? status : enter_package(i);
 }
 
-/* ---- packages of Argos: zip files with one folder, which are read without unpacking them ---- */
+/* ---- packages of Argos: zip files, which are read without unpacking them ---- */
 
 static const char description[] = "metadata.json"; /* a file that every package contains */
 

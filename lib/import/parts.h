@@ -9,7 +9,7 @@
 #include <rapt/text.h>
 
 /* Maximum size in bytes of a path and of the name of a file in the folder, and maximum number of
-   files that make up one model. */
+   files whose use is recorded. */
 enum { IMPORT_PATH = 4096, IMPORT_FILE = 256, IMPORT_READ_FILES = 24 };
 enum { IMPORT_TOKEN = 64 };    /* maximum size of the name of a token in settings */
 enum { IMPORT_LANGUAGE = 16 }; /* maximum size of the code of a language of Argos */
@@ -28,7 +28,7 @@ struct import_decoding {
         char text[12 * IMPORT_IDS];
     } kept[IMPORT_DECODING];
     int count;
-    char ignored[400]; /* settings that are not supported, for human readers */
+    char ignored[400]; /* settings or values that are not followed, for human readers */
 };
 
 /* Memory for filling parameters; all of it except `rows` is for matrices of bytes. */
@@ -57,7 +57,7 @@ struct import {
     rapt_allocator allocator; /* for reading, within the budget */
     rapt_allocator lasting;   /* for the model and its parameters, outside the budget */
     struct tensor_file *file;
-    bool *used; /* [entries of the file] true if the entry was read or can be ignored */
+    bool *used; /* [entries of the file] true if the import uses the entry or may ignore it */
     rapt_config config;
     rapt_model *model;
     rapt_precision precision; /* the precision that the caller requested */
@@ -69,8 +69,8 @@ struct import {
     bool pair_twice;                 /* two end tokens separate the texts of a pair */
     bool source_language_last;       /* the language follows the end of a source */
     bool language_starts;            /* the decoder starts with the language of the target */
-    bool package;                    /* pieces are in ../sentencepiece.model, or in ../bpe.model if
-                                        the languages below are set */
+    bool package;                    /* a package of Argos: pieces are in ../sentencepiece.model or,
+                                        if the languages below are set, merges in ../bpe.model */
     char from_language[IMPORT_LANGUAGE], to_language[IMPORT_LANGUAGE]; /* codes, or "" */
     char first_token[IMPORT_TOKEN]; /* name of the first token of every translation, or "" */
     bool normalize;                 /* embeddings are divided by their L2 norm */
@@ -80,7 +80,8 @@ struct import {
                                        unknown */
     struct import_decoding decoding;
     struct scale_text scales;  /* metadata SCALES_KEY */
-    void (*spell)(char *name); /* changes name [160] to its spelling in the file; may be NULL */
+    void (*spell)(char *name); /* changes name[IMPORT_NAME] to its spelling in the file; NULL if
+                                  names need no change */
     rapt_message *why;
 };
 
@@ -91,7 +92,9 @@ enum import_flags {
     IMPORT_OFFSET = 4      /* preceded by IMPORT_OFFSET_ROWS rows that are not used */
 };
 enum { IMPORT_OFFSET_ROWS = 2 };
-struct import_row { /* names of one parameter, or of part `part` of `parts` parts of its rows */
+/* Names of a parameter or, if parts > 1, of one of `parts` equal parts of its rows (of a vector: of
+   its elements). */
+struct import_row {
     const char *ours, *theirs;
     int part, parts, flags;
 };
@@ -100,39 +103,46 @@ struct import_table {
     int count;
     int first_layer; /* the other project's number of our layer 0 */
 };
+/* Returns the entry of a tensor, or NULL if the file does not have it. */
 const struct tensor_entry *rapt__import_find(const struct import *i, const char *name, int layer);
-void rapt__import_use(struct import *i, const struct tensor_entry *entry); /* NULL is allowed */
-/* Creates a model for i->config, without memory for its parameters, and checks that the tables name
-   a tensor of the right shape for each parameter. Returns RAPT_BAD_FILE if a tensor is missing, has
-   the wrong shape, or is used by no row. */
+/* Marks an entry as used. NULL is allowed. */
+void rapt__import_use(struct import *i, const struct tensor_entry *entry);
+/* Creates i->model for i->config, in the requested precision but without memory for its parameters,
+   and checks that the file has a tensor of the right shape for each parameter that is not optional.
+   Returns RAPT_BAD_FILE if the configuration is invalid, if a tensor is missing or has the wrong
+   shape, or if a tensor is named by no row and not marked as used. */
 rapt_status rapt__import_match(struct import *i, const struct import_table *tables, int count);
 /* Fills the parameters of a matched model. If several rows for the same part name existing tensors,
-   the first is used and the others must be equal to it. The parameters are outside the budget for
-   reading, so everything else, such as vocabularies, must have been read and checked before. */
+   the first is used and the others must be equal to it. The memory for the parameters is outside
+   the budget for reading, so everything else, such as vocabularies, must already have been read and
+   checked. */
 rapt_status rapt__import_fill(struct import *i, const struct import_table *tables, int count);
-/* Multiplies the output of the decoder by a factor, which becomes part of the gain of its last
-   norm, an RMSNorm. */
+/* Multiplies the output of a filled model's decoder by a factor, which becomes part of the gain of
+   the last norm. That norm must be an RMSNorm. */
 void rapt__import_scale_output(struct import *i, float factor);
-/* The first function replaces the number of the layer in a parameter's name with '#' and stores the
-   number in *layer. The second does the reverse. */
+/* The first function replaces the number of the layer in the name of one of our parameters with '#'
+   and stores it in *layer, which is 0 if the name has no layer. The second replaces '#' with the
+   number. */
 enum { IMPORT_NAME = 160 };
 void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *layer);
 void rapt__import_name(char to[IMPORT_NAME], const char *pattern, int layer);
 /* Stores an alpha for a name that is not a parameter's, in metadata SCALES_KEY. */
 rapt_status rapt__import_keep_alpha(struct import *i, const char *name, float alpha);
-/* Reads a tensor of one integer and marks it as used. If it is missing, the value is
-   `otherwise`. */
+/* Reads a tensor of one integer and marks it as used. If it is missing, the value is `otherwise`.
+   Returns RAPT_BAD_FILE if it is not one integer from -2^10 to 2^24. */
 rapt_status rapt__import_number(struct import *i, const char *name, int otherwise, int *value);
 
 /* ---- settings.c: a JSON object by key ---- */
 struct import_setting {
     const char *key;
-    const char *text; /* text of a string, number, true, false or null, or of a list of one number
-                         or string; NULL for an object or any other list */
-    bool string, list;
-    int length; /* number of elements of a list */
-    /* Tokens of a list of tokens, or of a list of lists of one token. id_count is -1 for any other
-       value. */
+    const char *text;  /* text of a string, number, true, false or null, or of the only element of a
+                          list if that is a string or a number from 0; NULL for an object or any
+                          other list */
+    bool string, list; /* true if the value, or the first element of a list, is a string; true for
+                          a list */
+    int length;        /* number of elements of a list */
+    /* Tokens of a list of at most IMPORT_IDS tokens, or of as many lists of one token. id_count is
+       -1 for any other value. */
     int ids[IMPORT_IDS], id_count;
 };
 struct import_settings {
@@ -145,62 +155,66 @@ struct import_settings {
    failure there is nothing to free. */
 rapt_status rapt__import_settings(struct import *i, const char *name, struct import_settings *s);
 void rapt__import_settings_free(struct import *i, struct import_settings *s);
-/* Returns a setting as a string, or NULL if it is missing, null, a list or an object. */
+/* Returns the text of a setting that is a string, a number, true or false. Returns NULL if it is
+   anything else or missing. */
 const char *rapt__import_setting(const struct import_settings *s, const char *key);
-/* Reads an integer from 0 to INT_MAX. If the key is missing or null, the value is `otherwise`.
-   Returns RAPT_BAD_FILE if the value is anything else. */
+/* Reads an integer from 0 to INT_MAX, which may be in quotes. If the key is missing or null, the
+   value is `otherwise`. Returns RAPT_BAD_FILE if the value is anything else. */
 rapt_status rapt__import_whole(struct import *i, const struct import_settings *s, const char *key,
                                int otherwise, int *value);
-/* Reads the id of a token, which may be in a list of one element. If the key is missing, the value
-   is `otherwise`. */
+/* Reads the id of a token as rapt__import_whole reads an integer. The id may also be the only
+   element of a list. */
 rapt_status rapt__import_id(struct import *i, const struct import_settings *s, const char *key,
                             int otherwise, int *value);
 /* Reads true or false, as rapt__import_whole reads an integer. */
 rapt_status rapt__import_flag(struct import *i, const struct import_settings *s, const char *key,
                               bool otherwise, bool *value);
-/* Reads a finite number in the same way. */
+/* Reads a finite number as rapt__import_whole reads an integer. */
 rapt_status rapt__import_float(struct import *i, const struct import_settings *s, const char *key,
                                float otherwise, float *value);
-/* Returns the string of a setting that is a list of one string, or NULL if the setting is anything
-   else. */
+/* Returns the string of a setting that is a list of one string. Returns NULL if the setting is
+   anything else or missing. */
 const char *rapt__import_only(const struct import_settings *s, const char *key);
-
 /* Returns the tokens in a list of tokens or of lists of one token. *count is 0 if the key is
    missing or null, and -1 if the value is something else or has more than IMPORT_IDS tokens. */
 const int *rapt__import_tokens(const struct import_settings *s, const char *key, int *count);
 
 /* ---- marian.c ---- */
-/* Returns the value of a key, or NULL if the key is missing or its value is a list. YAML's other
-   spellings of true and false, such as True, are normalized. */
+/* Returns the value of a key, or NULL if the key is missing or its value is a list. Unless it is in
+   quotes, True or TRUE is returned as "true", and False or FALSE as "false". */
 const char *rapt__import_option(const struct yaml *y, const char *key);
 
 /* ---- decoding.c ---- */
+/* Stores the settings in i->decoder, unless that is NULL. */
 void rapt__import_marian_decoding(struct import *i);
-void rapt__import_argos_decoding(struct import *i); /* stores the settings with which Argos
-                                                       Translate calls CTranslate2 */
-/* Stores the id of the first token of a translation, which is its language. */
+/* Stores the settings with which Argos Translate calls CTranslate2. */
+void rapt__import_argos_decoding(struct import *i);
+/* Stores the id (in decimal) of the first token of every translation, such as its language. */
 void rapt__import_first_token(struct import *i, const char *id);
-/* Reads generation_config.json or, if it does not exist, the settings of config.json in `config`.
-   `pad` and `end` are the ids of these tokens. Returns RAPT_BAD_FILE if generation_config.json is
-   damaged. */
+/* Stores the settings in generation_config.json or, if that file does not exist, those in `config`,
+   which are the settings of config.json. `pad` and `end` are the ids of the pad and the end token.
+   Returns RAPT_BAD_FILE if generation_config.json is damaged. */
 rapt_status rapt__import_hf_decoding(struct import *i, const struct import_settings *config,
                                      int pad, int end);
 
 /* ---- vocabulary.c ---- */
-/* Opens a file of the folder, and decompresses it if necessary. The caller must close it. */
+/* Opens a file of the folder. If it is compressed, its contents are decompressed into memory. The
+   caller must close it. */
 rapt_status rapt__import_source(struct import *i, const char *name, struct disk_source *source);
-/* Opens a list of names, and records its use. The caller must close *v. */
+/* Opens a file of the folder with names of tokens, and records its use. The caller must close the
+   vocabulary. */
 rapt_status rapt__import_open_names(struct import *i, const char *name, struct vocabulary **v);
-/* Reads a file of the folder into memory that the caller frees, [*size + 1] bytes with a 0 at the
-   end. */
+/* Reads a file of the folder, decompressed if it is compressed, into *size + 1 bytes of
+   memory, of which the last is 0. The caller must free them. Returns RAPT_BAD_FILE if there are
+   more than 2^28 bytes. */
 rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, size_t *size);
 /* Makes a tokenizer from the names in a file. There must be one name for each row of the table; if
-   only the last is missing and no other is <unk>, the last row becomes <unk>. pieces is a
-   SentencePiece tokenizer, or NULL. Returns RAPT_NO_FILE if the file does not exist. */
+   only the last is missing and no other is <unk>, the last row becomes <unk>. `pieces` is the
+   SentencePiece tokenizer that splits texts, or NULL to split them at spaces. Returns RAPT_NO_FILE
+   if the file does not exist. */
 rapt_status rapt__import_names(struct import *i, const char *name, int vocab,
                                const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer);
-/* Makes a tokenizer from the names in a file, as rapt__import_names does, whose text is split by
-   Moses. */
+/* Like rapt__import_names, but texts are split by Moses. */
 rapt_status rapt__import_moses(struct import *i, const char *name, int vocab,
                                const struct moses_source *moses, rapt_tokenizer **tokenizer);
 /* Makes a WordPiece tokenizer from the names in a file. Names beyond the table are ignored, and
@@ -208,18 +222,18 @@ rapt_status rapt__import_moses(struct import *i, const char *name, int vocab,
 rapt_status rapt__import_wordpiece(struct import *i, const char *name, int vocab,
                                    const rapt_wordpiece_options *options,
                                    rapt_tokenizer **tokenizer);
-rapt_status rapt__import_pieces(struct import *i, const char *name,
-                                rapt_tokenizer **tokenizer); /* from a SentencePiece model */
-/* Opens the vocabularies in the folder of a Marian model: one for both sides, or two. Either
-   i->decoder names them, or they are recognized by their own names. */
+/* Makes a tokenizer from a SentencePiece model in the folder, and records its use. */
+rapt_status rapt__import_pieces(struct import *i, const char *name, rapt_tokenizer **tokenizer);
+/* Makes i->source, and i->target if it differs, from the vocabularies in the folder of a Marian
+   model. Either i->decoder names these files, or they are recognized by their own names. */
 rapt_status rapt__import_vocabularies(struct import *i);
-/* Returns whether this is the name of a vocabulary or of its settings: a SentencePiece model, a
-   list of names with "vocab" in its name, or decoder.yml. */
+/* Returns whether a file with this name is a vocabulary or names one: a SentencePiece model (.spm),
+   a list of names whose own name contains "vocab", or decoder.yml. */
 bool rapt__import_is_vocabulary(const char *name);
 
 /* ---- folder.c ---- */
-/* Visits the names in a folder. Returns RAPT_NO_MEMORY, or RAPT_BAD_FILE if the folder cannot be
-   listed. */
+/* Visits the names in a folder. The path of a folder in a zip file begins with that of the zip
+   file. Returns RAPT_BAD_FILE or RAPT_NO_MEMORY if the folder cannot be listed. */
 rapt_status rapt__import_list(struct import *i, const char *folder, disk_visit_fn *visit,
                               void *user);
 /* Returns whether a name ends with `end`, or with `end` and ".gz" or ".zst". */
@@ -227,42 +241,50 @@ bool rapt__import_ends(const char *name, const char *end);
 /* Returns whether a file is compressed and the folder also has an uncompressed copy of it. */
 bool rapt__import_is_twin(const struct import *i, const char *name);
 /* Finds the file that a path names in the model's folder, plain or compressed, and sets `found` to
-   its name. Folders in the path, in the syntax of any operating system, are ignored. Returns false
-   if the file does not exist. */
+   its name. Folders in the path, separated by / or \, are ignored. Returns false if the file does
+   not exist. */
 bool rapt__import_locate(const struct import *i, const char *path, char found[IMPORT_FILE]);
 /* Returns whether a file with this name in the folder of a model may be read as its tensors or
    vocabulary. */
 bool rapt__import_reads(const char *name);
-/* Chooses the file of tensors in a folder and stores its name in i->model_name. */
+/* Chooses the file of tensors in i->folder, stores its name in i->model_name, and sets
+   i->model_reason. `path` is the path that the caller gave, for messages. */
 rapt_status rapt__import_choose(struct import *i, const char *path);
-/* Sets i->decoder, if the folder has decoding settings for the model. */
+/* Sets i->decoder and i->decoder_name if the folder has decoding settings for the model. Returns
+   RAPT_BAD_FILE if decoder.yml or a *.decoder.yml is damaged. */
 rapt_status rapt__import_decoder(struct import *i);
 void rapt__import_survey_free(struct import *i); /* frees the survey, including i->decoder */
-/* The first function records a file that was read, in the folder or, if its name begins with "../",
-   next to it. The second reports every file of the folder to `file`, unless that is NULL. */
+/* The first function records the use of a file in the folder or, if its name begins with "../",
+   next to the folder. For a file in an inner folder, it records the use of that folder. The second
+   calls `file`, unless that is NULL, for every file in the folder and every recorded file next to
+   it. */
 void rapt__import_record(struct import *i, const char *name, rapt_file_use use);
 rapt_status rapt__import_report(struct import *i, rapt_file_fn *file, void *user);
 
 /* ---- import.c ---- */
-/* Returns RAPT_BAD_FILE and sets the message, to which rapt__import adds the path. */
+/* Sets the message, before which rapt__import puts the path unless the message begins with a file's
+   own path. Returns RAPT_BAD_FILE. */
 rapt_status rapt__import_bad(struct import *i, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 2, 3)));
 bool rapt__import_is_folder(const char *path);
-/* Returns whether the folder has a file with this name. */
+/* Returns whether the folder has a file with this name, which may begin with "../". */
 bool rapt__import_has(const struct import *i, const char *name);
 
-/* ---- nested.c ---- */
-/* Changes i->folder to an inner folder if that contains the model. */
+/* ---- nested.c: models in inner folders, and in zip files ---- */
+/* Changes i->folder to an inner folder if that contains the model: in a folder of Hugging Face's
+   cache or a package of Argos. */
 rapt_status rapt__import_enter(struct import *i);
-
-/* ---- nested.c: packages in zip files, whose paths can be used like those of folders ---- */
+/* Returns whether a path ends in .argosmodel and is not that of a folder. */
 bool rapt__import_is_archive(const char *path);
-/* Opens the zip file i->archive and sets i->folder to the folder of the package in it. */
+/* Opens the zip file at `path` as i->archive and sets i->folder to the folder of the package in
+   it. */
 rapt_status rapt__import_archive(struct import *i, const char *path);
-/* Returns the name in the archive of a file of the folder. name may begin with "../". */
+/* Sets `member` to the name that a file of the folder has in the archive. `name` may begin with
+   "../". */
 void rapt__import_member(const struct import *i, const char *name, char member[IMPORT_PATH]);
 
-/* ---- one function per project, which makes model and tokenizers from i->file ---- */
+/* ---- one function per project, which makes i->model, i->source and, if it differs, i->target from
+   i->file and the other files of the folder ---- */
 rapt_status rapt__import_ct2(struct import *i);
 rapt_status rapt__import_marian(struct import *i);
 extern const struct import_row rapt__marian_rows[]; /* [rapt__marian_row_count] */

@@ -1,5 +1,6 @@
-/* settings.c - reads a JSON object of settings and finds its values by key. Of lists, only tokens
-   and single values are stored; nested objects are skipped. Nothing in the file is trusted. */
+/* settings.c - reads a JSON object of settings and finds its values by key. Of a list, only its
+   tokens or its only element are stored; nested objects are skipped. Nothing in the file is
+   trusted. */
 #include "import/parts.h"
 
 #include <limits.h>
@@ -20,8 +21,8 @@ static void add_id(struct import_setting *s, const char *text)
         s->ids[s->id_count++] = (int)strtol(text, NULL, 10);
 }
 
-/* Reads an element of a list. If it is a number, or a list of one number, sets *text to the
-   number's text; otherwise skips it and sets *text to NULL. */
+/* Reads an element of a list. If it is a number from 0, or a list of one such number, sets *text to
+   the number's text; otherwise skips it and sets *text to NULL. */
 static bool take_element(struct json *j, const char **text)
 {
     *text = NULL;
@@ -42,8 +43,8 @@ static bool take_element(struct json *j, const char **text)
     return rapt__json_want(j, ']');
 }
 
-/* Reads a list. Stores the text of a list of one number or string, and all tokens of a list of
-   tokens. */
+/* Reads a list. Stores the text of its only element and all tokens, as struct import_setting
+   describes. */
 static bool take_list(struct json *j, struct import_setting *s)
 {
     s->list = true, s->id_count = 0;

@@ -49,8 +49,9 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
 /* ---- names ---- */
 
 /* The number of names that a vocabulary must have. FIT_EXACT means one name for each row of the
-   table, except that the last may be missing if it is <unk>. FIT_ANY means any number, as in
-   Marian: names beyond the table are ignored, and rows without a name are never generated. */
+   table. FIT_ANY means any number, as in Marian: names beyond the table are ignored, and rows
+   without a name are never generated. In both cases, if only the last row lacks a name and no other
+   is <unk>, its name is <unk>, except in a WordPiece vocabulary. */
 enum fit { FIT_EXACT, FIT_ANY };
 
 /* How the tokenizer of a list splits text: with a SentencePiece model, with WordPiece, with Moses,
@@ -187,8 +188,7 @@ bool rapt__import_is_vocabulary(const char *name)
     return false;
 }
 
-/* Returns true unless a file contains settings or is a SentencePiece model that belongs to a list
-   of names. */
+/* Returns false for decoder.yml and for SentencePiece models that belong to a list of names. */
 static bool is_alone(const char *name)
 {
     return strcmp(name, "source.spm") != 0 && strcmp(name, "target.spm") != 0 &&
@@ -233,10 +233,10 @@ static int target_of(const struct found_files *files)
     return found;
 }
 
-/* Chooses the vocabularies that the settings name, if any, that of the source first. The files that
-   decoder.yml names must exist, because it comes with the model. Settings written by a training run
-   may name files on another machine; in that case the vocabularies are chosen by their names in the
-   folder. */
+/* Stores the names of the vocabularies in the settings, that of the source first, or none if the
+   settings name none. The files that decoder.yml names must exist, because it comes with the model.
+   Other settings, written by a training run, may name files on another machine; in that case none
+   is stored, and the vocabularies are chosen by their names in the folder. */
 static rapt_status take_names(struct import *i, struct found_files *files)
 {
     files->count = 0;
@@ -255,7 +255,7 @@ static rapt_status take_names(struct import *i, struct found_files *files)
     return RAPT_OK;
 }
 
-/* Opens one vocabulary as a tokenizer. side is "source" or "target", which is also the name,
+/* Makes a tokenizer from a vocabulary. `side` is "source" or "target", which is also the name,
    without .spm, of the SentencePiece model that belongs to a list of names. */
 static rapt_status open_vocabulary(struct import *i, const char *name, const char *side, int vocab,
                                    rapt_tokenizer **tokenizer)
