@@ -50,7 +50,7 @@ rapt_status rapt__inflated_check(const struct disk_source *source, uint64_t size
 #include <limits.h>
 #include <zlib.h>
 
-/* Maximum number of bytes of input and of output per call to zlib. */
+/* Maximum number of bytes of input and of output per call of inflate. */
 enum { AT_ONCE = 16384, INFLATED_MAX = 1 << 30 };
 
 static void *zlib_allocate(void *user, unsigned items, unsigned size)

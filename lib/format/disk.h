@@ -1,6 +1,6 @@
-/* disk.h - reads files at an offset or, with a cursor, one number after another; replaces files
-   atomically (temporary file, fsync, rename); lists folders. Calls that succeed do not change
-   errno. */
+/* disk.h - reads files, which may be compressed, at an offset or, with a cursor, one number after
+   another; replaces files atomically (temporary file, fsync, rename); lists folders. Calls that
+   succeed do not change errno. */
 #ifndef RAPT_LIB_FORMAT_DISK_H
 #define RAPT_LIB_FORMAT_DISK_H
 
@@ -75,8 +75,8 @@ rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void 
 void *rapt__sized_alloc(const rapt_allocator *allocator, size_t bytes);
 void rapt__sized_free(const rapt_allocator *allocator, void *memory); /* NULL is allowed */
 
-/* Returns the maximum number of bytes to which a file may inflate: four times its size plus 4
-   MB. */
+/* Returns the maximum number of bytes to which a source may inflate: four times its size plus
+   4 MB. */
 uint64_t rapt__inflated_max(const struct disk_source *source);
 /* Returns RAPT_BAD_FILE if `size` exceeds this maximum or does not fit into size_t. */
 rapt_status rapt__inflated_check(const struct disk_source *source, uint64_t size,

@@ -141,7 +141,7 @@ const struct dtype *rapt__dtype_find(const char *name)
     return NULL;
 }
 
-/* ---- elements and scales ---- */
+/* ---- reading ---- */
 
 enum {
     CHUNK = 16384,       /* bytes converted at a time; a multiple of every element size */

@@ -1,7 +1,7 @@
 /* format.h - interface of the file layer. The same functions read files of named tensors in every
    supported format (safetensors, CTranslate2, Marian, npz, PyTorch). Safetensors, Marian and
-   CTranslate2 files can also be written. Other functions read zip files, Protocol Buffers, JSON,
-   YAML and plain files. Nothing in a file is trusted. Files are replaced atomically.
+   CTranslate2 files can also be written. Other functions read zip files, vocabularies, Protocol
+   Buffers, JSON, YAML and plain files. Nothing in a file is trusted. Files are replaced atomically.
 
    This layer handles files, names and numbers; the layers above interpret them as models. */
 #ifndef RAPT_LIB_FORMAT_H

@@ -3,7 +3,9 @@
 
    Spaces after the JSON make the offset of the data a multiple of 64, the size of a cache line. The
    reader's parser checks the header before the first byte is written, so every file that is written
-   can be read. */
+   can be read.
+
+   Writers of other formats use the checks and the conversion to little-endian, too. */
 #include "tensors.h"
 
 #include <assert.h>

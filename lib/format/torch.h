@@ -90,6 +90,7 @@ struct torch_reading {
     rapt_message *why;
 };
 
+/* Returns a reading whose pickle is still empty. The caller must free r.pickle. */
 struct torch_reading rapt__torch_reading(struct tensor_file *file, torch_find_fn *find, void *form,
                                          rapt_message *why);
 /* Adds the tensors of the state dict, which is the unpickled object itself or its item "model",
@@ -100,7 +101,7 @@ rapt_status rapt__torch_bad(const struct torch_reading *r, const char *name, con
 
 /* ---- the interpreter: pickle.c and pickle_stack.c ---- */
 
-/* These functions fail with RAPT_BAD_FILE or RAPT_NO_MEMORY. */
+/* The functions below that return a status fail with RAPT_BAD_FILE or RAPT_NO_MEMORY. */
 
 struct pickle_reading {
     struct pickle *p;
@@ -111,6 +112,7 @@ struct pickle_reading {
 };
 
 rapt_status rapt__pickle_fail(const struct pickle_reading *r, const char *what);
+/* Returns whether text[size] is equal to a 0-terminated name. */
 bool rapt__pickle_same(const char *text, size_t size, const char *name);
 
 /* ---- the stack ---- */

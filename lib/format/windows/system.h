@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <windows.h>
 
+/* ---- read.c ---- */
+
 /* Convert between UTF-8 and UTF-16. Return false if the text is invalid or the result, including
    its 0, is longer than DISK_NAME. */
 bool rapt__path_wide(const char *text, wchar_t wide[DISK_NAME]);
