@@ -5,7 +5,6 @@
 #define RAPT_LIB_FORMAT_DISK_H
 
 #include "base/base.h"
-#include "disk.h"
 #include <rapt/file.h>
 #include <stdbool.h>
 #include <stdint.h>
