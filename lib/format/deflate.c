@@ -195,7 +195,8 @@ bool rapt__gzip_writes(void)
 }
 
 enum {
-    PACKED_AT_ONCE = 1 << 20,
+    PACKED_AT_ONCE =
+        1 << 20,        /* maximum number of bytes of input and of output per call of deflate */
     GZIP_BITS = 15 + 16 /* a window of 2^15 bytes, and a gzip header */
 };
 

@@ -1,8 +1,7 @@
 /* ct2.c - imports a CTranslate2 model folder: the configuration and the parameters in model.bin.
    ct2_attention.c reads the settings of T5's attention, and ct2_tokens.c reads special tokens,
-   vocabularies, and the settings and tokenizers of encoders. Source:
-   CTranslate2 4.8: src/models/transformer.cc, src/layers/transformer.cc, transformer_spec.py,
-   attention_spec.py. */
+   vocabularies, and the settings and tokenizers of encoders. Source: CTranslate2 4.8:
+   src/models/transformer.cc, src/layers/transformer.cc, transformer_spec.py, attention_spec.py. */
 #include "import/ct2.h"
 
 #include <math.h>

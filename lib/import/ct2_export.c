@@ -1,7 +1,7 @@
-/* ct2_export.c - exports a model to a folder in the format of CTranslate2, with the names in
-   ct2.c: model.bin of version 6, config.json and the vocabularies. The SentencePiece models
-   are also written, although CTranslate2 does not read them, because they are needed to tokenize
-   text. Source: as in ct2.c, and model_spec.py. */
+/* ct2_export.c - exports a model to a folder in the format of CTranslate2, with the names in ct2.c:
+   model.bin of version 6, config.json and the vocabularies. The SentencePiece models are also
+   written, although CTranslate2 does not read them, because they are needed to tokenize text.
+   Source: as in ct2.c, and model_spec.py. */
 #include "import/ct2.h"
 #include "import/export.h"
 

@@ -261,7 +261,7 @@ static rapt_status with_tokenizer(struct import *i, rapt_status (*read)(struct i
     return status;
 }
 
-static rapt_status read_tokenizer(struct import *i)
+static rapt_status read_encoder_tokenizer(struct import *i)
 {
     if (rapt__hf_has_tokenizer(i)) return rapt__hf_encoder_vocabulary(i);
     return rapt__import_bad(i,
@@ -317,7 +317,8 @@ rapt_status rapt__ct2_encoder(struct import *i)
 /* Checks that the vocabulary names the rows of the table as the tokenizer does, because the files
    of the tokenizer might belong to another model. Rows without a name in the tokenizer may have any
    name, because they are never produced. */
-static rapt_status compare_names(struct import *i, const char *file, const struct vocabulary *v)
+static rapt_status compare_encoder_names(struct import *i, const char *file,
+                                         const struct vocabulary *v)
 {
     const int rows = i->config.source_vocab, count = rapt__vocabulary_count(v);
     if (count != rows)
@@ -334,20 +335,20 @@ static rapt_status compare_names(struct import *i, const char *file, const struc
     return RAPT_OK;
 }
 
-static rapt_status check_names(struct import *i)
+static rapt_status check_encoder_names(struct import *i)
 {
     struct vocabulary *v;
     const char *file = "vocabulary.json";
     if (!rapt__import_has(i, file)) file = "vocabulary.txt";
     rapt_status status = rapt__import_open_names(i, file, &v);
     if (status) return status;
-    status = compare_names(i, file, v);
+    status = compare_encoder_names(i, file, v);
     rapt__vocabulary_close(v);
     return status;
 }
 
 rapt_status rapt__ct2_encoder_vocabulary(struct import *i)
 {
-    rapt_status status = with_tokenizer(i, read_tokenizer);
-    return status ? status : check_names(i);
+    rapt_status status = with_tokenizer(i, read_encoder_tokenizer);
+    return status ? status : check_encoder_names(i);
 }

@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the files of sentence-transformers. modules.json lists the steps from a text to its vector,
-   1_Pooling/config.json specifies how rows are pooled, and sentence_bert_config.json how many
-   tokens of a text are read. Without these files, rows are averaged, as sentence-transformers does
-   by default. ---- */
+/* ---- the files of sentence-transformers. modules.json lists the steps from a text to its vector
+   and their folders, config.json in the folder of the step Pooling specifies how rows are pooled,
+   and sentence_bert_config.json how many tokens of a text are read. Without these files, rows are
+   averaged, as sentence-transformers does by default. ---- */
 
 static rapt_status read_pooling(struct import *i, const char *folder)
 {
@@ -221,8 +221,8 @@ static rapt_status read_vocabulary(struct import *i)
 
 /* ---- the configuration ---- */
 
-/* Positions of RoBERTa and MPNet begin after the id of the pad token, which is 1 in all of these
-   models. */
+/* Excludes the first rows of the table from config.positions. Positions of RoBERTa and MPNet begin
+   after the id of the pad token, which is 1 in all of these models, so these rows are not used. */
 static rapt_status skip_padding(struct import *i, const struct import_settings *s)
 {
     rapt_config *c = &i->config;
