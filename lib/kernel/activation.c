@@ -1,4 +1,5 @@
-/* activation.c - the activations of feed-forward layers, and the sigmoid of gates:
+/* activation.c - the activations of feed-forward layers and gates, and a gated recurrent unit. The
+   activations are
 
      relu(x) = max(x, 0)
      gelu(x) = x Phi(x), where Phi is the normal distribution function: Hendrycks and Gimpel 2016,
@@ -8,7 +9,7 @@
                and Gimpel 2016, the approximation. It is x s(2 u) with s(z) = 1 / (1 + e^-z)
      sigmoid(x) = s(x)
 
-   and their gradients: Phi + x phi for gelu, s (1 + x (1 - s)) with s = s(x) for silu,
+   Their slopes are Phi + x phi for gelu, s (1 + x (1 - s)) with s = s(x) for silu,
    s (1 + x (1 - s) 2 u') with s = s(2 u) for gelu_tanh, and s (1 - s) for sigmoid. */
 
 /* Returns min(|x|, limit). At the limit the tails below are already 0. */
@@ -226,5 +227,44 @@ static void gate_backward(enum activation kind, const float *x, const float *gat
         vf through = vf_mul(d, vf_load_partial(gate + i, n - i, 0));
         vf_store_partial(dgate + i, vf_mul(d, value_16(kind, at)), n - i);
         vf_store_partial(dx + i, vf_mul(through, slope_of_16(kind, at)), n - i);
+    }
+}
+
+/* ---- recurrent: a row of the simpler simple recurrent unit (SSRU: Kim et al. 2019, "From Research
+   to Production and Back: Ludicrously Fast Neural Machine Translation", section 3.1), and its
+   gradient:
+
+       f = 1 / (1 + e^-z),   cell = f before + (1 - f) x,   y = max(cell, 0) ---- */
+
+static inline vf cell_before(const float *before, size_t i, size_t n)
+{
+    return before ? vf_load_partial(before + i, n - i, 0) : vf_zero();
+}
+
+static void ssru_row(const float *x, const float *z, const float *before, float *cell, float *y,
+                     size_t n)
+{
+    for (size_t i = 0; i < n; i += 16) {
+        vf other, f = logistic(vf_load_partial(z + i, n - i, 0), &other);
+        vf next = vf_mul(other, vf_load_partial(x + i, n - i, 0));
+        next = vf_fma(f, cell_before(before, i, n), next);
+        vf_store_partial(cell + i, next, n - i);
+        vf_store_partial(y + i, relu(next), n - i);
+    }
+}
+
+/* d is the gradient of cell. Sets dx = d (1 - f) and dz = d (before - x) f (1 - f), and then
+   multiplies d by f. */
+static void ssru_row_backward(const float *x, const float *z, const float *before, float *d,
+                              float *dx, float *dz, size_t n)
+{
+    for (size_t i = 0; i < n; i += 16) {
+        vf other, f = logistic(vf_load_partial(z + i, n - i, 0), &other);
+        vf from = vf_load_partial(d + i, n - i, 0);
+        vf step = vf_sub(cell_before(before, i, n), vf_load_partial(x + i, n - i, 0));
+        vf through = vf_mul(from, f);
+        vf_store_partial(dx + i, vf_mul(from, other), n - i);
+        vf_store_partial(dz + i, vf_mul(vf_mul(through, other), step), n - i);
+        vf_store_partial(d + i, through, n - i);
     }
 }

@@ -71,7 +71,7 @@ static inline uint32_t bf16_round(float x)
     return size < 0x00800000 ? bits >> 16 & 0x8000 : kept;
 }
 
-/* ---- bf16_choose.c ---- */
+/* ---- choose.c ---- */
 /* Returns the kernels of the best form for this instruction set, or NULL if this machine cannot run
    it. */
 const struct bf16_kernels *rapt__bf16_kernels(rapt_isa isa);

@@ -12,9 +12,19 @@
      vp_check_failed(&c)     true if the tile has to be computed again, step by step
      VP_FORM                 the form
      VP_ROWS, VP_MAX_PANELS  the register tile
-     VP_GROUP                a multiple of VP_ROWS, at most 16 */
+     VP_GROUP                a multiple of VP_ROWS, at most 16
+
+   This file is compiled once per form. The build defines RAPT_BF16 (such as avx512bf16),
+   RAPT_SIMD_HEADER (such as "simd_avx512.h") and RAPT_BF16_HEADER (such as "kernel/bf16_avx512.h").
+   The table at the end is its only symbol. */
+#include "kernel/bf16.h"
+#include "kernel/simd.h"
+
 #include <assert.h>
 #include <math.h>
+#include <string.h>
+
+#include RAPT_BF16_HEADER
 
 /* Rows of a are packed in groups of at most VP_GROUP rows, as [pairs][16]. */
 enum { VP_SLOTS = LANES, VP_GROUPS = (BF16_ROWS + VP_GROUP - 1) / VP_GROUP };
@@ -263,3 +273,11 @@ static void bf16_gemm(const struct bf16_block *g)
             bf16_group(g, packed + i * size, row, rows, n, rapt__min(n + VP_MAX_PANELS, panels));
         }
 }
+
+extern const struct bf16_kernels TABLE_NAME(rapt__bf16_, RAPT_BF16);
+const struct bf16_kernels TABLE_NAME(rapt__bf16_, RAPT_BF16) = {
+    .name = TABLE_TEXT(RAPT_BF16),
+    .form = (enum bf16_form)VP_FORM,
+    .gemm = bf16_gemm,
+    .pack = bf16_pack,
+};

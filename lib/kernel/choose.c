@@ -1,9 +1,12 @@
-/* choose.c - selects the active table of kernels, and implements rapt_isa_*. The build decides
-   which tables are linked (RAPT_HAVE_...). By default, the first table below that the processor can
-   run is active. */
+/* choose.c - selects kernels among the tables that the build links (RAPT_HAVE_...) and the
+   processor can run, and implements rapt_isa_*. */
 #include "base/base.h"
+#include "kernel/bf16.h"
+#include "kernel/int8.h"
 #include "kernel/kernel.h"
 #include <stdatomic.h>
+
+/* ---- floats: by default, the first table that the processor can run is active. ---- */
 
 extern const struct kernels rapt__kernels_scalar, rapt__kernels_neon, rapt__kernels_avx2,
     rapt__kernels_avx512;
@@ -70,4 +73,123 @@ const char *rapt_isa_name(rapt_isa isa)
     static const char *const names[] = {"scalar", "neon", "avx2", "avx512"};
 
     return (unsigned)isa < sizeof names / sizeof names[0] ? names[isa] : NULL;
+}
+
+/* ---- 8-bit integers ---- */
+
+extern const struct int8_kernels rapt__int8_scalar, rapt__int8_neon, rapt__int8_neondot,
+    rapt__int8_avx2, rapt__int8_avxvnni, rapt__int8_avx512vnni, rapt__int8_amx;
+
+/* What a form needs besides its instruction set: nothing, dot products of bytes, or these and
+   tiles. */
+enum needs { NOTHING, DOTS, TILES };
+
+static const struct int8_table {
+    rapt_isa isa; /* the instruction set that the form belongs to */
+    enum needs needs;
+    const struct int8_kernels *kernels;
+} int8_tables[] = {/* best first */
+#ifdef RAPT_HAVE_AMX
+                   {RAPT_ISA_AVX512, TILES, &rapt__int8_amx},
+#endif
+#ifdef RAPT_HAVE_AVX512VNNI
+                   {RAPT_ISA_AVX512, DOTS, &rapt__int8_avx512vnni},
+#endif
+#ifdef RAPT_HAVE_AVXVNNI
+                   {RAPT_ISA_AVX2, DOTS, &rapt__int8_avxvnni},
+#endif
+#ifdef RAPT_HAVE_AVX2
+                   {RAPT_ISA_AVX2, NOTHING, &rapt__int8_avx2},
+#endif
+#ifdef RAPT_HAVE_NEONDOT
+                   {RAPT_ISA_NEON, DOTS, &rapt__int8_neondot},
+#endif
+#ifdef RAPT_HAVE_NEON
+                   {RAPT_ISA_NEON, NOTHING, &rapt__int8_neon},
+#endif
+                   {RAPT_ISA_SCALAR, NOTHING, &rapt__int8_scalar}};
+
+enum { INT8_TABLES = sizeof int8_tables / sizeof int8_tables[0], ISAS = RAPT_ISA_AVX512 + 1 };
+
+/* The kernels chosen for each instruction set; NULL until first requested. The choice is
+   cached because CPUID takes microseconds in a virtual machine. It never changes, so all threads of
+   a team use the same kernels even if the process asks for tiles meanwhile. */
+static _Atomic(const struct int8_kernels *) int8_chosen[ISAS];
+
+static bool int8_runs(const struct int8_table *t)
+{
+    if (t->needs == TILES && !rapt__processor_tiles()) return false;
+    return t->needs == NOTHING ? rapt__processor_has(t->isa) : rapt__processor_dots(t->isa);
+}
+
+const struct int8_kernels *rapt__int8_kernels(rapt_isa isa)
+{
+    const struct int8_kernels *k = atomic_load_explicit(&int8_chosen[isa], memory_order_relaxed);
+    const struct int8_kernels *first = NULL;
+
+    if (k) return k;
+    for (int i = 0; !k; i++) /* the last one always matches */
+        if (int8_tables[i].isa <= isa && int8_runs(&int8_tables[i])) k = int8_tables[i].kernels;
+    return atomic_compare_exchange_strong(&int8_chosen[isa], &first, k) ? k : first;
+}
+
+const char *rapt_isa_int8(void)
+{
+    return rapt__int8_kernels(rapt_isa_used())->name;
+}
+
+const struct int8_kernels *rapt__int8_kernels_of(enum int8_form form)
+{
+    for (int i = 0; i < INT8_TABLES; i++)
+        if (int8_tables[i].kernels->form == form && int8_runs(&int8_tables[i]))
+            return int8_tables[i].kernels;
+    return NULL;
+}
+
+/* ---- bf16 ---- */
+
+extern const struct bf16_kernels rapt__bf16_scalar, rapt__bf16_neon, rapt__bf16_avx2,
+    rapt__bf16_avx512, rapt__bf16_avx512bf16;
+
+/* The emulations, by instruction set. */
+static const struct bf16_kernels *const bf16_emulations[] = {
+    [RAPT_ISA_SCALAR] = &rapt__bf16_scalar,
+#ifdef RAPT_HAVE_NEON
+    [RAPT_ISA_NEON] = &rapt__bf16_neon,
+#endif
+#ifdef RAPT_HAVE_AVX2
+    [RAPT_ISA_AVX2] = &rapt__bf16_avx2,
+#endif
+#ifdef RAPT_HAVE_AVX512
+    [RAPT_ISA_AVX512] = &rapt__bf16_avx512,
+#endif
+};
+
+/* The kernels with the instruction, or NULL if they were not built. */
+#ifdef RAPT_HAVE_AVX512BF16
+static const struct bf16_kernels *const bf16_native = &rapt__bf16_avx512bf16;
+#else
+static const struct bf16_kernels *const bf16_native = NULL;
+#endif
+
+const struct bf16_kernels *rapt__bf16_emulation(rapt_isa isa)
+{
+    const size_t count = sizeof bf16_emulations / sizeof *bf16_emulations;
+    return (size_t)isa < count && rapt__processor_has(isa) ? bf16_emulations[isa] : NULL;
+}
+
+/* The kernels chosen for each instruction set; NULL until first requested. The choice is cached
+   because CPUID takes microseconds in a virtual machine. Every thread makes the same choice, so the
+   order of writes does not matter. */
+static _Atomic(const struct bf16_kernels *) bf16_chosen[RAPT_ISA_AVX512 + 1];
+
+const struct bf16_kernels *rapt__bf16_kernels(rapt_isa isa)
+{
+    const struct bf16_kernels *k = atomic_load_explicit(&bf16_chosen[isa], memory_order_relaxed);
+
+    if (k) return k;
+    const bool has = isa == RAPT_ISA_AVX512 && bf16_native && rapt__processor_bf16();
+    k = has ? bf16_native : rapt__bf16_emulation(isa);
+    atomic_store_explicit(&bf16_chosen[isa], k, memory_order_relaxed);
+    return k;
 }

@@ -1,5 +1,6 @@
-/* flash_head_scores.c - finds the keys that the queries of a short head see, and computes their
-   scores, with queries in the lanes of vectors, for flash_head.c and flash_head_backward.c. */
+/* flash_head_scores.c - finds the keys that the queries of a short head see, computes their scores,
+   and applies the cap, biases and masks, with queries in the lanes of vectors; for flash_head.c and
+   flash_head_backward.c. */
 #include "kernel/flash.h"
 
 #include <math.h>
@@ -92,4 +93,181 @@ static void head_seen_scores(const struct attend_head *a, const struct key_range
             head_scores(a->ahead, k, k_row, s, end, q + (ptrdiff_t)first * LANES * depth, depth,
                         count, scores + first * LANES, ld);
     }
+}
+
+/* ---- the cap, biases and masks, which are applied to scores before the softmax, and the gradients
+   of biases. Rows of biases are transposed, sixteen queries by sixteen keys at a time. Functions
+   that most heads do not need are not inlined, because inlining them slowed down heads without
+   biases (gcc 12). ---- */
+
+static bool head_biased(const struct attend_head *a)
+{
+    return a->bias || a->relative || a->forget || has_distances(&a->distances);
+}
+
+/* Returns true if keys may be hidden from some queries. */
+static bool head_hides(const struct attend_head *a)
+{
+    return a->low || a->allowed || head_biased(a);
+}
+
+/* Returns the scale of scores after head_finish_scores. */
+static float head_scale(const struct attend_head *a)
+{
+    return rapt__statistics_scale(a->scale, a->cap, head_biased(a));
+}
+
+/* Caps the scores of `keys` keys and sixteen queries. slopes, unless NULL, receives the slopes of
+   the cap, [keys][16]. */
+static __attribute__((noinline)) void head_cap(const struct attend_head *a, int keys, float *scores,
+                                               ptrdiff_t ld, float *slopes)
+{
+    for (int s = 0; s < keys; s++, scores += ld)
+        cap_scores(rapt__score_factor(a->scale), a->cap, scores,
+                   slopes ? slopes + s * LANES : NULL);
+}
+
+/* Adds the sums of log f between sixteen keys and query t. A query after the last key uses the sum
+   of the last key; a query before the first key sees no key. */
+static vf head_forget(const struct attend_head *a, int t, int key, vf added)
+{
+    int l = rapt__max(0, rapt__min(a->position + t, a->keys - 1));
+    const float *own = a->forget + (ptrdiff_t)(l / LANES) * FORGET_PANEL + l % LANES;
+    return add_forgotten(a->forget, own[0], own[LANES], key, added);
+}
+
+static bool head_wants_distances(const struct attend_head *a)
+{
+    return a->distances.dby_query || a->distances.dby_key;
+}
+
+/* Returns the distances of query t. */
+static struct distances head_distances(const struct attend_head *a, int t)
+{
+    struct distances of = a->distances;
+    ptrdiff_t row = t * a->distance_row;
+    if (of.by_query) of.by_query += row;
+    if (of.dby_query) of.dby_query += row;
+    if (of.by_dout) of.by_dout += row;
+    if (of.weights) of.weights += row;
+    of.position += t;
+    return of;
+}
+
+/* Sets x[s], lane t, to the value that is added to the score of key `key` + s and query `query` +
+   t. */
+static void head_added(const struct attend_head *a, int query, int key, vf x[LANES])
+{
+    int queries = rapt__min(a->queries - query, LANES), keys = rapt__min(a->keys - key, LANES);
+    for (int t = 0; t < LANES; t++) {
+        ptrdiff_t row = query + t;
+        x[t] = vf_zero();
+        if (t >= queries) continue;
+        const uint8_t *allowed = a->allowed ? a->allowed + row * a->allowed_row + key : NULL;
+        x[t] = added_to_scores(moved(a->bias, row * a->bias_row + key),
+                               moved(a->relative, key - row), allowed, keys);
+        if (a->forget) x[t] = head_forget(a, query + t, key, x[t]);
+        if (!has_distances(&a->distances)) continue;
+        const struct distances of = head_distances(a, query + t);
+        x[t] = add_distances(&of, key, x[t]);
+    }
+    vf_transpose(x);
+}
+
+/* Adds biases to the scores of keys [key, last) and the sixteen queries starting at `query`, after
+   scaling them, and sets the scores of keys hidden by a bias or `allowed` to -infinity. Without a
+   bias, the other scores do not change. key must be a multiple of 16. */
+static __attribute__((noinline)) void head_add(const struct attend_head *a, int query, int key,
+                                               int last, float *scores, ptrdiff_t ld)
+{
+    vf times = vf_splat(capped_scale(a->scale, a->cap)), min = vf_splat(-INFINITY);
+    for (; key < last; key += LANES) {
+        vf x[LANES];
+        head_added(a, query, key, x);
+        for (int s = 0; s < rapt__min(last - key, LANES); s++, scores += ld) {
+            vf score = vf_load(scores);
+            if (head_biased(a)) score = vf_fma(score, times, x[s]);
+            vf_store(scores, vf_select(vf_equal(x[s], min), min, score));
+        }
+    }
+}
+
+/* Applies cap, biases and masks to scores. slopes is written as by head_cap; the slopes of hidden
+   keys are unspecified. */
+static void head_finish_scores(const struct attend_head *a, int query, int key, int last,
+                               float *scores, ptrdiff_t ld, float *slopes)
+{
+    if (a->cap > 0) head_cap(a, last - key, scores, ld, slopes);
+    if (a->allowed || head_biased(a)) head_add(a, query, key, last, scores, ld);
+    if (a->low) head_mask(a, query, key, last, scores, ld);
+}
+
+/* Transposes `keys` rows of sixteen queries: sets x[t] to the elements of query t, and those of
+   missing keys to 0. */
+static void head_transposed(const float *rows, ptrdiff_t ld, int keys, vf x[LANES])
+{
+    for (int s = 0; s < LANES; s++) x[s] = s < keys ? vf_load(rows + s * ld) : vf_zero();
+    vf_transpose(x);
+}
+
+/* Adds the weights w of keys [key, last) and the sixteen queries starting at `query` to the sums by
+   distance. */
+static __attribute__((noinline)) void head_sum_by_distance(const struct attend_head *a, int query,
+                                                           int key, int last, const float *w,
+                                                           ptrdiff_t ld)
+{
+    int queries = rapt__min(a->queries - query, LANES);
+    for (; key < last; key += LANES, w += LANES * ld) {
+        vf x[LANES];
+        head_transposed(w, ld, last - key, x);
+        for (int t = 0; t < queries; t++) {
+            const struct distances of = head_distances(a, query + t);
+            add_distance_weights(&of, key, x[t]);
+        }
+    }
+}
+
+/* Adds the terms of distances.by_dout to dp of these keys and queries. */
+static __attribute__((noinline)) void head_add_dout(const struct attend_head *a, int query, int key,
+                                                    int last, float *dp, ptrdiff_t ld)
+{
+    int queries = rapt__min(a->queries - query, LANES);
+    for (; key < last; key += LANES) {
+        vf x[LANES];
+        for (int t = 0; t < LANES; t++) {
+            const struct distances of = head_distances(a, query + (t < queries ? t : 0));
+            x[t] = add_dout_distances(&of, key, vf_zero());
+        }
+        vf_transpose(x);
+        for (int s = 0; s < rapt__min(last - key, LANES); s++, dp += ld)
+            vf_store(dp, vf_add(vf_load(dp), x[s]));
+    }
+}
+
+/* Adds the gradients ds of keys [key, last) and the sixteen queries starting at `query` to the
+   gradients of biases. */
+static __attribute__((noinline)) void head_add_bias_gradients(const struct attend_head *a,
+                                                              const struct attend_head_gradients *d,
+                                                              int query, int key, int last,
+                                                              const float *ds)
+{
+    int queries = rapt__min(a->queries - query, LANES);
+    vf sums[LANES];
+    for (int t = 0; t < LANES; t++) sums[t] = vf_zero();
+    for (; key < last; key += LANES) {
+        int n = rapt__min(a->keys - key, LANES);
+        vf x[LANES];
+        head_transposed(ds, HEAD_GRADIENTS, last - key, x);
+        ds += LANES * HEAD_GRADIENTS;
+        for (int t = 0; t < queries; t++) {
+            ptrdiff_t row = query + t;
+            if (d->dbias) add_bias(d->dbias + row * a->bias_row + key, n, x[t]);
+            if (d->drelative) add_bias(d->drelative - row + key, n, x[t]);
+            if (d->dforget) add_bias(d->dforget + key, n, x[t]);
+            const struct distances of = head_distances(a, query + t);
+            add_distance_gradients(&of, key, x[t]);
+            sums[t] = vf_add(sums[t], x[t]);
+        }
+    }
+    for (int t = 0; t < queries && d->dsums; t++) d->dsums[query + t] += vf_sum(sums[t]);
 }

@@ -113,7 +113,7 @@ struct int8_kernels {
                            float *scale);
 };
 
-/* ---- int8_choose.c ---- */
+/* ---- choose.c ---- */
 /* Returns the kernels of the best form that this processor can run and that belongs to this
    instruction set or a lesser one. */
 const struct int8_kernels *rapt__int8_kernels(rapt_isa isa);

@@ -1,7 +1,13 @@
 /* int8_gemm.c - the product of quantized rows and panels of weights defined in int8.h. It uses
    register tiles like gemm.c, but over the whole depth, because 13 rows and two panels stay in the
-   L2 cache even if the depth is 4,096. Scales and bias are applied to the sums in registers. */
-#include "kernel/int8_start.h"
+   L2 cache even if the depth is 4,096. Scales and bias are applied to the sums in registers.
+
+   This file is compiled once per form. The build defines RAPT_INT8 (such as avx512vnni),
+   RAPT_SIMD_HEADER (such as "simd_avx512.h") and RAPT_INT8_HEADER (such as "kernel/int8_avx512.h").
+   The table at the end is its only symbol. */
+#include "kernel/int8_simd.h"
+
+#include "int8_quantize.c"
 
 enum {
     VS_MAX_PANELS = 4 * VS_PANELS, /* panels of the widest tile, which has few rows */
@@ -144,3 +150,16 @@ static void int8_gemm(const struct int8_block *b)
         }
     for (int row = 0; row < b->rows && b->columns % LANES; row++) int8_rest(b, &start, row, whole);
 }
+
+extern const struct int8_kernels TABLE_NAME(rapt__int8_, RAPT_INT8);
+const struct int8_kernels TABLE_NAME(rapt__int8_, RAPT_INT8) = {
+    .name = TABLE_TEXT(RAPT_INT8),
+    .form = (enum int8_form)VS_FORM,
+    .height = 1,
+    .q_size = VQ_SIZE,
+    .gemm = int8_gemm,
+    .arrange_row = VQ_ARRANGE,
+    .quantize_row = int8_quantize_row,
+    .quantize_twice = int8_quantize_twice,
+    .quantize_panel = int8_quantize_panel,
+};

@@ -10,9 +10,15 @@
    which hide the latency of the instruction (52 cycles, while one can start every 16: Intel's
    optimization manual, chapter on AMX). Sums are stored and then scaled as in int8_gemm.c.
 
-   Up to TILES_FEW_ROWS rows are left to another form, RAPT_INT8_FEW, because reading the weights
-   then takes most of the time, and tiles would be nearly empty. */
-#include "kernel/int8_start.h"
+   Up to TILES_FEW_ROWS rows are left to another form, RAPT_INT8_FEW (such as avx512vnni), because
+   reading the weights then takes most of the time, and tiles would be nearly empty.
+
+   The build defines the macros of int8_gemm.c, RAPT_TILES_HEADER (such as "kernel/int8_amx.h") and
+   RAPT_INT8_FEW. The table at the end is the only symbol. */
+#include "kernel/int8_tiles.h"
+#include "kernel/int8_simd.h"
+
+#include "int8_quantize.c"
 
 #define TILES_FEW TABLE_NAME(rapt__int8_, RAPT_INT8_FEW)
 extern const struct int8_kernels TILES_FEW;
@@ -174,3 +180,16 @@ static void tiles_gemm(const struct int8_block *b)
     for (int row = 0; row < b->rows; row += TILES_BLOCK) tiles_rows(&t, row);
     tile_release();
 }
+
+extern const struct int8_kernels TABLE_NAME(rapt__int8_, RAPT_INT8);
+const struct int8_kernels TABLE_NAME(rapt__int8_, RAPT_INT8) = {
+    .name = TABLE_TEXT(RAPT_INT8),
+    .form = INT8_AMX,
+    .height = TILE_ROWS,
+    .q_size = VQ_SIZE,
+    .gemm = tiles_gemm,
+    .arrange_row = VQ_ARRANGE,
+    .quantize_row = int8_quantize_row,
+    .quantize_twice = int8_quantize_twice,
+    .quantize_panel = int8_quantize_panel,
+};

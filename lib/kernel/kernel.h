@@ -148,7 +148,7 @@ struct kernels {
     void (*gate_backward)(enum activation kind, const float *x, const float *gate, const float *dy,
                           float *dx, float *dgate, size_t n);
 
-    /* recurrent.c: f = 1 / (1 + e^-z), cell = f before + (1 - f) x, y = max(cell, 0), where before
+    /* activation.c: f = 1 / (1 + e^-z), cell = f before + (1 - f) x, y = max(cell, 0), where before
        may be NULL for 0. Backward reads the gradient of cell from d, computes dx and dz, and
        replaces d with the gradient of `before`. */
     void (*ssru_row)(const float *x, const float *z, const float *before, float *cell, float *y,
@@ -156,7 +156,7 @@ struct kernels {
     void (*ssru_row_backward)(const float *x, const float *z, const float *before, float *d,
                               float *dx, float *dz, size_t n);
 
-    /* dropout.c: y = from + x after dropout; from may be NULL for 0. y may be x or from. */
+    /* random.c: y = from + x after dropout; from may be NULL for 0. y may be x or from. */
     void (*dropout_row)(const struct dropout *d, uint64_t row, const float *x, const float *from,
                         float *y, int n);
 
@@ -199,7 +199,7 @@ struct kernels {
     void (*log_row)(float *x, size_t n);
     void (*tanh_row)(float *x, size_t n);
 
-    /* angle.c: sin and cos of position * frequencies[i] */
+    /* elementary.c: sin and cos of position * frequencies[i] */
     void (*sine_cosine_row)(double position, const double *frequencies, int n, float *sines,
                             float *cosines);
 
@@ -208,7 +208,7 @@ struct kernels {
     void (*additive_row_backward)(const struct additive *a, const float *dx,
                                   const struct additive_gradients *d);
 
-    /* gemv.c. gemv: y[j] += sum over s < n of w[s] x[s][j]. rank1_update: y[s][j] += w[s] x[j] for
+    /* row.c. gemv: y[j] += sum over s < n of w[s] x[s][j]. rank1_update: y[s][j] += w[s] x[j] for
        s < n. Rows are ld apart; terms with w[s] = 0 are skipped. */
     void (*gemv)(const float *w, int n, const float *x, ptrdiff_t ld, int width, float *y);
     void (*rank1_update)(const float *w, int n, const float *x, int width, float *y, ptrdiff_t ld);

@@ -14,29 +14,24 @@
 #include "activation.c"
 #include "adam.c"
 #include "additive.c"
-#include "angle.c"
 #include "elementary.c"
 #include "flash_gemm.c"
 #include "norm.c"
 #include "pack.c"
 #include "random.c"
-#include "recurrent.c"
 #include "softmax.c"
 
 #include "simplex.c"
 
-#include "dropout.c"
 #include "flash_distances.c"
-#include "flash_head_scores.c"
 #include "flash_scores.c"
 
 #include "flash.c"
 #include "flash_backward.c"
-#include "flash_head_bias.c"
+#include "flash_head_scores.c"
 
 #include "flash_head.c"
 #include "flash_head_backward.c"
-#include "gemv.c"
 
 extern const struct kernels TABLE_NAME(rapt__kernels_, RAPT_ISA);
 const struct kernels TABLE_NAME(rapt__kernels_, RAPT_ISA) = {

@@ -108,7 +108,7 @@ void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
 }
 
 /* ---- dropout: sets some elements to 0 and scales up the rest (Srivastava et al. 2014, "Dropout").
-   Which elements are dropped depends only on key, row and column (kernel/dropout.c), so the
+   Which elements are dropped depends only on key, row and column (kernel/random.c), so the
    backward pass applies the same function to the gradient. ---- */
 
 struct dropout rapt__dropout(float share, uint64_t key)

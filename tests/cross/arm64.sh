@@ -27,7 +27,7 @@ for isa in scalar neon; do
     compile -O3 -DRAPT_ISA=$isa -DRAPT_SIMD_HEADER="\"simd_$isa.h\"" -c "$root/lib/kernel/table.c" \
         -o "$scratch/table_$isa.o" || failed "table.c for $isa"
     compile -O3 -DRAPT_BF16=$isa -DRAPT_SIMD_HEADER="\"simd_$isa.h\"" -DRAPT_BF16_HEADER="\"kernel/bf16_emulated.h\"" \
-        -c "$root/lib/kernel/bf16_table.c" -o "$scratch/bf16_$isa.o" || failed "bf16_table.c for $isa"
+        -c "$root/lib/kernel/bf16_gemm.c" -o "$scratch/bf16_$isa.o" || failed "bf16_gemm.c for $isa"
     for source in "$root"/tests/kernel/isa/*.c; do
         compile -O3 -DRAPT_ISA=$isa -DRAPT_SIMD_HEADER="\"simd_$isa.h\"" -c "$source" \
             -o "$scratch/$(basename "$source" .c)_$isa.o" || failed "$source for $isa"
@@ -37,13 +37,13 @@ int8() { # NAME HEADER OPTION...
     name=$1 header=$2
     shift 2
     compile -O3 -DRAPT_INT8=$name -DRAPT_SIMD_HEADER="\"simd_$header.h\"" \
-        -DRAPT_INT8_HEADER="\"kernel/int8_$header.h\"" "$@" -c "$root/lib/kernel/int8_table.c" \
-        -o "$scratch/int8_$name.o" || failed "int8_table.c for $name"
+        -DRAPT_INT8_HEADER="\"kernel/int8_$header.h\"" "$@" -c "$root/lib/kernel/int8_gemm.c" \
+        -o "$scratch/int8_$name.o" || failed "int8_gemm.c for $name"
 }
 int8 scalar scalar
 int8 neon neon
 int8 neondot neon -march=armv8.2-a+dotprod
-for source in "$root"/lib/base/*.c "$root"/lib/kernel/*choose.c "$root"/tests/oracle/*.c; do
+for source in "$root"/lib/base/*.c "$root/lib/kernel/choose.c" "$root"/tests/oracle/*.c; do
     [ -e "$source" ] || continue
     folder=$(basename "$(dirname "$source")")
     compile -c "$source" -o "$scratch/$folder.$(basename "$source" .c).o" || failed "$source"

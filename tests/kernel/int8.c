@@ -1,6 +1,6 @@
 /* int8.c - products of 8-bit integers: equal to their definition, bit for bit, in every form;
    nothing else is read or written. */
-#include "kernel/int8_problem.h"
+#include "kernel/int8_trial.h"
 #include "skips.h"
 #include "tiles.h"
 

@@ -1,6 +1,6 @@
 /* int8_rows.c - quantized rows: equal to their definition, bit for bit, in every form; the same in
    every form with every floating-point mode; nothing else is read or written. */
-#include "kernel/int8_forms.h"
+#include "kernel/int8_trial.h"
 #include "tiles.h"
 
 #include <fenv.h>

@@ -2,7 +2,7 @@
    instructions, and with AMX where this machine has it, gives the bits of plain C for all numbers
    of rows. It uses tiles as the processor allows, releases them, reads and writes nothing else, and
    cannot be had before the process has asked the system for tiles. */
-#include "kernel/int8_problem.h"
+#include "kernel/int8_trial.h"
 #include "kernel/tiles_state.h"
 #include "skips.h"
 #include "tiles.h"

@@ -10,14 +10,14 @@ prefetch librapt.a: the kernels for short heads prefetch. gcc 12 removes calls t
 are inlined, which no result shows. So this reads the object code of each table of kernels, which contains attend_head.
 
 tiles librapt.a: instructions that use tiles of AMX are in one object, which contains tdpbssd and exports only a table of
-kernels. Only kernel/int8_choose.c, which checks, refers to this table."""
+kernels. Only kernel/choose.c, which checks, refers to this table."""
 import pathlib
 import re
 import subprocess
 import sys
 
-# kernel/choose.c, kernel/int8_choose.c, kernel/bf16_choose.c, op/gemm_openblas.c, base/processor.c, base/team.c, base/crowd.c
-MUTABLE = {"chosen", "openblas", "caches", "workers_stack", "machine"}
+# kernel/choose.c, op/gemm_openblas.c, base/processor.c, base/team.c, base/crowd.c
+MUTABLE = {"chosen", "int8_chosen", "bf16_chosen", "openblas", "caches", "workers_stack", "machine"}
 MEMORY = r" O (?:\.data|\.bss|\.tdata|\.tbss|\*COM\*)(?:\.(?!rel\.ro)\S*)?"  # sections that can be written
 REFUSED = set("""abort exit _exit _Exit quick_exit atexit puts putchar putc printf vprintf perror stdout stderr
     __printf_chk __vprintf_chk getenv secure_getenv setenv putenv setlocale signal sigaction raise rand
@@ -150,7 +150,7 @@ def tiles(static):
             wrong.append(f"{name} has no tdpbssd")
         for symbol in names[name][0]:
             users = {other for other, (_, used) in names.items() if symbol in used}
-            if symbol != "rapt__int8_amx" or users != {"int8_choose.c.o"}:
+            if symbol != "rapt__int8_amx" or users != {"choose.c.o"}:
                 wrong.append(f"{name} defines {symbol}, to which {', '.join(sorted(users)) or 'nothing'} refers")
     print("\n".join(wrong) if wrong else f"tiles are used in {', '.join(with_tiles)} only")
     return 1 if wrong else 0

@@ -74,7 +74,7 @@ EXTERNAL = {  # headers of other projects: where they may be included, as a patt
     r"dlfcn\.h": r"op/gemm_openblas\.c",
     r"omp\.h": r"base/team\.c|op/gemm_openblas\.c",
     r".*intrin\.h|arm_neon\.h": r"kernel/simd_\w+\.h",
-    r"sleef\.h": r"base/numbers\.c|kernel/simd_sincos\.h",
+    r"sleef\.h": r"base/numbers\.c|kernel/elementary\.c",
     r"windows\.h|io\.h": r"format/windows/\w+\.[ch]",
     r"jansson\.h": r"nowhere",
     r"zlib\.h": r"format/deflate\.c",

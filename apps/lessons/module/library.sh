@@ -15,9 +15,9 @@ sources=$(ls "$lib"/base/*.c "$lib"/op/*.c "$lib"/attention/*.c "$lib"/attention
     "$lib"/generate/*.c | grep -v /sleef_fallback.c)
 scalar='-DRAPT_SIMD_HEADER="simd_scalar.h"'
 compile -O2 "$@" "$scalar" -DRAPT_ISA=scalar -c "$lib/kernel/table.c" -o "$out.table"
-compile -O2 "$@" "$scalar" -DRAPT_INT8=scalar '-DRAPT_INT8_HEADER="kernel/int8_scalar.h"' -c "$lib/kernel/int8_table.c" \
+compile -O2 "$@" "$scalar" -DRAPT_INT8=scalar '-DRAPT_INT8_HEADER="kernel/int8_scalar.h"' -c "$lib/kernel/int8_gemm.c" \
     -o "$out.int8"
 compile -O2 "$@" "$scalar" -DRAPT_BF16=scalar '-DRAPT_BF16_HEADER="kernel/bf16_emulated.h"' \
-    -c "$lib/kernel/bf16_table.c" -o "$out.bf16"
-compile "$@" -nostdlib -Wl,-r $sources "$lib"/kernel/*choose.c "$lib/text/shortlist.c" "$lib/format/posix/read.c" \
+    -c "$lib/kernel/bf16_gemm.c" -o "$out.bf16"
+compile "$@" -nostdlib -Wl,-r $sources "$lib/kernel/choose.c" "$lib/text/shortlist.c" "$lib/format/posix/read.c" \
     "$out.table" "$out.int8" "$out.bf16" -o "$out"
