@@ -17,7 +17,7 @@
 #define RAPT__PRINTF printf
 #endif
 
-/* Formats an error message into *why, which may be NULL, and returns `status`. Unprintable
+/* Formats an error message into *why, unless `why` is NULL, and returns `status`. Unprintable
    characters become '?'. */
 rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 3, 4)));
@@ -40,17 +40,17 @@ rapt_status rapt__share_check(const char *name, float share, rapt_message *why);
 
 /* Copies the caller's struct `given` to `own`, the library's version of own_size bytes. Fields
    beyond the end of `given` become 0, and the size becomes own_size. Returns RAPT_BAD_ARGUMENT and
-   leaves `own` unchanged if `given` is NULL, if its size is not set, or if it is longer than `own`
-   and a byte of the rest is not 0. Messages call the type `name`. */
+   leaves `own` unchanged if `given` is NULL, if its size cannot be that of a struct, or if it is
+   longer than `own` and a byte of the rest is not 0. Messages call the type `name`. */
 rapt_status rapt__struct_read(void *own, size_t own_size, const void *given, const char *name,
                               rapt_message *why);
 /* Copies a result in the other direction: as much of `own` as fits into `given`, and zeros if
    `given` is longer. The size of `given` does not change. Returns RAPT_BAD_ARGUMENT and leaves
-   `given` unchanged if it is NULL or its size is not set. */
+   `given` unchanged if it is NULL or its size cannot be that of a struct. */
 rapt_status rapt__struct_write(void *given, const void *own, size_t own_size, const char *name,
                                rapt_message *why);
-/* Works like rapt__struct_write, but the size is passed separately and stored in `given`. Returns
-   RAPT_BAD_ARGUMENT and leaves `given` unchanged if it is NULL or the size is invalid. */
+/* Works like rapt__struct_write, but the size is passed separately and stored in `given`, and there
+   is no message. */
 rapt_status rapt__struct_default(void *given, size_t size, const void *own, size_t own_size);
 /* Makes the checks of rapt__struct_write, so that a call can fail before it computes a result. */
 rapt_status rapt__struct_check(const void *given, const char *name, rapt_message *why);
@@ -59,8 +59,9 @@ rapt_status rapt__struct_check(const void *given, const char *name, rapt_message
 enum { FLOAT_TEXT = 24 }; /* enough for the text of any finite float, including the terminating 0 */
 /* Writes the shortest text that reads back as x. x must be finite. */
 void rapt__float_write(float x, char text[FLOAT_TEXT]);
-/* Writes the value of an int or a float for messages, as a user would type it: an integer as its
-   digits, other floats as their shortest text, or inf, -inf or nan. Returns `text`. */
+/* Writes the value of an int or a float for messages, as a user would type it: an integer of up to
+   15 digits as these digits, any other float as its shortest text, or inf, -inf or nan. Returns
+   `text`. */
 const char *rapt__number_write(double x, char text[FLOAT_TEXT]);
 /* Reads a JSON number (leading zeros are allowed) as the nearest float. Returns false and leaves *x
    unchanged if the text is not such a number, has more than 128 significant digits or is too large
@@ -76,9 +77,9 @@ rapt_allocator rapt__allocator(const rapt_allocator *allocator);
    if the allocator lacks one of its functions. */
 void *rapt__alloc(const rapt_allocator *allocator, size_t bytes);
 void rapt__free(const rapt_allocator *allocator, void *memory, size_t bytes); /* NULL is allowed */
-/* Asks the system for large pages (madvise), which pay off if all of this memory is read
-   repeatedly. Does nothing for memory from a caller's allocator, because only the caller knows
-   whether it is shared, locked or accounted for. */
+/* On Linux, asks for large pages (madvise), which pay off if all of this memory is read repeatedly.
+   Does nothing for memory from a caller's allocator, because only the caller knows whether it is
+   shared, locked or accounted for. */
 void rapt__memory_streamed(const rapt_allocator *allocator, void *memory, size_t bytes);
 
 /* Compute *product = a * b and *sum = a + b. If the result overflows, return false and write
@@ -88,13 +89,13 @@ bool rapt__plus(size_t a, size_t b, size_t *sum);
 
 /* Doubles *capacity, the number of items of `size` bytes that an array has room for, or sets it to
    8 if it is 0. Returns a larger copy of the array and frees the old one. If there is no memory
-   left, returns NULL and changes nothing. */
+   left or the size overflows, returns NULL and changes nothing. */
 void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity, size_t size);
 
 /* ---- memory.c: limits the memory that may be used to read untrusted files ----
 
    Until the names, shapes and configuration in the files have been checked against one another,
-   their reader may allocate at most 16 MB plus 8 bytes per byte of the files. It allocates with the
+   their reader may hold at most 16 MB plus 8 bytes per byte of the files. It allocates with the
    budget's allocator, and adds the size of each file to the budget. An object that outlives the
    budget must store the underlying allocator, with which it can free its memory. */
 struct budget {
@@ -140,8 +141,8 @@ static inline void rapt__swap(char *a, char *b, size_t size)
     for (; at < size; at++) rapt__swap_words(a + at, b + at, 1);
 }
 
-/* Moves item `at` toward the root, past every parent that comes before it. Must be called after
-   appending an item. */
+/* Moves item `at` toward the root, past parents that come before it. Must be called after appending
+   an item. */
 static inline void rapt__heap_up(void *items, size_t at, size_t size, rapt__order *order,
                                  const void *context)
 {
@@ -153,7 +154,7 @@ static inline void rapt__heap_up(void *items, size_t at, size_t size, rapt__orde
     }
 }
 
-/* Moves item `at` toward the leaves, past every child that comes after it. Must be called after
+/* Moves item `at` toward the leaves, past children that come after it. Must be called after
    replacing the root. */
 static inline void rapt__heap_down(void *items, size_t at, size_t count, size_t size,
                                    rapt__order *order, const void *context)
@@ -181,13 +182,13 @@ void rapt__sha256_end(struct sha256 *hash, char text[SHA256_TEXT]);
 
 /* ---- hash.c: FNV-1a, 32 bits ---- */
 uint32_t rapt__hash(const void *bytes, size_t size);
-/* Mixes the address of a table into the hash, so that nobody can craft a file with names that all
-   fall into the same slot. */
+/* Returns a hash that also depends on the address of a table, so that nobody can craft a file with
+   names that all fall into the same slot. */
 uint32_t rapt__hash_from(const void *table, const void *bytes, size_t size);
 
 /* ---- text.c: UTF-8 ---- */
 /* Decodes the code point at the beginning of bytes[size] into *code and returns its length in
-   bytes, or 0 if the bytes are not valid UTF-8. */
+   bytes. Returns 0 if `size` is 0 or the code point is not valid UTF-8. */
 size_t rapt__utf8_decode(const void *bytes, size_t size, uint32_t *code);
 /* Encodes a code point in at most 4 bytes and returns their number. */
 size_t rapt__utf8_encode(uint32_t code, void *bytes);
@@ -218,11 +219,12 @@ struct arena {
     int owner;           /* the member that writes the red zones */
     char *last_red_zone; /* end of the last red zone, or NULL */
 };
-/* Takes a piece for `count` items of `size` bytes. Returns NULL if either is 0. */
+/* Take a piece for `count` items of `size` bytes, and one for rows * columns floats. Return NULL if
+   it would be empty, if the arena only counts, or if the piece does not fit. */
 void *rapt__arena_take(struct arena *arena, size_t count, size_t size);
 float *rapt__arena_floats(struct arena *arena, size_t rows, size_t columns);
 /* Allocates the bytes that the arena has counted, from which it then hands out pieces. Returns
-   RAPT_NO_MEMORY if that fails or the arena has overflowed. */
+   RAPT_NO_MEMORY if that fails or the arena has overflowed; it then remains as it was. */
 rapt_status rapt__arena_reserve(struct arena *arena, const rapt_allocator *allocator);
 void rapt__arena_free(struct arena *arena, const rapt_allocator *allocator);
 /* Merges two counting arenas when only one of the two layouts will be used: `arena` takes the
@@ -233,18 +235,18 @@ void rapt__arena_either(struct arena *arena, const struct arena *other);
 bool rapt__arena_close(struct arena *arena);
 
 /* Returns a workspace: an arena in the caller's memory (aligned to 64 bytes) that a team shares.
-   Every member lays out the same structs and has its own pointers. In debug builds the pieces are
-   filled with NaN. */
+   Every member lays out the same structs and has its own pointers. In debug builds and under
+   AddressSanitizer the pieces are filled with NaN. */
 struct arena rapt__arena_over(void *base, size_t bytes, int rank);
 /* Lays out `count` equal parts, one per member, by layout(part, what, to). The calling member's
-   part is stored in *mine, and that of member 0 in *first, which may be NULL. */
+   part is stored in *mine, and that of member 0 in *first, unless `first` is NULL. */
 typedef void rapt__layout(struct arena *part, const void *what, void *to);
 void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, const void *what,
                        void *mine, void *first);
-/* Enclose the use of a workspace; in release builds they do nothing. All members call `begin`,
+/* Enclose the use of a workspace; without red zones they do nothing. All members call `begin`,
    which is a barrier, after the layout and before the first use of a piece. They call `end` after
    another barrier, once no member uses the workspace. `end` asserts that the red zones are intact,
-   and is a barrier, too. A caller without a team passes NULL to `end`. */
+   and is a barrier, too. A caller without a team does not call `begin` and passes NULL to `end`. */
 void rapt__workspace_begin(struct team *team);
 void rapt__workspace_end(struct team *team, struct arena *arena);
 
@@ -270,9 +272,11 @@ bool rapt__processor_by_intel(void);
 /* ---- processor.c: caches ---- */
 size_t rapt__second_level_size(void); /* size in bytes of a core's L2 cache */
 /* Returns the number of bytes cached near a core: its L2 cache, or, if the L3 cache is not far, an
-   estimate that includes its share of that. */
+   estimate that includes the core's share of the L3 cache. */
 size_t rapt__near_size(void);
-bool rapt__third_level_far(void); /* true if all cores of a die share one L3 cache (Intel) */
+/* Returns true if all cores of a large die share the L3 cache, so that it is far from each core.
+   This is assumed of Intel's processors with an L3 cache of more than 64 MB. */
+bool rapt__third_level_far(void);
 int rapt__first_level_ways(void); /* associativity of the L1 data cache */
 /* Returns true if a column of `rows` rows that are `stride` floats apart would fill more than half
    of the ways of some sets of the L2 cache. If the stride is a multiple of a large power of two,
@@ -308,24 +312,26 @@ typedef void rapt__work(struct team *team, void *argument);
 
 /* Returns the maximum number of members of a team of `threads`, which sizes of workspaces depend
    on. If threads is 0, this is the number that OpenMP would use, but at most the number of
-   processors. The actual number is team->size. It is 1 inside a parallel region, or while other
-   programs occupy the processors (crowd.c). It exceeds the number of processors only if
-   OMP_NUM_THREADS does, too. */
+   processors. The actual number is team->size. It is 1 inside a parallel region, while other
+   programs occupy the processors (crowd.c), or if the stacks of OpenMP's threads are too small. It
+   exceeds the number of processors only if OMP_NUM_THREADS does, too. */
 int rapt__team_size(int threads);
 void rapt__team_run(int threads, rapt__work *work, void *argument);
 void rapt__team_barrier(struct team *team);
 /* Waits briefly, and longer once `attempt` (0, 1, 2, ...) is large. Called by loops that poll
    memory between barriers. */
 void rapt__team_backoff(int attempt);
-int rapt__team_take(struct team *team); /* returns 0, 1, 2, ... after each barrier; no two calls
-                                           return the same number */
+/* Returns the next ticket, counted from 0 after each barrier. Between two barriers, no two calls of
+   any members return the same one. */
+int rapt__team_take(struct team *team);
 
 /* Takes the next part [*begin, *end) of n items. Its length is a multiple of `grain`, unless it is
-   the last part. Returns false if no part is left. Parts are smaller than those of
-   rapt__team_share, so other members can take over the parts of a member that arrives late. Only
+   the last part. Returns false if no part is left. In a team, parts are usually smaller than those
+   of rapt__team_share, so other members can take over the parts of a member that arrives late. Only
    one loop between two barriers may be divided in this way. */
 bool rapt__team_part(struct team *team, size_t n, size_t grain, size_t *begin, size_t *end);
-/* Sets [*begin, *end) to this member's equal part of n items, in multiples of `grain`. */
+/* Sets [*begin, *end) to this member's part of n items, which may be empty. Parts begin at
+   multiples of `grain`, and their lengths differ by at most one grain. */
 void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *begin, size_t *end);
 
 /* ---- crowd.c: decides for team.c whether a team is faster than one thread ----
@@ -353,13 +359,13 @@ struct crowd {
 void rapt__crowd_record(struct crowd *c, bool alone, double now, double wall, double work);
 
 /* The functions below share one crowd, which describes the load of the machine as seen by the
-   latest calls of the whole process. Any thread may call them at any time. rapt__crowded always
-   returns false if the system has no clock for the processor time of a thread. */
+   latest calls of the whole process. Any thread may call them at any time. Only on Linux do they
+   measure time: elsewhere the clocks return 0, and rapt__crowded returns false. */
 bool rapt__crowded(void); /* returns true if calls should use one thread */
 /* Reports that a call that began at `start` has ended and used `work` seconds of processor time. If
    several calls end at the same time, some of the reports may be lost. */
 void rapt__crowd_report(bool alone, double start, double work);
 double rapt__clock_seconds(void);  /* monotonic clock */
-double rapt__thread_seconds(void); /* processor time of this thread */
+double rapt__thread_seconds(void); /* processor time of the calling thread */
 
 #endif

@@ -1,5 +1,4 @@
-/* memory.c - aligned memory, growable arrays and their sorting, arithmetic on sizes, and memory
-   budgets. */
+/* memory.c - aligned memory, growable arrays, sorting, arithmetic on sizes, and memory budgets. */
 #define _DEFAULT_SOURCE /* madvise */
 
 #include "base/base.h"

@@ -179,8 +179,8 @@ struct caches { /* small enough for atomic access without a lock */
     bool third_is_far;       /* see rapt__third_level_far */
 };
 
-/* Assumed if the system reports nothing: an L1 data cache of 32 KB with 8 ways and an L2 cache of 1
-   MB with 16 ways. */
+/* Assumed of caches that the system does not report: an L1 data cache of 32 KB with 8 ways and an
+   L2 cache of 1 MB with 16 ways. */
 static const struct caches usual = {{8, 16}, {12, 16}, false};
 
 #ifdef _SC_LEVEL2_CACHE_ASSOC
