@@ -1,5 +1,5 @@
-/* gates.c - gradients of activations; and gated activations, gates of outputs, logarithms of gates
-   and a gated recurrent unit, forward and backward. */
+/* gates.c - gradients of activations; and the forward and backward passes of gated activations,
+   gates of outputs, logarithms of gates and a gated recurrent unit. */
 #include "op/op.h"
 
 #include <math.h>
@@ -7,8 +7,8 @@
 
 /* ---- activation ---- */
 
-/* The gradient of an activation: dx = dy activation'(x). The forward pass is in linear.c, which
-   applies the activation while y is in the cache.
+/* The gradient of an activation: dx = dy activation'(x). In the forward pass, the products of
+   linear layers apply the activation while y is in the cache.
 
    A gated activation multiplies the activation of the first half of each row by the second half
    (Shazeer 2020, equation 6). */

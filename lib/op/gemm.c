@@ -1,5 +1,5 @@
-/* gemm.c - c = a b with a team: chooses who computes the product, and plans how the built-in
-   kernels compute it. */
+/* gemm.c - c = a b with a team: chooses bf16, OpenBLAS or the built-in kernels, and plans how the
+   built-in kernels compute the product. */
 #include "op/gemm.h"
 
 #include <limits.h>
@@ -53,8 +53,8 @@ enum {
     PACK_ROWS = 32   /* b in rows is packed only if a has at least this many rows */
 };
 
-/* Returns true if b is transposed, or if a has many rows and the rows of b would not stay in the
-   cache until they have been multiplied by all of them. */
+/* Returns true if b is transposed, or if it is row-major, a has many rows, and the rows of b would
+   not stay in the cache until all rows of a have been multiplied by them. */
 bool rapt__gemm_packs(const struct gemm *g)
 {
     return g->form == GEMM_TRANSPOSED ||
@@ -102,8 +102,8 @@ static int max_tile(const struct exec_context *exec, const struct gemm *g, enum 
 }
 
 /* Returns the maximum number of panels of a unit. Together with the unit's rows of a, the panels
-   fit into the L2 cache, where the units of other rows find them. Units that copy a may have
-   MAX_PANELS. */
+   fit into the L2 cache, where the units of other rows find them, unless there would be fewer than
+   8. Units that copy a may have MAX_PANELS. */
 static int max_panels(const struct gemm *g, enum gemm_left left)
 {
     int depth = rapt__max(1, rapt__min(g->depth, GEMM_DEPTH));
@@ -126,7 +126,7 @@ int rapt__gemm_even_panels(int members, int row_parts, int panels, int max)
     return best;
 }
 
-/* Units have at most GEMM_UNIT_ROWS rows and max_panels panels. In a team they have fewer panels
+/* Units have at most GEMM_UNIT_ROWS rows and max_panels() panels. In a team they have fewer panels
    (but at least FEW_PANELS) if members would otherwise get fewer than four units, or unequal
    shares. */
 struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, const struct gemm *g,

@@ -14,8 +14,8 @@ enum gemm_form {
    else bias[n], or 0 if bias is NULL. */
 struct gemm {
     int rows, columns, depth;
-    const float *a; /* a[r][k] is at a[r*a_row + k*a_step] */
-    ptrdiff_t a_row, a_step;
+    const float *a;          /* a[r][k] is at a[r*a_row + k*a_step] */
+    ptrdiff_t a_row, a_step; /* one of them is 1: a_row with GEMM_ROWS, else a_step */
     enum gemm_form form;
     const float *b;
     const uint16_t *half; /* panels of 16-bit floats in place of b, which is then NULL */
@@ -36,7 +36,7 @@ void rapt__gemm(const struct exec_context *exec,
 void rapt__gemm_bf16(const struct exec_context *exec, const struct gemm *g);
 void rapt__gemm_builtin(const struct exec_context *exec, const struct gemm *g);
 void rapt__gemm_openblas(const struct exec_context *exec, const struct gemm *g);
-/* Returns true if OpenBLAS is loaded and worth its overhead for this shape. */
+/* Returns true if OpenBLAS is loaded, can compute this shape and is worth its overhead. */
 bool rapt__gemm_openblas_serves(const struct gemm *g);
 
 /* Applies the activation of g, if there is one, to the finished block [rows][columns] at c, which
@@ -64,12 +64,12 @@ struct gemm_partition {
 };
 
 bool rapt__gemm_packs(const struct gemm *g); /* true if b is packed block by block */
-/* Returns the number of panels per unit, 4 to `max`, that minimizes the work of the busiest
-   member. */
+/* Returns the number of panels per unit, among max, max - 2, ... down to 4, that minimizes the work
+   of the busiest member. max must be at least 4. */
 int rapt__gemm_even_panels(int members, int row_parts, int panels, int max);
-/* Divides a product of `rows` rows and `panels` panels, whose rows are packed or quantized. Units
-   have 4 to max_panels panels, where a max_panels below 8 counts as 8. In a team, each member gets
-   several units if possible, and members get nearly equal shares. */
+/* Divides a product of `rows` rows and `panels` panels, for which the rows of a are packed or
+   quantized. Units have 4 to max_panels panels, where a max_panels below 8 counts as 8. In a team,
+   each member gets several units if possible, and members get nearly equal shares. */
 struct gemm_partition rapt__gemm_units(int members, int rows, int panels, int max_panels);
 struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, const struct gemm *g,
                                            int columns);

@@ -132,7 +132,8 @@ size_t rapt__head_norm_partial(int rows, int width)
 }
 
 /* Computes the gradients for the rows of one chunk. The first row of sums [2][width] receives the
-   gradient of the gain; the second is set to 0, as the gradient to which norm_row_backward adds. */
+   gradient of the gain. The second is set to 0: it is the term to which norm_row_backward adds the
+   gradient of x. */
 static void backward_chunk(const struct exec_context *c, const struct head_norm *n, int all_rows,
                            const float *raw, const float *inverse, int first, int rows, float *d,
                            float *sums)

@@ -1,5 +1,5 @@
-/* linear.c - linear layers, observers of their inputs, and the choice of who computes their
-   products. */
+/* linear.c - linear layers, observers of their inputs, and the choice between OpenBLAS and the
+   built-in kernels for their products. */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "kernel/int8.h"
 #include "op/gemm.h"
@@ -9,9 +9,9 @@
 #include <math.h>
 #include <time.h>
 
-/* ---- linear ---- */
+/* ---- layers ---- */
 
-/* Y = x W' + b for whole arrays, and its gradients:
+/* Computes y = x W' + b for whole arrays, and the gradients
 
        dx = dy W        dW = dy' x        db = sum of dy over rows
 
@@ -101,7 +101,7 @@ void rapt__linear_backward_input(const struct exec_context *c, const struct line
                                  .add = add});
 }
 
-enum { BIAS_GRAIN = 4 * LANES }; /* number of columns of dy that one member sums */
+enum { BIAS_GRAIN = 4 * LANES }; /* members sum multiples of this number of columns of dy */
 
 /* Adds the sum of dy over rows to dbias. No barrier is needed, because the product that follows
    neither reads nor writes dbias. */
@@ -207,8 +207,8 @@ static void compute_product(const struct exec_context *c, const struct product_t
         rapt__linear_backward_weight(c, l, t->x, l->in, t->y, l->out, t->rows, t->dweight, NULL);
 }
 
-/* Returns true if OpenBLAS is faster. After a warm-up run of each, the two alternate, and the
-   fastest of TRIES runs of each counts. */
+/* Returns true if OpenBLAS is faster than the built-in kernels. The two alternate. After a warm-up
+   run of each, the fastest of TRIES runs of each counts. */
 static bool openblas_wins(const struct exec_context *c, const struct product_trial *t,
                           enum product kind)
 {

@@ -39,10 +39,10 @@ struct product_shape {
 };
 enum { PRODUCT_SHAPES = 16 };
 struct products {
-    /* If true, OpenBLAS computes every product that is large enough; otherwise only the products
-       marked in shapes. */
+    /* If true, OpenBLAS computes every product that is large enough; if false, only those of them
+       that are marked in shapes. */
     bool all;
-    bool bf16; /* computes every product in bf16 (kernel/bf16.h), and none by OpenBLAS */
+    bool bf16; /* every product of floats is computed in bf16 (kernel/bf16.h), none by OpenBLAS */
     /* Workspace of the size of the largest x. Not NULL if the forward pass was computed in 8-bit
        arithmetic: gradients of weights are then computed with rows of x rounded as in the forward
        pass (rapt__int8_round). */
@@ -67,7 +67,7 @@ void rapt__products_measure(const struct exec_context *c, struct products *p,
 struct observer {
     /* Receives the layer, or a part of one, and the largest magnitude in its input x [rows][in], or
        infinity if an element is infinite or NaN. Member 0 calls this function before the product is
-       computed. */
+       computed, unless x has no rows. */
     void (*see)(void *user, const struct linear *l, float largest);
     void *user;
 };
@@ -78,7 +78,7 @@ void rapt__observe(const struct exec_context *c, const struct linear *layers, in
 
 /* ---- gemm_openblas.c ---- */
 /* Loads OpenBLAS unless it is loaded. Returns RAPT_BAD_ARGUMENT if this library was built without
-   OpenBLAS, if OpenBLAS is not installed, or if it starts its own threads. Returns RAPT_NO_MEMORY
+   OpenBLAS, if OpenBLAS cannot be loaded, or if it starts its own threads. Returns RAPT_NO_MEMORY
    if less than 640 MB of address space is left. After an error, a later call tries again. */
 rapt_status rapt__openblas_load(rapt_message *why);
 
@@ -108,7 +108,8 @@ void rapt__linear_forward(const struct exec_context *c, const struct linear *l, 
 void rapt__linears_forward(const struct exec_context *c, const struct linear *layers, int count,
                            const float *x, ptrdiff_t x_row, int rows, float *const *y,
                            ptrdiff_t y_row);
-/* Computes transposed = W' [in][out] in panels. A layer with this matrix computes dx = dy W. */
+/* Computes transposed = W' [in][out] in panels, from floats. A layer with this matrix computes
+   dx = dy W. */
 void rapt__linear_transpose(const struct exec_context *c, const struct linear *l,
                             float *transposed);
 /* Computes dx = dy W, or adds dy W to dx if `add` is true. */
@@ -184,10 +185,12 @@ struct embedding {
 void rapt__embed_forward(const struct exec_context *c, const struct embedding *e, int batch,
                          const int32_t *ids, const int *starts, const int *past,
                          const struct dropout *d, float *y);
-struct embedding_gradients { /* gradients of E, T and P; types and positions may be NULL */
+struct embedding_gradients { /* gradients of E, T and P. positions may be NULL; types may be NULL
+                                if there is no T */
     float *table, *types, *positions;
 };
-/* Adds gradients to `to`. Replaces dy with the gradient before dropout. */
+/* Adds gradients to `to`, for a forward pass with past NULL. Replaces dy with the gradient before
+   dropout. */
 void rapt__embed_backward(const struct exec_context *c, const struct embedding *e, int batch,
                           const int32_t *ids, const int *starts, const struct dropout *d, float *dy,
                           const struct embedding_gradients *to);
@@ -221,8 +224,9 @@ void rapt__residual_norm_forward(const struct exec_context *c, const struct norm
                                  const struct dropout *d, const float *x, const float *y, int rows,
                                  int width, float *sum, float *out, const struct norm_saved *saved);
 /* Computes dx = from + the gradient of x, the input of the norm, and adds the gradients of gain and
-   bias to dgain and dbias. from may be NULL for 0; dx may be from or dy. partial is workspace of
-   rapt__norm_partial(rows, width) floats, shared by the team. */
+   bias to dgain and dbias. dbias is not used if there is no bias. from may be NULL for 0; dx may be
+   from or dy. partial is workspace of rapt__norm_partial(rows, width) floats, shared by the team.
+ */
 size_t rapt__norm_partial(int rows, int width);
 void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
                          const struct norm_saved *saved, const float *x, const float *dy,
@@ -340,7 +344,8 @@ void rapt__log_sigmoid_forward(const struct exec_context *c, const float *z, siz
 void rapt__log_sigmoid_backward(const struct exec_context *c, const float *z, const float *dy,
                                 size_t n, float *dz);
 
-/* ---- gates.c: dx = dy * activation'(x), elementwise ---- */
+/* ---- gates.c: activations other than ACTIVATION_NONE ---- */
+/* Computes dx = dy * activation'(x), elementwise. dx may be dy. */
 void rapt__activate_backward(const struct exec_context *c, enum activation kind, const float *x,
                              const float *dy, float *dx, size_t n);
 
@@ -372,6 +377,7 @@ void rapt__ssru_backward(const struct exec_context *c, const struct ssru *s, con
 /* ---- norm.c: y = dropout(x) by rows ----
 
    Backward is the same function. y may be x. If d is NULL, y = x. */
+/* Returns the dropout of a fraction `share` of the elements, 0 <= share < 1. */
 struct dropout rapt__dropout(float share, uint64_t key);
 void rapt__dropout_rows(const struct exec_context *c, const struct dropout *d, const float *x,
                         int rows, int width, float *y);

@@ -6,13 +6,14 @@
 
 /* ---- loss: logits, softmax cross-entropy and their gradients, one chunk of rows at a time:
 
-       logits = x W' + b,  p = softmax(logits),  q = (1 - s) [label] + s / vocab
+       logits = x W' + b,  p = softmax(logits),  q[i] = (1 - s) [i == label] + s / vocab
        loss = -sum q log p,  dlogits = p - q
 
    Szegedy et al. 2016, "Rethinking the Inception architecture", section 7 (label smoothing). The
    gradient replaces the logits of a chunk in place (kernel/softmax.c), and both products with it
-   are computed before the next chunk, so no [rows][vocab] array exists. W is transposed once for
-   all chunks. Losses are summed in double precision, in the order of the rows. ---- */
+   are computed before the next chunk, so no [rows][vocab] array exists. For the gradient of x, W is
+   transposed once for all chunks. Losses are summed in double precision, in the order of the rows.
+   ---- */
 
 enum { LOSS_FLOATS = 1 << 21, LOSS_ROWS_MIN = 64, LOSS_ROWS_MAX = 512 };
 
