@@ -276,7 +276,7 @@ void rapt__int8_set_rows(const struct int8_rows *to, int first, int count, const
     }
 }
 
-/* Returns true if integers [count] and their factor are restored by int8_quantize_panel. */
+/* Returns true if quantizing the floats row[k] / factor with this factor restores the integers. */
 static bool restorable(const int8_t *row, int count, float factor)
 {
     int8_t least = 0;

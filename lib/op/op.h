@@ -154,10 +154,10 @@ size_t rapt__int8_scratch(int in);
    factors [count] are as in rapt__int8_pack. */
 void rapt__int8_set_rows(const struct int8_rows *to, int first, int count, const float *rows,
                          const float *factors, float *scratch);
-/* Sets rows [first, first + count) to integers [count][in] with factors [count]: to what
-   rapt__int8_set_rows makes of the floats rows[n][k] / factors[n]. Returns false, and sets nothing,
-   if it might make something else: if a factor is below 2^-100 or above 2^100, or an integer is
-   -128. */
+/* Sets rows [first, first + count) to integers [count][in] with factors [count], without computing
+   floats. The result is that of rapt__int8_set_rows for the floats rows[n][k] / factors[n]. Returns
+   false, and sets nothing, if the results might differ: if a factor is below 2^-100 or above 2^100,
+   or an integer is -128. */
 bool rapt__int8_set_integers(const struct int8_rows *to, int first, int count, const int8_t *rows,
                              const float *factors);
 /* Copies the rows of l with the indices rows [count] to weight and scale, and their biases, if l
