@@ -1,6 +1,6 @@
 /* block.c - runs a block forward and backward over the caller's rows. A block is either a stack of
    one layer, without embeddings or a last norm, or one function of a layer. */
-#include "model/block.h"
+#include "model/sublayer.h"
 
 struct block_call {
     rapt_block *block;

@@ -1,6 +1,6 @@
 /* block_memory.c - creates a block from a kind of layer, a configuration and limits, with all of
    its working memory in one arena, and reads and writes its parameters by index. */
-#include "model/block.h"
+#include "model/sublayer.h"
 
 static const struct {
     rapt_kind kind; /* kind of a model with such a layer */

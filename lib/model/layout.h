@@ -82,7 +82,7 @@ struct stack_offsets {       /* encoder or decoder */
 };
 struct layout {
     struct stack_offsets encoder, decoder;
-    struct linear_offsets pooler; /* see pooler.c; its `in` is 0 if there is no pooler */
+    struct linear_offsets pooler; /* see model.h; its `in` is 0 if there is no pooler */
     struct linear_offsets output; /* projection to logits; weight may be one of the tables */
     struct parameter *parameters;
     int count;
@@ -175,7 +175,7 @@ struct row_sizes { /* maxima over the parameters of a layout */
 };
 struct row_sizes rapt__row_sizes(const struct layout *layout);
 int rapt__ffn_rows(const rapt_config *c); /* rows of the first matrix of feed-forward layers */
-/* Sets all parameters to initial values (initial.c). Padding does not change. */
+/* Sets all parameters to initial values. Padding does not change. */
 void rapt__parameters_init(const struct layout *layout, uint64_t seed, float *block);
 
 #endif

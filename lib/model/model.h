@@ -6,10 +6,8 @@
 #define RAPT_LIB_MODEL_H
 
 #include "attention/attention.h"
-#include "format/format.h"
-#include "model/keys.h"
+#include "model/files.h"
 #include "model/layout.h"
-#include "model/positions.h"
 #include "op/op.h"
 #include <rapt/transformer.h>
 
@@ -45,24 +43,6 @@ bool rapt__linear_normed(const rapt_config *config);
 /* Return the number of decays, and of rates of the delta rule, per token of the decoder, or 0. */
 int rapt__linear_decays(const rapt_config *config);
 int rapt__linear_rates(const rapt_config *config);
-
-/* ---- monotonic_config.c ---- */
-/* Returns RAPT_BAD_ARGUMENT if `monotonic` contradicts another field. */
-rapt_status rapt__monotonic_check(const rapt_config *config, rapt_message *why);
-/* Returns true if monotonic cross-attention has a softmax with queries and keys of its own. */
-bool rapt__monotonic_is_soft(const rapt_config *config);
-
-/* ---- config_json.c: the configuration in a model file ---- */
-enum { CONFIG_TEXT = 4096 }; /* bytes that suffice for any configuration as text */
-rapt_status rapt__config_write(const rapt_config *config, char *text, size_t capacity);
-/* load.c: returns RAPT_BAD_FILE if the configuration describes a larger model than the file can
-   hold: if its parameters or sinusoids have many more elements than all tensors of the file or,
-   with one_each, if the file has fewer tensors than the model has parameters. */
-rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_file *file,
-                                bool one_each, rapt_message *why);
-/* Returns RAPT_BAD_FILE if the text is not a configuration or rapt__config_check rejects it. */
-rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size,
-                              rapt_message *why);
 
 /* ---- model.c ---- */
 struct model_notes {      /* metadata */
@@ -118,6 +98,28 @@ rapt_status rapt__check_rounded(const rapt_model *model, rapt_status otherwise, 
    model can be `what`, for example "trained", only in f32. */
 rapt_status rapt__model_needs_floats(const rapt_model *model, const char *what, rapt_message *why);
 
+/* ---- positions.c: slopes and sinusoids ---- */
+double rapt__slope(int heads, int head); /* ALiBi slope of a head, counted from 0 */
+/* Fills table [positions][width] with the sinusoids of positions first_position, first_position +
+   1, ... */
+void rapt__positions_fill(const rapt_config *config, float *table);
+
+/* ---- positions.c: distance vectors, if relative_bias has them ---- */
+int rapt__distances_before(const rapt_config *c); /* before and after of rapt_distances */
+int rapt__distances_after(const rapt_config *c, bool decoder);
+int rapt__distances_rows(const rapt_config *c, bool decoder); /* number of vectors; 0 if none */
+size_t rapt__distances_floats(const rapt_config *c, bool decoder); /* of a layer's vectors */
+size_t rapt__distances_sinusoids(const rapt_config *c); /* number of floats of model->distances */
+void rapt__distances_sinusoids_fill(const rapt_config *c, float *to); /* to may be NULL */
+/* Return the number of elements of model->distance_buckets, and fill it. A decoder uses only the
+   first ones, up to distance 0. */
+size_t rapt__distances_buckets(const rapt_config *c);
+void rapt__distances_buckets_fill(const rapt_config *c, int *to); /* to may be NULL */
+/* If the vectors are projections, sets a->distances to those in `arrays`
+   [rapt__distances_floats]. */
+void rapt__distances_use(const rapt_config *c, bool decoder, const float *arrays,
+                         rapt_attention *a);
+
 /* ---- attention_config.c: the attention of a sublayer, derived from a configuration ---- */
 /* Selects an attention and its parameters. If `learning` is false, nothing is drawn at random.
    offset may be NULL if only sizes are needed; learned arrays are then NULL or placeholders. */
@@ -144,7 +146,7 @@ size_t rapt__attention_bytes_of(const rapt_config *config, const struct attentio
 size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch, int rows,
                              int source_rows, int threads);
 
-/* ---- linear_attention.c: linear attention of the decoder ---- */
+/* ---- recurrence.c: linear attention and the recurrent unit of the decoder ---- */
 /* Returns the bytes of workspace for sequences of at most `rows` rows, or 0 if the size overflows
    size_t. Without `learning`, they do not suffice for backward and do not depend on rows. */
 size_t rapt__linear_bytes(const rapt_config *config, int rows, bool learning, int threads);
@@ -153,83 +155,13 @@ size_t rapt__linear_bytes(const rapt_config *config, int rows, bool learning, in
 size_t rapt__state_floats(const rapt_config *config);
 
 /* ---- monotonic.c: monotonic attention of the decoder to the source ---- */
+/* Returns RAPT_BAD_ARGUMENT if `monotonic` contradicts another field. */
+rapt_status rapt__monotonic_check(const rapt_config *config, rapt_message *why);
+/* Returns true if monotonic cross-attention has a softmax with queries and keys of its own. */
+bool rapt__monotonic_is_soft(const rapt_config *config);
 /* Returns the bytes of workspace, for inference only unless `learning`, or 0 if they overflow. */
 size_t rapt__monotonic_bytes(const rapt_config *config, int batch, int rows, int keys,
                              bool learning, int threads);
-
-/* ---- metadata.c ---- */
-#define CONFIG_KEY  "rapt.config"
-#define TRAINER_KEY "rapt.trainer" /* counters of a trainer */
-#define LAYOUT_KEY  "rapt.layout"  /* layout of a packed file */
-/* Copies the metadata of a file, except the library's own entries, to a model that has none yet. */
-rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file);
-/* Replaces the metadata with the given entries, in this order, leaving out those whose value is
-   NULL. The entries may be those of m. If it returns RAPT_NO_MEMORY, the metadata is unchanged. */
-rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int count);
-/* Replaces or adds one entry, or removes it if value is NULL. Fails like rapt__metadata_set. */
-rapt_status rapt__metadata_replace(rapt_model *m, const char *key, const char *value);
-/* Returns RAPT_BAD_ARGUMENT if a caller may not pass these entries: if a key is NULL, given twice
-   or reserved for the library. */
-rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why);
-/* Fills `all` [count + m->notes.count] with the given entries whose value is not NULL and the
-   model's entries whose keys are not given, sorted by key. Returns the number of entries. */
-int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int count,
-                         struct tensor_metadata *all);
-
-/* ---- file.c: a model file whose tensors come from several blocks, such as Adam's moments ---- */
-enum value_range { FINITE_VALUE, FINITE_NOT_NEGATIVE, ANY_VALUE };
-struct block_file {
-    const char *prefix; /* prefix of the tensors' names: "", "adam.m.", ... */
-    float *block;
-    enum value_range range;      /* the values that loading accepts; saving does not check them */
-    const struct layout *layout; /* of the block; NULL means that of the model */
-};
-struct block_output { /* the writer or, if it is NULL, the file at path */
-    const char *path;
-    const rapt_writer *writer;
-    bool packed; /* see packed.c; only for a single block without a prefix */
-};
-/* Saves blocks. `trainer` is the value of TRAINER_KEY, or NULL. */
-rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *blocks, int count,
-                              const struct block_output *to, const rapt_metadata *metadata,
-                              int metadata_count, const char *trainer, rapt_message *why);
-/* Returns RAPT_BAD_FILE unless a file has a tensor of the right shape for each parameter. */
-rapt_status rapt__blocks_match(const rapt_model *model, const struct block_file *blocks, int count,
-                               const struct tensor_file *file, rapt_message *why);
-/* Loads blocks from a file that matches. Returns RAPT_BAD_FILE if a value is out of range. */
-rapt_status rapt__blocks_load(const rapt_model *model, const struct block_file *blocks, int count,
-                              struct tensor_file *file, rapt_message *why);
-
-/* ---- packed.c: files that hold the block exactly as in memory ---- */
-/* A tensor that holds a parameter or one of its two parts, bytes and scales. */
-struct packed_piece {
-    const char *suffix; /* appended to the name of the parameter */
-    const char *dtype;
-    int rank;
-    size_t shape[4];
-    size_t offset, floats; /* location and size in the block, in units of 4 bytes */
-};
-enum { PACKED_PIECES = 2 };
-/* Lists the tensors of a parameter in the order of the block. Returns their number. */
-int rapt__packed_pieces(const struct parameter *p, struct packed_piece pieces[PACKED_PIECES]);
-struct packed_layout { /* the value of LAYOUT_KEY */
-    enum layout_kind matrices;
-    bool finite; /* true if the writer has checked every value */
-};
-/* Parses the value of LAYOUT_KEY. Returns RAPT_BAD_FILE if it is unknown. */
-rapt_status rapt__packed_layout_read(struct packed_layout *layout, const char *text,
-                                     rapt_message *why);
-enum { PACKED_LAYOUT = 32 };
-/* Writes the value of LAYOUT_KEY for a model. */
-void rapt__packed_layout_write(const rapt_model *m, char text[PACKED_LAYOUT]);
-/* Gives a block to a model that has none: maps the file if that is possible and the options allow
-   it, otherwise reads it. `layout` is that of the file; the model's matrices must already be laid
-   out in the same way. */
-rapt_status rapt__packed_load(rapt_model *m, const struct tensor_file *file,
-                              const struct packed_layout *layout, const rapt_load_options *options,
-                              rapt_message *why);
-/* Returns the index of the first value that is infinite or NaN, or count if all are finite. */
-size_t rapt__finite_count(const float *x, size_t count);
 
 /* ---- stack.c: the layers of an encoder or decoder ----
    Activations are [rows][D], sequences back to back. */
@@ -455,14 +387,14 @@ void rapt__decoder_weights(const struct stack *s, const struct rows *rows,
                            const struct stack_caches *caches, bool cross, int layer, int head,
                            int sequence, int row, float share, float *weights);
 
-/* ---- pooler.c: y = tanh(W x + b) of pooled rows x [rows][D] ---- */
+/* ---- stack.c: the pooler, y = tanh(W x + b) of pooled rows x [rows][D] ---- */
 void rapt__pooler_forward(const struct exec_context *c, const rapt_model *model, const float *x,
                           int rows, float *y);
 /* Overwrites dy with the gradient before tanh, sets dx, and adds the gradients of W and b. */
 void rapt__pooler_backward(const struct exec_context *c, const rapt_model *model, const float *x,
                            const float *y, int rows, float *dy, float *dx, float *gradients);
 
-/* ---- tokens.c ---- */
+/* ---- model.c: checks of tokens ---- */
 /* Returns the number of distinct ids in a source, where an id is token + type * source_vocab. */
 static inline int rapt__source_ids(const rapt_config *c)
 {

@@ -1,7 +1,7 @@
 /* sublayer.c - the functions that make up a layer: self-attention, cross-attention and the
    position-wise feed-forward network (Vaswani et al. 2017, sections 3.2 and 3.3). In a decoder,
-   linear attention (linear_attention.c) or a recurrent unit (recurrent.c) may replace
-   self-attention, and monotonic attention (monotonic.c) cross-attention.
+   linear attention or a recurrent unit (recurrence.c) may replace self-attention, and monotonic
+   attention (monotonic.c) cross-attention.
 
        self(x)        = heads(x Wq', x Wk', x Wv') Wo'      Wq, Wk, Wv in one matrix
        cross(x)       = heads(x Wq', z Wk', z Wv') Wo'      z: the encoder's output
@@ -9,11 +9,10 @@
        gated(x)       = (activation(x W1' + b1) * (x V' + c)) W2' + b2     W1, V in one matrix
 
    The projections of attention also have biases, which are omitted here. Queries and keys may have
-   norms (head_norm.c), heads may be differences of two attentions (differential.c), and their
-   outputs may have gates (output_gate.c). Self-attention of a decoder may have forget gates
-   (forget_gate.c). Keys and values may be computed from latent rows (latent.c), and scores may
-   depend on distance vectors (distances.c). The operator * multiplies element by element. Gated
-   feed-forward layers are those of Shazeer 2020. */
+   norms, heads may be differences of two attentions, their outputs may have gates, and
+   self-attention of a decoder may have forget gates (heads.c). Keys and values may be computed from
+   latent rows (latent.c), and scores may depend on distance vectors (positions.c). The operator *
+   multiplies element by element. Gated feed-forward layers are those of Shazeer 2020. */
 #include "model/sublayer.h"
 
 static const struct stack_offsets *stack_offsets_of(const struct stack *s)

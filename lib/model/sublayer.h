@@ -5,6 +5,8 @@
 
 #include "model/model.h"
 
+#include <rapt/block.h>
+
 /* The queries, keys and values of a sublayer, or their gradients. */
 struct heads {
     float *q, *k, *v;              /* head 0 of row 0 */
@@ -35,7 +37,7 @@ void rapt__sublayer_project_backward(const struct exec_context *c, const struct 
    v. */
 rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross, bool learning);
 
-/* ---- head_norm.c: without query_key_norm, these functions do nothing ---- */
+/* ---- heads.c: norms; without query_key_norm, these functions do nothing ---- */
 /* Normalizes the queries of a sublayer and, in self-attention, its keys. */
 void rapt__queries_normalize(const struct exec_context *c, const struct step *s, bool cross);
 /* Normalizes the keys of cross-attention in u->kv. */
@@ -46,7 +48,7 @@ void rapt__source_keys_normalize(const struct exec_context *c, const struct stac
 void rapt__head_norms_backward(const struct exec_context *c, const struct step *s, bool cross,
                                float *gradients);
 
-/* ---- differential.c: without `differential`, these functions do nothing ---- */
+/* ---- heads.c: differences; without `differential`, these functions do nothing ---- */
 /* Copies the values of self-attention, in u->q, or those of cross-attention, in u->kv, to
    u->values, each twice. */
 void rapt__values_repeat(const struct exec_context *c, const struct stack *s, bool cross,
@@ -78,7 +80,7 @@ void rapt__latent_values_backward(const struct exec_context *c, const struct ste
 void rapt__latent_backward(const struct exec_context *c, const struct step *s, bool cross,
                            float *gradients);
 
-/* ---- output_gate.c ---- */
+/* ---- heads.c: output gates ---- */
 /* Without output_gate, returns u->mixed. With it, computes and returns u->gated. */
 const float *rapt__outputs_gate(const struct exec_context *c, const struct step *s, bool cross);
 /* With output_gate, computes the stack's dmixed from its dgated, sets din to the gradient that
@@ -88,7 +90,7 @@ const float *rapt__outputs_gate(const struct exec_context *c, const struct step 
 bool rapt__outputs_gate_backward(const struct exec_context *c, const struct step *s, bool cross,
                                  float *din, bool add, float *gradients);
 
-/* ---- forget_gate.c: without forget gates or decays, these functions do nothing ---- */
+/* ---- heads.c: gates of keys; without forget gates or decays, these functions do nothing ---- */
 /* Computes u->log_forget from the input of the sublayer. */
 void rapt__forget_gates_forward(const struct exec_context *c, const struct step *s);
 /* Propagates the stack's dforget, the gradient of u->log_forget, to the parameters and to din like
@@ -96,7 +98,7 @@ void rapt__forget_gates_forward(const struct exec_context *c, const struct step 
 bool rapt__forget_gates_backward(const struct exec_context *c, const struct step *s, float *din,
                                  bool add, float *gradients);
 
-/* ---- distances.c ---- */
+/* ---- positions.c ---- */
 /* If the distance vectors of a layer are projections, computes them: arrays
    [rapt__distances_floats]. */
 void rapt__distances_project(const struct exec_context *c, const struct stack *s, int layer,
@@ -109,7 +111,7 @@ void rapt__distances_gradients(const struct exec_context *c, const struct step *
 void rapt__distances_project_backward(const struct exec_context *c, const struct step *s,
                                       float *gradients);
 
-/* ---- linear_attention.c: like rapt__sublayer_forward and _backward ---- */
+/* ---- recurrence.c: like rapt__sublayer_forward and _backward ---- */
 void rapt__linear_sublayer_forward(const struct exec_context *c, const struct step *s);
 void rapt__linear_sublayer_backward(const struct exec_context *c, const struct step *s,
                                     const float *dy, float *din, bool add, float *gradients);
@@ -127,12 +129,40 @@ void rapt__monotonic_stop_weights(const struct stack *s, const struct rows *rows
                                   const struct stack_caches *caches, int layer, int head,
                                   int sequence, int row, float share, float *weights);
 
-/* ---- recurrent.c: like rapt__sublayer_forward and _backward, for the recurrent unit ---- */
+/* ---- recurrence.c: like rapt__sublayer_forward and _backward, for the recurrent unit ---- */
 void rapt__recurrent_forward(const struct exec_context *c, const struct step *s);
 void rapt__recurrent_backward(const struct exec_context *c, const struct step *s, const float *dy,
                               float *din, bool add, float *gradients);
 
 /* ---- cached.c ---- */
 void rapt__attend_cached(const struct exec_context *c, const struct step *s, bool cross);
+
+/* ---- block.c and block_memory.c ---- */
+
+struct rapt_block {
+    rapt_allocator allocator;
+    rapt_block_kind kind;
+    rapt_block_limits limits;
+    rapt_model model; /* configuration, layout and slopes, but no parameters */
+    enum part parts[3];
+    int parts_count;
+    bool decoder;                 /* causal, or with cross-attention */
+    bool alone;                   /* a single function, without residual sum and norm */
+    bool learned;                 /* true if the last forward pass stored what backward needs */
+    int batch, rows, source_rows; /* number of sequences and of rows in that pass */
+    struct drop drop;             /* dropout of that pass */
+    struct arena arena;
+    struct stack_memory memory;
+    float *dsource; /* [source rows][D] */
+    float *partial, *pack;
+    void *attention_workspace;
+};
+
+bool rapt__block_reads_source(const rapt_block *block);
+/* Returns true if the score of self-attention (or of cross-attention, if `cross`) learns a row for
+   each position of its keys. Sequences may then have at most config.positions keys. */
+bool rapt__block_has_positions(const rapt_block *block, bool cross);
+/* Returns RAPT_BAD_ARGUMENT unless parameters are aligned to 64 bytes. */
+rapt_status rapt__block_aligned(const float *parameters, rapt_message *why);
 
 #endif

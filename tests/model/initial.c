@@ -1,6 +1,7 @@
-/* initial.c - the parameters of a new model have the distributions that lib/model/initial.c states.
-   For each kind, range, mean, variance and shape (quartiles) are within bounds that chance breaks
-   once in 10^6 models. Constants are exact, and no two parameters and no two seeds are alike. */
+/* initial.c - the parameters of a new model have the distributions that lib/model/parameters.c
+   states. For each kind, range, mean, variance and shape (quartiles) are within bounds that chance
+   breaks once in 10^6 models. Constants are exact, and no two parameters and no two seeds are
+   alike. */
 #include "model/small.h"
 
 #include <float.h>

@@ -1,17 +1,67 @@
-/* distances.c - distance vectors between tokens in self-attention (rapt/distances.h), which
-   relative_bias selects. Those of Shaw et al. 2018 are parameters of a layer. Those of
-   Transformer-XL and DeBERTa are projections of a row for each distance: sinusoids, or learned rows
-   that all layers of the encoder or decoder share. The decoder sees no later keys, so it needs no
-   vectors for them.
+/* positions.c - the positions of tokens: the slopes of ALiBi, sinusoids (Vaswani et al. 2017,
+   section 3.5) in three common layouts, and the distance vectors of self-attention that
+   relative_bias selects.
 
-   In DeBERTa's term k . r', distances are measured from the key to the query. So if R[d] is the row
-   of distance d, r[d] projects R[d], and r'[d] projects R[-d]. R has a row for each distance from
-   -C to C, or for each of their logarithmic buckets (DeBERTa v2), which are -(B - 1) to B - 1. */
+   The angle of pair i of a sinusoid at position p is p / 10000^(2i / D), or p / 10000^(i / (D/2
+   - 1)) with RAPT_POSITION_CONCATENATED_N1. rapt_position defines the columns of its sine and
+   cosine. */
+#include "model/model.h"
 #include "model/sublayer.h"
 
 #include <string.h>
 
-static bool projected(const rapt_config *c)
+/* ---- sinusoids and slopes ---- */
+
+static double sinusoid_rate(rapt_position position, int pair, int pairs)
+{
+    int span = position == RAPT_POSITION_CONCATENATED_N1 && pairs > 1 ? pairs - 1 : pairs;
+    return rapt__exp(-rapt__log(10000.0) * pair / span);
+}
+
+/* Returns a slope as defined by Press, Smith and Lewis 2022, section 3, or by the authors' code if
+   the number of heads is not a power of two. */
+double rapt__slope(int heads, int head)
+{
+    int power = 1;
+    while (power <= heads / 2) power *= 2;
+    if (head < power) return rapt__pow(2, -8.0 * (head + 1) / power);
+    return rapt__pow(2, -8.0 * (2 * (head - power) + 1) / (2 * power));
+}
+
+void rapt__positions_fill(const rapt_config *config, float *table)
+{
+    enum { SOME = 64 }; /* pairs whose frequencies are held at a time */
+    const struct kernels *k = rapt__kernels();
+    const int width = config->width, pairs = width / 2;
+    const bool interleaved = config->position == RAPT_POSITION_INTERLEAVED;
+    const int step = interleaved ? 2 : 1, cosines = interleaved ? 1 : pairs;
+    double rates[SOME];
+    float sine[SOME], cosine[SOME];
+    for (int i0 = 0, count; i0 < pairs; i0 += count) {
+        count = rapt__min(pairs - i0, SOME);
+        for (int i = 0; i < count; i++) rates[i] = sinusoid_rate(config->position, i0 + i, pairs);
+        for (int p = 0; p < config->positions; p++) {
+            float *to = table + (size_t)p * (size_t)width + i0 * step;
+            k->sine_cosine_row((double)config->first_position + p, rates, count, sine, cosine);
+            for (int i = 0; i < count; i++) {
+                to[i * step] = sine[i];
+                to[i * step + cosines] = cosine[i];
+            }
+        }
+    }
+}
+
+/* ---- distance vectors (rapt/distances.h) ----
+
+   Those of Shaw et al. 2018 are parameters of a layer. Those of Transformer-XL and DeBERTa are
+   projections of a row for each distance: sinusoids, or learned rows that all layers of the encoder
+   or decoder share. The decoder sees no later keys, so it needs no vectors for them.
+
+   In DeBERTa's term k . r', distances are measured from the key to the query. So if R[d] is the row
+   of distance d, r[d] projects R[d], and r'[d] projects R[-d]. R has a row for each distance from
+   -C to C, or for each of their logarithmic buckets (DeBERTa v2), which are -(B - 1) to B - 1. */
+
+static bool are_projected(const rapt_config *c)
 {
     return c->relative_bias == RAPT_RELATIVE_BIAS_TRANSFORMER_XL ||
            c->relative_bias == RAPT_RELATIVE_BIAS_DEBERTA;
@@ -65,7 +115,7 @@ static size_t row_floats(const rapt_config *c)
 static size_t array_floats(const rapt_config *c, bool decoder)
 {
     size_t rows = (size_t)rapt__distances_rows(c, decoder);
-    return projected(c) ? rows * row_floats(c) : 0;
+    return are_projected(c) ? rows * row_floats(c) : 0;
 }
 
 size_t rapt__distances_floats(const rapt_config *c, bool decoder)
@@ -93,7 +143,7 @@ void rapt__distances_sinusoids_fill(const rapt_config *c, float *to)
 
 void rapt__distances_use(const rapt_config *c, bool decoder, const float *arrays, rapt_attention *a)
 {
-    if (!projected(c)) return;
+    if (!are_projected(c)) return;
     a->distances.keys = arrays;
     if (c->relative_bias == RAPT_RELATIVE_BIAS_DEBERTA)
         a->distances.queries = arrays + array_floats(c, decoder);
@@ -138,7 +188,7 @@ void rapt__distances_project(const struct exec_context *c, const struct stack *s
     const struct attention_offsets *offset = rapt__offsets_of(s, layer, false);
     const struct step step = {.stack = s, .layer = layer};
     int rows = rapt__distances_rows(config, s->decoder);
-    if (!projected(config)) return;
+    if (!are_projected(config)) return;
     rapt__sublayer_project(c, &step, &offset->distance_key, key_rows(s), rows, arrays);
     if (config->relative_bias != RAPT_RELATIVE_BIAS_DEBERTA) return;
     arrays += array_floats(config, s->decoder);
@@ -158,7 +208,7 @@ void rapt__distances_gradients(const struct exec_context *c, const struct step *
     if (offset->distance_values) to->distances.values = gradients + offset->distance_values;
     if (offset->content_bias) to->distances.content_bias = gradients + offset->content_bias;
     if (offset->position_bias) to->distances.position_bias = gradients + offset->position_bias;
-    if (!projected(config)) return;
+    if (!are_projected(config)) return;
     rapt__fill(c, d, rapt__distances_floats(config, stack->decoder), 0);
     to->distances.keys = d;
     if (config->relative_bias == RAPT_RELATIVE_BIAS_DEBERTA)
@@ -174,7 +224,7 @@ void rapt__distances_project_backward(const struct exec_context *c, const struct
     size_t learned = half_of(stack)->distances;
     int rows = rapt__distances_rows(config, stack->decoder);
     float *d = stack->memory->ddistances, *dx = learned ? gradients + learned : NULL;
-    if (!projected(config)) return;
+    if (!are_projected(config)) return;
     rapt__sublayer_project_backward(c, s, &offset->distance_key, key_rows(stack), d, rows, dx, true,
                                     gradients);
     if (config->relative_bias != RAPT_RELATIVE_BIAS_DEBERTA) return;

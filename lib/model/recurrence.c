@@ -1,5 +1,5 @@
-/* linear_attention.c - linear attention, which replaces self-attention in a decoder
-   (decoder_recurrence):
+/* recurrence.c - what replaces the self-attention of a decoder (decoder_recurrence). Linear
+   attention:
 
        q, k, v = f(x Wqkv' + b)          decay = sigmoid(x Wf' + bf), rate = sigmoid(x Wr')
        y = gate(norm(attention(q, k, v, decay, rate))) Wo' + bo
@@ -7,15 +7,22 @@
    f is SiLU, each head of q and k is divided by its L2 norm, and `norm` is the RMSNorm of each
    head. With RAPT_RECURRENCE_LINEAR, f(x) = x and there are no norms. Training computes chunks of
    rows. At inference the state of each head is stored between calls, and rows are computed one by
-   one, so that their bits do not depend on how a target is divided into calls. */
+   one, so that their bits do not depend on how a target is divided into calls.
+
+   A simpler simple recurrent unit (Kim et al. 2019, section 3.1; Marian's `ssru`), whose cells are
+   likewise stored between calls:
+
+       c[t] = f c[t-1] + (1 - f) x W',  f = 1 / (1 + exp(-(x V' + b))),  y = max(c, 0) */
 #include "model/sublayer.h"
+
+/* ---- linear attention ---- */
 
 /* Placeholder while only sizes are computed: a pointer that is NULL would mean that the problem has
    no such array. */
 static const float unread[1];
 
 /* Returns the problem of a decoder's heads without the numbers of sequences and rows. */
-static rapt_linear_attention spec_of(const rapt_config *c)
+static rapt_linear_attention linear_spec(const rapt_config *c)
 {
     int K = rapt__head_width(c), G = rapt__key_heads(c);
     const rapt_stride row = {0, K, (ptrdiff_t)K * (c->heads + 2 * G)};
@@ -40,7 +47,7 @@ static rapt_linear_attention spec_of(const rapt_config *c)
 
 size_t rapt__linear_bytes(const rapt_config *config, int rows, bool learning, int threads)
 {
-    rapt_linear_attention a = spec_of(config);
+    rapt_linear_attention a = linear_spec(config);
     a.rows = rows;
     a.threads = threads;
     return rapt__linear_workspace(&a, learning);
@@ -50,7 +57,7 @@ size_t rapt__state_floats(const rapt_config *config)
 {
     if (!config->decoder_recurrence) return 0;
     if (!rapt__decoder_is_linear(config)) return (size_t)config->width;
-    const rapt_linear_attention a = spec_of(config);
+    const rapt_linear_attention a = linear_spec(config);
     size_t values = (size_t)a.value_width + (a.normalized != 0);
     return (size_t)a.key_heads * (size_t)a.key_width * values;
 }
@@ -59,7 +66,7 @@ static struct linear_call call_of(const struct step *s)
 {
     const rapt_config *config = &s->stack->model->config;
     const struct heads h = rapt__heads_at(config, false, s->u->q, NULL, NULL);
-    struct linear_call call = {.a = spec_of(config),
+    struct linear_call call = {.a = linear_spec(config),
                                .q = h.q,
                                .k = h.k,
                                .v = h.v,
@@ -213,4 +220,62 @@ void rapt__linear_sublayer_backward(const struct exec_context *c, const struct s
         add = true;
     }
     rapt__sublayer_project_backward(c, s, &offset->qkv, s->in, m->dq, rows, din, add, gradients);
+}
+
+/* ---- the recurrent unit ---- */
+
+static const struct recurrent_offsets *ssru_offsets(const struct step *s)
+{
+    return &s->stack->model->layout.decoder.layers[s->layer].recurrent;
+}
+
+/* Describes the unit of this layer. Its states are the cells of all targets, or NULL if every
+   sequence begins in this pass. */
+static struct ssru ssru_of(const struct step *s)
+{
+    const struct pass *p = s->pass;
+    size_t width = (size_t)s->stack->model->config.width;
+    struct ssru unit = {p->rows.batch, (int)width, p->rows.starts, NULL};
+    if (p->caches) {
+        const struct cache_state *state = &p->caches->self;
+        unit.states = state->states + (size_t)s->layer * (size_t)state->sequences * width;
+    }
+    return unit;
+}
+
+void rapt__recurrent_forward(const struct exec_context *c, const struct step *s)
+{
+    const struct recurrent_offsets *offset = ssru_offsets(s);
+    const struct ssru unit = ssru_of(s);
+    const struct layout *layout = &s->stack->model->layout;
+    const struct linear both[] = {rapt__linear_at(layout, &offset->input, s->stack->block),
+                                  rapt__linear_at(layout, &offset->forget, s->stack->block)};
+    float *const to[] = {s->u->q, s->u->q + unit.width};
+    int rows = s->pass->rows.count, D = unit.width;
+    ptrdiff_t pair = 2 * (ptrdiff_t)D; /* a row of q holds candidates and gate inputs */
+    rapt__linears_forward(c, both, 2, s->in, D, rows, to, pair);
+    rapt__ssru_forward(c, &unit, s->u->q, s->u->mixed, s->u->y);
+}
+
+void rapt__recurrent_backward(const struct exec_context *c, const struct step *s, const float *dy,
+                              float *din, bool add, float *gradients)
+{
+    const struct recurrent_offsets *offset = ssru_offsets(s);
+    const struct ssru unit = ssru_of(s);
+    const struct layout *layout = &s->stack->model->layout;
+    const struct linear input = rapt__linear_at(layout, &offset->input, s->stack->block),
+                        forget = rapt__linear_at(layout, &offset->forget, s->stack->block);
+    const struct stack_memory *m = s->stack->memory;
+    int rows = s->pass->rows.count, D = unit.width;
+    ptrdiff_t pair = 2 * (ptrdiff_t)D; /* a row of q holds candidates and gate inputs */
+    rapt__activate_backward(c, ACTIVATION_RELU, s->u->mixed, dy, m->dmixed,
+                            (size_t)rows * (size_t)D);
+    rapt__ssru_backward(c, &unit, s->u->q, s->u->mixed, m->dmixed, m->dq);
+    rapt__linear_backward_weight(c, &input, s->in, D, m->dq, pair, rows,
+                                 gradients + offset->input.weight, NULL);
+    rapt__linear_backward_weight(c, &forget, s->in, D, m->dq + D, pair, rows,
+                                 gradients + offset->forget.weight,
+                                 gradients + offset->forget.bias);
+    rapt__linear_backward_input(c, &input, m->dq, pair, rows, din, D, add);
+    rapt__linear_backward_input(c, &forget, m->dq + D, pair, rows, din, D, true);
 }
