@@ -1,9 +1,9 @@
 /* document.h - interface of the layer document. document.c collects sentences, has them translated
-   and passes on the pieces; parts.c prepares the sentences. split.c finds the sentences and cuts
-   long ones: plain.c finds the prose of plain text, breaks.c finds the places where sentences may
-   end, ends.c decides whether they do, protect.c finds text that must not change, and guards.c
-   guards it during the translation. recase.c converts sentences in capitals to sentence case.
-   engine.c translates sentences with a translator. markup.h declares the formats with markup. */
+   and passes on the pieces; parts.c prepares the sentences and guards protected text. split.c finds
+   the sentences and cuts long ones: plain.c finds the prose of plain text, breaks.c finds the
+   places where sentences may end, ends.c decides whether they do, and protect.c finds text that
+   must not change. recase.c converts sentences in capitals to sentence case. engine.c translates
+   sentences with a translator. markup.h declares the formats with markup. */
 #ifndef RAPT_LIB_DOCUMENT_H
 #define RAPT_LIB_DOCUMENT_H
 
@@ -173,7 +173,7 @@ rapt_status rapt__splitter_next(struct sentence_splitter *splitter, struct passa
 /* Returns the size of the longest prefix of text that has at most max_length tokens, or characters
    if the engine has no `fit`. If max_length is 0, this is the size of text. */
 size_t rapt__splitter_fit(const struct sentence_splitter *splitter, rapt_text text);
-/* ---- guards.c ---- */
+/* ---- parts.c: guards ---- */
 /* The parts of sentences that must not change, as rapt_translate_call.opaque, and which sentences
    have marks. */
 struct opaque {

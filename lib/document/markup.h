@@ -130,7 +130,7 @@ rapt_span rapt__block_origin(const struct text_block *block, rapt_span text);
 /* Returns the span of the guard that contains `at`, or the empty span at `at`. */
 rapt_span rapt__block_guard(const struct text_block *block, size_t at);
 
-/* ---- guards.c: guards of protected text ---- */
+/* ---- parts.c: guards of protected text ---- */
 struct mark_list {
     const rapt_allocator *allocator;
     struct mark *items; /* [count] */
