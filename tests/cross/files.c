@@ -3,7 +3,6 @@
    numbers in files are little-endian on machines that are not, and computations give the same bits.
    Arguments: the folder, which must be empty, and the folder of other people's files, which may be
    missing. */
-#include "model/foreign.h"
 #include "model/small.h"
 #include "text/spm_models.h"
 #include "translate/small_text.h"

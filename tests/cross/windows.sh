@@ -42,7 +42,7 @@ for source in "$root"/tests/base/*.c "$root"/tests/op/*.c "$root"/tests/attentio
     "$root"/tests/text/*.c "$root"/tests/format/*.c; do
     name=$(basename "$(dirname "$source")")/$(basename "$source" .c)
     case $name in # need POSIX's file system, processes, or libraries that are missing here
-    attention/pages | base/arena | base/struct | format/json | format/paths | model/shared | text/spm_reference) continue ;;
+    attention/pages | base/arena | base/struct | format/json | format/paths | model/pages | text/spm_reference) continue ;;
     import/containers | import/firefox_export | import/hf_export) continue ;;
     esac
     compile -include "$root/tests/cross/windows.h" -DRAPT_HAVE_SCALAR -DRAPT_HAVE_AVX2 -DRAPT_HAVE_AVX512 \

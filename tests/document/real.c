@@ -5,9 +5,8 @@
    reversing their words, and also if STUDENT is empty. The program prints the share of the time
    that is spent outside of the model. */
 #define _GNU_SOURCE /* nftw, getline, clock_gettime */
-#include "joined.h"
+#include "real_text.h"
 #include "reorder.h"
-#include "tags.h"
 
 #include <ftw.h>
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE /* getline */
 
 #include "document_help.h"
-#include "joined.h"
+#include "real_text.h"
 
 /* ---- sentences: where sentences end: known texts in several languages, by ICU and by rules. ----
  */

@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 
 #include "kit/calls.h"
-#include "model/foreign.h"
 #include "model/small.h"
 
 #include <dirent.h>

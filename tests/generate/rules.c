@@ -1,7 +1,7 @@
 /* rules.c - generation with every option that changes or observes it (prefix, minimum length,
    n-grams, a callback for logits, announced tokens, log-probabilities, stops) against a plain
    search with the same options over the model's own next-token probabilities. */
-#include "generate/plain_search.h"
+#include "generate/small_search.h"
 
 struct rules {
     int beams, max, min, ngram, given;
@@ -11,7 +11,7 @@ struct rules {
     int32_t prefix[4];
 };
 
-static void end(struct list *done, const struct hypothesis *h, const struct rules *r)
+static void end(struct plain_list *done, const struct hypothesis *h, const struct rules *r)
 {
     int length = h->count - r->given + h->ended;
     if (done->count == r->beams) return;
@@ -29,7 +29,7 @@ static double nudge(int32_t token, int count)
 /* Whether `token` after h would repeat an n-gram of h. */
 static bool repeats(const struct hypothesis *h, int32_t token, int n)
 {
-    int32_t all[MAX + 1];
+    int32_t all[PLAIN_MAX + 1];
     memcpy(all, h->ids, sizeof *all * (size_t)h->count);
     all[h->count] = token;
     for (int i = 0; n > 0 && i + n <= h->count; i++)
@@ -41,18 +41,18 @@ static void next_by_rules(rapt_session *probe, const rapt_tokens *source,
                           const struct hypothesis *h, const struct rules *r, double *log_p)
 {
     double all = 0;
-    next(probe, source, h->ids, h->count, VOCAB, log_p);
-    for (int32_t token = 0; token < VOCAB; token++) {
+    next(probe, source, h->ids, h->count, PLAIN_VOCAB, log_p);
+    for (int32_t token = 0; token < PLAIN_VOCAB; token++) {
         if (r->hook) log_p[token] += nudge(token, h->count);
         if (token == END ? h->count < r->min : repeats(h, token, r->ngram))
             log_p[token] = -INFINITY;
         all += exp(log_p[token]);
     }
-    for (int32_t token = 0; token < VOCAB; token++) log_p[token] -= log(all);
+    for (int32_t token = 0; token < PLAIN_VOCAB; token++) log_p[token] -= log(all);
 }
 
 /* Returns the length of the common prefix of all hypotheses that may still win. */
-static int common(const struct list *live, const struct list *done)
+static int common(const struct plain_list *live, const struct plain_list *done)
 {
     const struct hypothesis *first = &live->items[0];
     int count = first->count;
@@ -68,23 +68,23 @@ static int common(const struct list *live, const struct list *done)
 
 /* known: [step] tokens known after each step, prefix included, while hypotheses are live. */
 static void search(rapt_session *probe, const rapt_tokens *source, const struct rules *r,
-                   struct list *done, int *known)
+                   struct plain_list *done, int *known)
 {
-    struct list live = {.count = 1};
+    struct plain_list live = {.count = 1};
     live.items[0].count = r->given;
     memcpy(live.items[0].ids, r->prefix, sizeof r->prefix);
     done->count = 0;
     for (int step = 0; live.count && done->count < r->beams; step++) {
-        struct list all = {.count = 0}, next_live = {.count = 0};
+        struct plain_list all = {.count = 0}, next_live = {.count = 0};
         int count = r->given + step;
         if (count >= r->max || step == r->stop_after) {
             for (int i = 0; i < live.count; i++) end(done, &live.items[i], r);
             break;
         }
         for (int i = 0; i < live.count; i++) {
-            double log_p[VOCAB];
+            double log_p[PLAIN_VOCAB];
             next_by_rules(probe, source, &live.items[i], r, log_p);
-            for (int32_t token = 0; token < VOCAB; token++) {
+            for (int32_t token = 0; token < PLAIN_VOCAB; token++) {
                 if (!(log_p[token] > -INFINITY)) continue;
                 struct hypothesis *h = &all.items[all.count++];
                 *h = live.items[i];
@@ -95,7 +95,7 @@ static void search(rapt_session *probe, const rapt_tokens *source, const struct 
                 h->count = token == END ? count : count + 1;
             }
         }
-        sort(&all, false);
+        plain_sort(&all, false);
         for (int i = 0; i < all.count && next_live.count < r->beams; i++) {
             if (!all.items[i].ended)
                 next_live.items[next_live.count++] = all.items[i];
@@ -106,24 +106,24 @@ static void search(rapt_session *probe, const rapt_tokens *source, const struct 
         if (live.count && done->count < r->beams && count + 1 < r->max)
             known[step] = common(&live, done);
     }
-    sort(done, true);
+    plain_sort(done, true);
 }
 
 /* ---- the library's callbacks ---- */
 
 struct heard {
     int steps, stop_after;
-    int known[MAX + 1]; /* tokens announced by the end of each step */
+    int known[PLAIN_MAX + 1]; /* tokens announced by the end of each step */
     int count;
-    int32_t ids[MAX + 1];
-    float log[MAX + 1];
+    int32_t ids[PLAIN_MAX + 1];
+    float log[PLAIN_MAX + 1];
 };
 
 static int hear(void *user, int source, int32_t id, float log_probability)
 {
     struct heard *heard = user;
     assert_int_equal(source, 0);
-    assert_true(heard->count <= MAX);
+    assert_true(heard->count <= PLAIN_MAX);
     heard->ids[heard->count] = id, heard->log[heard->count++] = log_probability;
     return 0;
 }
@@ -138,14 +138,14 @@ static int poll(void *user)
 static void push(void *user, int source, const int32_t *ids, int count, float *logits, int vocab)
 {
     (void)user;
-    assert_true(source == 0 && vocab == VOCAB && ids && count < MAX);
+    assert_true(source == 0 && vocab == PLAIN_VOCAB && ids && count < PLAIN_MAX);
     for (int32_t token = 0; token < vocab; token++) logits[token] += (float)nudge(token, count);
 }
 
 static struct rules rules_of(uint64_t seed)
 {
-    struct rules r = {.beams = 1 + (int)(seed % BEAMS),
-                      .max = 4 + (int)(seed % (MAX - 3)),
+    struct rules r = {.beams = 1 + (int)(seed % PLAIN_BEAMS),
+                      .max = 4 + (int)(seed % (PLAIN_MAX - 3)),
                       .min = seed % 3 == 0 ? (int)(seed % 5) : 0,
                       .ngram = seed % 4 == 1 ? 1 + (int)(seed / 4 % 3) : 0,
                       .given = (int)(seed / 2 % 4),
@@ -153,11 +153,11 @@ static struct rules rules_of(uint64_t seed)
                       .hook = seed / 5 % 2 == 0,
                       .stop_after = seed % 7 == 6 ? (int)(seed % 4) : 1000};
     for (int i = 0; i < r.given; i++)
-        r.prefix[i] = (int32_t)(small_random(seed, (uint64_t)i) % VOCAB);
+        r.prefix[i] = (int32_t)(small_random(seed, (uint64_t)i) % PLAIN_VOCAB);
     return r;
 }
 
-static void compare(const struct list *wanted, const struct rules *r, const int32_t *ids,
+static void compare(const struct plain_list *wanted, const struct rules *r, const int32_t *ids,
                     const int *counts, const float *scores, const float *logs, const int *ended)
 {
     for (int i = 0; i < r->beams; i++) {
@@ -203,17 +203,17 @@ static void test_plain_search(void **state)
     for (uint64_t seed = 1; seed <= 140; seed++) {
         const struct rules r = rules_of(seed);
         rapt_model *model = small_model(&five, seed);
-        rapt_session *probe = probe_of(model, MAX + 1),
-                     *session = session_of(model, 1, BEAMS, MAX, 1);
+        rapt_session *probe = probe_of(model, PLAIN_MAX + 1),
+                     *session = session_of(model, 1, PLAIN_BEAMS, PLAIN_MAX, 1);
         struct small_batch b;
-        struct list wanted;
+        struct plain_list wanted;
         struct heard heard = {.stop_after = r.stop_after};
         const rapt_tokens *source = one_source(&b, 7, 1 + (int)(seed % 5), seed);
         const rapt_tokens prefix = {
             .batch = 1, .ids = r.prefix, .starts = (const int[]){0, r.given}};
-        int known[MAX + 1] = {0}, counts[BEAMS], ended[BEAMS];
-        int32_t ids[BEAMS * MAX];
-        float scores[BEAMS], logs[BEAMS * MAX];
+        int known[PLAIN_MAX + 1] = {0}, counts[PLAIN_BEAMS], ended[PLAIN_BEAMS];
+        int32_t ids[PLAIN_BEAMS * PLAIN_MAX];
+        float scores[PLAIN_BEAMS], logs[PLAIN_BEAMS * PLAIN_MAX];
         rapt_generate_options o;
         rapt_generate_options_default(&o, sizeof o, BEGIN, END);
         o.beams = o.nbest = r.beams, o.max_length = r.max, o.length_penalty = (float)r.penalty;

@@ -1,5 +1,4 @@
 /* search_rules.c - greedy and beam search against the rules of four projects, and narrow beams. */
-#include "generate/plain_search.h"
 #include "generate/small_search.h"
 #include "oracle/beam.h"
 
@@ -369,7 +368,7 @@ static void test_refusals(void **state)
    continuations of all hypotheses are ranked in one list; an end among the first `beams` finishes
    its hypothesis, and the first `beams` others live on. ---- */
 
-static void end(struct list *done, const struct hypothesis *h, int beams, int length,
+static void end(struct plain_list *done, const struct hypothesis *h, int beams, int length,
                 double penalty)
 {
     if (done->count == beams) return;
@@ -379,16 +378,16 @@ static void end(struct list *done, const struct hypothesis *h, int beams, int le
 }
 
 static void search(rapt_session *probe, const rapt_tokens *source, int beams, int max,
-                   double penalty, struct list *done)
+                   double penalty, struct plain_list *done)
 {
-    struct list live = {.count = 1};
+    struct plain_list live = {.count = 1};
     done->count = 0;
     for (int step = 0; step < max && live.count && done->count < beams; step++) {
-        struct list all = {.count = 0}, next_live = {.count = 0};
+        struct plain_list all = {.count = 0}, next_live = {.count = 0};
         for (int i = 0; i < live.count; i++) {
-            double log_p[VOCAB];
-            next(probe, source, live.items[i].ids, step, VOCAB, log_p);
-            for (int32_t token = 0; token < VOCAB; token++) {
+            double log_p[PLAIN_VOCAB];
+            next(probe, source, live.items[i].ids, step, PLAIN_VOCAB, log_p);
+            for (int32_t token = 0; token < PLAIN_VOCAB; token++) {
                 struct hypothesis *h = &all.items[all.count++];
                 *h = live.items[i];
                 h->ids[step] = token;
@@ -396,7 +395,7 @@ static void search(rapt_session *probe, const rapt_tokens *source, int beams, in
                 h->count = token == END ? step : step + 1;
             }
         }
-        sort(&all, false);
+        plain_sort(&all, false);
         for (int i = 0; i < all.count && next_live.count < beams; i++) {
             if (all.items[i].count > step)
                 next_live.items[next_live.count++] = all.items[i];
@@ -407,24 +406,25 @@ static void search(rapt_session *probe, const rapt_tokens *source, int beams, in
         if (step + 1 == max)
             for (int i = 0; i < live.count; i++) end(done, &live.items[i], beams, max, penalty);
     }
-    sort(done, true);
+    plain_sort(done, true);
 }
 
 static void judge_plain_search(const rapt_config *config, uint64_t seeds)
 {
     static const double penalties[] = {0, 1, 0.6};
     for (uint64_t seed = 1; seed <= seeds; seed++) {
-        int beams = 2 + (int)(seed % (BEAMS - 1)), max = 3 + (int)(seed % (MAX - 2));
+        int beams = 2 + (int)(seed % (PLAIN_BEAMS - 1)), max = 3 + (int)(seed % (PLAIN_MAX - 2));
         rapt_model *model = small_model(config, seed);
-        rapt_session *probe = probe_of(model, MAX), *session = session_of(model, 1, BEAMS, MAX, 1);
+        rapt_session *probe = probe_of(model, PLAIN_MAX),
+                     *session = session_of(model, 1, PLAIN_BEAMS, PLAIN_MAX, 1);
         struct small_batch b;
-        struct list wanted;
+        struct plain_list wanted;
         const rapt_tokens *source = one_source(&b, 7, 1 + (int)(seed % 5), seed);
         rapt_generate_options o;
         rapt_generate_options_default(&o, sizeof o, BEGIN, END);
-        int32_t ids[BEAMS * MAX];
-        int counts[BEAMS];
-        float scores[BEAMS];
+        int32_t ids[PLAIN_BEAMS * PLAIN_MAX];
+        int counts[PLAIN_BEAMS];
+        float scores[PLAIN_BEAMS];
         o.beams = o.nbest = beams, o.max_length = max;
         o.length_penalty = (float)penalties[seed % 3];
         search(probe, source, beams, max, (double)o.length_penalty, &wanted);

@@ -92,4 +92,35 @@ static inline rapt_session *probe_of(const rapt_model *model, int length)
     return session;
 }
 
+/* ---- sorted lists of hypotheses, for plain reimplementations of search ---- */
+
+enum { PLAIN_BEAMS = 5, PLAIN_MAX = 9, PLAIN_VOCAB = 5 };
+
+struct hypothesis {
+    int32_t ids[PLAIN_MAX];
+    float log[PLAIN_MAX];
+    int count;
+    bool ended;
+    double sum, score;
+};
+struct plain_list {
+    struct hypothesis items[PLAIN_BEAMS * PLAIN_VOCAB];
+    int count;
+};
+
+static inline double plain_key(const struct hypothesis *h, bool score)
+{
+    return score ? h->score : h->sum;
+}
+
+static inline void plain_sort(struct plain_list *l, bool score) /* stable, largest first */
+{
+    for (int i = 1; i < l->count; i++)
+        for (int j = i;
+             j > 0 && plain_key(&l->items[j], score) > plain_key(&l->items[j - 1], score); j--) {
+            struct hypothesis t = l->items[j];
+            l->items[j] = l->items[j - 1], l->items[j - 1] = t;
+        }
+}
+
 #endif

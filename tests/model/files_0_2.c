@@ -1,5 +1,5 @@
 /* files_0_2.c - model files, a checkpoint and translators written by version 0.2
-   (files-0.2/README.md) still load, with the same parameters and metadata. What is computed from
+   (files-0.2/write.c) still load, with the same parameters and metadata. What is computed from
    them agrees up to a few roundings. All this still holds after they are saved and loaded again. */
 #include "model/small.h"
 

@@ -3,7 +3,6 @@
    that other programs have rearranged are read, and damaged ones are refused with a message that
    names the fault. */
 #include "model/small_file.h"
-#include "model/smaps.h"
 
 static const rapt_load_options any = {.size = sizeof any, .non_finite = 1};
 

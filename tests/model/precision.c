@@ -1,7 +1,6 @@
 /* precision.c - models that are loaded in a precision, or converted to it, have the same bits.
    Files in 8 and 16 bits are mapped or read, and refused if they are damaged. */
 #include "model/small_file.h"
-#include "model/smaps.h"
 
 #include <rapt/precision.h>
 

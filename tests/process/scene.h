@@ -3,7 +3,7 @@
 #define RAPT_TESTS_PROCESS_SCENE_H
 
 #include "api/small_api.h"
-#include "model/foreign.h"
+#include "model/small.h"
 #include "text/spm_models.h"
 #include "translate/small_text.h"
 

@@ -1,6 +1,6 @@
 /* adapters.c - adapters of low rank have the gradients of their definition, W = W0 + s B A, and the
    model always holds W. */
-#include "train/small_tuning.h"
+#include "train/small_train.h"
 
 #include "oracle/transformer.h"
 
@@ -8,14 +8,15 @@
 static void test_no_change(void **state)
 {
     (void)state;
-    uint8_t mask[MOST];
-    for (int i = 0; i < COUNT(configs); i++) {
-        rapt_model *model = small_model(configs[i], 11), *base = small_model(configs[i], 11);
-        rapt_train_options o = options_of(model, LORA_ONLY, mask);
+    uint8_t mask[MOST_TENSORS];
+    for (int i = 0; i < COUNT(tuned_configs); i++) {
+        rapt_model *model = small_model(tuned_configs[i], 11),
+                   *base = small_model(tuned_configs[i], 11);
+        rapt_train_options o = tuned_options(model, LORA_ONLY, mask);
         o.rate = 0;
         rapt_trainer *trainer = trainer_of(model, &o, 2);
         small_same_models(model, base);
-        for (int step = 0; step < 2; step++) one_step(trainer, configs[i], step);
+        for (int step = 0; step < 2; step++) one_step(trainer, tuned_configs[i], step);
         small_same_models(model, base);
         rapt_trainer_free(trainer);
         rapt_model_free(model);
@@ -51,7 +52,7 @@ static double product_at(const struct adapter *x, int i, int j)
     double sum = 0;
     for (int k = 0; k < RANK; k++)
         sum += (double)x->b[i * RANK + k] * (double)x->a[k * x->columns + j];
-    return (double)alpha / RANK * sum;
+    return (double)lora_alpha / RANK * sum;
 }
 
 static void check_merged(const rapt_trainer *trainer, const rapt_model *model,
@@ -64,7 +65,7 @@ static void check_merged(const rapt_trainer *trainer, const rapt_model *model,
         for (int j = 0; j < x.columns; j++) {
             size_t at = (size_t)i * (size_t)x.columns + (size_t)j;
             double change = product_at(&x, i, j), wanted = (double)was[at] + change;
-            double magnitude = fabs((double)was[at]) + (double)alpha / RANK * RANK;
+            double magnitude = fabs((double)was[at]) + (double)lora_alpha / RANK * RANK;
             assert_true(fabs((double)is[at] - wanted) <= 0x1p-22 * magnitude);
             largest = fmax(largest, fabs(change));
         }
@@ -77,12 +78,13 @@ static void check_merged(const rapt_trainer *trainer, const rapt_model *model,
 static void test_merged(void **state)
 {
     (void)state;
-    uint8_t mask[MOST];
-    for (int c = 0; c < COUNT(configs); c++) {
-        rapt_model *model = small_model(configs[c], 11), *base = small_model(configs[c], 11);
-        rapt_train_options o = options_of(model, MIXED, mask);
+    uint8_t mask[MOST_TENSORS];
+    for (int c = 0; c < COUNT(tuned_configs); c++) {
+        rapt_model *model = small_model(tuned_configs[c], 11),
+                   *base = small_model(tuned_configs[c], 11);
+        rapt_train_options o = tuned_options(model, MIXED, mask);
         rapt_trainer *trainer = trainer_of(model, &o, 2);
-        for (int i = 0; i < 5; i++) one_step(trainer, configs[c], i);
+        for (int i = 0; i < 5; i++) one_step(trainer, tuned_configs[c], i);
         for (int i = 0; i < rapt_model_tensors(model); i++)
             if (mask[i] == RAPT_TUNING_LORA) check_merged(trainer, model, base, i);
         rapt_trainer_free(trainer);
@@ -93,9 +95,9 @@ static void test_merged(void **state)
 
 /* Options with which a step subtracts the gradient of the mean loss: without moments, Adam divides
    by the magnitude of the gradient plus epsilon. */
-static rapt_train_options plain_descent(const rapt_model *model, uint8_t mask[MOST])
+static rapt_train_options plain_descent(const rapt_model *model, uint8_t mask[MOST_TENSORS])
 {
-    rapt_train_options o = options_of(model, LORA_ONLY, mask);
+    rapt_train_options o = tuned_options(model, LORA_ONLY, mask);
     o.schedule = RAPT_SCHEDULE_CONSTANT;
     o.warmup = 0;
     o.dropout = o.attention_dropout = o.ffn_dropout = o.clip_norm = o.weight_decay = 0;
@@ -114,7 +116,7 @@ static double oracle_loss(struct oracle_model *m, const struct adapter *x, const
     double *w = m->tensors[x->index].data;
     for (int row = 0; row < x->rows; row++)
         for (int column = 0; column < x->columns; column++) {
-            double extra = 0, scale = (double)alpha / RANK;
+            double extra = 0, scale = (double)lora_alpha / RANK;
             double bik = (double)x->b[row * RANK + k], akj = (double)x->a[k * x->columns + column];
             if (column == j) extra += scale * bik * step[0];
             if (row == i) extra += scale * akj * step[1];
@@ -152,7 +154,7 @@ static void check_quotients(struct oracle_model *m, const struct adapter *before
 static void check_dense(const struct adapter *before, const struct adapter *after, const float *g,
                         double tokens)
 {
-    const double s = (double)alpha / RANK;
+    const double s = (double)lora_alpha / RANK;
     const int R = before->rows, C = before->columns;
     double worst = 0, largest = 0;
     for (int k = 0; k < RANK; k++) {
@@ -178,15 +180,15 @@ static void check_dense(const struct adapter *before, const struct adapter *afte
 
 static void gradients(const rapt_config *c)
 {
-    uint8_t mask[MOST];
+    uint8_t mask[MOST_TENSORS];
     struct small_batch batches[2];
     rapt_report report = {.size = sizeof report};
     rapt_model *model = small_model(c, 11), *base = small_model(c, 11);
     rapt_train_options o = plain_descent(model, mask);
     rapt_trainer *trainer = trainer_of(model, &o, 2);
     const int count = rapt_model_tensors(model);
-    struct adapter before[MOST], after;
-    float *dense[MOST];
+    struct adapter before[MOST_TENSORS], after;
+    float *dense[MOST_TENSORS];
     one_step(trainer, c, 0); /* so that B is not 0 */
     batch_of(c, 1, &batches[0], &batches[1]);
     struct oracle_model *m = oracle_model_read(model);
@@ -231,9 +233,9 @@ static void test_gradients(void **state)
 static void test_reading(void **state)
 {
     (void)state;
-    uint8_t mask[MOST];
+    uint8_t mask[MOST_TENSORS];
     rapt_model *model = small_model(&wide, 11);
-    const rapt_train_options o = options_of(model, LORA_ONLY, mask);
+    const rapt_train_options o = tuned_options(model, LORA_ONLY, mask);
     rapt_trainer *trainer = trainer_of(model, &o, 1);
     rapt_message why = {""};
     const int bias = rapt_model_find(model, "encoder.layers.0.self_attn.out.bias");

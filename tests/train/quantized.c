@@ -1,7 +1,7 @@
 /* quantized.c - quantize-aware training: losses are those of the model in 8 bits, the bits are the
    same for any threads, instruction sets and shards and after a checkpoint, and training in this
    way lowers the loss in 8 bits. tests/model/gradient.c compares gradients with the definition. */
-#include "train/small_shards.h"
+#include "train/small_train.h"
 
 #include "counting.h"
 #include "skips.h"
@@ -158,7 +158,7 @@ static float *in_shards(int threads)
     rapt_train_limits l = small_limits;
     rapt_train_options o = aware();
     rapt_message why = {""};
-    rapt_model *model = small_model(&sampling, 11);
+    rapt_model *model = small_model(&sampling_config, 11);
     rapt_trainer *trainer = NULL;
     l.threads = threads, l.shards = 2;
     if (rapt_trainer_create(&trainer, model, &o, &l, NULL, &why)) fail_msg("%s", why.text);
@@ -166,7 +166,7 @@ static float *in_shards(int threads)
         rapt_shard records[2];
         for (int k = 0; k < 2; k++) {
             struct small_batch source, target;
-            batch_of(&sampling, 2 * step + k, &source, &target);
+            batch_of(&sampling_config, 2 * step + k, &source, &target);
             records[k] = (rapt_shard){.size = sizeof *records};
             assert_int_equal(
                 rapt_train_shard(trainer, k, &source.tokens, &target.tokens, &records[k], NULL),
@@ -183,7 +183,7 @@ static float *in_shards(int threads)
 static void test_shards(void **state)
 {
     (void)state;
-    rapt_model *model = small_model(&sampling, 11);
+    rapt_model *model = small_model(&sampling_config, 11);
     float *one = in_shards(1), *three = in_shards(3);
     assert_memory_equal(one, three, rapt_model_parameters(model) * sizeof *one);
     free(one), free(three);

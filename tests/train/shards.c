@@ -1,6 +1,6 @@
 /* shards.c - steps in shards give the same parameters on any machines with any number of threads;
    sums follow the tree; shards that are not finite, forgotten or refused change nothing. */
-#include "train/small_shards.h"
+#include "train/small_train.h"
 
 enum { MACHINES = 8 };
 
@@ -97,7 +97,7 @@ static void same_for_machines(const rapt_config *c, int shards)
             assert_int_equal(size, first_size);
             assert_memory_equal(bytes, first, (size_t)size);
             if (bytes != first) free(bytes);
-            release(&machines[m]);
+            release_machine(&machines[m]);
         }
     }
     free(first);
@@ -106,7 +106,7 @@ static void same_for_machines(const rapt_config *c, int shards)
 static void test_machines(void **state)
 {
     (void)state;
-    for (int shards = 1; shards <= SHARDS; shards *= 2) same_for_machines(&sampling, shards);
+    for (int shards = 1; shards <= SHARDS; shards *= 2) same_for_machines(&sampling_config, shards);
     same_for_machines(&wide, 8);
     same_for_machines(&small_configs[7], 4);
     same_for_machines(&small_configs[10], 4);
@@ -127,15 +127,15 @@ static void one_shard(const rapt_config *c)
     assert_memory_equal(of_shards, plain, (size_t)x);
     free(of_shards);
     free(plain);
-    release(&a);
-    release(&b);
+    release_machine(&a);
+    release_machine(&b);
 }
 
 static void test_one_shard(void **state)
 {
     (void)state;
     one_shard(&wide);
-    one_shard(&sampling);
+    one_shard(&sampling_config);
 }
 
 /* ---- the tree, by its definition ---- */
@@ -184,7 +184,7 @@ static void test_tree(void **state)
         rapt_train_shards_discard(m.trainer);
     }
     for (int k = 0; k < 8; k++) free(leaves[k]);
-    release(&m);
+    release_machine(&m);
 }
 
 /* Ranges follow one another, are nearly equal, and leave a block for the sum. */
@@ -216,7 +216,7 @@ static void test_memory(void **state)
         for (int machines = 1; machines <= 9; machines++) parts_of(&m, shards, machines);
         parts_of(&m, shards, shards);
         parts_of(&m, shards, 2 * shards + 1);
-        release(&m);
+        release_machine(&m);
     }
 }
 
@@ -227,21 +227,21 @@ static void test_memory(void **state)
 static void test_dropped(void **state)
 {
     (void)state;
-    struct machine a = machine_of(&sampling, 4, 2), b = machine_of(&sampling, 4, 1);
+    struct machine a = machine_of(&sampling_config, 4, 2), b = machine_of(&sampling_config, 4, 1);
     rapt_shard records[4];
     rapt_report report = {.size = sizeof report};
     rapt_message why = {""};
-    step_of(&a, 1, &sampling, 0, 4, &report);
-    step_of(&b, 1, &sampling, 0, 4, &report);
-    for (int k = 0; k < 3; k++) compute(&a, &sampling, 4, k, 4, &records[k]);
+    step_of(&a, 1, &sampling_config, 0, 4, &report);
+    step_of(&b, 1, &sampling_config, 0, 4, &report);
+    for (int k = 0; k < 3; k++) compute(&a, &sampling_config, 4, k, 4, &records[k]);
     rapt_train_shards_discard(a.trainer);
-    step_of(&a, 1, &sampling, 1, 4, &report);
-    step_of(&b, 1, &sampling, 1, 4, &report);
+    step_of(&a, 1, &sampling_config, 1, 4, &report);
+    step_of(&b, 1, &sampling_config, 1, 4, &report);
     /* One machine computes all four shards, the other two of them; the loss of one is NaN. */
     float *before = small_parameters(a.model);
     rapt_subtree held;
-    for (int k = 0; k < 4; k++) compute(&a, &sampling, 2, k, 4, &records[k]);
-    for (int k = 0; k < 2; k++) compute(&b, &sampling, 2, k, 4, &records[k]);
+    for (int k = 0; k < 4; k++) compute(&a, &sampling_config, 2, k, 4, &records[k]);
+    for (int k = 0; k < 2; k++) compute(&b, &sampling_config, 2, k, 4, &records[k]);
     assert_int_equal(rapt_train_shard_sums(b.trainer, &held, 1), 1);
     held.gradient[3] = NAN, records[1].loss = (double)NAN;
     assert_int_equal(rapt_train_shards_step(a.trainer, records, &report, &why), RAPT_NOT_FINITE);
@@ -249,8 +249,8 @@ static void test_dropped(void **state)
     assert_int_equal(rapt_train_shards_step(b.trainer, records, &report, &why), RAPT_NOT_FINITE);
     float *after = small_parameters(a.model);
     assert_memory_equal(before, after, rapt_model_parameters(a.model) * sizeof *after);
-    step_of(&a, 1, &sampling, 2, 4, &report);
-    step_of(&b, 1, &sampling, 2, 4, &report);
+    step_of(&a, 1, &sampling_config, 2, 4, &report);
+    step_of(&b, 1, &sampling_config, 2, 4, &report);
     small_same_models(a.model, b.model);
     long x, y;
     char *one = checkpoint(&a, &x), *other = checkpoint(&b, &y);
@@ -260,31 +260,31 @@ static void test_dropped(void **state)
     free(other);
     free(before);
     free(after);
-    release(&a);
-    release(&b);
+    release_machine(&a);
+    release_machine(&b);
 }
 
 /* The loss of a damaged model is not finite either. */
 static void test_not_finite(void **state)
 {
     (void)state;
-    struct machine m = machine_of(&sampling, 2, 2);
+    struct machine m = machine_of(&sampling_config, 2, 2);
     rapt_shard records[2];
     rapt_report report = {.size = sizeof report};
     rapt_message why = {""};
     float *good = small_parameters(m.model), *at = good;
     small_shake(m.model, 5, INFINITY);
     for (int k = 0; k < 2; k++) {
-        assert_int_equal(compute(&m, &sampling, 0, k, 2, &records[k]), RAPT_OK);
+        assert_int_equal(compute(&m, &sampling_config, 0, k, 2, &records[k]), RAPT_OK);
         assert_true(!isfinite(records[k].loss));
     }
     assert_int_equal(rapt_train_shards_step(m.trainer, records, &report, &why), RAPT_NOT_FINITE);
     for (int t = 0; t < rapt_model_tensors(m.model); at += small_size(m.model, t), t++)
         assert_int_equal(rapt_model_write(m.model, t, at, NULL), RAPT_OK);
-    step_of(&m, 1, &sampling, 0, 2, &report);
+    step_of(&m, 1, &sampling_config, 0, 2, &report);
     assert_true(isfinite(report.gradient_norm));
     free(good);
-    release(&m);
+    release_machine(&m);
 }
 
 /* ---- refusals ---- */
@@ -324,8 +324,8 @@ static void test_refused_shards(void **state)
     refused(rapt_train_shard(m.trainer, 0, &s.tokens, &t.tokens, &r, &why), &why, "gradients from");
     refused(rapt_train_shards_step(m.trainer, records, NULL, &why), &why, "gradients from");
     assert_int_equal(rapt_train_step(m.trainer, &report, NULL), RAPT_OK);
-    release(&m);
-    release(&none);
+    release_machine(&m);
+    release_machine(&none);
 }
 
 static void test_refused_steps(void **state)
@@ -348,7 +348,7 @@ static void test_refused_steps(void **state)
     rapt_trainer_set_rate(m.trainer, 0.01f);
     assert_int_equal(rapt_train_shards_step(m.trainer, records, &report, NULL), RAPT_OK);
     assert_int_equal(report.tokens, records[0].tokens + records[1].tokens);
-    release(&m);
+    release_machine(&m);
 }
 
 static void test_refused_sums(void **state)

@@ -1,6 +1,6 @@
 /* shards_early.c - the floats reported as final while a shard is computed do not change any more,
    are all floats in the end, and are the sum that rapt_train_shard gives. */
-#include "train/small_shards.h"
+#include "train/small_train.h"
 
 struct reported {
     rapt_subtree tree;
@@ -56,15 +56,15 @@ static void compare_early(const rapt_config *c, int threads)
             assert_memory_equal(x[h].gradient, y[h].gradient, floats * sizeof *copy);
     }
     free(copy);
-    release(&a);
-    release(&b);
+    release_machine(&a);
+    release_machine(&b);
 }
 
 static void test_early(void **state)
 {
     (void)state;
     compare_early(&wide, 3);
-    compare_early(&sampling, 2);
+    compare_early(&sampling_config, 2);
     for (int i = 0; i < COUNT(small_configs); i++) compare_early(&small_configs[i], 1 + i % 3);
 }
 
@@ -81,8 +81,8 @@ static void test_late(void **state)
     compute_one(&a, &b, &wide, 0, false, &reported);
     assert_true(reported.times == 1 && reported.from == 0 && reported.tree.count == 2);
     free(reported.copy);
-    release(&a);
-    release(&b);
+    release_machine(&a);
+    release_machine(&b);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* small_train.h - helpers of the tests of trainers: options with dropout and clipping, a few
-   batches, steps. */
+   batches, steps, steps in shards, and fine-tuning. */
 #ifndef RAPT_TESTS_TRAIN_SMALL_TRAIN_H
 #define RAPT_TESTS_TRAIN_SMALL_TRAIN_H
 
@@ -79,5 +79,83 @@ static inline float *train(const rapt_config *c, const rapt_train_options *o, in
     rapt_model_free(model);
     return parameters;
 }
+
+/* ---- steps in shards: a model that samples keys, and "machines", each a trainer with its own
+ * model ---- */
+
+static const rapt_config sampling_config = {.size = sizeof(rapt_config),
+                                            .source_vocab = 17,
+                                            .target_vocab = 19,
+                                            .positions = 12,
+                                            .width = 8,
+                                            .heads = 2,
+                                            .ffn_width = 8,
+                                            .encoder_layers = 1,
+                                            .decoder_layers = 1,
+                                            .self_normalizer = RAPT_NORMALIZER_GUMBEL_SOFTMAX,
+                                            .cross_normalizer = RAPT_NORMALIZER_SAMPLE};
+
+enum { SHARDS = 16 };
+
+struct machine {
+    rapt_model *model;
+    rapt_trainer *trainer;
+};
+
+static inline struct machine machine_of(const rapt_config *c, int shards, int threads)
+{
+    struct machine m = {small_model(c, 11), NULL};
+    rapt_train_limits l = small_limits;
+    rapt_train_options o = dropout_and_clipping();
+    rapt_message why = {""};
+    l.threads = threads, l.shards = shards;
+    if (rapt_trainer_create(&m.trainer, m.model, &o, &l, NULL, &why)) fail_msg("%s", why.text);
+    return m;
+}
+
+static inline void release_machine(struct machine *m)
+{
+    rapt_trainer_free(m->trainer);
+    rapt_model_free(m->model);
+}
+
+/* ---- fine-tuning: masks that freeze parameters and give matrices adapters ---- */
+
+enum { RANK = 2, MOST_TENSORS = 128 };
+static const float lora_alpha = 3;
+
+/* Which parameters have adapters, and which are frozen. */
+enum tuning_mix { LORA_ONLY, MIXED, HALF_FROZEN };
+static inline bool is_matrix(const rapt_model *model, int index)
+{
+    const rapt_tensor t = rapt_model_tensor(model, index);
+    return strstr(t.name, ".layers.") && strstr(t.name, ".weight") && t.rows > 1;
+}
+
+/* Fills the mask. With LORA_ONLY, all but the matrices of layers are frozen; with MIXED, every
+   third parameter is trained in full; with HALF_FROZEN there are no adapters. */
+static inline const uint8_t *mask_of(const rapt_model *model, enum tuning_mix mix,
+                                     uint8_t mask[MOST_TENSORS])
+{
+    assert_in_range(rapt_model_tensors(model), 1, MOST_TENSORS);
+    for (int i = 0; i < rapt_model_tensors(model); i++) {
+        bool full = mix == HALF_FROZEN ? i % 2 : mix == MIXED && i % 3 == 0;
+        bool lora = mix != HALF_FROZEN && !full && is_matrix(model, i);
+        mask[i] = full ? RAPT_TUNING_FULL : lora ? RAPT_TUNING_LORA : RAPT_TUNING_FROZEN;
+    }
+    return mask;
+}
+
+static inline rapt_train_options tuned_options(const rapt_model *model, enum tuning_mix mix,
+                                               uint8_t mask[MOST_TENSORS])
+{
+    rapt_train_options o = dropout_and_clipping();
+    o.tuning = mask_of(model, mix, mask);
+    if (mix != HALF_FROZEN) o.lora_rank = RANK, o.lora_alpha = lora_alpha;
+    return o;
+}
+
+static const rapt_config *const tuned_configs[] = {&wide, &small_configs[0], &small_configs[14],
+                                                   &small_configs[21], &small_configs[35]};
 
 #endif

@@ -1,16 +1,16 @@
 /* tuning.c - frozen parameters keep their bits, and neither threads, shards nor interruptions
    change those of the others. Checkpoints and options that do not fit are refused. */
-#include "train/small_tuning.h"
+#include "train/small_train.h"
 
 #include "skips.h"
 
 /* ---- frozen parameters, and steps without adapters ---- */
 
-static void freezes(const rapt_config *c, enum mix mix)
+static void freezes(const rapt_config *c, enum tuning_mix mix)
 {
-    uint8_t mask[MOST];
+    uint8_t mask[MOST_TENSORS];
     rapt_model *model = small_model(c, 11), *base = small_model(c, 11);
-    rapt_train_options o = options_of(model, mix, mask);
+    rapt_train_options o = tuned_options(model, mix, mask);
     rapt_trainer *trainer = trainer_of(model, &o, 2);
     for (int i = 0; i < 4; i++) one_step(trainer, c, i);
     for (int i = 0; i < rapt_model_tensors(model); i++) {
@@ -29,15 +29,16 @@ static void freezes(const rapt_config *c, enum mix mix)
 static void test_freezes(void **state)
 {
     (void)state;
-    for (int i = 0; i < COUNT(configs); i++)
-        for (int mix = LORA_ONLY; mix <= HALF_FROZEN; mix++) freezes(configs[i], (enum mix)mix);
+    for (int i = 0; i < COUNT(tuned_configs); i++)
+        for (int mix = LORA_ONLY; mix <= HALF_FROZEN; mix++)
+            freezes(tuned_configs[i], (enum tuning_mix)mix);
 }
 
 /* A mask that freezes nothing changes nothing, and the norm is that of the trained gradients. */
 static void test_full(void **state)
 {
     (void)state;
-    uint8_t mask[MOST] = {0};
+    uint8_t mask[MOST_TENSORS] = {0};
     double loss, again;
     rapt_train_options o = dropout_and_clipping();
     float *plain = train(&wide, &o, 2, 4, &loss);
@@ -73,11 +74,11 @@ static void test_full(void **state)
 /* ---- equal bits ---- */
 
 /* Returns the parameters after `steps` steps in `shards` parts; 0: whole batches. */
-static float *tuned(enum mix mix, int threads, int shards, int steps)
+static float *tuned(enum tuning_mix mix, int threads, int shards, int steps)
 {
-    uint8_t mask[MOST];
+    uint8_t mask[MOST_TENSORS];
     rapt_model *model = small_model(&wide, 11);
-    rapt_train_options o = options_of(model, mix, mask);
+    rapt_train_options o = tuned_options(model, mix, mask);
     rapt_train_limits limits = small_limits;
     rapt_trainer *trainer = NULL;
     limits.threads = threads, limits.shards = shards;
@@ -118,14 +119,15 @@ static void test_bits(void **state)
     rapt_isa sets[EQUAL_SETS], best = rapt_isa_used();
     int count = equal_sets("train/tuning, instruction sets", sets);
     for (int mix = LORA_ONLY; mix <= HALF_FROZEN; mix++) {
-        float *whole = tuned((enum mix)mix, 1, 0, 4), *halves = tuned((enum mix)mix, 1, 2, 4);
+        float *whole = tuned((enum tuning_mix)mix, 1, 0, 4),
+              *halves = tuned((enum tuning_mix)mix, 1, 2, 4);
         for (int threads = 2; threads < 8; threads += 2)
-            expect_bits(whole, tuned((enum mix)mix, threads, 0, 4));
-        expect_bits(whole, tuned((enum mix)mix, 3, 1, 4)); /* one shard is a whole batch */
-        expect_bits(halves, tuned((enum mix)mix, 3, 2, 4));
+            expect_bits(whole, tuned((enum tuning_mix)mix, threads, 0, 4));
+        expect_bits(whole, tuned((enum tuning_mix)mix, 3, 1, 4)); /* one shard is a whole batch */
+        expect_bits(halves, tuned((enum tuning_mix)mix, 3, 2, 4));
         for (int s = 0; s < count; s++) {
             assert_int_equal(rapt_isa_use(sets[s]), RAPT_OK);
-            expect_bits(whole, tuned((enum mix)mix, 2, 0, 4));
+            expect_bits(whole, tuned((enum tuning_mix)mix, 2, 0, 4));
         }
         assert_int_equal(rapt_isa_use(best), RAPT_OK);
         free(whole);
@@ -139,12 +141,12 @@ static void test_resume(void **state)
 {
     (void)state;
     char path[256];
-    uint8_t mask[MOST];
+    uint8_t mask[MOST_TENSORS];
     small_path(path, "tuned");
     for (int mix = LORA_ONLY; mix <= HALF_FROZEN; mix++) {
         rapt_model *model = small_model(&wide, 11), *loaded = NULL;
         rapt_message why = {""};
-        rapt_train_options o = options_of(model, (enum mix)mix, mask);
+        rapt_train_options o = tuned_options(model, (enum tuning_mix)mix, mask);
         rapt_trainer *trainer = trainer_of(model, &o, 2);
         for (int i = 0; i < 2; i++) one_step(trainer, &wide, i);
         assert_int_equal(rapt_trainer_save(trainer, path, NULL, 0, NULL), RAPT_OK);
@@ -154,7 +156,7 @@ static void test_resume(void **state)
         trainer = trainer_of(loaded, &o, 1);
         if (rapt_trainer_load(trainer, path, &why)) fail_msg("%s", why.text);
         for (int i = 2; i < 5; i++) one_step(trainer, &wide, i);
-        float *whole = tuned((enum mix)mix, 1, 0, 5);
+        float *whole = tuned((enum tuning_mix)mix, 1, 0, 5);
         expect_bits(whole, small_parameters(loaded));
         free(whole);
         rapt_trainer_free(trainer);
@@ -177,9 +179,9 @@ static void test_other_checkpoints(void **state)
 {
     (void)state;
     char path[256], plain_path[256];
-    uint8_t mask[MOST];
+    uint8_t mask[MOST_TENSORS];
     rapt_model *model = small_model(&wide, 11), *other = small_model(&wide, 12);
-    rapt_train_options o = options_of(model, LORA_ONLY, mask), plain = dropout_and_clipping();
+    rapt_train_options o = tuned_options(model, LORA_ONLY, mask), plain = dropout_and_clipping();
     rapt_trainer *trainer = trainer_of(model, &o, 1), *full = trainer_of(other, &plain, 1);
     small_path(path, "lora"), small_path(plain_path, "plain");
     one_step(trainer, &wide, 0);
@@ -221,9 +223,9 @@ static void options_refused(rapt_model *model, const rapt_train_options *o, cons
 static void test_options(void **state)
 {
     (void)state;
-    uint8_t mask[MOST];
+    uint8_t mask[MOST_TENSORS];
     rapt_model *model = small_model(&wide, 11);
-    const rapt_train_options good = options_of(model, LORA_ONLY, mask);
+    const rapt_train_options good = tuned_options(model, LORA_ONLY, mask);
     const int bias = rapt_model_find(model, "encoder.layers.0.self_attn.out.bias");
     rapt_train_options o = good;
     o.lora_rank = 0;
@@ -253,11 +255,11 @@ static void test_options(void **state)
 static void test_finite(void **state)
 {
     (void)state;
-    uint8_t mask[MOST];
+    uint8_t mask[MOST_TENSORS];
     size_t count;
     long long *tokens;
     rapt_model *model = small_model(&small_configs[0], 11);
-    rapt_train_options o = options_of(model, LORA_ONLY, mask);
+    rapt_train_options o = tuned_options(model, LORA_ONLY, mask);
     o.clip_norm = 0;
     rapt_trainer *trainer = trainer_of(model, &o, 2);
     rapt_message why = {""};
@@ -309,7 +311,7 @@ static void largest_free(void *user, void *memory, size_t bytes)
 static void test_bytes(void **state)
 {
     (void)state;
-    uint8_t mask[MOST];
+    uint8_t mask[MOST_TENSORS];
     rapt_model *model = small_model(&wide, 11);
     size_t full = rapt_trainer_bytes(model, &small_limits), bytes[3];
     assert_int_equal(rapt_trainer_bytes_with(model, NULL, &small_limits), full);
@@ -317,7 +319,7 @@ static void test_bytes(void **state)
         for (int products = 0; products <= RAPT_PRODUCTS_AUTO; products += RAPT_PRODUCTS_AUTO) {
             struct largest all = {0};
             const rapt_allocator allocator = {largest_alloc, largest_free, &all};
-            rapt_train_options o = options_of(model, (enum mix)mix, mask);
+            rapt_train_options o = tuned_options(model, (enum tuning_mix)mix, mask);
             rapt_trainer *trainer = NULL;
             rapt_train_limits limits = small_limits;
             o.products = (rapt_products)products;

@@ -1,5 +1,22 @@
-/* write.c - wrote the files of files.tar.gz and prints expected.txt. It was compiled and linked
-   with version 0.2.0 (commit bd0cfca) and is not part of the build; README.md has the commands. */
+/* write.c - wrote the files of version 0.2 that are in files.tar.gz. It is not part of the build.
+
+   The archive holds model files, a trainer's checkpoint, translators and a checkpoint of
+   `toy_translate train` as version 0.2.0 (commit bd0cfca) wrote them. Its expected.txt has, for
+   each file, the FNV-1a sum over the bits of its parameters, and what version 0.2.0 computed with
+   them: the first 24 values of an encoder's output or of logits, the sum of the parameters after
+   one more training step, or a translation. ../files_0_2.c loads them all, and
+   tests/apps/toy_translate.sh resumes the run. They were made with
+
+       git checkout bd0cfca && cmake -S . -B build && cmake --build build
+       cc -std=c11 -Iinclude write.c -Lbuild/lib -lrapt -o write
+       LD_LIBRARY_PATH=build/lib ./write >expected.txt
+       build/bin/toy_translate train --data pairs.tsv --layers 1 --width 2 --heads 1 --ffn-width 2 \
+           --vocab 264 --epochs 2 --threads 1 --seed 7 --average 1 --self-locality local-m \
+           --cross-score additive --cross-normalizer gumbel-softmax --temperature 0.3 --radius 3 \
+           --keep-checkpoint --out toy_translate
+
+   with the pairs that are in tests/apps/toy_translate.sh. Never make them again: they stand for the
+   files that users have. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <stdlib.h>
