@@ -1,5 +1,5 @@
 /* attention_config.c - derives the rapt_attention of a sublayer from a configuration and a block of
-   parameters: its score, locality and normalizer, with their learned arrays. */
+   parameters: its score, locality, normalizer and positions, with their learned arrays. */
 #include "model/sublayer.h"
 
 #include <math.h>
@@ -58,8 +58,8 @@ static rapt_relative relative_of(const rapt_config *c, const struct attention_us
 }
 
 /* Adapts a problem to latent rows: a key consists of P rotated elements and a latent row, which is
-   also the value, and queries have the same width. The scale remains that of expanded heads of P +
-   K elements. */
+   also the value, and queries have the same width. The scale remains that of queries and keys of P
+   + K elements, from which this form is derived. */
 static void read_latent_rows(const rapt_config *c, bool cross, rapt_attention *a)
 {
     int P = rapt__latent_rotary(c, cross), R = c->latent_width;
@@ -74,8 +74,8 @@ static const float *array_at(const struct attention_use *which, size_t offset)
     return offset ? which->block + offset : unread;
 }
 
-/* Returns the distance vectors of self-attention. Projections are set later
-   (rapt__distances_use). */
+/* Returns the distance vectors of self-attention, all zeros if there are none. Projections are set
+   later (rapt__distances_use). */
 static rapt_distances distances_of(const rapt_config *c, const struct attention_use *which)
 {
     static const struct attention_offsets none;

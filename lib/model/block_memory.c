@@ -1,5 +1,6 @@
 /* block_memory.c - creates a block from a kind of layer, a configuration and limits, with all of
-   its working memory in one arena, and reads and writes its parameters by index. */
+   its working memory in one arena. Initializes its parameters, and reads and writes them by
+   index. */
 #include "model/sublayer.h"
 
 static const struct {
@@ -16,7 +17,7 @@ static const struct {
     [RAPT_BLOCK_KIND_FEEDFORWARD] = {RAPT_KIND_ENCODER_ONLY, false, true, PART_FEEDFORWARD},
 };
 
-/* Returns true for a block of causal attention alone that is linear attention. */
+/* Returns true for a block of causal attention whose configuration selects linear attention. */
 static bool alone_is_linear(const rapt_config *c, rapt_block_kind kind)
 {
     return kind == RAPT_BLOCK_KIND_CAUSAL_ATTENTION && rapt__decoder_is_linear(c);
@@ -72,7 +73,7 @@ static rapt_status check_block_limits(const rapt_block *b, rapt_message *why)
 }
 
 /* Returns the bytes of workspace that suffice for each attention of the layer with sequences of any
-   length, or SIZE_MAX if the size overflows. */
+   lengths within the limits, or SIZE_MAX if the size overflows. */
 static size_t workspace_bytes(const rapt_block *b)
 {
     const rapt_block_limits *l = &b->limits;

@@ -1,5 +1,6 @@
-/* cached.c - attention of the decoder at inference. The score projects the keys of new tokens,
-   which are appended to a cache together with their values. Queries then attend to the cache. */
+/* cached.c - attention of the decoder at inference. The keys of new tokens are projected, if
+   the score projects keys, and appended to a cache together with the values. Queries then attend to
+   the cache. */
 #include "model/sublayer.h"
 
 static float *packed_of(const struct cache_state *state, int layer)
@@ -13,7 +14,8 @@ static float *distances_of(const struct stack *s, const struct cache_state *stat
     return state->distances ? state->distances + (size_t)layer * size : NULL;
 }
 
-/* Returns the attention problem of a layer without numbers of rows and strides. */
+/* Returns the attention problem of a layer without the numbers of rows and the strides of q, k and
+   v. */
 static rapt_attention cached_spec(const struct stack *s, const struct cache_state *state, int layer,
                                   bool cross)
 {
@@ -87,7 +89,8 @@ void rapt__cross_append(const struct exec_context *c, const struct stack *s, int
     cached_append(c->team, &spec, state, layer, NULL, starts, &h, u->projected_keys);
 }
 
-/* Projects the queries by the score and predicts the centers of local-p. */
+/* Computes what attention to a cache needs of the queries beforehand, if anything: their
+   projections, their products with distance vectors, and the centers of local-p. */
 static void prepare_queries(struct team *team, const struct step *s, const rapt_attention *spec,
                             const struct cache_state *state, const struct heads *h)
 {

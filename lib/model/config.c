@@ -1,5 +1,5 @@
-/* config.c - presets, and the check that a configuration describes a valid model: the ranges of
-   config.def and the constraints between fields. */
+/* config.c - presets; the check that a configuration describes a valid model, by the ranges of
+   config.def and constraints between fields; and numbers that follow from a configuration. */
 #include "model/model.h"
 
 #include <math.h>
@@ -104,8 +104,8 @@ static rapt_status check_ranges(const rapt_config *c, rapt_message *why)
     return status;
 }
 
-/* Checks constraints between the sizes of learned arrays; config.def contains only the ranges of
-   single fields. */
+/* Checks the constraints on heads and on the sizes of learned arrays that ranges of single fields
+   cannot express. */
 static rapt_status check_attention(const rapt_config *c, rapt_message *why)
 {
     long long heads = c->heads, maps = rapt__maps(c);

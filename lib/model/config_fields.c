@@ -1,6 +1,6 @@
-/* config_fields.c - the table of rapt_config's fields, generated from model/config.def, and
-   functions that need only that table: names of enumerators, access by index, defaults,
-   equality, and the configuration as text. */
+/* config_fields.c - the table of rapt_config's fields, generated from model/config.def, and what
+   needs only that table: names of enumerators, access by index, defaults, equality, and the
+   configuration as text. */
 #include "format/format.h"
 #include "model/model.h"
 
@@ -201,8 +201,8 @@ bool rapt__config_same(const rapt_config *a, const rapt_config *b)
        {"version":2,"kind":"encoder-decoder","width":128,..,"norm_epsilon":1e-5}
 
    Enumerators are written by name, floats as the shortest decimal text that reads back exactly.
-   REQUIRED fields (model/config.def) must occur once, and OPTIONAL fields at most once; unknown
-   fields are rejected. */
+   The version and the REQUIRED fields (model/config.def) must occur once, and OPTIONAL fields at
+   most once. Unknown fields are rejected. */
 
 enum { FORMAT_VERSION = 2, CONFIG_PAIRS = 2 * RAPT_CONFIG_FIELDS };
 

@@ -255,8 +255,9 @@ struct loading {
     const rapt_model *model;
     const struct block_file *to;
     struct tensor_file *file;
-    float *rows, *factors, *scratch; /* [LANES][columns], [rows], and the scratch memory of
-                                        rapt__parameter_set_rows; NULL if no matrix is IN_BYTES */
+    float *rows, *factors, *scratch; /* [LANES][most columns], [most rows], and the scratch
+                                        memory of rapt__parameter_set_rows; NULL if no matrix is
+                                        IN_BYTES */
     rapt_message *why;
 };
 

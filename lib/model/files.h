@@ -24,7 +24,7 @@ rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size
 #define CONFIG_KEY  "rapt.config"
 #define TRAINER_KEY "rapt.trainer" /* counters of a trainer */
 #define LAYOUT_KEY  "rapt.layout"  /* layout of a packed file */
-#define SCALES_KEY "rapt.scales" /* lines that scales.c reads */
+#define SCALES_KEY  "rapt.scales"  /* lines that scales.c reads */
 /* Key of the metadata for the maximum number of target tokens per source token, from the settings
    of an imported model. */
 #define LENGTH_KEY "rapt.max_length_factor"
@@ -120,7 +120,8 @@ rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *
 /* Returns RAPT_BAD_FILE unless a file has a tensor of the right shape for each parameter. */
 rapt_status rapt__blocks_match(const rapt_model *model, const struct block_file *blocks, int count,
                                const struct tensor_file *file, rapt_message *why);
-/* Loads blocks from a file that matches. Returns RAPT_BAD_FILE if a value is out of range. */
+/* Loads blocks from a file that rapt__blocks_match accepts. Returns RAPT_BAD_FILE if a value is out
+ * of range. */
 rapt_status rapt__blocks_load(const rapt_model *model, const struct block_file *blocks, int count,
                               struct tensor_file *file, rapt_message *why);
 

@@ -1,7 +1,7 @@
 /* heads.c - the parts of an attention sublayer that act on its heads, before or after attention
    itself: norms of queries and keys (query_key_norm), differences of attentions
-   (`differential`), output gates (output_gate), and the gates of keys (forget_gate, and the
-   decays of linear attention). */
+   (`differential`), output gates (output_gate), and forget gates (forget_gate, and the decays of
+   linear attention). */
 #include "model/sublayer.h"
 
 /* The queries or the keys of a sublayer, and their norm. */
@@ -67,7 +67,12 @@ void rapt__head_norms_backward(const struct exec_context *c, const struct step *
                              gradients + offset->key_norm.gain, m->norm_partial);
 }
 
-/* ---- differences of attentions ---- */
+/* ---- differences of attentions (`differential`) ----
+
+   Each of the two attentions of a head has half of its queries and keys. The attention layer
+   computes each as a head of its own, a "map", so the values of a head are stored twice. If several
+   heads share keys, their first maps precede their second ones, because maps that share keys must
+   be adjacent. */
 
 /* Returns the number of heads that share keys. */
 static int group_of(const rapt_config *c)

@@ -123,8 +123,9 @@ struct layer_parts {
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3]);
 
 /* ---- config.c: the heads of an attention sublayer ---- */
-/* Return the number of maps, the sets of weights that a sublayer computes, the number of key maps,
-   and the width of their queries and keys. A map is a head or, with `differential`, half a head. */
+/* A map is an attention with weights of its own: a head or, with `differential`, one of the two
+   attentions of a head. Return the number of maps, the number of maps that have keys of their own,
+   and the width of the queries and keys of a map. */
 int rapt__maps(const rapt_config *config);
 int rapt__key_maps(const rapt_config *config);
 int rapt__map_width(const rapt_config *config);
@@ -140,7 +141,7 @@ struct head_rows rapt__head_rows(const rapt_config *c, bool cross);
 /* Returns heads (P + K), the number of floats in the queries of a token with latent_width. */
 int rapt__latent_queries_row(const rapt_config *c, bool cross);
 /* Returns P, the number of rotated floats that precede the others in each query and the latent row
-   in the key. P is 0 without latent_width, without rotary positions and in cross-attention. */
+   in the key. P is 0 without latent_width, without rotary positions, or in cross-attention. */
 int rapt__latent_rotary(const rapt_config *c, bool cross);
 
 /* Lays out the parameters of a model in an arena, which first counts and then hands out memory

@@ -36,9 +36,9 @@ int rapt__key_heads(const rapt_config *config);
 int rapt__head_width(const rapt_config *config);
 int rapt__gates(const rapt_config *config);                      /* output gates per token, or 0 */
 int rapt__forget_gates(const rapt_config *config, bool decoder); /* per token, or 0 */
-/* Return true if the decoder has linear attention in place of self-attention, and if that is of a
-   kind that normalizes queries, keys and outputs. */
+/* Returns true if the decoder has linear attention in place of self-attention. */
 bool rapt__decoder_is_linear(const rapt_config *config);
+/* Returns true if that linear attention normalizes queries, keys and outputs. */
 bool rapt__linear_normed(const rapt_config *config);
 /* Return the number of decays, and of rates of the delta rule, per token of the decoder, or 0. */
 int rapt__linear_decays(const rapt_config *config);
@@ -56,13 +56,13 @@ struct model_notes {      /* metadata */
 struct rapt_model {
     rapt_allocator allocator;
     rapt_config config;
-    struct arena arena;   /* holds the layout, sinusoids and slopes */
+    struct arena arena;   /* holds everything that is derived from config */
     struct arena weights; /* holds the block, unless it is in `map` */
     struct disk_view map; /* a mapped file whose block must not be written */
     struct layout layout;
     float *block;          /* [layout.floats] */
     float *sinusoids;      /* [positions][D]; NULL if positions are learned or absent */
-    float *slopes;         /* ALiBi slopes [H]; NULL if they are learned or absent */
+    float *slopes;         /* ALiBi slopes [maps]; NULL if they are learned or absent */
     float *distances;      /* Transformer-XL's sinusoids [distances][D]; otherwise NULL */
     int *distance_buckets; /* with relative_bias deberta and relative_buckets, the bucket of each
                               distance from -relative_distance to relative_distance, or NULL */
@@ -108,7 +108,8 @@ void rapt__positions_fill(const rapt_config *config, float *table);
 int rapt__distances_before(const rapt_config *c); /* before and after of rapt_distances */
 int rapt__distances_after(const rapt_config *c, bool decoder);
 int rapt__distances_rows(const rapt_config *c, bool decoder); /* number of vectors; 0 if none */
-size_t rapt__distances_floats(const rapt_config *c, bool decoder); /* of a layer's vectors */
+/* Returns the number of floats of a layer's projected vectors, 0 if they are not projections. */
+size_t rapt__distances_floats(const rapt_config *c, bool decoder);
 size_t rapt__distances_sinusoids(const rapt_config *c); /* number of floats of model->distances */
 void rapt__distances_sinusoids_fill(const rapt_config *c, float *to); /* to may be NULL */
 /* Return the number of elements of model->distance_buckets, and fill it. A decoder uses only the
@@ -135,10 +136,11 @@ struct attention_use {
 rapt_attention rapt__attention_of(const rapt_config *config, const struct attention_use *which);
 /* Returns pointers to the gradients of the learned arrays in a block of gradients. */
 rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gradients);
-/* Returns true if any attention of a model uses this normalizer. */
+/* Returns true if this is the normalizer of self-attention or, in an encoder-decoder, of
+   cross-attention. */
 bool rapt__attention_normalizes(const rapt_config *config, rapt_normalizer by);
 /* Returns the bytes of workspace of one attention sublayer, or 0 if the size overflows size_t. If
-   config->positions is not 0, no sequence has more tokens than that. */
+   config->positions is not 0, no sequence may have more tokens than that. */
 size_t rapt__attention_bytes_of(const rapt_config *config, const struct attention_use *which,
                                 int batch, int rows, int keys, int threads);
 /* Returns the bytes of workspace that suffice for each attention sublayer of the encoder or
@@ -372,11 +374,13 @@ struct dropout rapt__site(const struct drop *drop, float share, bool decoder, in
 
 /* ---- cached.c: attention of the decoder at inference ---- */
 /* Computes the keys and values of sources from states [rows][D] and appends them to the cache of a
-   decoder layer. `starts` covers all sequences of the cache. */
+   decoder layer, or to state->monotonic. Rows [starts[i], starts[i + 1]) belong to sequence i of
+   the cache; `starts` has an entry for every sequence. */
 void rapt__cross_append(const struct exec_context *c, const struct stack *s, int layer,
                         const struct cache_state *state, const float *states, int rows,
                         const int *starts);
-/* Packs the learned arrays of scores, projects distance vectors and fills in relative biases. */
+/* For all layers of the decoder, packs the learned arrays of scores, projects distance vectors and
+   fills in relative biases. */
 void rapt__scores_pack(const struct exec_context *c, const struct stack *s,
                        const struct cache_state *state, bool cross);
 /* After a pass of the decoder, adds `share` times the attention weights of one of its rows in one
@@ -420,7 +424,7 @@ static inline int rapt__batch_max(const rapt_config *config)
     return rapt__min(1 << 20, rapt__tokens_max(config));
 }
 /* Returns RAPT_BAD_ARGUMENT if tokens is NULL, starts are not ascending from 0, ids and vectors are
-   mixed up, a token is out of range, or there are more tokens than the limits allow. */
+   mixed up, a token is out of range, or a limit is exceeded. */
 rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_limits *limits,
                                rapt_message *why);
 

@@ -149,8 +149,8 @@ static rapt_status check_floats(const struct parameter *p, const float *block,
                       bad, (double)row[0]);
 }
 
-/* Returns RAPT_OK if all values are finite. If not, returns `otherwise`, and the message names the
-   first that is not: an element of a parameter's matrix, its padding, or a scale. */
+/* Checks the values of all parameters with check_bytes and check_floats. Returns `otherwise` if a
+   parameter fails; the message describes the first one that does. */
 static rapt_status check_finite(const rapt_model *m, rapt_status otherwise, rapt_message *why)
 {
     rapt_status status = RAPT_OK;
@@ -205,7 +205,8 @@ static rapt_status check_piece(const struct parameter *p, const struct packed_pi
 }
 
 /* Checks the tensors of a file, and sets *in_order to whether the data can be mapped as the block.
-   Returns RAPT_BAD_FILE if a tensor is missing or has the wrong shape. */
+   Returns RAPT_BAD_FILE if a tensor is missing or has the wrong shape, or if a matrix has
+   bytes instead of floats or the reverse. */
 static rapt_status check_tensors(const rapt_model *m, const struct tensor_file *file,
                                  bool *in_order, rapt_message *why)
 {

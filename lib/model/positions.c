@@ -111,7 +111,8 @@ static size_t row_floats(const rapt_config *c)
     return (size_t)(c->heads * rapt__head_width(c));
 }
 
-/* Returns the number of floats of the projected keys of a layer, or of its projected queries. */
+/* Returns the number of floats in the projected keys of a layer, and in its projected queries. It
+   is 0 if the vectors are not projections. */
 static size_t array_floats(const rapt_config *c, bool decoder)
 {
     size_t rows = (size_t)rapt__distances_rows(c, decoder);

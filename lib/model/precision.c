@@ -1,6 +1,6 @@
 /* precision.c - converts the matrices of a model between floats, 8-bit integers (kernel/int8.h) and
-   16-bit floats (kernel/half.h). Vectors, tables of positions, types and distances, and the learned
-   arrays of attention remain in floats. */
+   16-bit floats (kernel/half.h). Parameters that are IN_ROWS remain in floats: vectors, tables of
+   positions, types and distances, and the learned arrays of attention. */
 #include "kernel/int8.h"
 #include "model/model.h"
 #include <rapt/precision.h>
@@ -85,8 +85,8 @@ rapt_status rapt__check_rounded(const rapt_model *model, rapt_status otherwise, 
 struct converting {
     const rapt_model *from;
     rapt_model *to;
-    float *factors; /* [largest number of rows] scales of a matrix that the original file stores as
-                       integers; 0 for other matrices */
+    float *factors; /* [largest number of rows] scales of the rows of a matrix that the original
+                       file stores as integers; 0 for other rows */
     float *memory;  /* [members][share] */
     size_t share;   /* floats of a member: LANES rows, and scratch for rapt__parameter_set_rows */
     int index;      /* index of the current parameter */

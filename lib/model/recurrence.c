@@ -1,4 +1,4 @@
-/* recurrence.c - what replaces the self-attention of a decoder (decoder_recurrence). Linear
+/* recurrence.c - the layers that replace self-attention in a decoder (decoder_recurrence). Linear
    attention:
 
        q, k, v = f(x Wqkv' + b)          decay = sigmoid(x Wf' + bf), rate = sigmoid(x Wr')

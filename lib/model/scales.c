@@ -1,6 +1,6 @@
-/* scales.c - finds the quantization scale of each row of a parameter, and alpha, the scale of the
-   activations that are multiplied by it, in the metadata entry "rapt.scales". The entry is not
-   trusted. It consists of lines
+/* scales.c - reads and writes the metadata entry "rapt.scales", which has the quantization scale of
+   each row of a parameter, and alpha, the scale of the activations that are multiplied by it. The
+   entry is not trusted. It consists of lines
 
        NAME FIRST ROWS SCALE ALPHA
 
@@ -21,10 +21,13 @@ struct scale_line {
     const char *each; /* hexadecimal digits of each row's scale, or NULL: all rows have `scale` */
 };
 
-enum { DIGITS = 8, MOST_RUNS = 8 }; /* of a scale; with more runs of equal scales, # is used */
+enum {
+    DIGITS = 8,   /* digits of a scale */
+    MOST_RUNS = 8 /* with more runs of equal scales, # is used */
+};
 
-/* Copies the word that ends at the next space or line break. Returns false if it is empty or too
-   long. */
+/* Copies the word that ends at the next space or line break, and moves *at past the word and past a
+   space after it. Returns false if the word is empty or too long. */
 static bool take_word(const char **at, char word[FLOAT_TEXT])
 {
     size_t size = strcspn(*at, " \n");

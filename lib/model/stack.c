@@ -1,6 +1,6 @@
 /* stack.c - computes an encoder or decoder, from token ids to the output of the last layer, and
    propagates the gradient of that output back to the parameters. Training and inference share this
-   code.
+   code. Also computes the pooler.
 
    A stack is a chain of sublayers f with the results `sum` and `out`. The results of the previous
    sublayer are sum' and out'. With post-norm (Vaswani et al. 2017, section 3.1):
@@ -219,8 +219,8 @@ const float *rapt__stack_forward(const struct exec_context *c, const struct stac
     return chain.bare ? stream : input_of(&chain, m, m->count);
 }
 
-/* Given the gradient of a norm's output in memory->dout, sets dx to `from` plus the gradient of its
-   input x, and adds the gradients of gain and bias. */
+/* Given the gradient of a norm's output in memory->dout, sets dx to the gradient of its input x,
+   plus `from` unless that is NULL, and adds the gradients of gain and bias. */
 static void back_through(const struct exec_context *c, const struct chain *chain,
                          const struct stack *s, const struct norm_offsets *offset,
                          const struct norm_saved *saved, const float *x, const float *from,
@@ -298,7 +298,8 @@ const float *rapt__stack_backward(const struct exec_context *c, const struct sta
     return NULL;
 }
 
-/* ---- the pooler ---- */
+/* ---- the pooler: a dense layer between pooled rows and the output matrix, as in BERT (Devlin et
+   al. 2019) ---- */
 
 void rapt__pooler_forward(const struct exec_context *c, const rapt_model *model, const float *x,
                           int rows, float *y)

@@ -70,7 +70,8 @@ struct heads rapt__heads_of(const struct stack *s, bool cross, const struct subl
     return h;
 }
 
-/* Returns the array that attention writes: u->maps if the outputs of heads are computed from it. */
+/* Returns the array that attention writes: u->maps if the outputs of heads are computed from
+   it, otherwise u->mixed. */
 static float *attended(const struct sublayer *u)
 {
     return u->maps ? u->maps : u->mixed;

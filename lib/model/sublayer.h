@@ -20,8 +20,8 @@ struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *k
    exist. */
 struct heads rapt__heads_of(const struct stack *s, bool cross, const struct sublayer *u);
 const struct attention_offsets *rapt__offsets_of(const struct stack *s, int layer, bool cross);
-/* attention_config.c: adapts a problem to training. Sequences marked in p->expected use expected
-   values instead of draws, and an annealed arg-max becomes a softmax. */
+/* attention_config.c: adapts a problem to training, if p->learning is set. Sequences marked in
+   p->expected use expected values instead of draws, and an annealed arg-max becomes a softmax. */
 void rapt__attention_learning(rapt_attention *a, const struct pass *p);
 /* Computes y = x W' + b for all rows, with a matrix of the layer. */
 void rapt__sublayer_project(const struct exec_context *c, const struct step *s,
@@ -84,7 +84,7 @@ void rapt__latent_backward(const struct exec_context *c, const struct step *s, b
 /* Without output_gate, returns u->mixed. With it, computes and returns u->gated. */
 const float *rapt__outputs_gate(const struct exec_context *c, const struct step *s, bool cross);
 /* With output_gate, computes the stack's dmixed from its dgated, sets din to the gradient that
-   passes through the gates (or adds it, if `add` is set), and returns true, so that the caller adds
+   passes through the gates (or adds it if `add` is set), and returns true, so that the caller adds
    later gradients of the input. Adds the gradients of the gates' weights. Without output_gate, only
    returns `add`. */
 bool rapt__outputs_gate_backward(const struct exec_context *c, const struct step *s, bool cross,
@@ -116,8 +116,8 @@ void rapt__linear_sublayer_forward(const struct exec_context *c, const struct st
 void rapt__linear_sublayer_backward(const struct exec_context *c, const struct step *s,
                                     const float *dy, float *din, bool add, float *gradients);
 
-/* ---- monotonic.c: like rapt__sublayer_forward and _backward, and two functions of cached.c ----
- */
+/* ---- monotonic.c: like rapt__sublayer_forward and _backward, rapt__cross_append and
+   rapt__decoder_weights ---- */
 void rapt__monotonic_sublayer_forward(const struct exec_context *c, const struct step *s);
 void rapt__monotonic_sublayer_backward(const struct exec_context *c, const struct step *s,
                                        const float *dy, float *din, bool add, float *dstates,
