@@ -1,10 +1,10 @@
 /* addresses.c - finds URLs, e-mail addresses, and names of files, hosts and identifiers. */
 #include "document/document.h"
 
-/* The functions below return the end of an address or name that begins at `at`, or `at` if there is
-   none. */
+/* ---- addresses ---- */
 
-/* Returns the end of names joined by dots, such as a host name. */
+/* Returns the end of the names joined by dots, such as a host name, that begin at `at`, or `at` if
+   there are none. */
 static size_t dotted_end(rapt_text text, size_t at)
 {
     const size_t limit = at + PROTECTED_NAME;
@@ -16,15 +16,16 @@ static size_t dotted_end(rapt_text text, size_t at)
     return at;
 }
 
-/* Endings of file and host names. Endings that are also words, such as "it" and "so", are left
-   out. */
+/* Endings of file and host names. Endings that are also frequent words, such as "it" and "so", are
+   left out. */
 static const char endings[] =
     "txt pdf html htm xhtml xml json yaml yml toml csv tsv png jpg jpeg gif svg webp mp3 mp4 wav "
     "ogg avi mkv zip gz bz2 xz zst tar exe dll iso deb rpm c h cc cpp hpp py js ts css java rs sh "
     "md doc docx xls xlsx ppt pptx odt ods odp rtf log ini cfg conf sql bat po srt vtt com org net "
     "edu gov info io dev eu uk ru cn jp br fr";
 
-/* Returns true if a file or host name has one of the endings. */
+/* Returns true if a file or host name has one of the endings, with a letter or digit before the
+   dot. An ending of one letter needs two of them. */
 static bool has_ending(rapt_text name)
 {
     size_t dot = name.size;
@@ -35,7 +36,8 @@ static bool has_ending(rapt_text name)
     return rapt__name_among((rapt_text){name.bytes + dot, name.size - dot}, endings);
 }
 
-/* Returns the end of the address in [at, end), without the punctuation that follows it. */
+/* Returns the end of the address in [at, end), without the punctuation that follows it. A closing
+   bracket belongs to the address if its opening bracket does. */
 static size_t without_punctuation(rapt_text text, size_t at, size_t end)
 {
     static const char pairs[] = "()[]{}";
@@ -53,7 +55,7 @@ static size_t without_punctuation(rapt_text text, size_t at, size_t end)
     return end;
 }
 
-/* Returns the end of the characters that may be part of a URL. */
+/* Returns the end of the run of characters from `at` that may be part of a URL. */
 static size_t url_characters(rapt_text text, size_t at)
 {
     const size_t limit = rapt__min_size(text.size, at + PROTECTED_URL);

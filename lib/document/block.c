@@ -30,7 +30,8 @@ void rapt__buffer_free(struct buffer *b)
     b->size = b->capacity = 0;
 }
 
-/* Makes room for one more item of an array. Sets b->text.failed if an allocation fails. */
+/* Makes room for one more item of an array, and sets *grown to the array, which may have moved.
+   Returns false, with b->text.failed set, if this or an earlier allocation has failed. */
 static bool grow(struct text_block *b, void *array, size_t count, size_t *capacity, size_t size,
                  void **grown)
 {

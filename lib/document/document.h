@@ -104,7 +104,8 @@ size_t rapt__hidden_end(rapt_text text, size_t at);
 size_t rapt__windows_path_end(rapt_text text, size_t at);
 /* Finds an IPv4 address, perhaps with a port or the length of a prefix. */
 size_t rapt__number_address_end(rapt_text text, size_t at);
-/* Finds an identifier of a program: a name that contains an underscore or is followed by (). */
+/* Finds an identifier of a program: a name that is followed by () or has an underscore between
+   letters or digits. */
 size_t rapt__identifier_end(rapt_text text, size_t at);
 
 /* ---- recase.c: sentences in capitals and in title case ---- */

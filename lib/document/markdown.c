@@ -44,8 +44,8 @@ static size_t fence_at(rapt_text text, size_t at)
 }
 
 /* Returns the end of the label and colon at the beginning of a link, abbreviation or footnote
-   definition, or `at` if there is none. *note becomes true for a footnote, whose text is
-   translated. */
+   definition, or `at` if there is none. *note becomes true if the label is that of a
+   footnote, whose text is translated. */
 static size_t definition_end(rapt_text text, size_t at, bool *note)
 {
     const size_t end = rapt__line_end(text, at);
@@ -92,7 +92,8 @@ static bool continues(rapt_text text, size_t at, size_t quotes)
 
 /* ---- kept text ---- */
 
-/* Returns the end of the front matter, which is between two lines of --- or +++, or 0. */
+/* Returns the end of the front matter, which is between two lines of --- or +++, or 0 if there is
+   none. A line of ... may take the place of the second ---. */
 static size_t front_matter_end(rapt_text text)
 {
     const size_t end = rapt__line_end(text, 0);
@@ -108,7 +109,8 @@ static size_t front_matter_end(rapt_text text)
     return 0;
 }
 
-/* Returns the end of a code block whose fence of `length` is at `at`. */
+/* Returns the end of a code block whose fence of `length` characters is at `at`. A block without a
+   second fence ends with the document. */
 static size_t fenced_end(rapt_text text, size_t at, size_t length)
 {
     const char mark = text.bytes[at];
@@ -153,7 +155,7 @@ static size_t heading_end(rapt_text text, size_t at)
 }
 
 /* Determines the kind of a line that is not code, and moves r->at to its text, after list markers
-   and the like. */
+   and the like, or to the next line if it has no text to translate. */
 static void read_text_line(struct format_reader *r, size_t begin, size_t end)
 {
     const rapt_text text = r->document;

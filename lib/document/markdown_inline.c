@@ -57,6 +57,7 @@ static int side(uint32_t c)
     return rapt__is_letter(c) || (c >= '0' && c <= '9') ? 2 : 1;
 }
 
+/* Returns the last opening mark without a partner whose name begins with c, or NULL. */
 static struct mark *last_open(struct text_block *b, char c)
 {
     for (size_t i = b->mark_count; i-- > 0;) {
@@ -99,7 +100,8 @@ static void read_emphasis(struct format_reader *r)
 
 /* ---- links ---- */
 
-/* Returns the place of the bracket that closes the one at `at`, or `end`. */
+/* Returns the place of the bracket that closes the one at `at`, or `end` if there is none nearby.
+ */
 static size_t closing_bracket(rapt_text text, size_t at, size_t end)
 {
     enum { LONGEST = 2000 }; /* bytes; a bound that keeps the time linear */
@@ -139,8 +141,8 @@ static size_t address_end(rapt_text text, size_t at, size_t end)
     return at;
 }
 
-/* Returns the end of the link destination or label that follows the bracket at `close` and makes it
-   the end of a link. Returns `close` if there is neither. */
+/* Returns the end of the link destination or label that follows the bracket at `close`, or `close`
+   if neither follows, so that the bracket does not end a link. */
 static size_t link_end(rapt_text text, size_t close, size_t end)
 {
     const size_t at = close + 1, address = address_end(text, at, end);
@@ -305,7 +307,7 @@ bool rapt__markdown_inline(struct format_reader *r)
 
 /* ---- writing ---- */
 
-/* Returns true if a character of a translation would be parsed as markup. `first` is true for text
+/* Returns true if a character of a translation might be parsed as markup. `first` is true for text
    at the beginning of a block. */
 static bool needs_escape(rapt_text text, size_t at, bool first)
 {

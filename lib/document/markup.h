@@ -116,7 +116,8 @@ void rapt__block_mark(struct text_block *block, enum mark_kind kind, rapt_span f
 /* Turns opening and closing tags without a partner into points. Used for formats that do not define
    tags themselves. */
 void rapt__block_unpair(struct text_block *block);
-/* Returns true if the block has so much text or so many marks that it must end. */
+/* Returns true if the block must end, because it has too much text or too many marks, or because an
+   allocation has failed. */
 bool rapt__block_full(const struct text_block *block);
 /* Returns true if a span of the text has a letter outside of guards. */
 bool rapt__block_has_letters(const struct text_block *block, rapt_span text);
@@ -127,7 +128,8 @@ rapt_span rapt__block_sentence(const struct text_block *block, rapt_span text, s
                                size_t *last);
 /* Returns the bytes of the document that bytes of the block's text came from. */
 rapt_span rapt__block_origin(const struct text_block *block, rapt_span text);
-/* Returns the span of the guard that contains `at`, or the empty span at `at`. */
+/* Returns the span of the guard that a cut at `at` would divide, or the empty span at `at` if there
+   is none. */
 rapt_span rapt__block_guard(const struct text_block *block, size_t at);
 
 /* ---- parts.c: guards of protected text ---- */

@@ -66,7 +66,8 @@ struct case_word { /* a run of letters and digits outside of guards; apostrophes
     bool digits;              /* it contains digits, like names such as A4 */
 };
 
-/* Moves *at past a guard that begins there, and returns the place of the next one. */
+/* Moves *at past the guards that begin there. Returns the place of the next guard, or the end of
+   the text if there is none. */
 static size_t pass_guards(struct word_reader *r, size_t *at)
 {
     for (; r->next < r->count; r->next++) {
@@ -79,7 +80,7 @@ static size_t pass_guards(struct word_reader *r, size_t *at)
     return r->text.size;
 }
 
-/* Reads the word at `at`, which ends before `limit`. It is empty if there is none. */
+/* Reads the word at `at`, which ends at `limit` at the latest. It is empty if there is none. */
 static struct case_word read_word(const struct word_reader *r, size_t at, size_t limit)
 {
     struct case_word w = {
@@ -167,7 +168,7 @@ enum letter_case rapt__case_find(const struct recasing *how, rapt_text text,
                                                                             : CASE_USUAL;
 }
 
-/* ---- normal case ---- */
+/* ---- sentence case ---- */
 
 /* A sentence that is being converted to sentence case. */
 struct lowering {
@@ -176,7 +177,8 @@ struct lowering {
     struct recased *out;
 };
 
-/* Appends bytes that replace the bytes `from` of the text. */
+/* Appends bytes that replace the bytes `from` of the text. `capital` is stored for each of them in
+   out->capitals. */
 static void add(struct lowering *l, rapt_span from, rapt_text bytes, bool capital)
 {
     struct recased *out = l->out;
@@ -209,7 +211,8 @@ static void lower(struct lowering *l, const struct case_word *w, rapt_span from,
     add(l, from, (rapt_text){bytes, size}, true);
 }
 
-/* Returns true if the word is the English pronoun I, or begins with it, as I'm does. */
+/* Returns true if the word is the pronoun I, or begins with it, as I'm does, and the language keeps
+   it in upper case. */
 static bool is_pronoun(const struct lowering *l, const struct case_word *w)
 {
     const rapt_text text = {l->in.text.bytes, w->span.end};
@@ -249,7 +252,8 @@ static bool is_unusable(const struct lowering *l, const struct glossary_match *t
 
 /* If a term of the glossary begins with this word, appends the term as the glossary spells it, but
    with a capital at the beginning of a sentence. Returns the end of the term, or the beginning of
-   the word if no term begins there. */
+   the word if no usable term begins there. `term` is the last term found; *more becomes false when
+   there are no others. */
 static size_t write_term(struct lowering *l, const struct case_word *w, bool continued,
                          struct glossary_match *term, bool *more)
 {

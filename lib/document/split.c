@@ -197,9 +197,9 @@ static rapt_status open_block(struct sentence_splitter *s, size_t begin, rapt_me
     return rapt__breaks_set(&s->breaks, block, why);
 }
 
-/* Returns the protected text that contains `at`, or the empty span at `at`. `from` is the beginning
-   of the sentence. Callers pass places in ascending order, except when they cut a sentence, so the
-   text is searched at most twice. */
+/* Returns the protected text that a cut at `at` would divide, or the empty span at `at`. `from` is
+   the beginning of the sentence. Callers pass places in ascending order, except when they cut a
+   sentence, so the text is searched at most twice. */
 static rapt_span protected_around(struct sentence_splitter *s, size_t from, size_t at)
 {
     struct protected_search *f = &s->search;
@@ -213,7 +213,7 @@ static rapt_span protected_around(struct sentence_splitter *s, size_t from, size
     return f->last.begin < at && at < f->last.end ? f->last : (rapt_span){at, at};
 }
 
-/* Does the same for both protected text and the guards of the format. */
+/* Does the same for protected text and for the guards of the format. */
 static rapt_span guard_around(struct sentence_splitter *s, size_t from, size_t at)
 {
     const rapt_span guard = protected_around(s, from, at);
@@ -222,7 +222,8 @@ static rapt_span guard_around(struct sentence_splitter *s, size_t from, size_t a
 }
 
 /* Returns true if the text [begin, end) of the block contains only quotation marks, brackets and
-   spaces. ICU may end a sentence after an opening one that follows a full stop directly. */
+   spaces. ICU may end a sentence after an opening quotation mark or bracket that directly follows a
+   full stop. */
 static bool is_opening(const struct sentence_splitter *s, size_t begin, size_t end)
 {
     for (size_t at = begin; at < end;) {

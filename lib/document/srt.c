@@ -25,7 +25,7 @@ static bool is_time(rapt_text text, size_t at, size_t end)
     return digits >= 4 && at + 3 < end;
 }
 
-/* Moves r->at to the text of the next cue. */
+/* Moves r->at to the text of the next cue, and r->end to its end. */
 static void find_cue(struct format_reader *r)
 {
     const rapt_text text = r->document;

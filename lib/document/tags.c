@@ -1,5 +1,6 @@
-/* tags.c - reads tags, comments and character references of HTML and XML. Tags end where the
-   tokenizer of the HTML Standard ends them, so any sequence of bytes is parsed as by a browser.
+/* tags.c - reads tags, comments and character references of HTML and XML. HTML tags
+   end where the tokenizer of the HTML Standard ends them, so any sequence of bytes is parsed as by
+   a browser.
 
    libxml2 cannot do this: its HTML parser (2.9.14) reports no event for an end tag without a start
    tag, reports elements that it inserts at the offset of others, loses everything after the comment
@@ -224,7 +225,7 @@ static const struct entity {
 #undef ENTITY
 };
 
-/* Returns the character of a named reference, or 0 if the name is unknown. */
+/* Returns the character of a named reference, or 0 if the name is unknown. XML has only five. */
 static uint32_t named(rapt_text name, bool xml)
 {
     size_t low = 0, high = sizeof entities / sizeof *entities;

@@ -60,8 +60,8 @@ static bool is_named(const struct tag *tag, const char *names)
     return false;
 }
 
-/* Checks that every < in [from, to) begins a tag or a comment, as XML demands. Otherwise the words
-   of a translation after it could form one. */
+/* Checks that the text [from, to) between tags does not contain <. XML forbids it, since together
+   with the words of a translation it could form a tag. */
 static rapt_status check_text(rapt_text text, size_t from, size_t to, rapt_message *why)
 {
     const char *stray = memchr(text.bytes + from, '<', to - from);
@@ -139,8 +139,8 @@ static bool is_blank(rapt_text text, rapt_span span)
     return span.begin == span.end;
 }
 
-/* Returns the first tag after *after that is neither a comment nor in a <seg-source>. Moves *after
-   to the end of what was skipped. */
+/* Returns the first tag after *after, ignoring comments and <seg-source> elements. Moves *after to
+   the end of what was ignored. */
 static struct tag following(rapt_text text, size_t *after)
 {
     for (;;) {
@@ -180,7 +180,8 @@ static bool find_place(const struct format_reader *r, const struct tag *source, 
     return true;
 }
 
-/* Reads a tag outside of sources. */
+/* Reads a tag outside of sources. If it begins a source to be translated, sets r->end and
+   r->state[FROM] to the end and the beginning of the contents. */
 static void read_unit(struct format_reader *r)
 {
     const rapt_text text = r->document;
