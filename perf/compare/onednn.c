@@ -7,8 +7,6 @@
 #include "pass.h"
 
 #include <omp.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -27,21 +25,6 @@ struct work {
     int steps, threads;
     float *mask;
 };
-
-void onednn_check(dnnl_status_t status, const char *what)
-{
-    if (status == dnnl_success) return;
-    fprintf(stderr, "error: oneDNN: %s: status %d\n", what, (int)status);
-    exit(1);
-}
-
-dnnl_primitive_t onednn_primitive(dnnl_primitive_desc_t pd, const char *what)
-{
-    dnnl_primitive_t primitive;
-    onednn_check(dnnl_primitive_create(&primitive, pd), what);
-    dnnl_primitive_desc_destroy(pd);
-    return primitive;
-}
 
 EXPORT const char *onednn_version(void);
 const char *onednn_version(void)
