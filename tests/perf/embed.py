@@ -10,7 +10,7 @@ import tempfile
 
 def main(root, program):
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, root / "perf/random_encoder.py", folder, "tiny"], check=True)
+        subprocess.run([sys.executable, root / "perf/random_model.py", "encoder", folder, "tiny"], check=True)
         lines = pathlib.Path(folder, "lines")
         done = subprocess.run([sys.executable, "-B", root / "perf/compare/embed.py", program, folder, lines, "--make-lines", "40",
                                "--threads", "1,2", "--samples", "2"], text=True, capture_output=True, check=False)

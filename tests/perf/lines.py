@@ -165,10 +165,10 @@ class Trial:
 
     def load(self):
         """A folder of Hugging Face is opened and its file read."""
-        script = pathlib.Path(__file__).parents[2] / "perf/random_encoder.py"
+        script = pathlib.Path(__file__).parents[2] / "perf/random_model.py"
         with tempfile.TemporaryDirectory() as place:
             self.run("load", "--check", "--model", place, code=1)
-            subprocess.run([sys.executable, "-B", script, place, "minilm"], check=True)
+            subprocess.run([sys.executable, "-B", script, "encoder", place, "minilm"], check=True)
             lines = [json.loads(line) for line in self.run("load", "--check", "--json", "--model", place)]
             if [line["name"] for line in lines] != ["read", "open"] or any(line["shape"]["file_mb"] != 90 for line in lines):
                 self.fail(f"perf_load --model: {lines}")
