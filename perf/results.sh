@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs all benchmarks and writes perf/results/<processor>.txt and .svg, named after the processor.
-# A summary is put at the beginning and drawn in <processor>-summary.svg (charts.py). Unless RESULTS is set, the tables
-# of perf/README.md are updated, too (overview.py). Takes twenty minutes, with MPI more than thirty, on an otherwise idle
+# A summary is put at the beginning and drawn in <processor>-summary.svg. Unless RESULTS is set, the tables of
+# perf/README.md are updated, too (both by results.py). Takes twenty minutes, with MPI more than thirty, on an otherwise idle
 # machine.
 # usage: results.sh [--quick]
 # BUILD is the build folder [build]; RESULTS is the folder of the results [perf/results].
@@ -63,8 +63,8 @@ part() {
 mv "$new" "$results/$name.txt"
 mv "$new.svg" "$results/$name.svg"
 [ ! -e "$new-machines.svg" ] || mv "$new-machines.svg" "$results/$name-machines.svg"
-python3 -B "$root/perf/charts.py" "$results/$name.txt"
-[ -n "${RESULTS:-}" ] || python3 -B "$root/perf/overview.py"
+python3 -B "$root/perf/results.py" "$results/$name.txt"
+[ -n "${RESULTS:-}" ] || python3 -B "$root/perf/results.py" --tables
 echo "$results/$name.txt"
 echo "$results/$name.svg"
 echo "$results/$name-summary.svg"

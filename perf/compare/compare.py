@@ -15,7 +15,7 @@ import sys
 import time
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-import charts
+import results
 import works
 from ours import ONEDNN, PASSES, Ours, load
 
@@ -99,10 +99,10 @@ def draw(path, rows, about):
     shown = [{**row, "unit": row["unit"][0], "ours": figure(row, row["seconds"]), "theirs": figure(row, row["peer_seconds"])}
              for row in rows]
     title = f"rapt {about['commit']} on {about['processor']}, {about['isa']}; load of other programs {about['load']}"
-    chart, y = charts.Figure(900, title), 66
+    chart, y = results.Figure(900, title), 66
     chart.text(20, 32, 15, title)
     for threads in sorted({row["threads"] for row in rows}):
-        y = charts.peer_bars(chart, y, shown, threads) + 15
+        y = results.peer_bars(chart, y, shown, threads) + 15
     with open(path, "w") as file:
         file.write(chart.drawn(y))
     print(f"drawn: {path}", file=sys.stderr)

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""compare.py ROOT FOLDER - runs the comparison on tiny shapes. The outputs of the peers must equal ours, and missing
-peers must be reported. The exit status is 77 if nothing could be compared."""
+"""compare.py engines ROOT FOLDER - runs the comparison on tiny shapes. The outputs of the peers must equal ours, and missing
+peers must be reported. The exit status is 77 if nothing could be compared.
+compare.py encoders ROOT PROGRAM - runs the comparison of sentence encoders with a tiny model. Every engine that is installed
+must give the same vectors."""
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -12,7 +15,7 @@ KEYS = {"name", "what", "threads", "peer", "unit", "seconds", "peer_seconds", "t
         "equal", "environment"}
 
 
-def main(root, folder):
+def engines(root, folder):
     pythons = [p for p in ("/usr/bin/python3", sys.executable) if pathlib.Path(p).exists()]
     with_torch = [p for p in pythons if subprocess.run(
         [p, "-c", "import torch"], capture_output=True, check=False).returncode == 0]
@@ -50,4 +53,18 @@ def main(root, folder):
     return 0 if rows else 77
 
 
-sys.exit(main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])))
+def encoders(root, program):
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, root / "perf/random_model.py", "encoder", folder, "tiny"], check=True)
+        lines = pathlib.Path(folder, "lines")
+        done = subprocess.run([sys.executable, "-B", root / "perf/compare/embed.py", program, folder, lines, "--make-lines", "40",
+                               "--threads", "1,2", "--samples", "2"], text=True, capture_output=True, check=False)
+        print(done.stdout, done.stderr)
+        sentences = lines.read_text().splitlines()
+    rows = re.findall(r"^(.+?) +(\d+) threads .* times ours .* MB  least cosine (\S+)$", done.stdout, re.M)
+    ours = [int(threads) for name, threads, _ in rows if name == "rapt"]
+    same = all(float(cosine) > 0.99999 for _, _, cosine in rows)
+    return 0 if ours == [1, 2] and same and len(sentences) == 40 and {len(s.split()) for s in sentences} == {18} else 1
+
+
+sys.exit({"engines": engines, "encoders": encoders}[sys.argv[1]](pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])))
