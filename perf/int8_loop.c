@@ -1,7 +1,41 @@
-/* int8_loop.c - peak loop of products of bytes: computes one register tile of the library again and
-   again from the same bytes. Compiled once per form, with the options of its kernels. */
+/* int8_loop.c - peak loop of products of bytes: computes one register tile of the library, or in
+   AMX the four tiles of sums of one of its blocks of 32 rows, again and again from the same bytes.
+   Compiled once per form, with the options of its kernels. */
 #include "kernel/int8_simd.h"
 #include "loop.h"
+
+#ifdef RAPT_TILES_HEADER
+#include "kernel/int8_tiles.h"
+
+enum { SUMS = 4, OPERATIONS = 2 * SUMS * TILE_SUMS * TILE_BYTES };
+
+static float run(long rounds)
+{
+    static const int8_t bytes[TILE_SIZE] = {1, 2, 3, 4};
+    int32_t sums[TILE_SUMS];
+    float total = 0;
+    struct tile_shapes shapes = {.palette = 1};
+    for (int t = 0; t < 8; t++) shapes.bytes[t] = TILE_BYTES, shapes.rows[t] = TILE_ROWS;
+    tile_configure(&shapes);
+    tile_zero(0), tile_zero(1), tile_zero(2), tile_zero(3);
+    while (rounds-- > 0) {
+        tile_load(4, bytes, TILE_BYTES), tile_load(6, bytes, TILE_BYTES);
+        tile_product(0, 4, 6);
+        tile_load(7, bytes, TILE_BYTES);
+        tile_product(1, 4, 7);
+        tile_load(5, bytes, TILE_BYTES);
+        tile_product(2, 5, 6);
+        tile_product(3, 5, 7);
+    }
+    tile_store(0, sums), total += (float)sums[0];
+    tile_store(1, sums), total += (float)sums[0];
+    tile_store(2, sums), total += (float)sums[0];
+    tile_store(3, sums), total += (float)sums[0];
+    tile_release();
+    return total;
+}
+#else
+enum { OPERATIONS = 2 * VS_ROWS * VS_PANELS * LANES * INT8_GROUP };
 
 static float run(long rounds)
 {
@@ -37,11 +71,9 @@ static float run(long rounds)
     }
     return total;
 }
+#endif
 
 #define LOOP_JOIN(a, b) a##b
 #define LOOP_NAME(form) LOOP_JOIN(bench_int8_loop_, form)
 
-const struct int8_loop LOOP_NAME(RAPT_INT8) = {
-    2 * VS_ROWS * VS_PANELS * LANES * INT8_GROUP,
-    run,
-};
+const struct int8_loop LOOP_NAME(RAPT_INT8) = {OPERATIONS, run};
