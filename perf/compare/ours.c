@@ -97,8 +97,7 @@ void ours_attention_forward(struct attention_work *w, int times)
                    NULL);
 }
 
-/* Sets the gradients rather than adding to them, as the library does, so that they can be
-   compared. */
+/* Sets the gradients to 0 first, since the library adds to them, so that they can be compared. */
 EXPORT void ours_attention_backward(struct attention_work *w, int times);
 void ours_attention_backward(struct attention_work *w, int times)
 {
