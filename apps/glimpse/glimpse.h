@@ -66,7 +66,7 @@ enum stream { STREAM_WEIGHTS = 1, STREAM_TRAINING, STREAM_TESTS, STREAM_LOCATION
 void picture_make(const struct setup *setup, enum stream stream, uint64_t index,
                   struct picture *picture);
 
-/* ---- retina.c ---- */
+/* ---- sensor.c ---- */
 int retina_width(const struct setup *setup);    /* values of a glimpse */
 int location_center(const struct setup *setup); /* the location of the first glimpse */
 /* coordinates [locations][2]: x, y in pixels */
@@ -79,7 +79,7 @@ void retina_preview(const struct setup *setup, const struct picture *picture,
 void retina_sample(const struct setup *setup, const struct picture *picture, const float *point,
                    float *x);
 
-/* ---- network.c, core.c: attention over the glimpses so far ----
+/* ---- network.c: attention over the glimpses so far ----
    Rows are time-major: row t * batch + b is glimpse t of picture b. */
 struct tape {                   /* activations of a batch, or their gradients */
     float *retina;              /* [rows][retina_width] */
@@ -172,7 +172,7 @@ struct whole {
 /* Trains it on the same pictures as a viewer and tests it. Returns NULL, for run_threads. */
 void *whole_train(void *whole);
 
-/* ---- bandit.c: compares the gradient estimator with the exact one of a two-armed bandit ---- */
+/* ---- policy.c: compares the gradient estimator with the exact one of a two-armed bandit ---- */
 struct bandit {
     int draws;
     double probability[2], reward[2], exact[2]; /* per arm; d E[reward] / d query */
@@ -182,7 +182,7 @@ struct bandit {
 };
 int bandit_run(struct bandit *bandit, int draws, uint64_t seed);
 
-/* ---- sensor.c ---- */
+/* ---- sensor.c: drawings ---- */
 enum { SENSOR_PANELS = 3 };
 /* Draws three squares of this side, with gaps between them: the pixels of the window around a
    point, the averages around it, and those of the preview. */

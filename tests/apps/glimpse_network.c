@@ -1,14 +1,12 @@
 /* glimpse_network.c - tests the network and the policy of the program glimpse: gradients against
    difference quotients, and properties of pictures and glimpses. */
-#include "glimpse/core.c"
-#include "glimpse/draw.c"
-#include "glimpse/network.c"
-#include "glimpse/policy.c"
-#include "glimpse/retina.c"
+#include "glimpse/glimpse.h"
 #include "quotient.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
