@@ -41,16 +41,16 @@ void words_spell(const struct vocabulary *vocabulary, const int *tokens, int cou
 void vocabulary_add(struct vocabulary *vocabulary, const char *phrase);
 void words_append(const struct vocabulary *vocabulary, struct words *words, const char *phrase);
 
-/* ---- french.c: agreement, reordering and phrases ---- */
-struct clause { /* rows of the tables in french.c; -1 means none */
+/* ---- language.c: French, with agreement, reordering and phrases ---- */
+struct clause { /* rows of the tables of French; -1 means none */
     int link, subject, subject_adjective, verb, negated, object, object_adjective;
 };
 void french_create(struct language *language);
 void french_append(const struct language *language, struct sentence *sentence,
                    const struct clause *clause); /* appends one */
 
-/* ---- german.c: negation and the place of the verb ---- */
-struct german_phrase { /* rows of the tables in german.c; adjective -1 means none */
+/* ---- language.c: German, with negation and the place of the verb ---- */
+struct german_phrase { /* rows of the tables of German; adjective -1 means none */
     int the, adjective, noun;
 };
 struct german_clause {
@@ -241,7 +241,7 @@ void translator_translate(struct translator *translator, const struct sentence *
 void translator_influence(struct translator *translator, const struct sentence *sentence, int step,
                           float *norms);
 
-/* ---- measure.c ---- */
+/* ---- translator.c: the quality of translations ---- */
 struct quality {
     double bleu, exact;     /* 0..100 */
     double alignment_error; /* 0..1 (Och and Ney 2003), of the largest weight of each word in
