@@ -1,7 +1,8 @@
 /* additive.c - the additive score as a sum of two products, with its drawing, which state of the
    decoder asks, and what the score costs. */
-#include "every_score.h"
 #include "kit/layers.h"
+#include "kit/program.h"
+#include "parts.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -121,7 +122,7 @@ static void show_speed(struct page *page)
         LENGTH, LENGTH, ELEMENTS, dot, additive, ELEMENTS);
 }
 
-void show_additive(struct page *page, const struct study *study)
+void show_additive(struct page *page, const char *before, const char *after)
 {
     const struct additive a = additive_make();
     page_step(page, "An additive score is a small network");
@@ -146,7 +147,7 @@ void show_additive(struct page *page, const struct study *study)
         "s(t−1): the context then enters the cell and helps to compute d(t). For Luong it is the "
         "new state d(t), and the context enters only the output. The table in the next section has "
         "both, \"%s\" and \"%s\".",
-        study->models[BEFORE].name, study->models[RAPT_SCORE_ADDITIVE].name);
+        before, after);
     page_formula(page, SHORT,
                  "α_{ts} = softmax_s(score(d_{t-1}, h_s)) text{ or } softmax_s(score(d_t, h_s))");
     show_speed(page);

@@ -1,9 +1,8 @@
 /* appendix.c - what follows a lesson on its page: exercises (exercises.def) and sources
    (sources.def); and the glossary (glossary.def). */
-#include "html.h"
 #include "kit/program.h"
 #include "kit/svg.h"
-#include "play.h"
+#include "page.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,9 +2,8 @@
    script that it can be read without, an index and a glossary. A single short formula is placed
    beside the picture that follows it. */
 #define _POSIX_C_SOURCE 200809L
-#include "html.h"
 #include "kit/program.h"
-#include "play.h"
+#include "page.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

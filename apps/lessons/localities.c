@@ -1,6 +1,6 @@
 /* localities.c - global and local attention, and all combinations of score, locality and
    normalizer on one sentence. */
-#include "by_hand.h"
+#include "attend.h"
 
 #include "kit/heatmap.h"
 #include "parts.h"

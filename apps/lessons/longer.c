@@ -1,7 +1,8 @@
 /* longer.c - the bottleneck once more with models of twice the size on longer sentences
    of another language, as in figures 2 and 3 of Bahdanau, Cho and Bengio 2015. */
 #include "architecture.h"
-#include "three_problems.h"
+#include "parts.h"
+#include "study.h"
 #include <stdlib.h>
 
 enum { FIXED, ADDITIVE, BOTH };

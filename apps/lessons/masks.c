@@ -1,6 +1,6 @@
 /* masks.c - what a mask hides. Keys and values of hidden words are NaN, and no output of
    any score, locality or normalizer changes. */
-#include "by_hand.h"
+#include "attend.h"
 #include "parts.h"
 #include <math.h>
 #include <string.h>

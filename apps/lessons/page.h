@@ -91,12 +91,48 @@ void picture_draw(struct svg *svg, const struct block *block); /* draws from the
 /* Writes all pictures of the pages into one file. */
 int picture_file(const char *path, const struct page *pages, int count);
 
-/* ---- json.c, html.c ---- */
+/* ---- page.c, html.c ---- */
 extern const char *const relation_signs[]; /* ">=" */
 json_t *page_json(const struct page *page);
 /* Creates the folder unless it exists. option: the option that named it, for the message. */
 int folder_make(const char *option, const char *folder);
 /* Writes index.html, glossary.html and lesson-N.html into the folder. */
 int html_write(const char *folder, const struct page *pages, int count);
+
+/* ---- html.c: parts of the pages ---- */
+/* Writes text, with indices and exponents of one character set as such: x_T, W^h. Longer names with
+   underscores stay as they are. */
+void html_text(FILE *file, const char *text);
+/* <element>text</element> */
+void html_element(FILE *file, const char *element, const char *text);
+
+/* Writes `lines` lines of the quoted code, from the one that contains `start` on, with the
+   indentation of the first removed. Fails if no line contains it. */
+void html_code(FILE *file, const char *start, int lines);
+
+/* ---- appendix.c: exercises and sources of a lesson, and the glossary, from three tables ---- */
+void html_exercises(FILE *file, int lesson);
+void html_sources(FILE *file, int lesson);
+void html_glossary(FILE *file);
+
+/* ---- play.c: the script of pages, and the data that it reads ----
+   These are the numbers of maps, and a model with the library that runs it. */
+/* play.js, and the library compiled to WebAssembly and by gzip, with vectors of 128 bits and
+   without. Their sizes are 0 if they could not be built. */
+extern const unsigned char play_script[], play_simd[], play_plain[];
+extern const size_t play_script_count, play_simd_count, play_plain_count;
+
+/* The files of C of which pages quote lines, one after another, and a 0. */
+extern const unsigned char quoted_code[];
+extern const size_t quoted_code_count;
+
+/* Writes the numbers of a map into its figure if its rows are distributions over a few words, or
+   those of a drawing that shows a row of such a map. */
+void play_picture(FILE *file, const struct page *page, const struct block *picture);
+/* Writes the script at the end of a page with such a map, and the library if a map has a model. */
+void play_end(FILE *file, const struct page *page);
+
+/* Returns bytes in base64; the caller frees. */
+char *play_base64(const unsigned char *bytes, size_t size);
 
 #endif

@@ -4,13 +4,16 @@
 
 #include "lesson.h"
 
+/* Lesson three_problems: longer sentences. */
+void show_longer(struct page *page, const struct lesson_options *options);
+
 /* Lesson mix: trains mixtures of pictures and of their codes; prototype 4 as a translator. */
 void mix_codes(struct page *page, const struct lesson_options *options);
 void show_prototype_4(struct page *page, const struct lesson_options *options);
 
-/* Lesson pick_one: a word that depends on two items, of which hard attention reads one. */
-void show_one_item(struct page *page, const struct lesson_options *options);
-
+/* Lesson every_score: the additive score as a sum of two products, and which state of the decoder
+   asks: the names of the models in which it is the one before the step and the one after it. */
+void show_additive(struct page *page, const char *before, const char *after);
 /* Lesson every_score: global and local attention; every score, locality and normalizer. */
 void show_localities(struct page *page, uint64_t seed);
 

@@ -1,6 +1,6 @@
 /* play.c - writes the script of a page and the data that it reads. */
-#include "play.h"
 #include "kit/program.h"
+#include "page.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -94,7 +94,6 @@ void since_copy(const struct learner *from, struct learner *to);
 void since_nowhere(struct since *since); /* where may weight go that nobody needs? */
 void since_sums(struct since *since);    /* must weights be positive and sum to 1? */
 void since_far(struct since *since);     /* how far may attention look? */
-void since_long(struct since *since);    /* a part of it: rotary positions of longer texts */
 void since_cost(struct since *since);    /* what does it cost at length n? */
 
 #endif

@@ -2,7 +2,7 @@
    attention weights. */
 #include "small.h"
 #include "kit/layers.h"
-#include "play.h"
+#include "page.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

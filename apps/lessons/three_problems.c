@@ -1,9 +1,16 @@
 /* three_problems.c - the problems that attention solves: the bottleneck of one vector,
    gradients that vanish with distance, and the alignment of words. */
-#include "three_problems.h"
+#include "parts.h"
+#include "study.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Models: each cell with one vector, then each with attention; attention only; a GRU that reads its
+   one vector at each step. */
+enum { ATTENDING = CELLS, ALONE = 2 * CELLS, MODELS, EACH = MODELS };
+/* Measured in sentences of WORDS words, at DISTANCES distances that are STRIDE steps apart. */
+enum { WORDS = 24, DISTANCES = 11, STRIDE = 4, SENTENCES = 3 };
 
 static const char *const names[MODELS] = {"RNN, one vector", "GRU, one vector", "LSTM, one vector",
                                           "RNN, attention",  "GRU, attention",  "LSTM, attention",
@@ -113,30 +120,13 @@ static void show_history(struct page *page)
                  history[i].lesson);
 }
 
-int lesson_three_problems(struct page *page, const struct lesson_options *options)
-{
-    struct study study;
-    double before[MODELS][DISTANCES]; /* measured before training */
-    study_create(&study, options, 8, 1200);
-    study.config.words = 4 * WORDS;
-    create_models(&study);
-    show_history(page);
-    for (int i = 0; i < MODELS; i++) measure_distances(&study, i, before[i]);
-    show_bottleneck(page, &study);
-    show_longer(page, options);
-    show_gradients(page, &study, before);
-    show_alignment(page, &study);
-    study_free(&study);
-    return EXIT_SUCCESS;
-}
-
 /* ---- vanishing gradients: how strongly a word of the source influences a step of the decoder,
  * before and after training, by the number of recurrent steps between the two ---- */
 
 /* Measures the mean influence of a word on a step at each distance, which is the number of
    recurrent steps from the word to the end of its sentence plus those from the beginning of the
    translation to the step. */
-void measure_distances(struct study *study, int model, double mean[DISTANCES])
+static void measure_distances(struct study *study, int model, double mean[DISTANCES])
 {
     struct random random = random_from(study->training.seed, 7);
     int count[DISTANCES] = {0};
@@ -224,7 +214,7 @@ static void show_factors(struct page *page, const struct study *study,
                  "x: k ,  h, c: d ,  W: d × k ,  U: d × d ,  frac{∂h_t}{∂h_{t-1}}: d × d");
 }
 
-void show_gradients(struct page *page, struct study *study, double before[MODELS][DISTANCES])
+static void show_gradients(struct page *page, struct study *study, double before[MODELS][DISTANCES])
 {
     double after[MODELS][DISTANCES], best = 0, worst = 1e9;
     for (int i = 0; i < MODELS; i++) measure_distances(study, i, after[i]);
@@ -306,7 +296,7 @@ static double alignment_error(struct study *study, const int *models, const void
     return isnan(error) ? 1 : error;
 }
 
-void show_alignment(struct page *page, struct study *study)
+static void show_alignment(struct page *page, struct study *study)
 {
     const int model = ATTENDING + CELL_GRU;
     static const char *const titles[2] = {"cats do not like dogs", "cats do not like the dogs"};
@@ -354,4 +344,23 @@ void show_alignment(struct page *page, struct study *study)
     page_formula(page, MORE, "AER = 1 - frac{|A ∩ S| + |A ∩ P|}{|A| + |S|}");
     study_claim(study, page, "alignment error rate, which must be below that without a model",
                 alignment_error, &model, 1, NULL, BELOW, diagonal);
+}
+
+/* ---- the lesson ---- */
+
+int lesson_three_problems(struct page *page, const struct lesson_options *options)
+{
+    struct study study;
+    double before[MODELS][DISTANCES]; /* measured before training */
+    study_create(&study, options, 8, 1200);
+    study.config.words = 4 * WORDS;
+    create_models(&study);
+    show_history(page);
+    for (int i = 0; i < MODELS; i++) measure_distances(&study, i, before[i]);
+    show_bottleneck(page, &study);
+    show_longer(page, options);
+    show_gradients(page, &study, before);
+    show_alignment(page, &study);
+    study_free(&study);
+    return EXIT_SUCCESS;
 }

@@ -2,7 +2,6 @@
    contents of files, which blocks are side by side, and that free text cannot become markup. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
-#include "lessons/html.h"
 #include "lessons/page.h"
 #include "temporary.h"
 #include <getopt.h>

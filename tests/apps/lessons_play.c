@@ -4,7 +4,7 @@
 #include "kit/program.h"
 #include "lessons/architecture.h"
 #include "lessons/chase.h"
-#include "lessons/play.h"
+#include "lessons/page.h"
 #include "temporary.h"
 #include <getopt.h>
 #include <setjmp.h>
