@@ -1,5 +1,5 @@
-/* demo.h - functions that the demonstrations (glimpse, caption) share: options, training of models
-   in parallel, and when to report progress. */
+/* demo.h - functions that the demonstrations (glimpse, caption) and the lessons share: options,
+   training of models in parallel, and when to report progress. */
 #ifndef KIT_DEMO_H
 #define KIT_DEMO_H
 

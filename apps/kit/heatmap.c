@@ -1,4 +1,4 @@
-/* heatmap.c - matrices as pictures, and their shades. */
+/* heatmap.c - heat maps of matrices, in SVG and as text. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "kit/heatmap.h"
@@ -37,7 +37,7 @@ static void put_name(struct svg *svg, double x, double y, double degrees, rapt_t
     free(text);
 }
 
-/* Sets the text under the pointer, such as "Katze, cat: 0.93". */
+/* Begins elements that show a text under the pointer, such as "Katze, cat: 0.93". */
 static void put_hint(struct svg *svg, const rapt_text *row_names, int row,
                      const rapt_text *column_names, int column, float weight)
 {
@@ -78,10 +78,10 @@ void shade_map(struct svg *svg, double x, double y, double cell, int rows, int c
 
 /* ---- heat maps as text, with row and column labels ---- */
 
-enum { CELL = 4, MAX_CELL = 12, NARROW = 2 }; /* columns of a cell; NARROW includes the gap */
+enum { CELL = 4, MAX_CELL = 12, NARROW = 2 }; /* columns; NARROW includes the gap */
 
-/* Characters of width 0 or 2 on a terminal: Unicode general category Mn, East Asian Width W and F;
-   the common ranges. */
+/* The common ranges of characters of width 0 (controls and Unicode general category Mn) and 2 (East
+   Asian Width W and F) on a terminal. */
 static const struct {
     unsigned first, last;
     int columns;
@@ -94,7 +94,7 @@ static const struct {
     {0xFFE0, 0xFFE6, 2}, {0x1F300, 0x1F64F, 2}, {0x1F900, 0x1F9FF, 2}, {0x20000, 0x3FFFD, 2},
 };
 
-/* Returns the width of the character at *at and moves *at past it. */
+/* Returns the width of the character at *at, in columns, and moves *at past it. */
 static int next_columns(rapt_text text, size_t *at)
 {
     uint32_t value = unicode_next(text, at);
@@ -267,8 +267,8 @@ static void print_heads(FILE *file, const struct layout *layout, int from, int t
     fputc('\n', file);
 }
 
-/* Returns the character with this index, or an empty text. If it is the last to be shown and others
-   follow, it is a dot. */
+/* Returns the character with this index, or an empty text if there is none. If `last` is true and
+   others follow, returns a dot. */
 static rapt_text character(const char *text, int index, bool last)
 {
     rapt_text all = {text, strlen(text)};
@@ -282,7 +282,7 @@ static rapt_text character(const char *text, int index, bool last)
     return (rapt_text){text + begin, at - begin};
 }
 
-/* Prints heads vertically, one letter per line, ending above their cells. */
+/* Prints heads vertically, one character per line, ending above their cells. */
 static void print_downwards(FILE *file, const struct layout *layout, int from, int to)
 {
     int height = 0;
@@ -314,7 +314,7 @@ static void print_part(FILE *file, const struct layout *layout, int from, int to
     for (int t = 0; t < layout->rows.count; t++) print_row(file, layout, t, from, to);
 }
 
-/* Makes the heads horizontal if the map then fits, otherwise vertical. */
+/* Makes the heads horizontal if the map then fits or shows numbers, otherwise vertical. */
 static void lay_out_heatmap(struct layout *layout)
 {
     int used = 0, width = layout->style.width;

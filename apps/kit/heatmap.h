@@ -18,22 +18,26 @@ struct heatmap_style {
     bool color;   /* one of 256 terminal colors instead of shades */
 };
 /* Shades and colors are relative to heatmap_full of the row. If horizontal heads are too wide, they
-   are written vertically. A map that is still too wide is split into parts. */
+   are written vertically, except above numbers. Maps that are still too wide are split. */
 void heatmap_print(FILE *file, const struct heatmap *map, struct heatmap_style style);
-/* Decides by "always", "never" or "auto": on a terminal, unless NO_COLOR is set
+/* Returns whether to print colors. choice: "always", "never", or "auto", which prints them if
+   standard output is a terminal, TERM is set but not to "dumb", and NO_COLOR is unset or empty
    (https://no-color.org). */
 bool heatmap_color(const char *choice);
 /* Returns the weight of the darkest shade in a row: its largest absolute weight, but at least twice
    the uniform weight (at most 1), so that a uniform row is not dark. */
 float heatmap_full(int columns, const float *weights);
-/* Returns one character, from a dot for the smallest weight to a full block; a minus for weights of
+/* Returns one character, from a dot for weights near 0 to a full block; a minus for weights of
    -0.05 or less. */
 const char *heatmap_shade(float weight);
 extern const char heatmap_legend[]; /* explains the shades in % */
 
 int text_columns(rapt_text text); /* width on a terminal */
-/* Returns the bytes of the longest prefix that fits in `columns`. The text must be valid UTF-8. */
+/* Returns the number of bytes of the longest prefix that fits in `columns`. The text must be valid
+   UTF-8. */
 size_t text_prefix(rapt_text text, int columns);
-char *printable(rapt_text text); /* a new string: one line of valid UTF-8 */
+/* Returns the text as one line of valid UTF-8: control characters become spaces, and invalid bytes
+   U+FFFD. The caller frees it. */
+char *printable(rapt_text text);
 
 #endif

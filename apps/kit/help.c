@@ -17,8 +17,8 @@ static int min3(int a, int b, int c)
     return less < c ? less : c;
 }
 
-/* Returns the number of insertions, deletions, replacements and swaps of neighbors that turn a into
-   b, or FAR if a text is too long. */
+/* Returns the smallest number of insertions, deletions, replacements and swaps of neighbors that
+   turn a into b, or FAR if a text is too long. */
 static int distance(const char *a, const char *b)
 {
     int rows[LONGEST + 1][LONGEST + 1];
@@ -38,8 +38,8 @@ static int distance(const char *a, const char *b)
     return rows[m][n];
 }
 
-/* Replaces *best if `name` is nearer to what was typed: at most 2 edits, and fewer than half its
-   letters. */
+/* Replaces *best by `name` if that is nearer to what was typed. The distance must be at most 2
+   edits and less than half the length of the name. */
 static void consider(const char *name, const char *typed, const char **best, int *nearest)
 {
     int edits = distance(typed, name);

@@ -7,10 +7,11 @@
    rapt/block.h describes. It is written to be read, not to be fast: plain loops that a compiler
    vectorizes. tests/apps/kit.c checks every gradient with difference quotients.
 
-   Arrays are row-major: x [rows][in], y [rows][out]. The gradient of x is dx; a NULL gradient is
-   not computed. Every function ACCUMULATES into its outputs and gradients (+=) unless its comment
-   says "sets", so layers can share an output and losses a gradient. Equal inputs give equal bits on
-   every machine: the order of each sum is fixed, and exp is ours. */
+   Arrays are row-major: x [rows][in], y [rows][out]. The gradient of x is dx. Every function
+   ACCUMULATES into its outputs and gradients (+=) unless its comment says "sets", so layers can
+   share an output and losses a gradient. Equal inputs give equal bits on every machine, except for
+   the loss: the order of each sum is fixed, and exp is ours, but the loss needs log from the C
+   library. */
 #ifndef KIT_LAYERS_H
 #define KIT_LAYERS_H
 
@@ -48,6 +49,7 @@ struct linear {
 void linear_create(struct linear *linear, struct params *params, struct random *random, int in,
                    int out, int biased);
 void linear_forward(const struct linear *linear, int rows, const float *x, float *y);
+/* dx may be NULL. */
 void linear_backward(const struct linear *linear, int rows, const float *x, const float *dy,
                      float *dx);
 

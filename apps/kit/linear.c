@@ -1,7 +1,8 @@
 /* linear.c - y += x W + b, its gradients, and the three matrix products that they consist of.
 
-   Each product accumulates a small tile of its result in registers. The innermost loops have unit
-   stride, so a compiler vectorizes them without reordering a sum, and -ffast-math is not needed. */
+   Each product accumulates in registers: a small tile of its result or, for the gradient of x, the
+   partial sums of a dot product. The innermost loops have unit stride, so a compiler vectorizes
+   them without reordering a sum, and -ffast-math is not needed. */
 #include "kit/layers.h"
 #include <math.h>
 
@@ -37,8 +38,8 @@ void matmul(int rows, int in, int out, const float *x, const float *w, float *y)
     edge(rows, out - full, in, out, x, w + full, y + full);
 }
 
-/* dx[r][k] += sum over j of dy[r][j] w[k][j]: computes COLUMNS sums at once, which are added in
-   pairs at the end. */
+/* Returns the sum of dy[j] w[j] over j: COLUMNS partial sums, which are added in pairs at the end,
+   and the sum of the remaining products. */
 static float dot_rows(int out, const float *dy, const float *w)
 {
     float sum[COLUMNS] = {0}, rest = 0;

@@ -1,7 +1,7 @@
 /* lines.c - reads lines in windows and blocks that end where the input pauses. A process that waits
  * for the answer to a line therefore gets it, while a file, or a pipe that is always full, gives
- * full windows. The timing of the bytes affects where windows end, but not the lines. Lines that a
- * person types are read with libedit, if the program was built with it */
+ * full windows. The timing of the bytes affects where windows and blocks end, but not the lines.
+ * Lines that a person types are read with libedit if the program was built with it. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
 #include "kit/text.h"
@@ -32,7 +32,8 @@ void lines_close(struct lines *lines)
     free(lines->ends);
 }
 
-/* Returns true if there are bytes, or the end of the input, within some milliseconds. */
+/* Returns true if bytes or the end of the input arrive within `milliseconds`, -1 for no limit.
+   Returns false at once if a person types. */
 static bool input_comes(const struct lines *lines, int milliseconds)
 {
     struct pollfd wait = {.fd = lines->source.file, .events = POLLIN};
@@ -72,7 +73,8 @@ static bool ask_more(struct lines *lines)
     return true;
 }
 
-/* Reads once. Returns false at the end. If the descriptor is non-blocking, this function waits. */
+/* Reads once. Returns false at the end or after an error. If the descriptor is non-blocking, this
+   function waits. */
 static bool read_more(struct lines *lines)
 {
     if (lines->editor != NULL) return ask_more(lines);
@@ -161,7 +163,8 @@ static bool line_is_empty(const char *bytes, size_t end)
     return true;
 }
 
-/* Returns the end of the last whole line or paragraph of `size` bytes, or 0. */
+/* Returns the end of the last whole line or paragraph in the first `size` bytes, or 0 if there is
+   none. */
 static size_t last_end(const char *bytes, size_t size, bool paragraphs)
 {
     for (size_t at = size; at > 0; at--)
@@ -169,7 +172,8 @@ static size_t last_end(const char *bytes, size_t size, bool paragraphs)
     return 0;
 }
 
-/* Returns where to cut a line that has more than `size` bytes. */
+/* Returns where to cut a line that has more than `size` bytes: after a sentence, a word, or at
+   least a character. */
 static size_t cut_line(const char *bytes, size_t size)
 {
     size_t word = 0, character = size;

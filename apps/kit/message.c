@@ -1,4 +1,5 @@
-/* message.c - prints messages of one line on standard error, and returns exit codes. */
+/* message.c - prints messages and progress as lines on standard error, and writes to standard
+   output. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
 #include <errno.h>
@@ -9,7 +10,7 @@
 
 static bool on_line; /* the terminal shows a progress line */
 static double shown; /* when progress was last written, without a terminal */
-static int quiet;    /* the rank of this process if another rank prints the messages */
+static int quiet;    /* the rank of this process if another one prints the messages, else 0 */
 
 void messages_of_rank(int rank)
 {

@@ -1,5 +1,5 @@
 /* options.c - reads a command's options by its table. Values are parsed strictly. The program never
-   leaves the "C" locale, so a number means the same everywhere. */
+   changes LC_NUMERIC from "C", so a number means the same everywhere. */
 #include "kit/program.h"
 #include <errno.h>
 #include <getopt.h>

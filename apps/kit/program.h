@@ -13,8 +13,9 @@ extern const char program_name[]; /* defined beside main */
 
 /* ---- message.c: one line on standard error ---- */
 void print_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
-int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));      /* EXIT_FAILED */
-int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2))); /* EXIT_USAGE */
+/* Return EXIT_FAILED and EXIT_USAGE. */
+int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void print_report(const char *format, ...)
     __attribute__((format(printf, 1, 2))); /* without the program's name */
 /* Prints progress. On a terminal the next message overwrites it; otherwise it is a line, at most
@@ -24,8 +25,8 @@ void print_progress(const char *format, ...) __attribute__((format(printf, 1, 2)
    call it. `name` is that of the model, or "". */
 void training_progress(const char *name, int step, int steps);
 void clear_progress(void); /* removes it from the terminal, as every other message does */
-/* If `rank` is above 0, makes this process print only failures, with its rank. Rank 0 prints the
-   rest. */
+/* If `rank` is above 0, makes this process print only failures and usage errors, with its rank.
+   Rank 0 prints the other messages. */
 void messages_of_rank(int rank);
 /* Write to standard output, and flush it. A failure is reported once; a closed pipe fails without a
    message. */
@@ -33,18 +34,21 @@ int write_output(const char *bytes, size_t size);
 int finish_output(void);
 
 /* ---- system.c ---- */
-double now(void);                 /* seconds of a monotonic clock */
-int threads_used(int asked);      /* returns `asked`, or the number of processors available to the
-                                     process if that is 0 */
-int terminal_columns(FILE *file); /* HELP_COLUMNS unless the file is a terminal */
+double now(void); /* seconds of a monotonic clock */
+/* Returns `asked`, or if that is 0 the number of processors available to the process, but at most
+   OMP_NUM_THREADS if that is set. */
+int threads_used(int asked);
+/* Returns the width of a terminal; HELP_COLUMNS if that is unknown or below 21 columns, or if the
+   file is not a terminal. */
+int terminal_columns(FILE *file);
 /* Opens those of the files 0, 1 and 2 that are closed, so that a file opened later does not become
    standard output, and ignores SIGPIPE and SIGXFSZ, so that write errors are reported where they
    occur, including those of a file size limit. options_read calls it. */
 void guard_process(void);
 /* Asks the system for the tiles of AMX, so that products of 8-bit integers may use them
-   (rapt/base.h). Must be called before the library is. Where it fails, nothing changes. */
+   (rapt/base.h). Call it before any function of the library. If it fails, nothing changes. */
 void ask_for_tiles(void);
-void watch_for_interrupts(void); /* SIGINT and SIGTERM; a second one kills */
+void watch_for_interrupts(void); /* SIGINT and SIGTERM; the second of a kind kills */
 bool interrupted(void);
 void ignore_interrupts(void); /* ignores both signals from now on, so that output being written is
                                  finished */
@@ -57,10 +61,10 @@ char *xasprintf(const char *format, ...)
 char *shell_word(const char *text);          /* quotes it for a shell; allocates a string */
 void write_json(json_t *object, FILE *file); /* one line; releases the object */
 void print_json(json_t *object);             /* the same on standard output, which is flushed */
-/* Both take over the value, and exit if memory runs out. */
+/* put_item and put_member take ownership of the value, and exit if memory runs out. */
 void put_item(json_t *list, json_t *item);
 void put_member(json_t *object, const char *key, json_t *value);
-json_t *number(double value);                                  /* null unless it is finite */
+json_t *number(double value);                                  /* null if NaN or infinite */
 json_t *number_rows(const float *grid, int rows, int columns); /* [[...], ...] */
 
 /* ---- options.c ---- */
@@ -81,7 +85,7 @@ struct option_row {
     const char *name;
     enum option_kind kind;
     void *value;
-    const char *argument; /* as --help shows it */
+    const char *argument; /* its name in --help; for a choice the values, "a|b|c" */
     const char *help;
     double min, max; /* of a number */
     bool given;
@@ -102,10 +106,10 @@ enum { GO_ON = -1 };
    be written. Options may be abbreviated; -m, -o, -h and -V are short for --model, --out or
    --output, --help and --version. */
 int options_read(struct command *command, int argc, char **argv);
-/* Sets an option as --name text would. Returns GO_ON or an exit code. */
+/* Sets an option as --name text would. Returns GO_ON or an exit code. The text is not copied. */
 int option_set(const struct command *command, struct option_row *row, const char *text);
-/* Returns the value as text that option_set reads, or NULL if it is not set or out of range. The
-   caller frees it. */
+/* Returns the value as text that option_set reads. The caller frees it. Returns NULL if a flag is
+   off, a number is below its range, or a text is NULL. */
 char *option_text(const struct option_row *row);
 /* Calls a command so that options_read gives its table to `visit` and returns EXIT_OK. */
 typedef void command_fn(const struct command *command, void *user);
@@ -128,15 +132,16 @@ enum { HELP_COLUMNS = 80 };
    of a line stay. `at` is the column of the cursor. */
 void print_wrapped(const char *text, int at, int left);
 int print_help(const struct command *command);
-/* Returns "--width N" or "--score SCORE". The caller frees it. */
+/* Returns "--width N", "-m, --model FILE" or "--score SCORE". The caller frees it. */
 char *option_usage(const struct command *command, const struct option_row *row);
 /* Returns a name such as "SCORE" if the row's list of values is too long to print beside the
-   option, or is shared; otherwise NULL. */
+   option, or belongs to several options; otherwise NULL. The caller frees it. */
 char *option_list_name(const struct command *command, const struct option_row *row);
 /* Returns true if this row is the first with its list of values. */
 bool option_begins_list(const struct command *command, int index);
-/* Returns the default to print after the help, such as " [30]", or "" if it is 0 or below the
-   range, which means that the option is not given. The caller frees it. */
+/* Returns the default to print after the help, such as " [30]". Returns "" if there is none: for a
+   flag, a number that is 0 or below its range, and a text that is NULL or empty. The caller frees
+   it. */
 char *option_default(const struct option_row *row);
 
 /* ---- help.c: suggestions ---- */
@@ -156,10 +161,11 @@ int file_open(const char *path);
 /* Reads a whole file, and decompresses it if it is compressed. The caller frees *bytes, even after
    a failure. */
 int file_read(const char *path, char **bytes, size_t *size);
-/* Fails if a regular file exists there; the message says that --force replaces it. */
+/* Fails if a regular file exists there, unless standard output goes to it. The message says that
+   --force replaces it. */
 int file_new(const char *path);
-/* Replaces a regular file atomically. Writes into pipes, devices and standard output. Compresses
-   what goes to a name that ends in .gz or .zst. */
+/* Creates a file, or replaces a regular one atomically. Writes into pipes, devices and standard
+   output. Compresses what goes to a name that ends in .gz or .zst. */
 int file_write(const char *path, const char *bytes, size_t size);
 bool file_same(const char *a, const char *b); /* the same regular file, by device and inode */
 bool is_output(const char *path); /* returns true if it is the regular file that standard output
@@ -167,8 +173,9 @@ bool is_output(const char *path); /* returns true if it is the regular file that
 bool output_is_input(void);       /* returns true if standard input and output are the same file */
 bool is_input(const char *path);  /* returns true if it is the regular file that standard input
                                      comes from */
-/* Returns GO_ON or an exit code. No output may also be an input, and each must be writable. Only
-   one option may read standard input. */
+/* Checks the files of the options that are given. Returns GO_ON or an exit code. No output,
+   including standard output, may also be an input. An output must be writable unless it is a pipe,
+   a device or standard output. At most one option may read standard input. */
 int files_check(const struct command *command);
 
 /* ---- unicode.c: files of other kinds ---- */
@@ -177,7 +184,7 @@ int files_check(const struct command *command);
 int text_check(const char *name, const char *bytes, size_t size);
 
 /* ---- files.c: standard output in a temporary file ---- */
-/* Collects standard output between begin and end, and then writes all of it to a file or
+/* Collects standard output between begin and end. Then writes either all of it to a file, or
    nothing. */
 struct spool {
     FILE *file; /* temporary, without a name */
@@ -185,7 +192,7 @@ struct spool {
 };
 int spool_begin(struct spool *spool);
 int spool_end(struct spool *spool, const char *path); /* NULL means to discard it */
-/* Writes all of a temporary file to the file at `path`, which it replaces atomically. */
+/* Writes all of a temporary file to `path`, as file_write does. */
 int spool_save(FILE *file, const char *path);
 
 #endif

@@ -15,8 +15,9 @@ struct svg {
     const char *path;
     double width, height;
 };
-/* svg_open and svg_close return an exit code after a message. `title` is the name of the figure for
-   screen readers. The background is white, or dark if the reader prefers that. */
+/* Begin a figure and write it to its file. Return an exit code, after a message if they fail.
+   `title` is the name of the figure for screen readers. The background is white, or dark if the
+   reader prefers that. */
 int svg_open(struct svg *svg, const char *path, double width, double height, const char *title);
 int svg_close(struct svg *svg);
 
@@ -34,8 +35,8 @@ void svg_hint_end(struct svg *svg);
 /* Elements between begin and end are faint. */
 void svg_faint_begin(struct svg *svg);
 void svg_faint_end(struct svg *svg);
-/* Elements between begin and end belong to a class, by which a script finds them, and can be
-   hidden. */
+/* Elements between begin and end belong to a class, by which a script finds them. If `hidden` is
+   true, they are not visible until the script shows them. */
 void svg_class_begin(struct svg *svg, const char *name, bool hidden);
 void svg_class_end(struct svg *svg);
 
@@ -72,8 +73,9 @@ struct chart {
 void chart_frame(struct svg *svg, const struct chart *chart);
 double chart_x(const struct chart *chart, double value);
 double chart_y(const struct chart *chart, double value);
-double chart_step(double span, int ticks); /* returns 1, 2 or 5 times a power of 10, for at most
-                                              this many ticks */
+/* Returns the smallest of 1, 2 or 5 times a power of 10 that divides the span into at most `ticks`
+   parts. */
+double chart_step(double span, int ticks);
 /* Draws a curve with its points. */
 void chart_curve(struct svg *svg, const struct chart *chart, int count, const double *xs,
                  const double *ys, const char *color);

@@ -84,7 +84,7 @@ struct lines {
     struct unpack source;
     struct editor *editor; /* NULL unless a person types */
     int error;             /* errno of the failed read, or 0; unpack_error says what it means */
-    bool ended, begun;     /* `begun` means that a window has been returned */
+    bool ended, begun;     /* `begun` means that a window or block has been returned */
     char *bytes;           /* [size] from the window's first line on */
     size_t size, capacity;
     size_t *ends; /* [whole] offsets after the line feeds */
@@ -93,17 +93,18 @@ struct lines {
 };
 void lines_open(struct lines *lines, int file); /* the caller keeps the descriptor */
 void lines_close(struct lines *lines);
-/* Waits for a line, then takes what else has arrived, at most `max` lines. Returns 0 at the end or
-   after an error. */
+/* Waits for a line, then takes what else has arrived, at most `max` lines. Returns the number of
+   lines, 0 at the end or after an error. */
 size_t lines_next(struct lines *lines, size_t max);
 /* Returns line `index` of the window without its end (LF and the CRs before it). The first line of
    all also loses its byte order mark. The line is valid until lines_next. */
 rapt_text lines_get(const struct lines *lines, size_t index);
 
 /* Waits for a line, then takes what else has arrived, byte for byte: whole lines, or whole
-   paragraphs if `paragraphs` is true, of at most `max` bytes. A longer one is cut, after a sentence
-   or a word if possible. Returns an empty text at the end or after an error. The text is valid
-   until the next call. A file is read either in blocks or in lines. */
+   paragraphs if `paragraphs` is true, of at most `max` bytes. A longer paragraph is cut after a
+   line, and a longer line after a sentence or a word, if possible. Returns an empty text at the end
+   or after an error. The text is valid until the next call. A file is read either in blocks or in
+   lines. */
 rapt_text lines_block(struct lines *lines, size_t max, bool paragraphs);
 /* Waits for the end, then returns everything that has not been returned yet. The text is valid
    until the next call. */
@@ -115,8 +116,8 @@ rapt_text lines_rest(struct lines *lines);
    arbitrary, but *at moves by at least one byte and not past the end. */
 uint32_t unicode_next(rapt_text text, size_t *at);
 
-/* Returns a letter of the Latin, Greek, Cyrillic or Armenian script in upper case, and every other
-   character as it is. A letter needs no more bytes in upper case. */
+/* Returns the common letters of the Latin, Greek, Cyrillic and Armenian scripts in upper case, and
+   every other character as it is. No letter needs more bytes in upper case. */
 uint32_t unicode_upper(uint32_t character);
 /* Writes a character as UTF-8 and returns its size. */
 size_t unicode_write(uint32_t character, char bytes[4]);

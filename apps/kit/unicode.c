@@ -111,8 +111,8 @@ static bool begins_with(const struct magic *magic, const char *bytes, size_t siz
     return true;
 }
 
-/* Returns the byte order of UTF-16 without a byte order mark, if its first four characters are
-   ASCII, or NULL. */
+/* Returns the byte order, "LE" or "BE", if the bytes begin with four characters of ASCII in UTF-16
+   without a byte order mark; otherwise NULL. */
 static const char *unmarked(const char *bytes, size_t size)
 {
     size_t zeros[2] = {0, 0};

@@ -1,5 +1,5 @@
 /* unpack.c - reads files that may be compressed, in a format that the first bytes tell. A file may
-   consist of several members, as those made by cat and pigz do. */
+   consist of several members, as those made by cat and bgzip do. */
 #define _POSIX_C_SOURCE 200809L
 #include "kit/program.h"
 #include "kit/text.h"
