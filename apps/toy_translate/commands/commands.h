@@ -59,14 +59,14 @@ void words_fold(const struct words *source, const struct words *target, const fl
 /* ---- unseen.c: words that training did not see ---- */
 struct unseen {
     const rapt_translator *translator;
-    const char *list; /* of seen.c; NULL means that words are guessed */
+    const char *list; /* of seen.c; NULL if the model has none */
     char *updated;    /* the list in today's format, if an earlier version wrote it; else NULL */
     char **words;     /* [count], all different */
     size_t count, more;
 };
 void unseen_open(struct unseen *unseen, const rapt_translator *translator);
 /* Splits a source sentence at spaces and returns which parts have a word that training has not
-   seen: [words->count], which the caller frees. */
+   seen: [words->count]. The caller frees the result and *words. */
 bool *unseen_find(const struct unseen *unseen, const int32_t *ids, int count, struct words *words);
 /* Returns the words that `found` marks, or an empty list if they are only guessed. */
 json_t *unseen_json(const struct unseen *unseen, const struct words *words, const bool *found);
@@ -250,7 +250,7 @@ enum { TRANSLATE_WINDOW = 1024 }; /* as many lines as the library translates at 
 struct prefixes {
     const char *name; /* name of the file, or NULL without --prefix */
     char *bytes;
-    size_t size, at, lines;            /* number of lines that prefixes_next has returned */
+    size_t size, at, lines;            /* lines: number that prefixes_next has returned */
     rapt_text texts[TRANSLATE_WINDOW]; /* lines of the current window */
 };
 

@@ -198,7 +198,7 @@ static json_t *faults_json(int faults)
     return list;
 }
 
-/* Returns a text as it is, or its printable characters if it is not UTF-8. */
+/* Returns a text as it is, or made printable if it is not UTF-8. */
 static json_t *text_json(rapt_text text)
 {
     if (rapt_utf8_valid(text) == text.size) return json_stringn(text.bytes, text.size);

@@ -1,4 +1,5 @@
-/* search.c - opens models, and the search options that translate, evaluate and attend share. */
+/* search.c - opens models, and defines the search options that translate, evaluate and attend
+   share. */
 #include "commands.h"
 #include <string.h>
 

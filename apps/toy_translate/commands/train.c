@@ -79,8 +79,8 @@ static int read_pairs(const struct training *t, struct data *data)
                      !recipe->resume && recipe->sentencepiece == NULL && !recipe->tuned);
 }
 
-/* Fails if the data are also OUT or a file beside it. options_read cannot check this, since paths
-   of data may come from the checkpoint. */
+/* Fails if the data are also OUT or a file of its checkpoint. options_read cannot check this, since
+   paths of data may come from the checkpoint. */
 static int check_outputs(const struct training *t)
 {
     const struct recipe *recipe = &t->recipe;

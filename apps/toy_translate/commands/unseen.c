@@ -186,7 +186,7 @@ static bool contains(rapt_text text, const char *mark)
     return false;
 }
 
-/* Returns whether a tenth of the vocabulary's names contain the mark. */
+/* Returns whether more than a tenth of the vocabulary's names contain the mark. */
 static bool is_marked(const rapt_tokenizer *tokenizer, const char *mark)
 {
     int vocab = rapt_tokenizer_vocab(tokenizer), marked = 0;

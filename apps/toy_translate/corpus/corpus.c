@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A set of texts, stored as 64-bit hashes (open addressing, 0 is empty). A hash collision only
-   skips a sentence. */
+/* A set of texts, stored as 64-bit hashes (open addressing, 0 is empty). A hash collision, which
+   is improbable, skips a sentence or ends the draw with an error. */
 struct set {
     uint64_t *hash;
     size_t mask, count;

@@ -37,8 +37,8 @@ struct corpus {
     char *text;
 };
 
-/* Draws this many pairs. No two of them, nor any of the showcase, share a sentence in either
-   language, and all words of held-out sentences and of the showcase occur in training. Returns
+/* Draws this many pairs. No sentence of either language occurs twice in them and the showcase, and
+   all words of held-out sentences and of the showcase occur in training. Returns
    false, with the reason in why, if the grammar yields too few pairs or two translations of a
    sentence. */
 bool corpus_draw(struct corpus *corpus, const corpus_grammar *grammar, uint64_t seed,

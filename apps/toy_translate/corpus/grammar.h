@@ -24,7 +24,8 @@ struct pattern {
     int count;
 };
 
-/* The forms in <verb.FORM> and the parts of a clause, in the order of their names in the file. */
+/* The forms in <verb.FORM> and the parts of a clause, in the order of form_names and corpus_parts
+   (lexicon.c). */
 enum {
     FORM_AGREEING,
     FORM_PLAIN,

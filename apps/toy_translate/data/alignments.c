@@ -145,7 +145,8 @@ static void sort_links(struct alignments *a)
     a->starts[a->count + 1] = kept;
 }
 
-/* Adds the links of the next example, from line number `line`. Lines must be asked for in order. */
+/* Adds the links of the next example, from line number `line`. Lines must be requested in
+   order. */
 static int add_line(struct alignments *a, size_t line, const struct token_ends *source,
                     const struct token_ends *target)
 {
@@ -196,7 +197,7 @@ static int check_end(struct alignments *a, struct pair_reader *reader)
 }
 
 /* Returns whether pair number `pair` of the files is held out. *segment must be 0 at first, and
-   pairs must be asked for in order. */
+   pairs must be requested in order. */
 static bool is_held_out(const struct part *part, size_t *segment, size_t pair)
 {
     while (*segment < part->segments && part->marks[*segment].pair < pair) ++*segment;

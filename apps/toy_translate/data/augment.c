@@ -134,7 +134,7 @@ static bool is_couple(const struct token_link *links, size_t count, size_t *cons
     return true;
 }
 
-/* Chooses a word and its translation: those of a random link, or of the first after it whose words
+/* Chooses a word and its translation: those of the first link, from a random one on, whose words
    are linked only to each other. Returns false if the pair has no such words. */
 static bool choose_words(struct examples *examples, size_t index, struct random *random,
                          size_t words[2])
@@ -182,7 +182,8 @@ static int add_noise(struct examples *examples, size_t index, unsigned kinds, st
     return code;
 }
 
-/* Encodes an example with its noise in a->encoded, if it can have noise. */
+/* Encodes an example with its noise in a->encoded. *noisy becomes false if the example stays as it
+   is. */
 static int make(struct examples *examples, size_t index, bool *noisy)
 {
     struct augmented *a = examples->augmented;

@@ -4,7 +4,7 @@
    For each epoch, the examples are sorted by length in classes of four tokens, in random order
    within a class; a new batch begins where the token budget is full; and the batches are shuffled.
    Everything is a function of seed and epoch, so a resumed run continues with the same batches.
-   Only one number per example is in memory: the random ranks that examples are sorted by are a
+   The order takes one number per example: the random ranks that examples are sorted by are a
    function of the index, and are computed again for every comparison. */
 #include "data.h"
 #include "kit/random.h"

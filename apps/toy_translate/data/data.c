@@ -1,6 +1,6 @@
 /* data.c - surveys the files of a training run in one pass: which pairs are for training and which
-   for validation, a hash of all pairs, and an evenly spaced sample to learn a vocabulary from,
-   small enough for any memory. */
+   for validation, a hash of all pairs, and an evenly spaced sample of at most SAMPLE_BYTES to
+   learn a vocabulary from. */
 #include "data.h"
 #include "kit/random.h"
 #include <stdlib.h>

@@ -13,11 +13,12 @@
 struct input {
     const char *name;
     int file;   /* an open regular file, or -1 if the bytes are held */
-    char *held; /* the bytes of a pipe, which can be read only once */
+    char *held; /* the decompressed bytes of a pipe or a compressed file, or those of
+                   input_over */
     size_t size;
 };
 int input_open(struct input *input, const char *path);
-/* Makes an input of bytes, which it takes over. */
+/* Makes an input of bytes, which it will free. */
 struct input input_over(const char *name, char *bytes, size_t size);
 /* Reads `size` bytes from offset `at` on; *got is smaller only at the end. */
 int input_read(const struct input *input, uint64_t at, char *bytes, size_t size, size_t *got);
@@ -73,7 +74,7 @@ int reader_again(struct pair_reader *reader, struct position position, bool *sam
 size_t reader_lines(const struct pair_reader *reader);
 void reader_report(const struct pair_reader *reader); /* prints what was skipped */
 void reader_close(struct pair_reader *reader);
-/* Continues the hash of earlier pairs (initially HASH_EMPTY, kit/hash.h) with this one. Sizes are
+/* Continues the hash of earlier pairs (initially HASH_EMPTY, kit/random.h) with this one. Sizes are
    hashed too, so that moving a boundary changes the hash. */
 uint64_t reader_hash(uint64_t hash, const struct pair_reader *reader);
 uint32_t reader_digest(const struct pair_reader *reader); /* of the pair that was read last */
@@ -136,11 +137,12 @@ struct data {
 };
 enum { SAMPLE_BYTES = 1 << 26 }; /* maximum bytes of a sample */
 /* Reads the files once. Without files of its own, valid takes pairs of train (data.c): one in a
-   hundred, at least 1 and at most `max`, which must not exceed SEGMENTS / 2. */
+   hundred, at least 1 and at most `max`, which must not exceed SEGMENTS / 2. Collects
+   data->sample if `sample` is true. */
 int data_open(struct data *data, const struct pair_files *train, const struct pair_files *valid,
               size_t max, bool sample);
-/* Does the same for text in memory, with a source, a tab and a target on each line; takes the bytes
-   over. */
+/* Does the same for text in memory, with a source, a tab and a target on each line. Collects a
+   sample. data_close frees the bytes. */
 int data_over(struct data *data, const char *name, char *bytes, size_t size, size_t max);
 void data_forget_sample(struct data *data);
 void data_close(struct data *data);
@@ -148,9 +150,9 @@ void data_close(struct data *data);
 /* ---- data.c: which training pairs are held out for validation ---- */
 /* Holds out `count` pairs, evenly spread over the files. */
 void split_choose(struct data *data, size_t count);
-/* Replaces held-out pairs that are too long for examples_make by neighbors that are not. Fails if
-   every pair is too long. `examples` has the fields that examples_make reads. Does nothing if the
-   validation pairs have files of their own. */
+/* Replaces held-out pairs that are too long for examples_make by neighbors that are not, if there
+   are any. Fails if no held-out pair remains. `examples` has the fields that examples_make reads.
+   Does nothing if the validation pairs have files of their own. */
 int split_settle(struct data *data, const struct examples *examples);
 
 /* ---- vocabulary.c ---- */
@@ -179,14 +181,16 @@ struct seen {
     size_t text_capacity;
 };
 void seen_add(struct seen *seen, const rapt_tokenizer *tokenizer, const int32_t *ids, int count);
-void seen_add_list(struct seen *seen, const char *list); /* a result of seen_list */
+/* Adds a result of seen_list. NULL means that there are too many words. */
+void seen_add_list(struct seen *seen, const char *list);
 /* Empties the set and returns its words, one per line and sorted, or NULL if they are too many. The
    caller frees the list. */
 char *seen_list(struct seen *seen);
 void seen_free(struct seen *seen);
-bool seen_has(const char *list, rapt_text text); /* all words of the text */
-/* Returns a list made by an earlier version with the words that word_next finds, or NULL if it has
-   them already or is too long. The caller frees it. */
+bool seen_has(const char *list, rapt_text text); /* returns true if the list has all words of the
+                                                    text */
+/* Converts a list that an earlier version made to the words that word_next finds. Returns NULL if
+   it consists of such words already, or becomes too long. The caller frees the result. */
 char *seen_update(const char *list);
 /* Finds the next word at or after *at and moves *at to its end. Returns false at the end of the
    text. */
@@ -197,8 +201,9 @@ enum noise_kind {
     NOISE_CAPS,               /* both sides in capital letters */
     NOISE_TITLE,              /* the first letter of every word is a capital letter */
     NOISE_TYPOS,              /* letters of the source are swapped, lost, doubled or replaced */
-    NOISE_TAGS,               /* tags such as <b> around a word and its translation */
-    NOISE_NO_END_PUNCTUATION, /* both sides lose their last punctuation */
+    NOISE_TAGS,               /* tags such as <b> around a word and its translation, or both
+                                 sentences */
+    NOISE_NO_END_PUNCTUATION, /* both sides lose their last punctuation, if both have some */
     NOISE_CONCAT,             /* the pair is followed by the next one */
     NOISE_KINDS
 };
@@ -224,7 +229,8 @@ char *noisy_reserve(struct noisy_pair *pair, int side, size_t more);
 /* Appends a pair, with a space between the sentences in scripts that need one. */
 void noisy_append(struct noisy_pair *pair, rapt_text source, rapt_text target);
 /* Adds the kinds of noise, except NOISE_CONCAT, which noisy_append makes. Tags enclose the source
-   word and the translation whose numbers, from 0, are in `words`, or the sentence if it is NULL. */
+   word and the translation whose numbers, from 0, are in `words`, or both sentences if `words` is
+   NULL. */
 void noise_add(struct noisy_pair *pair, unsigned kinds, const size_t words[2],
                struct random *random);
 void noisy_free(struct noisy_pair *pair);
@@ -259,7 +265,8 @@ struct examples {
     size_t count;
     uint64_t *where[2]; /* [count] offsets in the files; where[0] of a held example is its offset in
                            ids */
-    uint32_t *source, *target; /* [count] tokens, including begin and end */
+    uint32_t *source, *target; /* [count] numbers of tokens, including special ones; with noise,
+                                  those of this epoch */
     uint32_t *digests;         /* [count] of the text in the file */
     size_t held;               /* the ids of the first `held` examples are in memory */
     int32_t *ids;
@@ -274,6 +281,8 @@ int examples_make(struct examples *examples, const struct part *part, struct see
 size_t examples_index_bytes(const struct part *part);
 /* Returns the number of tokens of the longer side, in this epoch. */
 size_t examples_length(const struct examples *examples, size_t index);
+/* Reads the tokens of an example, with its noise in this epoch: source[index] and target[index] of
+   them. */
 int examples_get(struct examples *examples, size_t index, int32_t *source, int32_t *target);
 void examples_free(struct examples *examples);
 
@@ -301,8 +310,8 @@ int batches_get(struct batches *batches, size_t b, rapt_tokens *source, rapt_tok
    tokens. A part may be empty. */
 int batches_get_part(struct batches *batches, size_t b, size_t part, size_t parts,
                      rapt_tokens *source, rapt_tokens *target);
-/* Returns the maximum number of tokens that either side of a part can have. max_tokens is that of a
-   sentence, without begin and end. */
+/* Returns an upper bound of the number of tokens on either side of a part. max_tokens is the
+   maximum of a sentence, without begin and end. */
 size_t batches_part_budget(size_t budget, size_t max_tokens, size_t parts);
 void batches_free(struct batches *batches);
 
@@ -349,15 +358,15 @@ size_t augmented_bytes(size_t examples); /* approximate memory */
 /* ---- examples.c, internal to data/: one sentence pair as token ids ---- */
 struct ids {
     int32_t *ids;
-    size_t *ends; /* where each token ends in the text, without begin and end; NULL means many
-                     pairs */
+    size_t *ends; /* offsets in the text at which tokens end, without special ones; NULL if the ids
+                     are those of many pairs */
     size_t count, capacity;
 };
 struct encoded { /* {0} before the first use */
     struct ids source, target;
 };
 /* Encodes the pair that the reader read last. Returns false if a side has more than max_tokens
-   tokens, including begin and end; its ids are then incomplete. */
+   tokens, including special ones; its ids are then incomplete. */
 bool encode_pair(struct encoded *pair, const struct examples *examples,
                  const struct pair_reader *reader);
 /* Does the same for a pair of texts. */
@@ -369,7 +378,7 @@ void encoded_free(struct encoded *pair);
 int examples_get_clean(struct examples *examples, size_t index, int32_t *source, int32_t *target);
 
 /* ---- augment.c, internal to data/ ---- */
-/* The numbers of tokens of both sides of an example as it is in the files. */
+/* Finds the numbers of tokens of both sides of an example as it is in the files. */
 void examples_clean_counts(const struct examples *examples, size_t index, size_t counts[2]);
 /* Reads an example that gets noise. */
 int augmented_get(struct examples *examples, size_t index, int32_t *source, int32_t *target);

@@ -104,7 +104,8 @@ static int join_ids(struct shares *s, struct examples *examples)
     return code;
 }
 
-/* Sends the seen words to rank 0, which writes them. Ranks take turns, since there may be many. */
+/* Sends the seen words to rank 0, which writes them. Ranks take turns, since there may be many
+   words. */
 static int join_words(struct shares *s, struct seen *seen, char *list)
 {
     const struct ranks *ranks = s->all.ranks;

@@ -191,8 +191,8 @@ static void capitalize(struct noisy_pair *pair, int side, bool all)
     pair->size[side] = size;
 }
 
-/* Finds letter number `number` of a text and returns number + 1, or returns the number of letters
-   if there are not so many. */
+/* Finds the letter with this number, from 0, and returns number + 1. Returns the number of letters
+   if the text has too few. */
 static size_t find_letter(rapt_text text, size_t number, size_t *begin, size_t *end)
 {
     size_t count = 0;

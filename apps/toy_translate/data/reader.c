@@ -1,8 +1,8 @@
 /* reader.c - reads the sentence pairs of one file (source, tab, target; further columns are an
    error, or ignored on request) or of two files with equal numbers of lines, in order or at a known
    position. It holds only a few lines in memory. Lines end with LF or CRLF, except perhaps the
-   last. A line that is not UTF-8 or has no tab is reported with its number. A blank line, or a pair
-   with a side that is empty or longer than MAX_BYTES, is skipped and counted. */
+   last. A line that is not UTF-8 or has no tab is an error, which names its number. An empty line,
+   or a pair with a side that is empty or longer than MAX_BYTES, is skipped and counted. */
 #define _POSIX_C_SOURCE 200809L
 #include "data.h"
 #include "kit/random.h"
@@ -83,8 +83,8 @@ static int next_valid_line(struct line_reader *lines, bool *more)
                   bad + 1);
 }
 
-/* Fails if lines end with CR only: if the file, or more of it than a line may have, has CRs but no
-   LF. */
+/* Fails if lines seem to end with CR only: if the file, or a first part that is longer than a
+   sentence may be, has CRs but no LF. */
 static int check_line_ends(const struct line_reader *lines)
 {
     bool enough = lines->ended || lines->size > MAX_BYTES;

@@ -1,8 +1,8 @@
 /* seen.c - the source words that a model was trained on: collects the words of sentences, turns
    them into a sorted list with one word per line for the model's file, and looks up words in such a
-   list. Numbers and punctuation are not words, and punctuation at the ends of a word is ignored. In
-   scripts without spaces every character is a word. Since the list is text, NUL separates words
-   like a space. */
+   list. Numbers and punctuation are not words, and digits and punctuation at the ends of a word are
+   ignored. In scripts without spaces every character is a word. NUL separates words like a space,
+   since the list is a string. */
 #include "data.h"
 #include "kit/random.h"
 #include "kit/text.h"

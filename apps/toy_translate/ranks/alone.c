@@ -15,7 +15,7 @@ static int launched(void)
     return 1;
 }
 
-/* Fails if there are several processes: without MPI, they would all write the same files. */
+/* Exits if there are several processes: without MPI, they would all write the same files. */
 struct ranks ranks_open(void)
 {
     if (launched() > 1) exit(failed("built without MPI, so it cannot be one of several processes"));

@@ -1,8 +1,8 @@
 /* exchange.c - sums gradients over ranks. Each rank has the gradients of some subtrees of shards.
    It receives one piece of every gradient, adds these in the order of the library's tree, and sends
-   the sum to all ranks. Therefore a rank sends and receives at most about twice the gradient,
-   whatever the number of ranks, and the result does not depend on which rank computed which
-   subtree. */
+   the sum to all ranks. Therefore a rank that computes one subtree sends and receives about twice
+   the gradient, whatever the number of ranks, and the result does not depend on which rank computed
+   which subtree. */
 #include "kit/program.h"
 #include "ranks.h"
 #include <math.h>

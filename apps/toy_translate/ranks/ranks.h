@@ -1,8 +1,8 @@
 /* ranks.h - interface header of ranks/: the processes of one training run, on one machine or many,
    and what they exchange during a step. Nothing outside this folder knows MPI.
 
-   Functions that return an int return EXIT_OK, or EXIT_INTERRUPTED if this process was asked to end
-   or a rank was lost. */
+   Functions that return an int return EXIT_OK, EXIT_INTERRUPTED if this process was asked to end or
+   a rank was lost, or another exit code after a message. */
 #ifndef TOY_TRANSLATE_RANKS_H
 #define TOY_TRANSLATE_RANKS_H
 
@@ -21,7 +21,8 @@ struct ranks {
     bool refused; /* it does not begin */
 };
 
-/* Joins the other ranks if this process is one of several. Otherwise count is 1. */
+/* Joins the other ranks if this process is one of several, and exits if that fails. Otherwise count
+   is 1. */
 struct ranks ranks_open(void);
 
 struct transfer {

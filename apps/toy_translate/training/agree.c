@@ -74,7 +74,7 @@ static void find_facts(struct facts *facts, const struct learner *learner)
              learner->options, r->epochs, r->steps, r->minutes, r->patience, r->resume);
 }
 
-/* Returns EXIT_OK on rank 0 if all may begin. */
+/* Decides on rank 0. Returns EXIT_OK if all may begin. */
 static int judge_facts(const struct facts *all, int count)
 {
     int code = all[0].code;

@@ -157,7 +157,7 @@ static void explain_end(const struct learner *learner, bool idle)
         print_report("stopped: no improvement for %lld epochs", learner->state.since);
 }
 
-/* Returns the number of steps after which the run ends, or 0 if only the clock or patience ends
+/* Returns the number of steps after which the run ends, or 0 if neither steps nor epochs limit
    it. */
 static long long planned_steps(const struct learner *learner)
 {

@@ -105,7 +105,7 @@ char *tune_text(const struct recipe *recipe); /* as options_text; the caller fre
 /* ---- step.c ---- */
 /* Makes a step with the batch at the learner's position. With EXIT_OK, *status is the library's
    result, with *report or *why. EXIT_INTERRUPTED means that this process was asked to end or a rank
-   was lost, and that the step was not made. */
+   was lost. With it and any other code, the step was not made. */
 int step_make(struct learner *learner, rapt_status *status, rapt_report *report, rapt_message *why);
 
 /* ---- step.c: the learning rate ---- */
@@ -128,7 +128,7 @@ int state_read(struct learner *learner, const char *text);
 int checkpoint_save(struct learner *learner);
 int checkpoint_open(struct learner *learner);     /* reads model, vocabulary and state */
 int checkpoint_load(struct learner *learner);     /* reads the trainer and the parameters */
-int checkpoint_continue(struct learner *learner); /* and the average */
+int checkpoint_continue(struct learner *learner); /* reads the same and the epochs to average */
 int model_save(const struct learner *learner, const char *path);
 char *epoch_path(const struct learner *learner, long long epoch);
 
@@ -151,7 +151,7 @@ char *sample(struct learner *learner); /* "source -> translation", or NULL; the 
 
 /* ---- progress.c ---- */
 void progress_count(struct progress *progress, long long tokens);
-/* Rewrites one line on a terminal; otherwise prints a line every 10 s. */
+/* Rewrites one line on a terminal; otherwise prints a line, at most every 10 s. */
 void progress_show(struct learner *learner);
 /* Prints a line about a validation, and a translation by the current model. */
 void progress_validated(struct learner *learner, double valid, bool best);

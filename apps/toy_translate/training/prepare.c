@@ -152,7 +152,8 @@ size_t shard_budget(const struct learner *learner)
                                recipe->shards > 0 ? (size_t)recipe->shards : 1);
 }
 
-/* Refuses what can be refused before the pairs are tokenized. */
+/* Refuses what can be refused before the pairs are tokenized, and divides the token ids that may be
+   held: most are for training pairs. */
 static int plan_examples(struct learner *learner, const struct data *data)
 {
     const struct recipe *recipe = learner->recipe;
@@ -182,8 +183,8 @@ static int plan_examples(struct learner *learner, const struct data *data)
     return code;
 }
 
-/* Makes training and validation pairs from the files. Training pairs get most of the token ids that
-   may be held. If all pairs are held, the files are closed. */
+/* Makes training and validation pairs from the files. If all pairs are held, the files are
+   closed. */
 static int create_examples(struct learner *learner, struct data *data)
 {
     struct seen seen = {0};

@@ -53,8 +53,8 @@ int step_make(struct learner *learner, rapt_status *status, rapt_report *report,
     return EXIT_OK;
 }
 
-/* The learning rate: the fraction of the run that is done, whether it is computed in 8-bit
-   arithmetic there, and the learning rate:
+/* The fraction of the run that is done, whether the run is computed in 8-bit arithmetic from there
+   on, and the learning rate:
 
        rate = peak * min(1, rise) * decay
 

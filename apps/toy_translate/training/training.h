@@ -32,8 +32,8 @@ enum variant_part { VARIANT_MODEL, VARIANT_ATTENTION };
 int variant_rows(struct variant *variant, enum variant_part part,
                  struct option_row rows[VARIANT_ROWS]);
 void variant_apply(const struct variant *variant, rapt_config *config);
-bool is_variant(const char *option); /* returns true if a name such as "self-radius" is one of these
-                                        options */
+/* Returns true if a name such as "self-radius" is the option of one field. */
+bool is_variant(const char *option);
 /* Returns the options that --resume must repeat. The caller frees them. */
 char *variant_text(const rapt_config *config);
 json_t *variant_describe(const rapt_config *config); /* NULL if out of memory */
@@ -101,7 +101,8 @@ static inline bool quantizes_late(const struct recipe *recipe)
 {
     return recipe->quantize_aware > 0 && recipe->quantize_aware < 1;
 }
-/* Makes a configuration without vocabulary sizes, which are set later. */
+/* Makes a configuration with the vocabulary sizes that the recipe requests, of which the data may
+   support less. For a tuned model it has only its size. */
 int recipe_config(const struct recipe *recipe, rapt_config *config);
 /* Trains, and frees the sample of the data. *steps, unless NULL, receives the number of steps made,
    including those of earlier runs. */
@@ -134,8 +135,8 @@ int outputs_each(const char *out, int (*visit)(const char *path, const void *use
 void outputs_remove(const char *out);
 
 /* ---- outputs.c: the lock of OUT ---- */
-/* Fails if another run is writing OUT, also under another name of the same file. Until lock_close,
-   no other run can begin. */
+/* Fails if another run is writing OUT, also through a symbolic link. Until lock_close, no other run
+   can begin to write it. */
 int lock_open(int *lock, const char *out);
 void lock_close(int lock);
 

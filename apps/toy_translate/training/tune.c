@@ -49,7 +49,7 @@ static int check_languages(const struct recipe *recipe, const rapt_model *model)
     return status == RAPT_OK ? EXIT_OK : failed("--from %s: %s", path, why.text);
 }
 
-/* Converts matrices of 8 or 16 bits to floats, exactly. */
+/* Converts matrices of 8 or 16 bits to floats. */
 static int widen(const struct recipe *recipe, rapt_model *model)
 {
     rapt_message why = {""};
