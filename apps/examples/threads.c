@@ -1,6 +1,5 @@
-/* threads.c - four threads translate the sentences of standard input. They share one model and, if
-   given, a shortlist; each has a translator of its own and takes every fourth sentence. Prints the translations in
-   order. */
+/* threads.c - four threads translate the sentences of standard input. They share one model and, if given, a
+   shortlist. Each has a translator of its own and takes every fourth sentence. Prints the translations in order. */
 #include <pthread.h>
 #include <rapt/rapt.h>
 #include <stdatomic.h>
