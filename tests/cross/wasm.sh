@@ -31,12 +31,11 @@ run() { node --no-warnings --single-threaded-gc ../run.mjs "$1" "$root/tests"; }
 
 # Reasons why some tests are not run.
 memory="attention/ahead|attention/huge|attention/layouts|attention/pages" # more than 32 bits address, or protected pages
-rounding="attention/head_biases|attention/hidden|kernel/int8_rows" # they change the rounding mode
 fused="attention/accuracy"   # compares errors with those of fused multiply-add
 files="generate/variants|generate/vectors" # they write models and checkpoints with calls that WASI lacks
 slow="generate/sample"       # millions of draws
 threads="generate/prefix"    # starts threads
-without="$memory|$rounding|$fused|$files|$slow|$threads"
+without="$memory|$fused|$files|$slow|$threads"
 
 # Tests train models, too, and read and write files, which pages do not.
 more=$(ls "$root"/lib/train/*.c "$root"/lib/text/*.c "$root"/lib/text/*/*.c "$root"/lib/format/*.c "$root"/lib/format/posix/*.c |
