@@ -7,14 +7,14 @@ browser=$(command -v chromium || command -v chromium-browser || command -v googl
 # measured FOLDER: 0, or 1 after complaints
 measured() {
     wrong=0
-    python3 "$scripts/pages.py" "$1" harness.html || wrong=1
+    python3 "$scripts/pages.py" measure "$1" harness.html || wrong=1
     [ -n "$browser" ] || return $wrong
     for scheme in 0 1; do # dark, light
         "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$here/profile" \
             --blink-settings=preferredColorScheme=$scheme --enable-logging=stderr \
             --virtual-time-budget=20000 --dump-dom "file://$here/harness.html" >dom 2>browser.err ||
             { tail -3 browser.err; return 1; }
-        python3 "$scripts/pages.py" --judge dom || wrong=1
+        python3 "$scripts/pages.py" measure --judge dom || wrong=1
         if grep CONSOLE browser.err; then wrong=1; fi
     done
     return $wrong
@@ -27,13 +27,13 @@ measured pages || fail "the pages above"
 
 # A reader translates sentences of her own in the page of lesson 11, also in a browser without SIMD128.
 if [ -n "$browser" ] && grep -q 'class="rapt"' pages/lesson-11.html; then
-    python3 "$scripts/play.py" pages/lesson-11.html harness.html
+    python3 "$scripts/pages.py" play pages/lesson-11.html harness.html
     for flags in "" --no-enable-sse4-1; do
         for attempt in 1 2 3; do # on a busy machine virtual time may end before the library is compiled
             "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$here/profile" \
                 --js-flags="$flags" --virtual-time-budget=20000 --dump-dom "file://$here/harness.html" >dom 2>browser.err ||
                 fail "the browser: $(tail -3 browser.err)"
-            python3 "$scripts/play.py" --judge dom "$flags" >played && break
+            python3 "$scripts/pages.py" play --judge dom "$flags" >played && break
         done
         cat played
         grep -q WRONG played && fail "the model in the page, above, after $attempt attempts"
@@ -45,11 +45,11 @@ fi
 # The drawing of a model shows the step that the reader of a map has reached.
 # drawn FOLDER: 0, or 1 after complaints
 drawn() {
-    python3 "$scripts/drawn.py" "$1" harness.html
+    python3 "$scripts/pages.py" drawn "$1" harness.html
     "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$here/profile" \
         --virtual-time-budget=20000 --dump-dom "file://$here/harness.html" >dom 2>browser.err ||
         fail "the browser: $(tail -3 browser.err)"
-    python3 "$scripts/drawn.py" --judge dom
+    python3 "$scripts/pages.py" drawn --judge dom
 }
 if [ -n "$browser" ]; then
     drawn pages || fail "the drawings, above"
