@@ -2,7 +2,6 @@
    all from one on. Calls are also interrupted or short. A failing save must leave the old file, bit
    by bit, with nothing beside it. A successful one must leave the new file. */
 #define _GNU_SOURCE
-
 #include "kit/things.h"
 
 #include <errno.h>
@@ -181,15 +180,65 @@ static void test_enough(void **state)
     assert_true(injections > 2000);
 }
 
+/* ---- the same while the library checks whether a file could be written: the file must stay, and a
+   refusal by the disk must be reported ---- */
+
+static const int check_errors[] = {EIO, ENOSPC, EDQUOT, EROFS, EACCES, EOPNOTSUPP};
+enum { CHECK_ERRORS = sizeof check_errors / sizeof *check_errors };
+
+static rapt_status inject_check(const struct fault_plan *plan, rapt_message *why)
+{
+    int open_files = entries("/proc/self/fd");
+    fault_arm(plan);
+    errno = 77;
+    rapt_status status = rapt_file_check(path, 1000, 50000, why);
+    if (status == RAPT_OK) assert_true(errno == 77 && *why->text == 0);
+    fault_disarm();
+    assert_int_equal(fault_inherited(), 0);
+    assert_int_equal(entries("/proc/self/fd"), open_files);
+    assert_true(path_has(thing_bytes(BYTES, OLD)));
+    return status;
+}
+
+static void test_check(void **state)
+{
+    (void)state;
+    long calls = 1000, failed = 0, refused = 0;
+    clear_folder();
+    put(thing_bytes(BYTES, OLD));
+    for (long at = 0; at < calls; at++)
+        for (int e = 0; e < CHECK_ERRORS; e++) {
+            rapt_message why = {""};
+            rapt_status status = inject_check(
+                &(struct fault_plan){.mode = FAULT_ONCE, .at = at, .error = check_errors[e]}, &why);
+            const char *struck = fault_struck();
+            if (!struck) {
+                calls = at;
+                break;
+            }
+            failed += status != RAPT_OK;
+            if (status != RAPT_OK) assert_non_null(strstr(why.text, strerror(check_errors[e])));
+            if (strcmp(struck, "fallocate") == 0) {
+                assert_int_equal(status != RAPT_OK, check_errors[e] != EOPNOTSUPP);
+                refused++;
+            }
+            /* The next call removes a file whose removal failed. */
+            if (strcmp(struck, "unlink") != 0) assert_int_equal(entries(folder), 1);
+        }
+    assert_true(calls > 8 && failed > 4 * CHECK_ERRORS && refused == CHECK_ERRORS);
+    rapt_message why = {""};
+    assert_int_equal(inject_check(&(struct fault_plan){.mode = FAULT_INTERRUPT}, &why), RAPT_OK);
+    assert_int_equal(entries(folder), 1);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_call),
-        cmocka_unit_test(test_two_calls),
-        cmocka_unit_test(test_interrupted_and_short),
-        cmocka_unit_test(test_no_folder_sync),
-        cmocka_unit_test(test_permissions),
-        cmocka_unit_test(test_enough),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_call),
+                                       cmocka_unit_test(test_two_calls),
+                                       cmocka_unit_test(test_interrupted_and_short),
+                                       cmocka_unit_test(test_no_folder_sync),
+                                       cmocka_unit_test(test_permissions),
+                                       cmocka_unit_test(test_enough),
+                                       cmocka_unit_test(test_check)};
     return cmocka_run_group_tests(tests, things_create, things_free);
 }
