@@ -1,7 +1,7 @@
 /* arguments.c - invalid arguments: NULL for every required pointer, structs whose size was never
    set, calls in the wrong order. Each returns RAPT_BAD_ARGUMENT with a reason and changes
    nothing. */
-#include "api/small_api.h"
+#include "api/small_world.h"
 
 static rapt_message why;
 

@@ -3,7 +3,6 @@
    RAPT_BAD_ARGUMENT with a reason that names the pointer, or succeed if the pointer is optional.
    The same holds for pointers in arrays of structs. project/tables compares the tables with the
    headers. */
-#include "api/calls_import.h"
 #include "api/calls_layers.h"
 #include "api/calls_model.h"
 #include "api/calls_text.h"

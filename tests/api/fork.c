@@ -3,7 +3,7 @@
    threads that fork() did not copy. So the child asks for one thread, or calls from a new
    thread. */
 #define _DEFAULT_SOURCE
-#include "api/small_api.h"
+#include "api/small_world.h"
 
 #include <pthread.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 /* host.c - what a program and its host see: the sizes of structs, and an unchanged locale. */
 #define _DEFAULT_SOURCE
 
-#include "api/small_api.h"
+#include "api/small_world.h"
 #include "model/small.h"
 #include "skips.h"
 #include "temporary.h"

@@ -1,5 +1,5 @@
 /* threads.c - models, tokenizers and translators that many threads of the caller share. */
-#include "api/small_api.h"
+#include "api/small_world.h"
 #include "translate/small_text.h"
 
 #include <pthread.h>

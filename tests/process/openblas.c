@@ -2,7 +2,7 @@
    address space. If it cannot be loaded, the trainer is refused with a reason, and a later one may
    succeed. */
 #define _GNU_SOURCE
-#include "api/small_api.h"
+#include "api/small_world.h"
 #include "model/small_file.h"
 #include "skips.h"
 

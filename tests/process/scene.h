@@ -2,7 +2,7 @@
 #ifndef RAPT_TESTS_PROCESS_SCENE_H
 #define RAPT_TESTS_PROCESS_SCENE_H
 
-#include "api/small_api.h"
+#include "api/small_world.h"
 #include "model/small.h"
 #include "text/spm_models.h"
 #include "translate/small_text.h"

@@ -3,7 +3,7 @@
    both the caller and OpenMP are asked for more. OpenMP reads its environment at start, so this
    program starts itself again. */
 #define _GNU_SOURCE
-#include "api/small_api.h"
+#include "api/small_world.h"
 #include "skips.h"
 
 #include <dirent.h>
