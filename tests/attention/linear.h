@@ -1,11 +1,11 @@
 /* linear.h - trials of linear attention: a problem with random arrays, its results, and their
-   comparison with the definition (oracle/linear_attention.h). Shared by linear.c and the fuzz
+   comparison with the definition (oracle/recurrences.h). Shared by linear.c and the fuzz
    target. */
 #ifndef RAPT_TESTS_ATTENTION_LINEAR_H
 #define RAPT_TESTS_ATTENTION_LINEAR_H
 
-#include "oracle/linear_attention.h"
-#include "oracle/random.h"
+#include "oracle/op.h"
+#include "oracle/recurrences.h"
 #include "roundings.h"
 
 #include <stdlib.h>

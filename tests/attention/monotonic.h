@@ -1,11 +1,11 @@
 /* monotonic.h - trials of monotonic attention: a problem with random arrays, its results, and their
-   comparison with the definition (oracle/monotonic_attention.h). Shared by monotonic.c and the fuzz
+   comparison with the definition (oracle/recurrences.h). Shared by monotonic.c and the fuzz
    target. */
 #ifndef RAPT_TESTS_ATTENTION_MONOTONIC_H
 #define RAPT_TESTS_ATTENTION_MONOTONIC_H
 
-#include "oracle/monotonic_attention.h"
-#include "oracle/random.h"
+#include "oracle/op.h"
+#include "oracle/recurrences.h"
 #include "roundings.h"
 
 #include <stdlib.h>

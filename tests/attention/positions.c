@@ -4,7 +4,7 @@
    and what problems with either refuse. Short sequences of every kind are in
    tests/attention/product.c. */
 #include "judge.h"
-#include "oracle/attention_axes.h"
+#include "oracle/attention.h"
 #include "skips.h"
 
 /* ---- rotary angles ---- */

@@ -2,8 +2,6 @@
    keys that no query sees. product.c, general.c and cache.c compare it with its definition. */
 #include "trial.h"
 
-#include "oracle/attention_axes.h"
-
 #include <limits.h>
 
 static int existing_keys(const rapt_attention *a, int b)

@@ -1,6 +1,6 @@
 /* attention.c - attention over all sequences, heads and queries, and its objective (Bahdanau, Cho
    and Bengio 2015, section 3.1; Vaswani et al. 2017, section 3.2). */
-#include "attention_axes.h"
+#include "attention.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* attention_score.c - the score of a query and a key, one function for each rapt_score. The
    enumerators of rapt_score name the papers. */
-#include "attention_axes.h"
+#include "attention.h"
 
 #include <math.h>
 #include <stdlib.h>

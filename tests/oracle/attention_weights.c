@@ -1,8 +1,8 @@
 /* attention_weights.c - how scores become weights: which keys a query sees, talking heads, and
    normalizers. */
-#include "attention_axes.h"
+#include "attention.h"
 
-#include "random.h"
+#include "op.h"
 
 #include <math.h>
 #include <stdlib.h>

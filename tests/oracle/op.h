@@ -1,5 +1,5 @@
-/* op.h - operations by their definitions, in double, as obvious loops over plain arrays, without
-   any code of the library. */
+/* op.h - operations by their definitions, in double, as obvious loops over plain arrays, and random
+   numbers, without any code of the library. */
 #ifndef RAPT_ORACLE_OP_H
 #define RAPT_ORACLE_OP_H
 
@@ -57,5 +57,19 @@ void oracle_quantize(int n, const float *x, int *q, float *scale);
 void oracle_quantize_rest(int n, const float *x, const int *q, int *rest, float *scale);
 /* Returns the product of row q, with scale s, and row w of weights, with scale t. */
 float oracle_int8(int n, const int *q, float s, const int *w, float t, float bias);
+
+/* ---- random numbers by their definition: Philox 4x32-10 (Salmon et al. 2011), and draws for
+   element (row, column) under a key ---- */
+
+/* Computes four words for a counter of 128 bits, given as two halves. */
+void oracle_philox(uint64_t key, uint64_t low, uint64_t high, uint32_t words[4]);
+/* Derives a key: the first two words at counter (word, 2^64 - 1). */
+uint64_t oracle_mix(uint64_t key, uint64_t word);
+/* Returns the 32 bits of an element: word column/16 % 4 at counter (column/64 * 16 + column % 16,
+   row). */
+uint32_t oracle_element(uint64_t key, int row, int column);
+/* Returns the factor of an element after dropout: 0 if its bits are below share * 2^32, else 1 / (1
+   - share). */
+double oracle_dropout(uint64_t key, float share, int row, int column);
 
 #endif

@@ -4,7 +4,7 @@
 #include "transformer_layers.h"
 
 #include "op.h"
-#include "random.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -115,7 +115,7 @@ void oracle_vectors_free(struct oracle_vectors *v);
 double *oracle_log_forget(const struct oracle_model *m, double *const forget[2], int gates,
                           int rows, const double *in);
 
-/* ---- transformer_monotonic.c ---- */
+/* ---- transformer_sublayers.c ---- */
 /* Monotonic cross-attention of one sentence. */
 struct oracle_monotonic {
     const double *q, *kv, *offset; /* projections of T targets and S sources; [heads] */
@@ -127,7 +127,6 @@ struct oracle_monotonic {
 void oracle_monotonic_heads(const struct oracle_model *m, const struct oracle_monotonic *x,
                             double *mixed, double *weights);
 
-/* ---- transformer_recurrent.c ---- */
 /* Computes the sublayer that replaces self-attention, from `in` [rows][width] to y
    [rows][width]. */
 void oracle_recurrent(const struct oracle_model *m, const struct oracle_layer *l, int rows,

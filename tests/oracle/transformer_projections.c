@@ -1,6 +1,6 @@
 /* transformer_projections.c - what a layer does between its projections and attention, in double.
  */
-#include "attention_axes.h"
+#include "attention.h"
 #include "transformer_layers.h"
 
 #include <math.h>

@@ -1,13 +1,33 @@
-/* monotonic_attention.h - monotonic attention by its definition, in double. Shares the public
-   structs with the library, but no code.
+/* recurrences.h - linear attention and monotonic attention by their definitions, in double. Shares
+   the public structs with the library, but no code. Gradients are difference quotients of the
+   objectives J. */
+#ifndef RAPT_ORACLE_RECURRENCES_H
+#define RAPT_ORACLE_RECURRENCES_H
 
-   Gradients are difference quotients of the objective
-
-     J = sum of out * dout + sum of alpha * dalpha + sum of delays * ddelays */
-#ifndef RAPT_ORACLE_MONOTONIC_ATTENTION_H
-#define RAPT_ORACLE_MONOTONIC_ATTENTION_H
-
+#include <rapt/linear_attention.h>
 #include <rapt/monotonic_attention.h>
+
+/* ---- linear attention, row by row: J = sum of out * dout + sum of final state * dstate ---- */
+
+/* Inputs in double, in the layouts that a problem describes. log_decay, beta and state may be NULL.
+   Pointers in the problem are not read. */
+struct oracle_linear_inputs {
+    const double *q, *k, *v, *log_decay, *beta, *state;
+};
+
+/* Computes one query head of a sequence: out [rows][value_width] and the state after the last row,
+   [key_width][value_width, and one more if normalized]. Unless size is NULL, it receives the sum of
+   the magnitudes of the terms of each element of out. */
+void oracle_linear_head(const rapt_linear_attention *a, const struct oracle_linear_inputs *x,
+                        int sequence, int head, double *out, double *state, double *size);
+
+int oracle_linear_rows(const rapt_linear_attention *a, int sequence);
+/* Returns the offset of a row of a head in an array with these strides. */
+ptrdiff_t oracle_linear_at(const rapt_linear_attention *a, const rapt_stride *s, int sequence,
+                           int head, int row);
+
+/* ---- monotonic attention: J = sum of out * dout + sum of alpha * dalpha + sum of delays * ddelays
+   ---- */
 
 /* Inputs in double, in the layouts that a problem describes. offset may be NULL; mode hard does not
    read chunk_q and chunk_k. Pointers to floats in the problem are not read. */
