@@ -1,6 +1,6 @@
-/* random.c - Philox 4x32-10 (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy
-   as 1, 2, 3") for eight counters at a time, with the same words as rapt__philox, Gumbel
-   noise, and dropout. */
+/* random.c - Gumbel noise, dropout, and the random numbers for both: Philox 4x32-10 (Salmon,
+   Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3") for eight counters at
+   a time, with the same words as rapt__philox. */
 
 struct philox {
     vu word[4]; /* word[w] is word w of each of eight counters, in the low halves of lanes */
