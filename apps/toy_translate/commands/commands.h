@@ -124,20 +124,7 @@ void search_close(rapt_translator *translator); /* NULL is allowed */
 /* Reports the settings of the model's folder that are not followed. */
 void search_report(const struct search *search, const rapt_translator *translator);
 
-/* ---- embed.c: texts that an encoder turns into vectors or scores ---- */
-struct encoding {
-    const char *model, *pooling, *normalize, *precision, *output, *query; /* NULL if not given */
-    int max_tokens, batch_tokens, threads,
-        top; /* max_tokens 0 means the model's; top 0 means all */
-    bool json, npy;
-    rapt_encoder *encoder;
-    size_t width; /* of a vector */
-};
-enum { ENCODING_ROWS = 7 };
-void encoding_rows(struct encoding *job, struct option_row rows[ENCODING_ROWS]);
-/* Returns the vectors of texts [count][width], or NULL after a message. The caller frees them. */
-float *encoding_embed(const struct encoding *job, const rapt_text *texts, size_t count);
-
+/* ---- embed.c: the lines of a file ---- */
 struct texts {      /* all lines of a file */
     rapt_text *all; /* [count] */
     size_t count, capacity;
@@ -146,9 +133,6 @@ struct texts {      /* all lines of a file */
    first, and must be freed even if this fails. */
 int texts_read(struct texts *texts, const char *path);
 void texts_free(struct texts *texts);
-typedef int encoding_fn(const struct encoding *job, const struct texts *texts);
-/* Opens job->encoder, reads the command's file or standard input, and does the work. */
-int encoding_run(struct encoding *job, const struct command *command, encoding_fn *work);
 
 /* ---- score.c: BLEU, chrF and exact matches ---- */
 enum { SCORE_COUNTS = 28 };
@@ -199,7 +183,7 @@ int attention_make(struct attention *attention, rapt_translator *translator,
                    const struct attention_choice *choice);
 void attention_free(struct attention *attention);
 
-/* ---- train_options.c, resume.c: the options of train, and the files that it reads ---- */
+/* ---- train_options.c: the options of train, and the files that it reads ---- */
 struct training_files {
     struct pair_files train, valid; /* valid.more_columns is that of train */
     const char *alignment;          /* word alignments of the training pairs, or NULL */
@@ -234,14 +218,9 @@ int training_resume(struct training *training, const struct command *command);
 char *training_text(const struct command *command);
 void training_free(struct training *training);
 
-/* ---- tune.c: train --from ---- */
-/* Refuses options that cannot be combined with --from, or without it. */
-int tuning_check(const struct recipe *recipe, const struct command *command);
+/* ---- train.c ---- */
 /* Fills in the defaults of --from, with which a model changes little. */
 void tuning_defaults(struct recipe *recipe, const struct command *command);
-/* Prints BLEU and chrF of the original and the tuned model on these pairs. */
-int tuning_evaluate(const struct recipe *recipe, const struct pairs *pairs);
-enum { EVALUATED_PAIRS = 200 };
 
 /* ---- translate.c: translates lines, or the sentences of a document (documents.c) ---- */
 enum { TRANSLATE_WINDOW = 1024 }; /* as many lines as the library translates at once */
