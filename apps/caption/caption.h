@@ -112,7 +112,7 @@ bool caption_is_hard(const struct caption_result *result);
 bool caption_claim(const struct caption_result *result);
 bool caption_claims(const struct caption_study *study); /* all claims */
 
-/* ---- show.c, picture.c ---- */
+/* ---- show.c ---- */
 int caption_length(const int *out); /* number of words before the end */
 void caption_spell(char *text, size_t size, const int *out);
 void caption_print(const struct caption_study *study);

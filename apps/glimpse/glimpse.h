@@ -163,7 +163,7 @@ bool viewer_found(const struct viewer *viewer, int picture); /* true if the last
                                                                 digit */
 int viewer_prediction(const struct viewer *viewer, int picture, int glimpse); /* a digit */
 
-/* ---- whole.c: a network without attention, with one hidden layer over all pixels ---- */
+/* ---- train.c: a network without attention, with one hidden layer over all pixels ---- */
 struct whole {
     const struct setup *setup;
     double accuracy; /* share of held-out pictures that are classified correctly */

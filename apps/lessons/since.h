@@ -41,7 +41,7 @@ extern const struct chase since_sentence; /* that is shown */
 /* Returns a translator of one layer in each half, with the attention of 2017. */
 rapt_config since_config(void);
 
-/* ---- since_measure.c: weights of a model, for the sentence shown and for unseen ones ---- */
+/* ---- since.c: weights of a model, for the sentence shown and for unseen ones ---- */
 /* One attention of a layer; all models have one layer in each half. */
 struct since_head {
     rapt_weights which;
