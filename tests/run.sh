@@ -47,6 +47,18 @@ unknown() {
     exit 2
 }
 
+# soak [SECONDS [SEEDS]]: builds process/soak and runs it for SECONDS (default: two hours), printing a line per minute.
+soak() {
+    case ${1-1}${2-1} in
+    *[!0-9]*) unknown "--soak: \"$*\" are not numbers of seconds and seeds" ;;
+    esac
+    need $build_packages libcmocka-dev
+    configure "$root/build" $full
+    build "$root/build" --target process_soak
+    export OMP_WAIT_POLICY="${OMP_WAIT_POLICY-passive}" RAPT_DATA="${RAPT_DATA-$root/../shared/data}"
+    exec "$root/build/tests/process_soak" "${1-7200}" "${2-300}"
+}
+
 mode=plain
 case ${1-} in
 --help | -h)
@@ -60,7 +72,7 @@ case ${1-} in
     ;;
 --soak)
     shift
-    exec sh "$root/tests/process/soak.sh" "$@"
+    soak "$@"
     ;;
 --all | --sanitize | --threads | --memory | --coverage)
     mode=$1

@@ -1,15 +1,10 @@
 #!/bin/sh
-# programs.sh TOY PRELOAD EVERY - lets every EVERY-th allocation of each command of toy_translate fail, by
-# itself and together with all later ones. The command must exit with a message and a status above 0 or give
-# the usual result, and never die of a signal. The old model must still exist, or a complete new one.
+# programs.sh CASE ARGUMENT... - what programs ask of their process: memory that may be missing. A case is a function test_CASE
+# below.
 set -eu
-toy=$1 preload=$2 every=$3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-awk 'BEGIN { for (i = 0; i < 60; i++) printf "the cat number %d sees the dog\tdie Katze %d sieht den Hund\n", i % 17, i % 13 }' >pairs
-cut -f 1 pairs | head -3 >lines
-training="train --data pairs --layers 1 --width 16 --heads 2 --ffn-width 16 --vocab 280 --steps 2 --threads 1"
 
 fail() {
     echo "$*: exit status $status"
@@ -59,12 +54,47 @@ each() {
     done
 }
 
-cases=0
-"$toy" $training --out old.safetensors >out 2>errors || { status=$?; fail train; }
-each info info --model old.safetensors
-each translate translate --model old.safetensors --threads 1
-each evaluate evaluate --model old.safetensors --data pairs --threads 1
-each anew $training --out new.safetensors
-each again $training --force --out old.safetensors
-echo "cases: process/programs: $cases failed allocations"
-[ $cases -gt 0 ]
+# Lets every EVERY-th allocation of each command of toy_translate fail, by itself and together with all later ones. The command
+# must exit with a message and a status above 0 or give the usual result, and never die of a signal. The old model must still
+# exist, or a complete new one.
+test_programs() { # TOY PRELOAD EVERY
+    toy=$1 preload=$2 every=$3 cases=0
+    awk 'BEGIN { for (i = 0; i < 60; i++) printf "the cat number %d sees the dog\tdie Katze %d sieht den Hund\n", i % 17, i % 13 }' >pairs
+    cut -f 1 pairs | head -3 >lines
+    training="train --data pairs --layers 1 --width 16 --heads 2 --ffn-width 16 --vocab 280 --steps 2 --threads 1"
+    "$toy" $training --out old.safetensors >out 2>errors || { status=$?; fail train; }
+    each info info --model old.safetensors
+    each translate translate --model old.safetensors --threads 1
+    each evaluate evaluate --model old.safetensors --data pairs --threads 1
+    each anew $training --out new.safetensors
+    each again $training --force --out old.safetensors
+    echo "cases: process/programs: $cases failed allocations"
+    [ $cases -gt 0 ]
+}
+
+# The library and the programs are not linked with a BLAS, and the programs run in 200 MB of address space.
+test_space() { # BIN librapt.so
+    bin=$1 library=$2
+    count=0
+    for file in "$library" "$bin"/toy_translate "$bin"/lessons "$bin"/caption "$bin"/glimpse; do
+        [ -e "$file" ] || continue
+        needed=$(readelf -d "$file" | grep NEEDED)
+        if echo "$needed" | grep -i blas; then
+            echo "$file is linked with a BLAS"
+            exit 1
+        fi
+        [ "$file" != "$library" ] || continue
+        # The timeout ends a program that hangs.
+        (ulimit -v 200000 && timeout 60 "$file" --help) >/dev/null || {
+            echo "$file --help in 200 MB of address space: exit status $?"
+            exit 1
+        }
+        count=$((count + 1))
+    done
+    [ $count -gt 0 ] || { echo "no program in $bin"; exit 1; }
+    echo "cases: process/space: $count programs"
+}
+
+run=test_$1
+shift
+"$run" "$@"
