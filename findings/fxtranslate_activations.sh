@@ -51,7 +51,7 @@ END
 echo "fxtranslate 0.5.0, @browsermt/bergamot-translator 0.4.9; a Firefox model, English to Portuguese, 4 lines"
 for activation in relu swish; do
     fxtranslate $activation.bin >fxtranslate.$activation
-    ENGINE=$PWD/package node "$marian" $activation.bin vocab.spm int8shiftAlphaAll <text >marian.$activation 2>messages
+    ENGINE=$PWD/package node "$marian" translate $activation.bin vocab.spm int8shiftAlphaAll <text >marian.$activation 2>messages
 done
 changed() {
     paste -d '\n' "$1.relu" "$1.swish" | awk 'NR % 2 { line = $0; next } line != $0 { n++ } END { print n + 0 }'

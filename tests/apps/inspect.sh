@@ -126,7 +126,7 @@ test_attend() {
 }
 
 # embed, similarity and rerank, with the encoder of a small translator: the forms of output, the order of lines, and what
-# is refused. exchange/bert.py compares the numbers of sentence encoders with other programs.
+# is refused. exchange/encoders.py compares the numbers of sentence encoders with other programs.
 test_embed() {
     synthetic_pairs 100 >all.tsv
     code 0 "$program" train --data all.tsv --layers 1 --width 16 --heads 2 --ffn-width 32 --vocab 280 --batch-tokens 256 \

@@ -1,5 +1,5 @@
-"""bleu.py PROGRAM - compares BLEU and chrF of toy_translate evaluate with sacreBLEU's, for every tokenizer, on sentences in
-several scripts and on random characters of Unicode."""
+"""bleu.py - compares BLEU and chrF of toy_translate evaluate with sacreBLEU's, for every tokenizer, on sentences in several
+scripts and on random characters of Unicode."""
 import json
 import random
 import sys
@@ -76,16 +76,19 @@ def compare(name, references, hypotheses):
             kit.fail(f"{name}, {tokenizer}: signatures {ours['signature']} and {metric.get_signature()}")
 
 
-seen = 0
-for script, sentences in SENTENCES.items():
-    draw = random.Random(script)
-    references = sentences * 3
-    compare(script, references, [changed(draw, line) for line in references])
-    seen += len(references)
-for number in range(CORPORA):
-    draw = random.Random(number)
-    references = [random_line(draw, draw.randrange(1, 12)).replace("\r", "") for _ in range(60)]
-    compare(f"random corpus {number}", references, [changed(draw, line) for line in references])
-    seen += len(references)
-print(f"{seen} sentences, {len(TOKENIZERS)} tokenizers")
-kit.end()
+def test_bleu():
+    seen = 0
+    for script, sentences in SENTENCES.items():
+        draw = random.Random(script)
+        references = sentences * 3
+        compare(script, references, [changed(draw, line) for line in references])
+        seen += len(references)
+    for number in range(CORPORA):
+        draw = random.Random(number)
+        references = [random_line(draw, draw.randrange(1, 12)).replace("\r", "") for _ in range(60)]
+        compare(f"random corpus {number}", references, [changed(draw, line) for line in references])
+        seen += len(references)
+    print(f"{seen} sentences, {len(TOKENIZERS)} tokenizers")
+
+
+kit.main(globals())

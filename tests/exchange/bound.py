@@ -1,5 +1,4 @@
-"""bound.py - the library by ctypes, for scripts that python.sh runs: attention over numpy arrays, and comparisons. The last
-two arguments of the script are librapt.so and the folder that holds rapt/."""
+"""bound.py - the library by ctypes, for the scripts beside it: attention over numpy arrays, and comparisons."""
 import ctypes
 import os
 import pathlib

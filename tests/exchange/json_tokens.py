@@ -1,5 +1,5 @@
-"""json_tokens.py PROGRAM FOLDER LOGITS - makes models whose only vocabulary is tokenizer.json, of each type that is supported, and
-compares token ids with those of tokenizers: on all lines of Multi30k and Tatoeba that RAPT_DATA has, and on random characters."""
+"""json_tokens.py - makes models whose only vocabulary is tokenizer.json, of each type that is supported, and compares token ids
+with those of tokenizers: on all lines of Multi30k and Tatoeba that RAPT_DATA has, and on random characters."""
 import json
 import os
 import random
@@ -7,11 +7,10 @@ import sys
 
 import hf_judge
 import kit
-import marian
 import regex
 import tokenizers
 import transformers
-from json_make import byte_pairs, unigram
+from hf_judge import byte_pairs, unigram
 from tokenizers import models, normalizers, pre_tokenizers
 
 program = sys.argv[1]
@@ -74,13 +73,15 @@ def lines_of(make):
     return [line for line in lines if not set("\n\r\ufeff") & set(line)]
 
 
-transformers.logging.set_verbosity_error()
-marian.corpus(program)
-open("both", "w", encoding="utf-8").write(open("train.src", encoding="utf-8").read() + open("train.trg", encoding="utf-8").read())
-for make in (t5, mbart, nllb, bart, bert):
-    tokenizer, model = make()
-    model.save_pretrained(make.__name__)
-    tokenizer.save(f"{make.__name__}/tokenizer.json")
-    lines = lines_of(make)
-    hf_judge.token_ids(program, make.__name__, lines, [tokenizer.encode(line, add_special_tokens=False).ids for line in lines])
-kit.end()
+def test_json_tokens():
+    hf_judge.prepare(program)
+    open("both", "w", encoding="utf-8").write(open("train.src", encoding="utf-8").read() + open("train.trg", encoding="utf-8").read())
+    for make in (t5, mbart, nllb, bart, bert):
+        tokenizer, model = make()
+        model.save_pretrained(make.__name__)
+        tokenizer.save(f"{make.__name__}/tokenizer.json")
+        lines = lines_of(make)
+        hf_judge.token_ids(program, make.__name__, lines, [tokenizer.encode(line, add_special_tokens=False).ids for line in lines])
+
+
+kit.main(globals())

@@ -16,6 +16,14 @@ def end():
     sys.exit(failures > 0)
 
 
+def main(functions):
+    """Runs the function test_CASE of a script and exits with 1 if anything failed. The arguments of every script are PROGRAM
+    ENGINES LOGITS LIBRARY HEADERS CASE: toy_translate, the folder of engines.sh, the program of logits.c, librapt.so and the
+    folder that holds rapt/."""
+    functions[f"test_{sys.argv[-1]}"]()
+    end()
+
+
 def run(*command, folder=".", given=None):
     """Returns the standard output of a command, or None if it fails, which is reported. given: its standard input."""
     done = subprocess.run([str(word) for word in command], cwd=folder, input=given, capture_output=True, encoding="utf-8")
@@ -23,6 +31,18 @@ def run(*command, folder=".", given=None):
         fail(f"{' '.join(map(str, command))}: exit code {done.returncode}: {done.stderr[-600:]}")
         return None
     return done.stdout
+
+
+def corpus(program):
+    """Writes pairs to train with (train.src, .trg, .tsv) and 40 others to compare (pairs.src, .trg, .tsv)."""
+    run(program, "demo", "--write-corpus", "corpus.tsv")
+    pairs = open("corpus.tsv", encoding="utf-8").read().splitlines()
+    for name, lines in (("train", pairs[:2000]), ("pairs", pairs[-40:])):
+        sides = zip(*(line.split("\t") for line in lines))
+        for side, texts in zip(("src", "trg"), sides):
+            open(f"{name}.{side}", "w", encoding="utf-8").write("".join(text + "\n" for text in texts))
+        open(f"{name}.tsv", "w", encoding="utf-8").write("".join(line + "\n" for line in lines))
+    open("pairs.align", "w").write("0-0\n" * 2000)
 
 
 def refused(program, folder, reason):

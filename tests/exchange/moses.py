@@ -1,7 +1,7 @@
-"""moses.py PROGRAM FOLDER LOGITS LIBRARY - compares tokenizers of Argos packages that have bpe.model with argostranslate's, which are
-sacremoses and subword-nmt: pieces and decoded text, on all lines of Multi30k and Tatoeba that RAPT_DATA has, on translations of
-Debian's programs, and on random characters; and the translations of a package with CTranslate2's. Compares also the tables of
-lib/text/moses with those of sacremoses."""
+"""moses.py - compares tokenizers of Argos packages that have bpe.model with argostranslate's, which are sacremoses and subword-
+nmt: pieces and decoded text, on all lines of Multi30k and Tatoeba that RAPT_DATA has, on translations of Debian's programs,
+and on random characters; and the translations of a package with CTranslate2's. Compares also the tables of lib/text/moses
+with those of sacremoses."""
 import base64
 import collections
 import ctypes
@@ -175,7 +175,8 @@ def package(program, merges, source, target, lines):
         kit.agree(model, kit.translations(program, model, "source", None), theirs, 2e-4, 0.99)
 
 
-def main(program):
+def test_moses():
+    program = sys.argv[1]
     for name in ("classes", "prefixes"):
         if getattr(moses_tables, name)() != (TABLES / f"{name}.def").read_text(encoding="utf-8"):
             kit.fail(f"moses_tables.py makes another {name}.def")
@@ -193,5 +194,4 @@ def main(program):
         compare(language, kinds[number % 3], lines, dice)
 
 
-main(sys.argv[1])
-kit.end()
+kit.main(globals())

@@ -1,8 +1,7 @@
-"""projections.py PROGRAM ENGINES LOGITS LIBRARY HEADERS - compares what changes queries, keys and outputs of attention, forward
-and backward. Norms of queries and keys, gates of outputs, differences, forget gates, talking heads and linear attention, in blocks, are judged by PyTorch with the norm of transformers 4.40;
-latent rows by the DeepseekV2Attention of transformers 5.24, in ENGINES;
-scaled rotary angles, on arrays, by the functions of transformers 5.24, in ENGINES, and by the paper's formula of YaRN. LIBRARY is
-librapt.so, and HEADERS the folder that holds rapt/."""
+"""projections.py - compares what changes queries, keys and outputs of attention, forward and backward. Norms of queries and
+keys, gates of outputs, differences, forget gates, talking heads and linear attention, in blocks, are judged by PyTorch with
+the norm of transformers 4.40; latent rows by the DeepseekV2Attention of transformers 5.24, in ENGINES; scaled rotary angles,
+on arrays, by the functions of transformers 5.24, in ENGINES, and by the paper's formula of YaRN."""
 import ast
 import ctypes
 import math
@@ -11,6 +10,7 @@ import types
 
 import bound
 import hf_search
+import kit
 import numpy
 import torch
 from bound import rapt
@@ -291,15 +291,19 @@ def compare_rotary(folder):
     compare_angles("YaRN, transformers", rapt.RAPT_ROTARY_SCALING_YARN, angles, magnitude, (kept | divided).float())
 
 
-for norm in 0, 1:
-    for gate in rapt.RAPT_OUTPUT_GATE_NONE, rapt.RAPT_OUTPUT_GATE_HEAD, rapt.RAPT_OUTPUT_GATE_ELEMENT:
-        compare_block(norm, gate)
-compare_block(0, rapt.RAPT_OUTPUT_GATE_ELEMENT, 1)
-compare_block(0, rapt.RAPT_OUTPUT_GATE_ELEMENT, forget=1)
-compare_block(1, rapt.RAPT_OUTPUT_GATE_NONE, forget=1, talking=1)
-for kind in range(rapt.RAPT_RECURRENCE_LINEAR, rapt.RAPT_RECURRENCE_GATED_DELTA + 1):
-    compare_block(0, kind % 3, kind=kind)
-for rank in (0, 7, 40):
-    compare_latent(sys.argv[2], rank)
-compare_rotary(sys.argv[2])
-print(f"20 comparisons with PyTorch {torch.__version__} and transformers agree")
+def test_projections():
+    for norm in 0, 1:
+        for gate in rapt.RAPT_OUTPUT_GATE_NONE, rapt.RAPT_OUTPUT_GATE_HEAD, rapt.RAPT_OUTPUT_GATE_ELEMENT:
+            compare_block(norm, gate)
+    compare_block(0, rapt.RAPT_OUTPUT_GATE_ELEMENT, 1)
+    compare_block(0, rapt.RAPT_OUTPUT_GATE_ELEMENT, forget=1)
+    compare_block(1, rapt.RAPT_OUTPUT_GATE_NONE, forget=1, talking=1)
+    for kind in range(rapt.RAPT_RECURRENCE_LINEAR, rapt.RAPT_RECURRENCE_GATED_DELTA + 1):
+        compare_block(0, kind % 3, kind=kind)
+    for rank in (0, 7, 40):
+        compare_latent(sys.argv[2], rank)
+    compare_rotary(sys.argv[2])
+    print(f"20 comparisons with PyTorch {torch.__version__} and transformers agree")
+
+
+kit.main(globals())

@@ -1,6 +1,6 @@
-"""tune.py PROGRAM - fine-tunes random models of transformers by train --from. Before the first step, the loss must be that of
-transformers in double precision, with the tokens of languages and of BART's beginnings; full training, LoRA and a frozen encoder
-must lower it, and the saved models must need the same languages."""
+"""tune.py - fine-tunes random models of transformers by train --from. Before the first step, the loss must be that of
+transformers in double precision, with the tokens of languages and of BART's beginnings; full training, LoRA and a frozen
+encoder must lower it, and the saved models must need the same languages."""
 import json
 import math
 import os
@@ -8,11 +8,8 @@ import sys
 
 import hf_judge
 import kit
-import marian
-import tokenizers
 import torch
 import transformers
-from transformers.models.nllb.tokenization_nllb import FAIRSEQ_LANGUAGE_CODES
 
 program = sys.argv[1]
 SIZES = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
@@ -28,10 +25,8 @@ def pieces(name, file, options=""):
 
 def nllb():
     """Returns the tokenizer, the model, the tokens before a target, and the languages."""
-    added = [*FAIRSEQ_LANGUAGE_CODES, "<mask>"]
-    tokenizer = transformers.NllbTokenizer(
-        pieces("nllb", "sentencepiece.bpe.model"), src_lang="eng_Latn", tgt_lang="deu_Latn", added_tokens_decoder={
-            151 + i: transformers.AddedToken(token, special=True, normalized=False) for i, token in enumerate(added)})
+    os.mkdir("nllb")
+    tokenizer = hf_judge.nllb_tokenizer("nllb", "eng_Latn", "deu_Latn")
     model = transformers.M2M100ForConditionalGeneration(transformers.M2M100Config(vocab_size=len(tokenizer), **SIZES))
     return tokenizer, model, [2, tokenizer.convert_tokens_to_ids("deu_Latn")], ("eng_Latn", "German")
 
@@ -47,11 +42,7 @@ def mbart(name, kind, older):
 
 def bart():
     os.mkdir("bart")
-    trained = tokenizers.ByteLevelBPETokenizer()
-    trained.train(["train.src", "train.trg"], vocab_size=411, special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
-                  show_progress=False)
-    trained.save_model("bart")
-    tokenizer = transformers.BartTokenizerFast("bart/vocab.json", "bart/merges.txt")
+    tokenizer = transformers.BartTokenizerFast(*hf_judge.write_merges("bart"))
     model = transformers.BartForConditionalGeneration(transformers.BartConfig(vocab_size=len(tokenizer), **SIZES))
     model.generation_config.forced_bos_token_id = 0
     return tokenizer, model, [2, 0], None
@@ -121,12 +112,13 @@ def judge(name, tokenizer, model, before, languages, pairs):
                 kit.fail(f"{file} without languages: {done.stderr}")
 
 
-transformers.logging.set_verbosity_error()
-torch.manual_seed(1)
-torch.set_grad_enabled(False)
-marian.corpus(program)
-pairs = [line.split("\t") for line in open("pairs.tsv", encoding="utf-8").read().splitlines()]
-for name, made in {"nllb": nllb, "mbart50": lambda: mbart("mbart50", transformers.MBart50Tokenizer, False),
-                   "mbart25": lambda: mbart("mbart25", transformers.MBartTokenizer, True), "bart": bart, "t5": t5}.items():
-    judge(name, *made(), pairs)
-kit.end()
+def test_tune():
+    hf_judge.prepare(program)
+    torch.manual_seed(1)
+    pairs = [line.split("\t") for line in open("pairs.tsv", encoding="utf-8").read().splitlines()]
+    for name, made in {"nllb": nllb, "mbart50": lambda: mbart("mbart50", transformers.MBart50Tokenizer, False),
+                       "mbart25": lambda: mbart("mbart25", transformers.MBartTokenizer, True), "bart": bart, "t5": t5}.items():
+        judge(name, *made(), pairs)
+
+
+kit.main(globals())

@@ -1,7 +1,7 @@
 /* hf_bart.c - folders of BART as Hugging Face lays them out. Their tensors and settings are listed
    in golden/bart.txt with the logits of transformers, which the imported models must give. Also
    tests the ids of the tokenizer, the tokens around sources and before targets, and what is
-   refused. exchange/bart.py compares with larger models. */
+   refused. exchange/encoder_decoders.py compares with larger models. */
 #include "import/recorded.h"
 
 enum { VOCAB = 280, BYTE = 4 }; /* BYTE: id of the first byte */

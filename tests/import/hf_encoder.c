@@ -1,8 +1,8 @@
 /* hf_encoder.c - folders of BERT, DistilBERT, RoBERTa, XLM-RoBERTa and MPNet as Hugging Face and
    sentence-transformers lay them out: every parameter is found under its name, also under older
    names and beside heads of pre-training; how a folder pools, normalizes and cuts texts is kept;
-   the rest is refused by name. exchange/bert.py and exchange/encoders.py compare with models that
-   transformers made. */
+   the rest is refused by name. exchange/encoders.py compares with models that transformers
+   made. */
 #include "import/hf_encoder_craft.h"
 
 static void test_parameters(void **state)

@@ -1,7 +1,7 @@
 /* hf_m2m.c - folders of NLLB-200 and M2M-100 as Hugging Face lays them out. Their tensors and
    settings are listed in golden/m2m.txt with the logits of transformers, which the imported models
    must give. Also tests the ids of both tokenizers, languages by token, code and name, and what is
-   refused. exchange/m2m.py compares with larger models. */
+   refused. exchange/encoder_decoders.py compares with larger models. */
 #include "import/recorded.h"
 
 enum { VOCAB = 213, FIRST = PIECES + 1 }; /* FIRST: id of NLLB's first language */

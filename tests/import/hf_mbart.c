@@ -1,7 +1,7 @@
 /* hf_mbart.c - folders of mBART-50 and mBART-25 as Hugging Face lays them out. Their tensors and
    settings are listed in golden/bart.txt with the logits of transformers, which the imported models
    must give. Also tests the ids of the tokenizer, languages, tokens that are forced at the
-   beginning, and what is refused. exchange/bart.py compares with larger models. */
+   beginning, and what is refused. exchange/encoder_decoders.py compares with larger models. */
 #include "import/recorded.h"
 
 enum { VOCAB = 64, FIRST = PIECES + 1 }; /* FIRST: id of mBART's first language */

@@ -1,7 +1,8 @@
 /* hf_t5.c - folders of T5 as Hugging Face lays them out. Their tensors and settings are listed in
    golden/t5.txt with the logits of transformers, which the imported models must give. Also tests
    the tokenizer with its extra ids, those of MADLAD-400 and ByT5, the choice between a tied output
-   matrix and one of its own, and what is refused. exchange/t5.py compares with larger models. */
+   matrix and one of its own, and what is refused. exchange/encoder_decoders.py compares with larger
+   models. */
 #include "import/recorded.h"
 
 enum { VOCAB = 14, BYTES_VOCAB = 262 };
