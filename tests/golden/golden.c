@@ -1,5 +1,5 @@
 /* golden.c - compares results with those of PyTorch for the same weights and inputs, stored in
-   golden.txt by make_golden.py: attention with masks, whole models, gradients, ten steps of
+   golden.txt by make_torch.py: attention with masks, whole models, gradients, ten steps of
    Adam. */
 #include "model/small.h"
 

@@ -1,5 +1,5 @@
 /* parity.c - compares with scaled_dot_product_attention and nn.MultiheadAttention on the cases of
-   parity.txt, which make_parity.py computed with PyTorch. A case is a line of names and numbers.
+   parity.txt, which make_torch.py computed with PyTorch. A case is a line of names and numbers.
    Where PyTorch has masks of -infinity, true = ignore, and added keys, rapt has true = attend, key
    counts, and a causal alignment. */
 #include "golden/records.h"

@@ -1,7 +1,7 @@
 /* ct2_encoder.c - folders of encoders that CTranslate2's converter wrote: their vectors, recorded
    in golden/ct2_encoders.txt, and the files from which their tokenizers are made. The folders are
-   seeds of the fuzz target import, in the form of fuzz/import.c; golden/make_ct2_encoders.py made
-   both. exchange/ct2_encoders.py compares larger models. */
+   seeds of the fuzz target import, in the form of fuzz/import.c; golden/make_transformers.py made
+   both. exchange/ct2_converter.py compares larger models. */
 #include "import/folder.h"
 
 #include "golden/records.h"
