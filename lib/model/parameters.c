@@ -393,19 +393,20 @@ void rapt__parameter_set(const struct parameter *p, float *block, size_t first, 
 
 /* ---- initial values ----
 
-   Matrices are uniform in +-sqrt(6 / (in + out)) (Glorot and Bengio 2010, eq. 16). The packed
-   projections of attention are drawn as if each D x D part were a matrix of its own, with gain
-   1/sqrt 2. Tables are normal with standard deviation columns^-1/2, so that the elements of an
-   embedding have unit variance after multiplication by sqrt(width). Matrices, vectors and filters
-   of scores and localities are drawn like tables, which makes scores initially about as large as
-   scaled dot products. Inverse temperatures of cosines start at 8, the parameters of sinks and of
-   entmax at 0, and learned slopes at those of ALiBi. Biases of sigmoids start at -log 32, which
-   makes the weights of 32 tokens sum to about 1. The vectors of lambda are normal with standard
-   deviation 0.1 (Ye et al. 2024). The biases of decays of linear attention correspond to decays
-   between 31/32 and 511/512, those of retention (Sun et al. 2023). The matrices of talking heads
-   start as the identity, so that heads are initially independent. Offsets of monotonic attention
-   start at -2, as in fairseq, so that with energy 0 a head reads on with probability 0.88. Each
-   number depends only on the seed and on the indices of the parameter and the element. */
+   Gains are 1 and biases 0 unless stated otherwise. Matrices are uniform in +-sqrt(6 / (in + out))
+   (Glorot and Bengio 2010, eq. 16). Projections to queries, keys and values are drawn as if they
+   consisted of square matrices, with gain 1/sqrt 2. Tables are normal with standard deviation
+   columns^-1/2, so that the elements of an embedding have unit variance after multiplication by
+   sqrt(width). Matrices, vectors and filters of scores and localities, but not biases, are drawn
+   like tables, which makes scores initially about as large as scaled dot products. Inverse
+   temperatures of cosines start at 8, the parameters of sinks and of entmax at 0, and learned
+   slopes at those of ALiBi. Biases of sigmoids start at -log 32, which makes the weights of 32
+   tokens sum to about 1. The vectors of lambda are normal with standard deviation 0.1 (Ye et al.
+   2024). The biases of decays of linear attention correspond to decays between 31/32 and 511/512,
+   those of retention (Sun et al. 2023). The matrices of talking heads start as the identity, so
+   that heads are initially independent. Offsets of monotonic attention start at -2, as in fairseq,
+   so that with energy 0 a head reads on with probability 0.88. Each number depends only on the seed
+   and on the indices of the parameter and the element. */
 
 /* Returns the bias whose sigmoid is 1 - p, where p runs from 1/32 to 1/512 in equal ratios. */
 static double initial_decay(int heads, int head)
