@@ -229,8 +229,7 @@ static const struct entity {
 static uint32_t named(rapt_text name, bool xml)
 {
     size_t low = 0, high = sizeof entities / sizeof *entities;
-    if (xml && rapt__same_name(name, "apos")) return '\'';
-    if (xml && !rapt__name_among(name, "amp lt gt quot")) return 0;
+    if (xml && !rapt__name_among(name, "amp apos gt lt quot")) return 0;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         const char *known = entities[middle].name;
@@ -242,7 +241,7 @@ static uint32_t named(rapt_text name, bool xml)
         else
             high = middle;
     }
-    return rapt__same_name(name, "apos") ? '\'' : 0;
+    return 0;
 }
 
 static int digit_value(char c)

@@ -90,6 +90,7 @@ static void test_references(void **state)
 {
     (void)state;
     becomes_html("caf&eacute; &lt;a&gt; &#65;&#x42;", "AB &lt;a&gt; CAF\xC3\xA9");
+    becomes_html("it&apos;s &APOS; a", "&APOS; A IT'S");
     becomes_html("a &bogus; b &copy c", "C &amp;COPY &bogus; B A");
     becomes_html("a &#55296;&#xFFFFFFFFF;b &#x1F600; &#; c",
                  "C &amp;#; &#x1F600; &#55296;&#xFFFFFFFFF;B A");
