@@ -66,7 +66,7 @@ done
 outside() {
     $cc -std=c11 "$source/outside/outside.c" -o "$scratch/in_c" \
         $(pkg-config --cflags --libs "$1") -lm
-    $cxx -std=c++11 "$source/outside/outside.cpp" -o "$scratch/in_cpp" \
+    $cxx -std=c++11 -x c++ "$source/outside/outside.c" -x none -o "$scratch/in_cpp" \
         $(pkg-config --cflags --libs "$1") -lm
     for program in in_c in_cpp; do
         echo "$program with $1.pc: $(LD_LIBRARY_PATH=$libdir "$scratch/$program")"

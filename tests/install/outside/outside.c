@@ -1,5 +1,5 @@
-/* outside.c - a program outside the tree that uses the installed library. outside.cpp compiles it
-   as C++. */
+/* outside.c - a program outside the tree that uses the installed library, compiled as C and as
+   C++. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <rapt/rapt.h>

@@ -1,2 +1,0 @@
-// outside.cpp - the same program, compiled as C++.
-#include "outside.c"
