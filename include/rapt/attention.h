@@ -11,17 +11,19 @@
    and weights are 0, its log-sum-exp is -infinity, and no gradient flows through it. A key can be
    hidden by a causal mask, a window, the locality, key counts, a boolean mask or a bias of
    -infinity. A hidden key never affects a result, so it and its value may be NaN. There are two
-   exceptions: the forget gates of hidden keys are included in sums, and with talking heads, a key
-   is ignored only if all heads hide it.
+   exceptions. The forget gates of hidden keys are included in sums. And talking heads mix the
+   scores and weights of all heads, so a key or a query is treated as hidden or fully masked only if
+   it is in every head.
 
-   Scores are computed in float, so a scaled dot product beyond 3.4e38 becomes infinite. Unless a
-   cap is set, a score of +infinity makes all results of its query NaN, and -infinity hides the key.
-   To rule this out, keep |scale| |q| |k| below 3.4e38; the unscaled dot product may exceed that.
+   Scores are computed in float, so a scaled dot product beyond 3.4e38 may become infinite. A score
+   of +infinity may make all results of its query NaN, and a score of -infinity hides the key. To
+   rule this out, set a cap or keep |scale| |q| |k| below 3.4e38; the unscaled dot product may
+   exceed that.
 
-   All functions are thread-safe: they write only to the workspace and the output arrays. Concurrent
-   calls need separate workspaces and outputs. No function allocates memory. If a required array or
-   struct is NULL, a function that returns a status returns RAPT_BAD_ARGUMENT, and *why, if the
-   function has one, names it. why may be NULL. */
+   All functions are thread-safe: they write only to the workspace and to the memory that the caller
+   passes for results. Concurrent calls need separate memory for both. No function allocates memory.
+   If a required array or struct is NULL, a function that returns a status returns
+   RAPT_BAD_ARGUMENT, and *why, if the function has one, names it. why may be NULL. */
 #ifndef RAPT_ATTENTION_H
 #define RAPT_ATTENTION_H
 
@@ -32,14 +34,15 @@
 extern "C" {
 #endif
 
-/* Score functions of a query q and a key k of K floats. W, U, b, v, beta, P, F, L and w are
-   learned; see rapt_attention_parameter. */
+/* Score functions of a query q and a key k of K floats. W, U, b, v, beta, P, F, L and w are learned
+   arrays (rapt_attention_parameter); v and w are not the values and weights
+   above. */
 typedef enum rapt_score {
     RAPT_SCORE_SCALED_DOT, /* q.k / sqrt(K)                  Vaswani et al. 2017, section 3.2.1 */
     RAPT_SCORE_DOT,        /* q.k                            Luong et al. 2015, section 3.1 */
     RAPT_SCORE_GENERAL,    /* W q . k   (multiplicative)     Luong et al. 2015, section 3.1 */
     RAPT_SCORE_COSINE,     /* beta q.k / (|q| |k|)           Graves et al. 2014, section 3.3.1 */
-    RAPT_SCORE_LOCATION,   /* P[s].q (k is ignored) Luong et al. 2015, section 3.1 */
+    RAPT_SCORE_LOCATION,   /* P[s].q    (k is ignored)       Luong et al. 2015, section 3.1 */
     RAPT_SCORE_ADDITIVE,   /* v . tanh(W q + U k + b)        Bahdanau et al. 2015, appendix A.1.2 */
     RAPT_SCORE_LOCATION_AWARE, /* v . tanh(W q + U k + L f + b), where f is the convolution of the
                                   filters F with the weights of the previous query. Chorowski et al.
@@ -60,11 +63,10 @@ typedef enum rapt_locality {
     RAPT_LOCALITY_LOCAL_M, /* keys within `radius` of the query's own position, which is defined by
                               mask.causal_alignment */
     RAPT_LOCALITY_LOCAL_P, /* keys s within `radius` of the center c = n sigmoid(z . tanh(C q)),
-                              where z and C are learned. n is the number of keys in the sequence, or
-                              with mask.causal the number of keys up to the query's position. The
-                              weights are multiplied by exp(-(s - c)^2 / (2 (radius/2)^2)) and not
-                              renormalized. Luong et al. 2015, section 3.2, equations 9 and
-                              10 */
+                              where z and C are learned. n is the number of existing keys of the
+                              sequence or, with mask.causal, of those up to the query's position.
+                              The weights are multiplied by exp(-(s - c)^2 / (2 (radius/2)^2)) and
+                              not renormalized. Luong et al. 2015, section 3.2 */
     RAPT_LOCALITY_SPARSE,  /* keys within `radius` of the query's own position if radius is above 0,
                               and those that rapt_sparse adds: global positions and blocks
                               (Longformer: Beltagy, Peters and Cohan 2020; BigBird: Zaheer et al.
@@ -77,9 +79,9 @@ RAPT_API const char *rapt_locality_name(rapt_locality locality);
 
 /* Normalizers, which turn scores x into weights. p is softmax(x). ARGMAX, SAMPLE and
    STRAIGHT_THROUGH are called hard, because they give all the weight to one key; the others are
-   called soft. Ties go to the lowest key. */
+   called soft. Ties go to the lowest key. Weights below 2^-100 may become 0. */
 typedef enum rapt_normalizer {
-    RAPT_NORMALIZER_SOFTMAX, /* p; weights below 2^-100 times the query's largest may become 0 */
+    RAPT_NORMALIZER_SOFTMAX, /* p */
     RAPT_NORMALIZER_ARGMAX,  /* 1 for the largest x, 0 for the rest; no gradient reaches the
                                 scores */
     RAPT_NORMALIZER_SAMPLE,  /* 1 for one key drawn from p, else 0. The scores receive the gradient
@@ -93,8 +95,7 @@ typedef enum rapt_normalizer {
                                          is 0, so the weights of a query sum to less than 1 (Xiao et
                                          al. 2023; gpt-oss) */
     RAPT_NORMALIZER_SIGMOID,    /* 1 / (1 + exp -(x + b)), where the bias b is learned. The weights
-                                   of a query do not sum to 1 (Ramapuram et al. 2024). Weights below
-                                   2^-100 may become 0 */
+                                   of a query need not sum to 1 (Ramapuram et al. 2024) */
     RAPT_NORMALIZER_SPARSEMAX,  /* the weights with sum 1 that are nearest to x in Euclidean
                                    distance. Keys far below the largest x get exactly 0 (Martins and
                                    Astudillo 2016) */
@@ -112,10 +113,10 @@ typedef enum rapt_normalizer {
 RAPT_API const char *rapt_normalizer_name(rapt_normalizer normalizer);
 
 /* The layout of an array: row r of sequence b and head h starts at data + b*batch + h*head + r*row,
-   and the elements of a row are contiguous. Strides are in floats, or in bytes for a boolean mask.
-   A stride of 0 repeats the same rows. It is not allowed for out, nor for q, k, v or log_forget if
-   their gradients are requested, because gradients have the same layout. Output rows must not
-   overlap. */
+   and the elements of a row are contiguous. Strides are in floats, except those of byte masks. A
+   stride of 0 repeats the same rows. It is not allowed between rows of out, nor between rows of q,
+   k, v or log_forget if their gradients are requested, because gradients have the same layout. Rows
+   of out must not overlap. */
 typedef struct rapt_stride {
     ptrdiff_t batch; /* from one sequence to the next */
     ptrdiff_t head;  /* from one head to the next */
@@ -135,48 +136,48 @@ typedef enum rapt_causal_alignment {
                                          position t + n - m */
 } rapt_causal_alignment;
 
-/* Masks and biases. If all fields are 0, all keys are visible and nothing is added to the
-   scores. */
+/* Masks and biases. If all fields are 0, no key is hidden and nothing is added to the scores.
+   `allowed` and `bias` have a row for every query of every sequence and query head; row t belongs
+   to query t of the sequence. Unlike those of q, their batch strides are also used if starts are
+   given. */
 typedef struct rapt_mask {
     rapt_causal_alignment causal_alignment; /* defines the positions of the queries */
     int causal; /* if nonzero, keys after the query's position are hidden */
     int window; /* if nonzero, only keys from position - before to position + after are visible */
-    int before; /* window size before the position, 0 or more */
-    int after;  /* window size after the position, 0 or more */
+    int before; /* with a window, number of visible keys before the position, 0 or more */
+    int after;  /* with a window, number of visible keys after the position, 0 or more */
     const int *key_counts;      /* [batch] number of existing keys of each sequence, or NULL if all
                                    keys exist */
     const uint8_t *allowed;     /* boolean mask: row t has one byte per key, and 0 hides the key;
                                    NULL for no mask */
     rapt_stride allowed_stride; /* strides of allowed, in bytes */
-    const float *bias;          /* row t has one float per key, which is added to the scaled score;
-                                   -infinity hides the key like any other mask; NULL for no bias */
-    rapt_stride bias_stride;    /* strides of bias and of its gradient; the head stride counts query
-                                   heads */
+    const float *bias;       /* row t has one float per key, which is added to the scaled and capped
+                                score; -infinity hides the key; NULL for no bias */
+    rapt_stride bias_stride; /* strides of bias and of its gradient */
     uint64_t reserved[4];
 } rapt_mask;
 
-/* The learned arrays of scores, localities and normalizers. Each is a contiguous row-major matrix
-   of floats [rows][columns], starting with the rows of head 0. Each comment begins with the array's
-   letter in the formulas. In the shapes, H is the number of query heads, G the number of key heads,
-   Q the floats per row of q and K the floats per row of k. M is K for general scores and `hidden`
-   for scores with a tanh (additive, location-aware and coverage). The other names are fields of
-   rapt_attention_parameters. */
+/* The learned arrays of scores, localities and normalizers, all contiguous and row-major. Each
+   comment begins with the array's letter in the formulas. In the shapes, H is the number of query
+   heads, G the number of key heads, Q the floats per row of q and K the floats per row of k. M is K
+   for general scores and `hidden` for scores with a tanh (additive, location-aware and coverage).
+   The other names are fields of rapt_attention_parameters. */
 typedef enum rapt_attention_parameter {
     RAPT_ATTENTION_PARAMETER_QUERY_WEIGHT,        /* W [H][M][Q]: general, and scores with a tanh */
     RAPT_ATTENTION_PARAMETER_KEY_WEIGHT,          /* U [G][hidden][K]: scores with a tanh */
     RAPT_ATTENTION_PARAMETER_HIDDEN_BIAS,         /* b [H][hidden]: scores with a tanh; NULL means
                                                      0 */
     RAPT_ATTENTION_PARAMETER_HIDDEN_VECTOR,       /* v [H][hidden]: scores with a tanh */
-    RAPT_ATTENTION_PARAMETER_INVERSE_TEMPERATURE, /* beta [1][H]: cosine; NULL means 1 */
+    RAPT_ATTENTION_PARAMETER_INVERSE_TEMPERATURE, /* beta [H]: cosine; NULL means 1 */
     RAPT_ATTENTION_PARAMETER_POSITION,            /* P [G][positions][Q]: location */
-    RAPT_ATTENTION_PARAMETER_FILTERS,        /* F [H][channels][filter_width]: location-aware */
-    RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT, /* L [H][hidden][channels]: location-aware */
-    RAPT_ATTENTION_PARAMETER_CENTER_WEIGHT,  /* C [H][center_hidden][Q]: local-p */
-    RAPT_ATTENTION_PARAMETER_CENTER_VECTOR,  /* z [H][center_hidden]: local-p */
-    RAPT_ATTENTION_PARAMETER_SINK,           /* b [1][H]: sink-softmax; NULL means 0 */
-    RAPT_ATTENTION_PARAMETER_SIGMOID_BIAS,   /* b [1][H]: sigmoid; NULL means 0. Ramapuram et al.
-                                                start at -log of the number of keys */
-    RAPT_ATTENTION_PARAMETER_ENTMAX_ALPHA, /* a [1][H]: entmax; NULL means 0, which is alpha 1.5 */
+    RAPT_ATTENTION_PARAMETER_FILTERS,         /* F [H][channels][filter_width]: location-aware */
+    RAPT_ATTENTION_PARAMETER_FEATURE_WEIGHT,  /* L [H][hidden][channels]: location-aware */
+    RAPT_ATTENTION_PARAMETER_CENTER_WEIGHT,   /* C [H][center_hidden][Q]: local-p */
+    RAPT_ATTENTION_PARAMETER_CENTER_VECTOR,   /* z [H][center_hidden]: local-p */
+    RAPT_ATTENTION_PARAMETER_SINK,            /* b [H]: sink-softmax; NULL means 0 */
+    RAPT_ATTENTION_PARAMETER_SIGMOID_BIAS,    /* b [H]: sigmoid; NULL means 0. Ramapuram et al.
+                                                 start at -log of the number of keys */
+    RAPT_ATTENTION_PARAMETER_ENTMAX_ALPHA,    /* a [H]: entmax; NULL means 0, which is alpha 1.5 */
     RAPT_ATTENTION_PARAMETER_COVERAGE_WEIGHT, /* w [H][hidden]: coverage */
     RAPT_ATTENTION_PARAMETER_COUNT
 } rapt_attention_parameter;
@@ -188,7 +189,7 @@ enum { RAPT_ATTENTION_PARAMETER_CAPACITY = 32 };
 RAPT_API const char *rapt_attention_parameter_name(rapt_attention_parameter array);
 
 /* The learned parameters of the score, the locality and the normalizer. Arrays and sizes that none
-   of the three uses are ignored. The sizes that they use must be 1 to 65536, except positions. */
+   of the three uses are ignored. The sizes in use must be 1 to 65536, except positions. */
 typedef struct rapt_attention_parameters {
     int hidden;        /* scores with a tanh: number of hidden units */
     int positions;     /* location: rows of P per key head, at least `keys` */
@@ -204,9 +205,9 @@ typedef struct rapt_attention_parameters {
 
 /* The keys that queries see with RAPT_LOCALITY_SPARSE in addition to those within the radius. If
    all fields are 0, none are added. Other localities ignore this struct. With SOFTMAX, SINK_SOFTMAX
-   or SIGMOID, a score without a tanh, no distances.values and no talking heads, attention is
-   computed in tiles of 128 keys by at most 56 queries, and time is proportional to the number of
-   tiles in which a query sees a key. */
+   or SIGMOID, a score without a tanh, and no talking heads, attention is computed in tiles of 128
+   keys by at most 56 queries, and time is proportional to the number of tiles in which a query sees
+   a key. */
 typedef struct rapt_sparse {
     const int *globals; /* [global_count] global positions, nonnegative and strictly increasing: a
                            query at a global position sees all keys, and all queries see a key
@@ -216,27 +217,29 @@ typedef struct rapt_sparse {
     int block_keys;     /* keys per block, 1 or more; ignored if blocks is NULL */
     const uint8_t *blocks;    /* row t / block_queries has one byte for every block_keys keys;
                                  nonzero means that query t sees them; NULL for no blocks */
-    rapt_stride block_stride; /* strides of blocks, in bytes; `row` is the distance between rows of
-                                 blocks */
+    rapt_stride block_stride; /* strides of blocks, in bytes, for sequences and query heads as in
+                                 rapt_mask; `row` is the distance between rows of blocks */
     uint64_t reserved[4];
 } rapt_sparse;
 
 /* An attention problem. rapt_attention_init and its variants fill it in; all other functions only
    read it. Fields that init does not set default to 0. There may be at most 2147483519 keys in all
-   sequences, and as many queries in all sequences and heads. */
+   sequences, and as many queries in all sequences and heads. Problems whose offsets or workspace
+   overflow are rejected, too. */
 typedef struct rapt_attention { /* size-first, see base.h */
     size_t size;
     int batch;       /* number of sequences, 0 or more */
     int heads;       /* number of query heads, 1 or more */
     int key_heads;   /* number of heads of k and v; must divide heads. Query head h reads key head
                         h / (heads / key_heads). 0 means the same number as heads */
-    int queries;     /* rows of q in the longest sequence */
-    int keys;        /* rows of k and v in the longest sequence */
+    int queries;     /* rows of q in every sequence or, with query_starts, in the longest one */
+    int keys;        /* rows of k and v in every sequence or, with key_starts, in the longest one */
     int key_width;   /* floats per row of k, 1 to 65536 */
     int value_width; /* floats per row of v and out, 1 to 65536 */
     int query_width; /* floats per row of q, at most 65536; 0 means key_width. Only general scores,
                         location scores and scores with a tanh allow it to differ from key_width */
-    rapt_stride q;   /* layout of q; batch strides are ignored if starts are given */
+    rapt_stride q;   /* layout of q. With query_starts, the batch strides of q and out are ignored;
+                        with key_starts, those of k, v and log_forget */
     rapt_stride k;   /* layout of k */
     rapt_stride v;   /* layout of v */
     rapt_stride out; /* layout of out */
@@ -245,7 +248,7 @@ typedef struct rapt_attention { /* size-first, see base.h */
                                 `queries` rows */
     const int *key_starts;   /* the same for k and v, with `keys` rows */
     rapt_score score;        /* default: scaled dot product */
-    float scale;  /* factor applied to dot-product scores other than cosine; its magnitude is at
+    float scale;  /* factor applied to scores without a tanh, except cosine; its magnitude is at
                      most 2.35e38. 0 means 1 / sqrt(K) for scaled dot products and 1 for others */
     float cap;    /* if above 0, the scaled score x becomes cap tanh(x / cap) before any bias is
                      added; 0 means no cap */
@@ -259,8 +262,9 @@ typedef struct rapt_attention { /* size-first, see base.h */
     float dropout;  /* fraction of weights set to 0, at least 0 and below 1; the rest are divided by
                        1 - dropout. Not supported by hard normalizers */
     int threads;    /* maximum number of threads, see base.h */
-    uint64_t seed;  /* seed of dropout and sampling; the same seed gives the same results for any
-                       number of threads */
+    uint64_t seed;  /* seed of dropout and of the noise of SAMPLE and GUMBEL_SOFTMAX. Backward and
+                       weights need the seed of forward. The same seed gives the same results for
+                       any number of threads */
     rapt_mask mask; /* which keys are visible, and biases */
     rapt_relative relative;               /* effects of the distance between query and key */
     rapt_attention_parameters parameters; /* learned parameters of score, locality and
@@ -268,10 +272,10 @@ typedef struct rapt_attention { /* size-first, see base.h */
     const float *previous_weights; /* [batch][heads][keys]. location-aware: weights of a query
                                       before the first one. coverage: the coverage of the first
                                       query. Only elements of existing keys are read. NULL means 0.
-                                      Their gradient is not computed */
-    /* [batch], for SAMPLE. If an element is nonzero, no keys are drawn for its sequence: the
-       weights are p, the expected value of a draw; the gradient is that of SOFTMAX (Xu et al. 2015,
-       section 4.1); and chosen is set to -1. NULL means all 0. */
+                                      They get no gradient */
+    /* [batch], for SAMPLE. If an element is nonzero, its sequence is computed with SOFTMAX instead:
+       the weights are p, the expected value of a draw (Xu et al. 2015, section 4.1), and chosen is
+       set to -1. NULL means all 0. */
     const uint8_t *expected;
     /* Forgetting attention (Lin et al. 2025): the sum of log_forget over the keys after s, up to
        the query's position, is added to the score of key s. It has one element for each sequence,
@@ -284,8 +288,8 @@ typedef struct rapt_attention { /* size-first, see base.h */
                                       per row of k, with one element; heads are query heads */
     rapt_sparse sparse;            /* global positions and blocks of the locality sparse */
     rapt_distances distances;      /* distance vectors */
-    /* Talking heads (Shazeer et al. 2020), at most 65536. Not supported with location-aware scores,
-       coverage scores or distance vectors */
+    /* Talking heads (Shazeer et al. 2020). heads may then be at most 65536. Not supported with
+       location-aware scores, coverage scores or distance vectors */
     const float *talking_scores;  /* [heads][heads]: before biases and masks, the score of head h is
                                      the sum over g of talking_scores[h][g] times the capped score
                                      of head g; NULL means the identity */
@@ -297,9 +301,10 @@ typedef struct rapt_attention { /* size-first, see base.h */
 /* Fills in *a for scaled dot products, softmax and no mask, with arrays
    [batch][heads][rows][width]. The next three functions do the same for other layouts. size is
    sizeof *a. Any field may be changed afterwards, together with the strides that depend on it.
-   value_width affects the strides of v and out. key_heads affects those of k and v: after init, set
-   the batch stride to key_heads * rows * width; after init_rows, set the row stride to key_heads *
-   width and the batch stride to rows * key_heads * width.
+   query_width affects the strides of q, value_width those of v and out, and key_heads those of k
+   and v: after init, set the batch stride to key_heads * keys * width; after init_rows and
+   init_ragged, set the row stride to key_heads * width; after init_rows, also set the batch stride
+   to keys * key_heads * width.
 
    All four functions return RAPT_BAD_ARGUMENT only if a or query_starts is NULL, or if size is less
    than sizeof(size_t) or more than 65536. They do not check the numbers; rapt_attention_check and
@@ -361,10 +366,9 @@ typedef struct rapt_attention_parameters_layout { /* size-first, see base.h */
     size_t floats;                                    /* size of the block, a multiple of 16 */
     size_t offset[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* offset of each array in the block, in
                                                          floats, a multiple of 16 */
-    int rows[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* rows of each array, or 0 if the problem ignores
-                                                    it */
-    int columns[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* columns of each array, or 0 if the problem
-                                                       ignores it */
+    int rows[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* product of all dimensions of each array but the
+                                                    last, or 0 if the problem ignores the array */
+    int columns[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* last dimension, or 0 */
 } rapt_attention_parameters_layout;
 /* Fills in *layout, whose size must be set. The arrays in a->parameters may still be NULL. Returns
    RAPT_BAD_ARGUMENT if the block would be too large, or if rapt_attention_check would reject the
@@ -385,31 +389,31 @@ RAPT_API rapt_status rapt_attention_check(const rapt_attention *a, rapt_message 
    which must not grow before the workspace is used. */
 RAPT_API size_t rapt_attention_workspace(const rapt_attention *a);
 
-/* Results of rapt_attention_forward, in addition to out, that rapt_attention_backward and
-   rapt_attention_weights need. lse and chosen are [heads][query rows of all sequences, back to
-   back]; statistics has two floats for each of these elements. The two functions need lse or
-   statistics, and return the same bits with either. With only lse, they compute all scores once
-   more. */
+/* Results of rapt_attention_forward in addition to out, for rapt_attention_backward and
+   rapt_attention_weights. lse and chosen are [heads][query rows of all sequences, back to back];
+   statistics has two floats for each of these elements. The two functions require lse or
+   statistics, and return the same bits with either. They read only statistics; without it, they
+   recompute it from q and k. */
 typedef struct rapt_attention_saved { /* size-first, see base.h */
     size_t size;
-    float *lse;        /* log of the softmax denominator, including the sink if there is one; 0 for
-                          sigmoid, sparsemax and entmax. -infinity if the query is fully masked. May
-                          be NULL */
-    int *chosen;       /* hard normalizers: the key of each query, or -1 if the query is fully
-                          masked or `expected` is set for its sequence. Soft normalizers ignore it;
-                          it may then be NULL */
-    float *statistics; /* two floats per query: the maximum of its scores and the sink, and the sum
-                          of exp(score - maximum). A single float, lse, cannot represent both
-                          exactly. May be NULL */
+    float *lse;  /* log of the softmax denominator, including the sink if there is one; 0 for
+                    sigmoid, sparsemax and both kinds of entmax. -infinity if the query is fully
+                    masked in its head. May be NULL */
+    int *chosen; /* hard normalizers: the key of each query, or -1 if the query is fully
+                    masked or `expected` is set for its sequence. Soft normalizers ignore it;
+                    it may then be NULL */
+    /* Numbers from which the weights are recomputed. Their meaning is internal, and forward leaves
+       them unset if the problem does not need them. May be NULL. */
+    float *statistics;
 } rapt_attention_saved;
 
 /* Computes out from q, k and v, all [batch][heads][rows][width] with the strides in `a`, and fills
-   in the arrays of saved. out must not overlap the inputs. saved may be NULL unless the normalizer
-   is hard. If there are no keys, k and v may be NULL; with the location score, k may always be
+   in the arrays of saved. Results must not overlap the inputs. saved may be NULL unless the
+   normalizer is hard. Arrays without rows may be NULL; with the location score, k may always be
    NULL.
 
-   Returns RAPT_BAD_ARGUMENT if rapt_attention_check rejects the problem, a required array is NULL,
-   or workspace is NULL or misaligned. */
+   Returns RAPT_BAD_ARGUMENT if rapt_attention_check rejects the problem, a required array or struct
+   is NULL, or workspace is NULL or misaligned. */
 RAPT_API rapt_status rapt_attention_forward(const rapt_attention *a, const float *q, const float *k,
                                             const float *v, float *out,
                                             const rapt_attention_saved *saved, void *workspace,
@@ -427,18 +431,16 @@ typedef struct rapt_reinforce { /* size-first, see base.h */
 
 /* The arrays to which rapt_attention_backward adds gradients. Each has the layout of the array it
    belongs to, or is NULL if that gradient is not needed. A gradient can only be requested for an
-   array that the problem has. */
+   array that the problem has. If the problem ignores the array, nothing is added. */
 typedef struct rapt_gradients { /* size-first, see base.h */
     size_t size;
-    float *q;      /* gradient of q */
-    float *k;      /* gradient of k; nothing is added if the score ignores k */
-    float *v;      /* gradient of v */
-    float *bias;   /* gradient of mask.bias */
-    float *slopes; /* gradient of relative.slopes */
-    float *table;  /* gradient of relative.table */
-    float *parameters[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* indexed by rapt_attention_parameter;
-                                                             arrays that the problem ignores get no
-                                                             gradient */
+    float *q;                                             /* gradient of q */
+    float *k;                                             /* gradient of k */
+    float *v;                                             /* gradient of v */
+    float *bias;                                          /* gradient of mask.bias */
+    float *slopes;                                        /* gradient of relative.slopes */
+    float *table;                                         /* gradient of relative.table */
+    float *parameters[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* indexed by rapt_attention_parameter */
     float *log_forget;                                    /* gradient of log_forget */
     float *talking_scores;                                /* gradient of talking_scores */
     float *talking_weights;                               /* gradient of talking_weights */
@@ -451,8 +453,9 @@ typedef struct rapt_gradients { /* size-first, see base.h */
 
    Errors are the same as for rapt_attention_forward. Also returns RAPT_BAD_ARGUMENT if saved has
    neither lse nor statistics, if the normalizer is hard and saved lacks chosen, if
-   reinforce->entropy is not finite, or if a gradient is requested for an array that the problem
-   does not have, or for one whose rows share memory because a stride is 0. */
+   reinforce->entropy is not finite, if a gradient is requested for an array that the problem does
+   not have, or if the gradient of q, k, v or log_forget is requested and rows of that array share
+   memory because a stride is 0. */
 RAPT_API rapt_status rapt_attention_backward(const rapt_attention *a, const float *q,
                                              const float *k, const float *v, const float *out,
                                              const rapt_attention_saved *saved, const float *dout,
@@ -461,7 +464,7 @@ RAPT_API rapt_status rapt_attention_backward(const rapt_attention *a, const floa
                                              rapt_message *why);
 
 /* Recomputes the attention weights (before dropout) of query rows [first, first + rows) of one
-   sequence and head from the results that rapt_attention_forward saved. weights is [rows][keys],
+   sequence and head. saved holds the results of rapt_attention_forward. weights is [rows][keys],
    where keys is the number of rows of k in that sequence (a->keys, or key_starts[sequence + 1] -
    key_starts[sequence]). mask.key_counts does not shorten the rows; hidden keys have weight 0.
 

@@ -17,18 +17,18 @@ typedef enum rapt_rotary {
     RAPT_ROTARY_HALVES /* elements i and i + rotary_width/2 */
 } rapt_rotary;
 /* How rotary angles are reduced, which lets a model read longer sequences than those it was trained
-   on. f[i] is the angle of pair i per position without scaling, n is rotary_width, s is
-   rotary_factor, and L is rotary_positions. */
+   on. f[i] is the angle of pair i per position without scaling; base, width and factor are
+   rotary_base, rotary_width and rotary_factor or their defaults. */
 typedef enum rapt_rotary_scaling {
-    RAPT_ROTARY_SCALING_NONE,   /* f[i] = base^(-2i / n) */
-    RAPT_ROTARY_SCALING_LINEAR, /* position interpolation: f[i] / s (Chen et al. 2023) */
-    RAPT_ROTARY_SCALING_NTK, /* the base is multiplied by s^(n / (n - 2)). The first pair keeps its
-                                angle, and the angle of the last pair is divided by s. Peng et al.
-                                2023 */
-    RAPT_ROTARY_SCALING_YARN /* g f[i] + (1 - g) f[i] / s, where g grows linearly with the number of
-                                turns in L positions, from 0 for at most one turn to 1 for 32 or
-                                more. Sines and cosines are multiplied by rotary_magnitude (Peng et
-                                al. 2023) */
+    RAPT_ROTARY_SCALING_NONE,   /* f[i] = base^(-2i / width) */
+    RAPT_ROTARY_SCALING_LINEAR, /* position interpolation: f[i] / factor (Chen et al. 2023) */
+    RAPT_ROTARY_SCALING_NTK,    /* the base is multiplied by factor^(width / (width - 2)). The first
+                                      pair keeps its angle, and the angle of the last pair is divided
+                                   by    factor (Peng et al. 2023) */
+    RAPT_ROTARY_SCALING_YARN    /* g f[i] + (1 - g) f[i] / factor, where g grows linearly with the
+                                      number of turns in rotary_positions positions, from 0 for at most
+                                      one turn to 1 for 32 or more. Sines and cosines are multiplied by
+                                      rotary_magnitude (Peng et al. 2023) */
 } rapt_rotary_scaling;
 /* Effects of the distance between a query's position and a key s. All of them require
    mask.causal_alignment. If every field is 0, there are none. */
@@ -39,13 +39,14 @@ typedef struct rapt_relative {
                             et al. 2020); may be NULL */
     int buckets;         /* buckets per head of the table, 2 to 65536; even and at least 4 if
                             bidirectional. T5 uses 32 */
-    int distance;      /* keys at this distance or beyond share the last bucket of their side; must
+    int distance;      /* keys at this distance or beyond are in the last bucket of their side; must
                           exceed buckets / 2, or buckets / 4 if bidirectional. T5 uses 128 */
     int bidirectional; /* if nonzero, half of the buckets are for keys after the position; if 0, all
                           of these keys share the bucket of distance 0 */
     rapt_rotary rotary; /* rotates both vectors of the dot product, after any projection that the
-                           score applies. Pair i turns by the angle position * rotary_base^(-2i /
-                           rotary_width) (Su et al. 2021). Not allowed for additive scores */
+                           score applies: pair i at a position turns by the angle position * f[i],
+                           where rotary_scaling defines f (Su et al. 2021). Not allowed for scores
+                           with a tanh, nor with distance vectors */
     int rotary_width;   /* number of leading elements that are rotated, even, at least 2 (with NTK,
                            4) and at most the width of the vectors; 0 means all */
     float rotary_base;  /* base of the angles, 0 or more; 0 means 10000 */
@@ -59,29 +60,32 @@ typedef struct rapt_relative {
 } rapt_relative;
 
 /* Distance vectors: vectors for the distances between queries and keys. Let d be s - position, the
-   distance of key s from the query's position, clamped to -before .. after. The arrays u, v, r, r'
-   and a change the definition in attention.h:
+   distance of key s from the query's position, clamped to -before .. after. The vectors u, v, r, r'
+   and a of a query head change the definition in attention.h:
 
        score(q[t], k[s]) += scale (u . k[s] + (q[t] + v) . r[d] + k[s] . r'[d])
-       out[t] += sum over s of w[t][s] a[d]
+       out[t] += sum over s of w[t][s] a[d],    w after dropout
 
    Shaw, Uszkoreit and Vaswani 2018 use r and a, with before = after. Transformer-XL (Dai et al.
    2019) uses r, u and v. DeBERTa (He et al. 2021) uses r and r' and a scale of 1 / sqrt(3 K).
-   Scores must be scaled dot products or dot products, without rotary positions. All terms except
-   that of u are added after the cap, like a bias. The weights that multiply a are those after
-   dropout. All fields may be 0. A workspace grows by about n floats for each head and row. With
-   `buckets`, distances share vectors: r[d], r'[d] and a[d] are then row buckets[before + d] of the
-   arrays. */
+   Scores must be scaled dot products or dot products, without rotary positions or talking heads.
+   All terms of the score except that of u are added after the cap, like a bias. If all fields are
+   0, there are no distance vectors.
+
+   There are n = before + 1 + after distances, at most 65536. K is key_width and V value_width. Row
+   0 of an array is for distance -before. With `buckets`, distances share vectors instead: r[d],
+   r'[d] and a[d] are row buckets[before + d] of arrays with bucket_count rows. For each head, a
+   workspace grows by about 2 n floats per query row for r, as much for a, and 2 n floats per key
+   row for r'. */
 typedef struct rapt_distances {
-    int before; /* largest distance of a key before the position, 0 or more */
-    int after;  /* largest distance of a key after it, 0 or more. There are n = before + 1 + after
-                   distances, at most 65536. Row 0 of an array is for distance -before */
-    int shared; /* if nonzero, all heads share the vectors: r and r' are [n][K], and a is [n][V] */
-    const float *keys;          /* r [n][heads][K]; NULL means 0 */
-    const float *queries;       /* r' [n][heads][K], with query heads; NULL means 0 */
+    int before;        /* distances below -before count as -before; 0 or more */
+    int after;         /* distances above `after` count as `after`; 0 or more */
+    int shared;        /* if nonzero, all heads share r, r' and a, as [n][K], [n][K] and [n][V] */
+    const float *keys; /* r [n][heads][K]; NULL means 0 */
+    const float *queries;       /* r' [n][heads][K]; NULL means 0 */
     const float *values;        /* a [n][heads][V]; NULL means 0 */
-    const float *content_bias;  /* u [heads][K]; NULL means 0 */
-    const float *position_bias; /* v [heads][K]; NULL means 0; requires keys */
+    const float *content_bias;  /* u [heads][K], not shared; NULL means 0 */
+    const float *position_bias; /* v [heads][K], not shared; NULL means 0; requires keys */
     const int *buckets; /* [n] the row, 0 to bucket_count - 1, for each distance from -before to
                            after; NULL means that r, r' and a have a row for each distance */
     int bucket_count;   /* with buckets, the number of rows of r, r' and a, 1 to n; else 0 */
@@ -98,16 +102,18 @@ typedef struct rapt_distance_gradients {
     float *position_bias; /* gradient of position_bias */
 } rapt_distance_gradients;
 
-/* Fills to[before + 1 + after] with logarithmic buckets (DeBERTa v2 and v3) and returns their
-   number, bucket(before) + 1 + bucket(after). Let m be buckets / 2. Each distance up to m has its
-   own bucket; larger ones share buckets:
+/* Fills to[before + 1 + after] with logarithmic buckets (DeBERTa v2 and v3), for
+   rapt_distances.buckets, and returns their number. Let m be buckets / 2:
 
-       bucket(d) = m + ceil((m - 1) log(d / m) / log(distance / m))
+       bucket(d) = d                                                       if 0 <= d <= m
+       bucket(d) = m + ceil((m - 1) log(d / m) / log(distance / m))        if d > m
+       to[before + d] = bucket(before) + bucket(d),    to[before - d] = bucket(before) - bucket(d)
 
-   so bucket(distance) is buckets - 1. Row 0 is for distance -before. The position_buckets and
-   max_relative_positions of DeBERTa v2 are `buckets` and distance + 1. before and after are as in
-   rapt_distances, buckets is even and at least 4, and distance exceeds m. Returns 0 and leaves `to`
-   unchanged if an argument is out of range. */
+   so bucket(distance) is buckets - 1, and the number is bucket(before) + 1 + bucket(after). The
+   position_buckets and max_relative_positions of DeBERTa v2 are `buckets` and distance + 1. before
+   and after are as in rapt_distances, buckets is even and at least 4, and distance exceeds m.
+   Returns 0 and leaves `to` unchanged if an argument is out of range or NULL, or if the number
+   overflows an int. */
 RAPT_API int rapt_distance_buckets(int before, int after, int buckets, int distance, int *to);
 
 #ifdef __cplusplus

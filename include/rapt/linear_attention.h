@@ -1,17 +1,20 @@
 /* linear_attention.h - linear attention and the delta rule on plain arrays, forward and backward.
 
-   Instead of comparing a query with every key, each head maintains a state, the key_width x
+   Instead of comparing a query with every key, each key head maintains a state, the key_width x
    value_width matrix S, so time is linear in the number of rows. Row t of a sequence computes
 
-       S = a[t] S                                     if log_decay is given: a = exp(log_decay)
+       S = exp(log_decay[t]) S                        if log_decay is given
        u = v[t]                                       if beta is NULL
-       u = b[t] (v[t] - S' k[t])                      if beta is given (the delta rule): b = beta
-       S = S + k[t] u',    out[t] = scale S' q[t]
+       u = beta[t] (v[t] - S' k[t])                   if beta is given (the delta rule)
+       S = S + k[t] u',    out[t] = scale S' q[t]     for every query head of the key head
 
-   This is linear attention (Katharopoulos et al. 2020, arXiv 2006.16236) and, with gates, retention
-   (Sun et al. 2023), DeltaNet (Schlag et al. 2021) and Gated DeltaNet (Yang et al. 2024, arXiv
-   2412.06464). The last two papers write the state as the transpose of S. LinearAttention in ONNX
-   calls the update rules "linear", "gated", "delta" and "gated_delta".
+   where ' denotes the transpose, and the feature map has been applied to q and k.
+
+   This is linear attention (Katharopoulos et al. 2020, arXiv 2006.16236) and, with decays,
+   retention (Sun et al. 2023). With the delta rule, it is DeltaNet (Schlag et al. 2021) and, with
+   decays, Gated DeltaNet (Yang et al. 2024, arXiv 2412.06464); these two papers write the state as
+   the transpose of S. LinearAttention in ONNX calls the update rules "linear", "gated", "delta" and
+   "gated_delta".
 
    The attention is always causal: row t sees only rows 0 to t of its sequence. forward and backward
    compute chunks of 64 rows by matrix products, as in Yang et al. 2024, "Parallelizing Linear
@@ -20,15 +23,16 @@
    with forward up to rounding errors.
 
    If an element is infinite or NaN (other than -infinity in log_decay), the results of its sequence
-   and key head are meaningless; other results are not affected. With the delta rule, a row does not
-   amplify the earlier state if beta |k|^2 is between 0 and 2; most models normalize keys to length
-   1.
+   and key head may be meaningless; other results are not affected. With the delta rule, a row does
+   not amplify the earlier state if beta |k|^2 is between 0 and 2; most models normalize keys to
+   length 1.
 
    In models, linear attention can replace the decoder's self-attention: decoder_recurrence in
    config.h.
 
    The functions are thread-safe and allocate nothing, like those of attention.h. Results have the
-   same bits for every number of threads, batch and instruction set. */
+   same bits for every number of threads and every instruction set with fused multiply-add, and
+   those of a sequence do not depend on the others of the batch. */
 #ifndef RAPT_LINEAR_ATTENTION_H
 #define RAPT_LINEAR_ATTENTION_H
 
@@ -41,7 +45,7 @@ extern "C" {
 /* Functions that replace q and k, element by element. */
 typedef enum rapt_feature_map {
     RAPT_FEATURE_MAP_NONE, /* x */
-    RAPT_FEATURE_MAP_ELU,  /* elu(x) + 1, that is, x + 1 if x > 0, else exp x; always positive
+    RAPT_FEATURE_MAP_ELU,  /* elu(x) + 1, that is, x + 1 if x > 0, else exp x; never negative
                               (Katharopoulos et al. 2020, equation 7) */
     RAPT_FEATURE_MAP_COUNT
 } rapt_feature_map;
@@ -53,19 +57,20 @@ RAPT_API const char *rapt_feature_map_name(rapt_feature_map map);
    read it. Fields that init does not set default to 0. */
 typedef struct rapt_linear_attention { /* size-first, see base.h */
     size_t size;
-    int batch;         /* number of sequences */
-    int heads;         /* number of query heads */
+    int batch;         /* number of sequences, 0 or more */
+    int heads;         /* number of query heads, which q and out have; 1 or more */
     int key_heads;     /* number of heads of k, v, gates and states; must divide heads. Query head h
                           reads the state of key head h / (heads / key_heads). 0 means the same
                           number as heads */
-    int rows;          /* rows of the longest sequence */
+    int rows;          /* rows of every sequence or, with starts, of the longest one; at most
+                          2147483519 */
     int key_width;     /* floats per row of q and k, 1 to 65536 */
     int value_width;   /* floats per row of v and out, 1 to 65535 */
-    rapt_stride q;     /* layout of q; batch strides are ignored if starts are given */
+    rapt_stride q;     /* layout of q; with starts, the batch strides of all arrays are ignored */
     rapt_stride k;     /* layout of k */
     rapt_stride v;     /* layout of v */
     rapt_stride out;   /* layout of out */
-    rapt_stride gates; /* layout of log_decay and beta, whose rows are single floats */
+    rapt_stride gates; /* layout of log_decay and beta, whose rows are single floats of key heads */
     const int *starts; /* offsets [batch + 1] for a ragged batch, in which the rows of all sequences
                           are stored back to back; NULL if every sequence has `rows` rows */
     const float *log_decay;       /* log of the decay of the state before each row, at most 0.
@@ -74,11 +79,11 @@ typedef struct rapt_linear_attention { /* size-first, see base.h */
                                      rule */
     const float *initial_state;   /* S before the first row, in the layout below; NULL means 0.
                                      Ignored by step */
-    float scale;                  /* factor applied to out; 0 means 1 / sqrt(key_width) */
+    float scale;                  /* factor applied to out, finite; 0 means 1 / sqrt(key_width) */
     rapt_feature_map feature_map; /* function applied to q and k; default: none */
-    int normalized; /* if nonzero, out is divided by the sum of the weights, which is S' q if all
-                       values are 1, and scale has no effect. Requires a feature map and no beta. If
-                       the sum is 0, out is 0 and no gradient flows */
+    int normalized; /* if nonzero, out is divided by the sum of the weights, which is S' q for
+                       values of 1, and scale has no effect. Requires a feature map and no beta. If
+                       the sum is 0, out is 0 and no gradient flows through the row */
     int threads;    /* maximum number of threads, see base.h */
 } rapt_linear_attention;
 
@@ -109,7 +114,7 @@ RAPT_API size_t rapt_linear_attention_workspace(const rapt_linear_attention *a, 
    each sequence; it may be NULL, or the same array as a->initial_state.
 
    Returns RAPT_BAD_ARGUMENT if rapt_linear_attention_check rejects the problem, a required array is
-   NULL, or workspace is NULL or misaligned. */
+   NULL, or workspace is NULL or misaligned. Arrays without rows may be NULL. */
 RAPT_API rapt_status rapt_linear_attention_forward(const rapt_linear_attention *a, const float *q,
                                                    const float *k, const float *v, float *out,
                                                    float *final_state, void *workspace,
@@ -131,8 +136,8 @@ typedef struct rapt_linear_attention_gradients { /* size-first, see base.h */
 /* Adds gradients to the arrays in d. q, k and v are the inputs of rapt_linear_attention_forward;
    its results are recomputed. dout is the gradient of out and has its layout. dfinal_state is the
    gradient of final_state; NULL means 0. Errors are the same as for rapt_linear_attention_forward.
-   Also returns RAPT_BAD_ARGUMENT if a gradient is requested for an array that the problem does not
-   have, or for one whose rows share memory because a stride is 0. */
+   Also returns RAPT_BAD_ARGUMENT if d is NULL, or if a gradient is requested for an array that the
+   problem does not have, or for one whose rows share memory because a stride is 0. */
 RAPT_API rapt_status rapt_linear_attention_backward(const rapt_linear_attention *a, const float *q,
                                                     const float *k, const float *v,
                                                     const float *dout, const float *dfinal_state,
@@ -140,8 +145,9 @@ RAPT_API rapt_status rapt_linear_attention_backward(const rapt_linear_attention 
                                                     void *workspace, rapt_message *why);
 
 /* Appends rows, usually one, to sequences: computes out from q, k and v, whose shapes are those of
-   rapt_linear_attention_forward, and updates the sequences' states in `state`. n rows in one call
-   or in n calls give the same bits. Errors are the same as for rapt_linear_attention_forward. */
+   rapt_linear_attention_forward, and updates the states in `state`, which must be set before the
+   first rows, usually to 0. n rows in one call or in n calls give the same bits. Errors are the
+   same as for rapt_linear_attention_forward. */
 RAPT_API rapt_status rapt_linear_attention_step(const rapt_linear_attention *a, const float *q,
                                                 const float *k, const float *v, float *state,
                                                 float *out, void *workspace, rapt_message *why);

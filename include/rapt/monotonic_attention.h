@@ -12,9 +12,9 @@
        reach[t][s] = (1 - p[t][s-1]) reach[t][s-1] + alpha[t-1][s]
        alpha[t][s] = p[t][s] reach[t][s]
 
-   where alpha[-1] is 1 for key 0 and 0 for all others. A query that stops at key s outputs v[s], or
-   the mean of values up to s weighted by a softmax of chunk energies, u[t][l] = chunk_scale
-   chunk_q[t].chunk_k[l]:
+   where alpha[-1] is 1 for key 0 and 0 for all others, and the first term of reach[t][0] is 0. A
+   query that stops at key s outputs v[s], or the mean of values up to s weighted by a softmax of
+   chunk energies, u[t][l] = chunk_scale chunk_q[t].chunk_k[l]:
 
        mode        out of a query that stops at key s       source
        hard        v[s]                                     Raffel et al. 2017 (arXiv 1704.00784)
@@ -23,17 +23,18 @@
 
    With several heads these are the monotonic multihead attentions of Ma et al. 2019 (1909.12406).
    forward computes the expected value of out, which is sum over s of weights[t][s] v[s]. step makes
-   hard stops, at the first key with p >= 0.5 without noise, and reads no key after it.
+   hard stops, at the first key with p >= 0.5, and reads no key after it; it adds no noise.
 
    If a query stops at no key, its output is 0, and so are the alignments and outputs of all later
    queries of the head, as in Raffel et al. The sum of alpha[t] may therefore be less than 1. With
-   last_stops, it is 1, because the head always stops at the last existing key.
+   last_stops, a head that reaches the last existing key always stops there.
 
    Alignments and weights below 2^-100 may become 0. If an element is infinite or NaN, the results
-   of its sequence and key head are meaningless; other results are not affected.
+   of its sequence and key head may be meaningless; other results are not affected.
 
    The functions are thread-safe and allocate nothing, like those of attention.h. Results have the
-   same bits for every number of threads, batch and instruction set. */
+   same bits for every number of threads and every instruction set with fused multiply-add, and
+   those of a sequence do not depend on the others of the batch. */
 #ifndef RAPT_MONOTONIC_ATTENTION_H
 #define RAPT_MONOTONIC_ATTENTION_H
 
@@ -58,17 +59,21 @@ RAPT_API const char *rapt_monotonic_name(rapt_monotonic mode);
    only read it. Fields that init does not set default to 0. */
 typedef struct rapt_monotonic_attention { /* size-first, see base.h */
     size_t size;
-    int batch;               /* number of sequences */
-    int heads;               /* number of query heads */
+    int batch;               /* number of sequences, 0 or more */
+    int heads;               /* number of query heads, 1 or more */
     int key_heads;           /* number of heads of k, v and chunk_k; must divide heads. Query head h
                                 reads key head h / (heads / key_heads). 0 means the same number as
                                 heads */
-    int queries;             /* rows of q in the longest sequence */
-    int keys;                /* rows of k and v in the longest sequence */
+    int queries;             /* rows of q in every sequence or, with query_starts, in the longest
+                                one */
+    int keys;                /* rows of k and v in every sequence or, with key_starts, in the
+                                longest one */
     int key_width;           /* floats per row of q, k, chunk_q and chunk_k, 1 to 65536 */
     int value_width;         /* floats per row of v and out, 1 to 65536 */
     rapt_monotonic mode;     /* default: hard */
-    rapt_stride q;           /* layout of q; batch strides are ignored if starts are given */
+    rapt_stride q;           /* layout of q. With query_starts, the batch strides of q, chunk_q, out
+                                and weights are ignored; with key_starts, those of k, v and
+                                chunk_k */
     rapt_stride k;           /* layout of k */
     rapt_stride v;           /* layout of v */
     rapt_stride chunk_q;     /* layout of chunk_q, the queries of chunk energies */
@@ -82,20 +87,20 @@ typedef struct rapt_monotonic_attention { /* size-first, see base.h */
     const int *key_starts;   /* the same for k, v and chunk_k, with `keys` rows */
     const int *key_counts;   /* [batch] number of existing keys of each sequence, or NULL if all
                                 keys exist. Other keys are ignored */
-    const float *offset; /* [heads] added to the energies; papers start at -1 to -4. NULL means 0 */
-    float scale;         /* factor applied to the energies; 0 means 1 / sqrt(key_width) */
-    float chunk_scale;   /* factor applied to the chunk energies; 0 means 1 / sqrt(key_width) */
-    int chunk;           /* number of keys in a chunk, 1 or more; ignored in the other modes */
-    int last_stops;      /* if nonzero, heads always stop at the last existing key (mass
-                            preservation in fairseq). Set it to 0 while a source is still
-                            arriving */
-    float noise;   /* standard deviation of the noise in forward and backward, 0 or more, which
-                      teaches a model to make p nearly 0 or 1; the papers use 1. Each element is a
-                      sum of 12 uniform numbers, so nearly normal */
-    int threads;   /* maximum number of threads, see base.h */
-    uint64_t seed; /* seed of the noise. An element of the noise depends on the seed and on the
-                      indices of sequence, head, query and key. forward and backward need the same
-                      seed */
+    const float *offset;     /* [heads], see p above; papers start at -1 to -4. NULL means 0 */
+    float scale;             /* factor of q.k, finite; 0 means 1 / sqrt(key_width) */
+    float chunk_scale;       /* factor of chunk_q.chunk_k, finite; 0 means 1 / sqrt(key_width) */
+    int chunk;               /* number of keys in a chunk, 1 or more; ignored in the other modes */
+    int last_stops; /* if nonzero, a head that reaches the last existing key stops there (mass
+                       preservation in fairseq). Set it to 0 while a source is still
+                       arriving */
+    float noise;    /* standard deviation of the noise in forward and backward, 0 or more, which
+                       teaches a model to make p nearly 0 or 1; the papers use 1. Each element is a
+                       sum of 12 uniform numbers, so nearly normal */
+    int threads;    /* maximum number of threads, see base.h */
+    uint64_t seed;  /* seed of the noise. An element of the noise depends on the seed and on the
+                       indices of sequence, head, query and key. forward and backward need the same
+                       seed */
 } rapt_monotonic_attention;
 
 /* Fills in *a for arrays [batch][heads][rows][width] and weights [batch][heads][queries][keys].
@@ -136,8 +141,8 @@ typedef struct rapt_monotonic_attention_outputs { /* size-first, see base.h */
    NULL.
 
    Returns RAPT_BAD_ARGUMENT if rapt_monotonic_attention_check rejects the problem, a required array
-   is NULL, an array of outputs would have rows that share memory because a stride is 0, or
-   workspace is NULL or misaligned. */
+   is NULL, rows of alpha or weights would share memory because a stride is 0, or workspace is NULL
+   or misaligned. Arrays without rows may be NULL. */
 RAPT_API rapt_status rapt_monotonic_attention_forward(
     const rapt_monotonic_attention *a, const float *q, const float *k, const float *v,
     const float *chunk_q, const float *chunk_k, float *out,
@@ -158,11 +163,12 @@ typedef struct rapt_monotonic_attention_gradients { /* size-first, see base.h */
 
 /* Adds gradients to the arrays in d. The inputs are those of rapt_monotonic_attention_forward; its
    results are recomputed. dout is the gradient of out and has its layout. dalpha and ddelays are
-   the gradients of alpha and delays, for losses that depend on alignments or latency; NULL means 0.
+   the gradients of alpha and delays and have their layouts, for losses that depend on alignments or
+   latency; NULL means 0.
 
    Apart from `outputs`, errors are the same as for rapt_monotonic_attention_forward. Also returns
-   RAPT_BAD_ARGUMENT if a gradient is requested for an array whose rows share memory because a
-   stride is 0. */
+   RAPT_BAD_ARGUMENT if d is NULL, or if a gradient is requested for an array whose rows share
+   memory because a stride is 0. */
 RAPT_API rapt_status rapt_monotonic_attention_backward(const rapt_monotonic_attention *a,
                                                        const float *q, const float *k,
                                                        const float *v, const float *chunk_q,
