@@ -23,12 +23,12 @@ typedef enum rapt_rotary_scaling {
     RAPT_ROTARY_SCALING_NONE,   /* f[i] = base^(-2i / width) */
     RAPT_ROTARY_SCALING_LINEAR, /* position interpolation: f[i] / factor (Chen et al. 2023) */
     RAPT_ROTARY_SCALING_NTK,    /* the base is multiplied by factor^(width / (width - 2)). The first
-                                      pair keeps its angle, and the angle of the last pair is divided
-                                   by    factor (Peng et al. 2023) */
+                                   pair keeps its angle, and the angle of the last pair is divided by
+                                   factor (Peng et al. 2023) */
     RAPT_ROTARY_SCALING_YARN    /* g f[i] + (1 - g) f[i] / factor, where g grows linearly with the
-                                      number of turns in rotary_positions positions, from 0 for at most
-                                      one turn to 1 for 32 or more. Sines and cosines are multiplied by
-                                      rotary_magnitude (Peng et al. 2023) */
+                                   number of turns in rotary_positions positions, from 0 for at most
+                                   one turn to 1 for 32 or more. Sines and cosines are multiplied by
+                                   rotary_magnitude (Peng et al. 2023) */
 } rapt_rotary_scaling;
 /* Effects of the distance between a query's position and a key s. All of them require
    mask.causal_alignment. If every field is 0, there are none. */

@@ -1,5 +1,6 @@
-/* attention.h - the interface of lib/attention: attention on whole arrays, forward and backward,
-   and attention of queries to a cache of past keys and values.
+/* attention.h - the interface of lib/attention: attention on whole arrays, forward and backward;
+   attention of queries to a cache of past keys and values; linear attention; and monotonic
+   attention.
 
    All members of a team must call each function that takes a team, with the same arguments, which
    must have been checked. The function ends at a barrier (lib/base/base.h). The team shares the
@@ -88,12 +89,14 @@ struct rows_given { /* rows of queries or of keys, all heads */
     ptrdiff_t y_head, y_row;
 };
 int rapt__score_width(const rapt_attention *spec); /* returns the width of q' and k' */
-/* Returns true if k' differs from k or, if `keys` is false, if q' differs from q. */
+/* Returns true if the score changes keys (`keys` is true) or queries (false), that is, if k'
+   differs from k or q' from q. */
 bool rapt__score_changes(const rapt_attention *spec, bool keys);
 /* Learned matrices, rotary frequencies and distance vectors are packed once, for all calls of the
    functions below. rapt__score_packed returns the number of floats in `packed`. */
 size_t rapt__score_packed(const rapt_attention *spec);
 void rapt__score_pack(struct team *team, const rapt_attention *spec, float *packed);
+/* Compute q' and k' of the rows. */
 void rapt__score_queries(struct team *team, const rapt_attention *spec, const float *packed,
                          const struct rows_given *rows);
 void rapt__score_keys(struct team *team, const rapt_attention *spec, const float *packed,
@@ -239,14 +242,14 @@ void rapt__history_reorder(struct team *team, struct attention_history *history,
 
 /* ---- attend.c ---- */
 struct cached_queries {
-    const rapt_attention *spec; /* the fields for heads, key and value width, score, scale,
-                                   locality, normalizer, learned parameters, distances, talking
-                                   heads, cap and mask.causal are used; dropout, noise and blocks of
-                                   sparse attention are not supported */
-    int count;                  /* number of query sequences */
-    const int *starts;          /* [count + 1] first row of each sequence */
-    const int *sequence;        /* [count] index in the cache of the sequence whose keys are read;
-                                   NULL means the same index */
+    /* The problem. Its numbers of rows, starts, strides, mask (except mask.causal), relative biases
+       and log_forget are ignored. Dropout, noise, previous_weights, expected and blocks of sparse
+       attention are not supported. */
+    const rapt_attention *spec;
+    int count;            /* number of query sequences */
+    const int *starts;    /* [count + 1] first row of each sequence */
+    const int *sequence;  /* [count] index in the cache of the sequence whose keys are read;
+                             NULL means the same index */
     const int *positions; /* [count] position of the first row among the keys; NULL means that the
                              last query has the position of the last key */
     const float *q;       /* projected queries: head h of row r is at q + r*q_row + h*width. width
@@ -267,6 +270,8 @@ struct cached_queries {
 /* Returns the bytes of workspace for rapt__cache_distances, _attend and _weights if no sequence has
    more than `longest` keys, or SIZE_MAX if the size overflows size_t. */
 size_t rapt__cache_workspace(const rapt_attention *spec, int longest, bool joint);
+/* Computes out and lse of all rows and, on the flash path, their statistics. Updates the
+   history. */
 void rapt__cache_attend(struct team *team, const struct cache *cache,
                         const struct cached_queries *queries, void *workspace);
 

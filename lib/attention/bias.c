@@ -18,7 +18,7 @@
    the lower half for all others. Otherwise all buckets are for keys up to the position, and keys
    after it are in bucket 0, like the key at the position. On each side, the first half of the
    buckets hold one distance each. The sizes of the others grow exponentially up to `distance`, and
-   the last one also holds all larger distances. */
+   the last one holds all distances from there on. */
 
 bool rapt__relative_wanted(const rapt_attention *a)
 {
@@ -70,7 +70,7 @@ void rapt__relative_backward(struct team *team, const rapt_attention *a, int row
 
 /* ---- gradients of relative biases ----
 
-   They are summed per head and sequence, and then over the sequences in order. */
+   Gradients are first summed per head and sequence, and then over the sequences in order. */
 
 float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b)
 {
@@ -120,9 +120,9 @@ void rapt__relative_sums_add(struct team *team, const rapt_attention *a, float *
        x[t][s] += log f[s+1] + ... + log f[p] = C[p] - C[s],   C[l] = log f[0] + ... + log f[l]
 
    where p is the position of query t, or the last key if the position is beyond it. C is stored as
-   the sum of two floats, high and low, so that its error is about 2^-48 of its magnitude, and a
-   difference of two sums has the precision of a float. Each sum is computed from the two floats of
-   the sum before it, so a cache gives the same bits and needs no other state. Backward:
+   the sum of two floats, high and low, so that its error is about 2^-48 of its magnitude, and small
+   differences of large sums stay accurate. Each sum is computed from the two floats of the sum
+   before it, so a cache gives the same bits and needs no other state. Backward:
 
        dC[p] += sum over s of dx[t][s]   dC[s] -= sum over t of dx[t][s]
        dlog f[l] = dC[l] + dC[l+1] + ...

@@ -91,8 +91,8 @@ struct bounds rapt__bounds(const struct projected *c, int team_size)
 
 /* ---- layouts ----
 
-   Strides that overflow are set to the largest possible value, and negative numbers count as 0;
-   rapt__attention_check rejects both. */
+   Sizes are not checked here: strides that overflow become the largest possible value, and negative
+   numbers count as 0. */
 
 static ptrdiff_t stride_times(ptrdiff_t a, ptrdiff_t b)
 {

@@ -1,5 +1,6 @@
 /* problem.h - functions that read a rapt_attention: checks, lengths of sequences, offsets of rows,
-   and visible keys of a query. Also divides work among a team. Shared by all of lib/attention. */
+   visible keys of a query, and relative biases. Also divides work among a team. Shared by all of
+   lib/attention. */
 #ifndef RAPT_LIB_ATTENTION_PROBLEM_H
 #define RAPT_LIB_ATTENTION_PROBLEM_H
 

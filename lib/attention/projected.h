@@ -1,8 +1,9 @@
 /* projected.h - attention of projected queries and keys. A score projects rows of q and k to q' and
-   k', after which one of two operations remains:
+   k', after which one of these operations remains:
 
        x[t][s] = scale q'[t].k'[s]                    all scores of the dot family
-       x[t][s] = vector . tanh(q'[t] + k'[s] + L f)   additive; location-aware and coverage with L f
+       x[t][s] = vector . tanh(q'[t] + k'[s])         additive
+       x[t][s] = vector . tanh(q'[t] + k'[s] + L f)   location-aware, coverage
 
    Soft cap, biases, masks, the normalizer and the sum of values are then the same for all scores.
    Softmax (with or without a sink) and sigmoids of dot products take the flash path
@@ -25,7 +26,8 @@ struct features {
 };
 
 struct projected {
-    const rapt_attention *a; /* supplies rows, masks, locality, normalizer, dropout, v and out */
+    const rapt_attention *a; /* supplies what projection does not change, such as rows, masks and
+                                the normalizer */
     const float *q, *k;      /* q' and k', with the heads of a. k' may be NULL if a has no keys */
     rapt_stride q_stride, k_stride; /* as in `a`: batch strides are ignored if starts are given */
     int width;                      /* floats per row of q' and k' */
@@ -54,8 +56,8 @@ struct projected {
     const float *centers;    /* [H][query rows], for local-p; otherwise NULL */
     int *chosen; /* [H][query rows], written by forward, read by backward and weights; NULL unless
                     the normalizer is hard */
-    rapt_reinforce reinforce;    /* for backward of sampled keys; zeros with other normalizers,
-                                    since their callers may pass arrays of another shape */
+    rapt_reinforce reinforce; /* for backward of sampled keys; zeros with other normalizers, which
+                                 ignore the caller's arrays */
     struct weight_losses losses; /* for backward on the general path */
 };
 
@@ -117,8 +119,8 @@ void rapt__distance_gradients(const struct projected *c, const struct projected_
 bool rapt__biased(const struct projected *c);
 
 /* ---- distances.c: distance vectors ---- */
-int rapt__distance_count(const rapt_attention *a);    /* n */
-int rapt__distance_vectors(const rapt_attention *a);  /* n, or the number of buckets */
+int rapt__distance_count(const rapt_attention *a);    /* n, or 0 if there are no vectors */
+int rapt__distance_vectors(const rapt_attention *a);  /* the number of buckets, if given, or n */
 bool rapt__distances_wanted(const rapt_attention *a); /* true if distances add to scores */
 /* Returns the vectors of head h that are added to values, or NULL if there are none. Sets *row to
    the distance between two of them, in floats. */

@@ -1,11 +1,11 @@
-/* backward.c - flash backward: adds the gradients of projected queries, keys, values and biases to
-   the arrays in struct projected_gradients. A pair is a table of blocks: a member of the team takes
-   a block of keys and processes all queries against it. The order of every sum does not depend on
-   which member computes what (backward_blocks.c). Pairs with few queries and keys are not divided
-   into blocks (heads.c). If there are many pairs, each member takes whole pairs; if there
-   are few, the team shares one pair at a time. Pairs that share a bias must add to its gradient in
-   order, so either one member computes them all, or the team computes one after the other. Memory
-   for the queries of a long pair exists only once, so the team shares every such pair.
+/* backward.c - flash backward: adds the gradients of projected queries, keys, values, biases and
+   learned numbers to the arrays in struct projected_gradients. A pair is a table of blocks: a
+   member of the team takes a block of keys and processes all queries against it. The order of every
+   sum does not depend on which member computes what (backward_blocks.c). Pairs with few queries and
+   keys are not divided into blocks (heads.c). If there are many pairs, each member takes whole
+   pairs; if there are few, the team shares one pair at a time. Pairs that share a bias must add to
+   its gradient in order, so either one member computes them all, or the team computes one after the
+   other. If memory for the queries of a long pair exists only once, the team shares the pair.
 
    Rows of a relative bias overlap, because many queries and keys have the same distance s -
    position. Their gradient is therefore summed first within each pair, by one member, and then over

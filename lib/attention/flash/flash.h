@@ -11,7 +11,7 @@
 /* Returns true if this path supports the problem. Ignores the arrays q and k. */
 bool rapt__flash_supports(const struct projected *c);
 
-/* Lays out enough workspace for any of the functions below. */
+/* Lays out enough workspace for any of the passes declared next. */
 void rapt__flash_layout(struct arena *arena, const struct bounds *b);
 
 /* All members of a team call these functions. Each function lays out its workspace after the
@@ -77,8 +77,7 @@ struct packed_pair {
     float *kernel;           /* workspace of one call, or of SET_CALLS calls if there are more than
                                 PACKED_KEYS keys */
     struct attend_row *rows; /* [ATTEND_ROWS] for each of these calls */
-    struct visible_keys *visible; /* the same number of structs; used if there are more than
-                                     PACKED_KEYS keys */
+    struct visible_keys *visible; /* as many structs; NULL if there are at most PACKED_KEYS keys */
 };
 
 struct flash_forward {
@@ -230,8 +229,8 @@ float *rapt__flash_row_sums(const struct flash_backward *f, const struct sequenc
 float *rapt__flash_forget_sums(const struct flash_backward *f, const struct sequence *b, int h);
 
 /* ---- heads.c ---- */
-/* Computes the gradients of a pair with few queries and few keys if q, k and dout are finite.
-   Otherwise does nothing and returns false. */
+/* Computes the gradients of a pair if it has few queries, rapt__flash_head accepts it, and q, k and
+   dout are finite. Otherwise adds nothing and returns false. */
 bool rapt__flash_backward_heads(const struct backward_pair *p);
 
 #endif

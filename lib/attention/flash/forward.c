@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* Number of items per member into which a shared pair with many keys is divided. With several small
+/* A shared pair with many keys is divided into about this many items per member. With several small
    items, a member that starts late delays the others less. */
 enum { ITEMS_EACH = 4 };
 
@@ -58,9 +58,9 @@ static void attend_rows(const struct flash_forward *f, const struct sequence *b,
         rapt__flash_forward_call(f, b, g, first, rows);
 }
 
-/* Returns the number of rows in an item of at most `calls` calls of a pair with many keys. Unless
-   the blocks of the block mask have more queries than that, the number is a multiple of a block, so
-   that fewer rows read different keys. */
+/* Returns the number of rows in an item of at most `calls` calls of a pair with many keys. With a
+   block mask, items consist of whole blocks of queries if at least one fits, because the rows of a
+   block see the same keys. */
 static int set_rows(const struct flash_forward *f, int calls)
 {
     int rows = rapt__flash_call_rows(f) * calls, block = f->a->sparse.block_queries;

@@ -143,16 +143,17 @@ static bool call_sees(const struct call_set *s, int i, int key, int end)
     return rapt__next_visible(s->keys + first, count, key, end) < end;
 }
 
-/* Returns the first block at or after `key` that the rows of a set see, or INT32_MAX. */
+/* Returns the first key of the next block, starting with the block of `key`, in which the rows of a
+   set see a key at or after `key`. Returns INT32_MAX if there is none. */
 static int next_block(const struct sequence *b, const struct call_set *s, int key)
 {
     key = rapt__next_visible(s->keys, s->begin[s->calls], key, b->existing);
     return key < INT32_MAX ? key / ATTEND_BLOCK * ATTEND_BLOCK : key;
 }
 
-/* Packs blocks of keys that the rows of a set see, starting at block *next: at most PART_KEYS keys,
-   which may have gaps between them. Sets *next to the next such block, or to INT32_MAX. Returns the
-   end of the part. */
+/* Packs blocks of keys that the rows of a set see, starting with the block at *next: at most
+   PART_KEYS keys, perhaps with gaps, from a range of about PACKED_KEYS keys. Sets *next to the
+   first key of the next such block, or to INT32_MAX. Returns the end of the part. */
 static int pack_part(const struct flash_forward *f, const struct sequence *b, int g,
                      const struct call_set *s, int *next)
 {

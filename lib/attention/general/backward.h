@@ -1,5 +1,5 @@
-/* backward.h - declarations shared by the files of general backward: the current sequence and key
-   head, its workspace, and one of its rows. */
+/* backward.h - declarations shared by the files of general backward: sums of gradients, workspace,
+   a sequence and key head, and one of its rows. */
 #ifndef RAPT_LIB_ATTENTION_GENERAL_BACKWARD_H
 #define RAPT_LIB_ATTENTION_GENERAL_BACKWARD_H
 

@@ -224,12 +224,12 @@ static void sigmoid_backward(struct row *r, float *dz, struct gain gain)
 /* ---- SPARSEMAX, ENTMAX_1_5 and ENTMAX, which give exact zeros ----
 
        z = max(0, (alpha - 1) x - tau)^k,  k = 1 / (alpha - 1),  with tau such that z sums to 1
-       dx = g (dz - mean),  g = z^(2 - alpha) where z is not 0,  mean = g.dz / sum of g
+       dx = c (dz - mean),  c = z^(2 - alpha) where z is not 0,  mean = c.dz / sum of c
        dalpha = (z.dz - mean) / (alpha - 1)^2 - (e.dz - mean sum of e) / (alpha - 1),  e = z log z
               = -sum of z log(z)^2 (dz - mean) (e^y - 1 - y) / y^2,  y = -(alpha - 1) log z
 
    alpha is 2 for sparsemax, 1.5 for 1.5-entmax, and else 1 + sigmoid(a) with a learned a. The
-   second form of dalpha follows from g.(dz - mean) = 0, and does not divide a small difference by
+   second form of dalpha follows from c.(dz - mean) = 0, and does not divide a small difference by
    (alpha - 1)^2. kernel/simplex.c computes the rows. */
 
 /* Returns alpha - 1, which is at least 2^-20 so that k is finite. */

@@ -3,8 +3,12 @@
    row's bits depend only on its query and the keys it sees: a call with many rows gives the same
    bits as a call for each row.
 
-       x = scale q.k | v.tanh(q + k + L f),  x = cap tanh(x / cap),  x += biases,  masks
-       z = normalize(x)    w = z gauss    out = sum over s of dropout(w)[s] v[s] */
+       x = scale q.k  or  vector . tanh(q + k + L f)
+       x = cap tanh(x / cap),  x += biases,  x = -infinity at masked keys
+       z = normalize(x),  w = z gauss,  out = sum over s of dropout(w)[s] (v[s] + a[s])
+
+   gauss is 1 except with local-p, and a[s] is the vector that the distance of key s adds to values,
+   or 0. */
 #ifndef RAPT_LIB_ATTENTION_GENERAL_H
 #define RAPT_LIB_ATTENTION_GENERAL_H
 
@@ -144,7 +148,7 @@ void rapt__row_remember(const struct row *r, int keys, float *to);
 void rapt__row_span(struct row *r);
 
 /* ---- block.c: adjacent rows of a head, whose products are computed together ---- */
-enum { BLOCK_ROWS = 12, DOT_COLUMNS = 512 }; /* whole tiles of most instruction sets */
+enum { BLOCK_ROWS = 12, DOT_COLUMNS = 512 };
 struct row_block {
     float *dots;      /* [BLOCK_ROWS][capacity] q.k; dots, weights and dx are NULL if the score is
                          additive, except with talking heads */
@@ -163,8 +167,8 @@ void rapt__block_layout(struct arena *arena, const struct bounds *b, bool backwa
 bool rapt__block_begin(struct row_block *block, const struct projected *c, const struct sequence *b,
                        const struct row_head *head, const struct row_keys *keys, int h, int t,
                        int rows);
-/* Returns true if `rows` rows see enough keys in common to be computed together. All of these keys
-   are in [first, end), and `seen` is the sum of the numbers of keys over the rows. */
+/* Returns true if `rows` rows see enough keys in common to be computed together. [first, end)
+   contains every key that a row sees, and `seen` is the sum over the rows of the number of keys. */
 static inline bool rapt__block_fits(int rows, int first, int end, int64_t seen)
 {
     return seen > 0 && (int64_t)rows * (end - first) <= 2 * seen;

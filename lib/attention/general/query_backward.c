@@ -1,15 +1,22 @@
 /* query_backward.c - adds the contributions of one query to the gradients of q, keys, values,
-   biases, center, vector and features. Let dw be the gradient of the weights and d = s - center:
+   biases, center, vector and features. Let w be the weights before dropout and dw their gradient,
+   which is the sum of the terms that apply:
 
-       dw[s] = dropout(dout.v[s]) + the next query's dnext   dv[s] += dropout(w)[s] dout
-       dw[s] -= guide->weight / (n (w[s] + 1e-6)) for each of the query's n guided keys
-       dw[s] += coverage->weight if w[s] < c[s], else dc[s] += coverage->weight
-       dcenter += sum over s of w[s] dw[s] d / (radius / 2)^2       dz = gauss dw
+       dropout(dout.(v[s] + a[s]))               a[s] is the distance vector added to the value
+       the next query's dnext[s]                 recurrent scores
+       -guide->weight / (n (w[s] + 1e-6))        for each of the n keys that guide the query
+       coverage->weight                          if w[s] is below the coverage of key s
 
-   guide and coverage are the losses in struct weight_losses, and c is the coverage.
+   guide and coverage are the losses in struct weight_losses; if w[s] is not below the coverage, the
+   gradient of the coverage increases by coverage->weight instead. Then
+
+       dv[s] += dropout(w)[s] dout
+       dcenter += sum over s of w[s] dw[s] (s - center) / (radius / 2)^2
+       dz[s] = gauss[s] dw[s]
+
    distribution.c turns dz into dx, which is added to the gradients of all biases. With a cap, dx is
    then multiplied by 1 - (x / cap)^2, where x is the capped score. Then dx flows to the dot
-   product, dq += scale sum of dx k and dk += scale dx q, or to the hidden layer
+   product, dq += scale sum of dx k and dk += scale dx q, or to the layer with a tanh
    (kernel/additive.c). Hidden keys have dx = 0 and are skipped. */
 #include "attention/general/backward.h"
 
@@ -202,13 +209,13 @@ static void dot_gradients(const struct backward_row *l)
 
 /* ---- the features of recurrent scores ----
 
-   Gradients of the arrays that determine the features: L, the filters F, and w, which is the
-   weights of the previous query (Chorowski et al. 2015, section 2.2) or the sum of all previous
-   weights. Let g[s] be the gradient of k[s] + L f[s], and f[c][s] = sum over j of F[c][j] w[s + j -
-   width/2]:
+   Gradients of the arrays in the term L f: L, the filters F, and p, the weights that the filters
+   read: those of the previous query (Chorowski et al. 2015, section 2.2) or the sums over all
+   previous queries. Let g[s] be the gradient of k[s] + L f[s], and half = filter_width / 2:
 
-       dL += g f'     df = L' g     dF[c][j] += sum over s of df[c][s] w[s + j - width/2]
-       dw[s] = sum over c and j of df[c][s - j + width/2] F[c][j]
+       f[i][s] = sum over j of F[i][j] p[s + j - half]
+       dL += g f'     df = L' g     dF[i][j] += sum over s of df[i][s] p[s + j - half]
+       dp[s] = sum over i and j of df[i][s - j + half] F[i][j]
 
    dL and dF are sums over queries, from the last to the first, of sums over blocks of keys. */
 
@@ -298,7 +305,7 @@ static void feature_gradients(const struct backward_row *l)
     before_gradient(l, row);
 }
 
-/* ---- the hidden layer of additive scores, and the whole row ---- */
+/* ---- the layer with a tanh, and the whole row ---- */
 
 /* Adds dsums to dkeys, panel by panel. */
 static void add_dsums(const struct backward_row *l)

@@ -5,12 +5,14 @@
 
        E  = s D dP                           dP = dO U' up to the diagonal
        Y  = P' dO + exp(G[last] - G) K dS - N' B Y           the gradient of U
-       Z  = B Y                              the gradient of X and V; without the delta rule, Z = Y
+       Z  = B Y                              the gradient of X and V
        dQ = s exp(G) dO S' + E K
        dK = E' Q + exp(G[last] - G) U dS' - exp(G) Z S' + (F + F') K
        F  = -D Z U' below the diagonal
        dS becomes exp(G[last]) dS + s (exp(G) Q)' dO - (exp(G) K)' Z
        dbeta = the dot products of the rows of Y with those of X
+
+   Without the delta rule, there are no terms with N, F or Z, except that the gradient of V is Y.
 
    The logarithm of the decay of row j appears in all terms that lead from a row i < j, or from the
    state before the chunk, to a row r >= j, or to the state after the chunk. Its gradient is the sum
@@ -26,10 +28,11 @@ struct backward_memory { /* memory of a member */
     float *dstate;           /* [key_width][value_ld] */
     float *state_panels;     /* the transpose of a state, in panels [value][16] */
     float *u_panels;         /* the transpose of u, in panels of the same kind */
-    float *dout, *scaled;    /* [C][V]; `scaled` is dout or u, scaled by rows */
-    float *du;               /* [C][V] gradient of u, then of values */
-    float *dq, *dk;          /* [C][K] */
-    float *dweights, *pairs; /* [C][C] gradients of weights or dots; terms from row i to row r */
+    float *dout, *scaled;    /* [CHUNK_ROWS][value_ld]; `scaled` is dout, u or du, scaled by rows */
+    float *du;               /* [CHUNK_ROWS][value_ld] gradient of u, then of values */
+    float *dq, *dk;          /* [CHUNK_ROWS][key_ld] */
+    float *dweights, *pairs; /* [CHUNK_ROWS][CHUNK_ROWS] gradients of weights or dots; terms from
+                                row i to row r */
     double *to_row, *to_end, whole; /* terms from the state to row r, from row i to the next state,
                                        and from the state to the next */
 };
@@ -224,7 +227,7 @@ static void query_backward(const struct linear_problem *l, const struct linear_i
                  l->a->q.row);
 }
 
-/* Solves y = r - N' B y from the last row to the first. du holds r on entry and y on return. */
+/* Solves (I + N' B) Y = D from the last row to the first. du holds D on entry and Y on return. */
 static void solve_transposed(const struct linear_problem *l, struct backward_memory *b)
 {
     const struct chunk *c = &b->chunk;

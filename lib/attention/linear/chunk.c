@@ -214,7 +214,7 @@ void rapt__chunk_load(const struct linear_problem *l, const struct linear_item *
     if (l->a->beta) load_system(l, item, first, c);
 }
 
-/* Solves x = r - N B x from the first row to the last, block by block. On entry, x holds r. */
+/* Solves (I + N B) x = y from the first row to the last, block by block. x holds y on entry. */
 static void solve(const struct linear_problem *l, struct chunk *c)
 {
     const int ld = l->value_ld;

@@ -10,7 +10,8 @@
        out = s exp(G) Q S + P U            P = s D Q K' up to the diagonal
        S becomes exp(G[last]) S + (exp(G[last] - G) K)' U
 
-   D multiplies K K' and Q K' element by element; exp(G) multiplies rows. Every exponent is a sum of
+   Q, K and V are the queries, keys and values of the chunk, and ' denotes the transpose. D
+   multiplies K K' and Q K' element by element; exp(G) multiplies rows. Every exponent is a sum of
    logarithms of decays and therefore at most 0. No decay is divided by another. */
 #ifndef RAPT_LIB_ATTENTION_LINEAR_H
 #define RAPT_LIB_ATTENTION_LINEAR_H
@@ -31,7 +32,8 @@ static inline int rapt__chunk_columns(int row)
 struct linear_problem { /* a checked problem, and numbers derived from it */
     const rapt_linear_attention *a;
     const struct kernels *kernels;
-    int width, values;    /* columns of the state: value_width, and one more if normalized */
+    int width, values;    /* rows and columns of the state: key_width, and value_width or, if
+                             normalized, value_width + 1 */
     int key_ld, value_ld; /* floats per row of keys and values in a chunk, multiples of 16 */
     int key_heads, group; /* query heads per key head */
     float scale;
@@ -66,20 +68,20 @@ void rapt__linear_features(const struct linear_problem *l, float *x, int n);
 /* Copies the rows of a chunk, or those of a state, and pads them with 0 to `to_ld` floats. */
 void rapt__linear_copy(const float *x, ptrdiff_t ld, int rows, int width, float *to, int to_ld);
 
-/* The rows of a chunk and the arrays that are computed from them. K is the width of keys, V that of
-   values, with padding, and C is CHUNK_ROWS. Only the first rapt__chunk_columns(r) elements of row
-   r of a matrix [C][C] are used. */
+/* The rows of a chunk and the arrays that are computed from them. C is CHUNK_ROWS; width, key_ld
+   and value_ld are as in struct linear_problem. Only the first rapt__chunk_columns(r) elements of
+   row r of a matrix [C][C] are used. */
 struct chunk {
     int rows;
-    float *keys, *panels;    /* [C][K] features of keys; the same in panels [C/16][K][16] */
-    float *queries;          /* [C][K] features of the queries of one head */
-    float *scaled;           /* [C][K] rows of keys or queries, scaled */
-    float *decay;            /* D [C][C], 0 above the diagonal */
-    float *dots;             /* N [C][C], 0 from the diagonal on */
+    float *keys, *panels; /* [C][key_ld] features of keys; the same in panels [C/16][width][16] */
+    float *queries;       /* [C][key_ld] features of the queries of one head */
+    float *scaled;        /* [C][key_ld] rows of keys or queries, scaled */
+    float *decay;         /* D [C][C], 0 above the diagonal */
+    float *dots;          /* N [C][C], 0 from the diagonal on */
     float *scores, *weights; /* [C][C] Q K' and P */
     float *solver;           /* [C][C] coefficients of the triangular system */
-    float *x, *u;            /* [C][V]; u is x without the delta rule */
-    float *out;              /* [C][V] */
+    float *x, *u;            /* [C][value_ld]; without the delta rule, u and x are the same array */
+    float *out;              /* [C][value_ld] */
     float *beta;             /* [C] */
     float *start, *end;      /* [C] exp(G), and exp(G[last] - G) */
 };
@@ -87,7 +89,7 @@ void rapt__chunk_layout(struct arena *arena, const struct linear_problem *l, str
 /* Loads rows [first, first + c->rows) of keys and gates, and computes decay and dots. */
 void rapt__chunk_load(const struct linear_problem *l, const struct linear_item *item,
                       const float *k, int first, struct chunk *c);
-/* Loads values and computes x and u from the state [K][V] before the chunk. */
+/* Loads values and computes x and u from the state [width][value_ld] before the chunk. */
 void rapt__chunk_solve(const struct linear_problem *l, const struct linear_item *item,
                        const float *v, int first, const float *state, struct chunk *c);
 /* Computes u from x. */

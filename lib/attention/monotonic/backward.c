@@ -75,7 +75,7 @@ static void align_block(const struct monotonic_problem *m, const struct monotoni
     }
 }
 
-/* dweights = dout v' */
+/* Computes dweights = dout v', where v' is the transpose of v. */
 static void weights_gradient(const struct monotonic_problem *m, const struct monotonic_item *item,
                              const float *dout, struct gradient_memory *b)
 {
@@ -137,7 +137,7 @@ static double row_backward(const struct monotonic_problem *m, const struct monot
 
 /* ---- products of a block ---- */
 
-/* c += a b, for rows of b and c in the caller's arrays. */
+/* Computes c += a b, for rows of b and c in the caller's arrays. */
 static void add_product(const struct monotonic_problem *m, struct gemm_block g)
 {
     g.b_panel = g.c_panel = LANES;

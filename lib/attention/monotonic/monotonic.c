@@ -101,7 +101,7 @@ static rapt_status check_monotonic_extents(const struct monotonic_problem *m, ra
 }
 
 /* Returns the bytes of workspace for forward, step and, if `backward` is true, backward. Returns 0
-   if the size overflows. */
+   if the size overflows size_t. */
 static size_t count_monotonic_workspace(const struct monotonic_problem *m, bool backward)
 {
     int team = rapt__team_size(m->a->threads);

@@ -1,5 +1,5 @@
-/* monotonic.h - expected alignments of monotonic attention, their gradients, and hard stops
-   (rapt/monotonic_attention.h).
+/* monotonic.h - monotonic attention (rapt/monotonic_attention.h): expected alignments, their
+   gradients, and hard stops.
 
    One item is a key head of a sequence with the query heads that share its keys. One member of the
    team computes an item. The alignment of a query depends on that of the query before it, so rows
@@ -50,7 +50,8 @@ static inline ptrdiff_t rapt__monotonic_delay(const struct monotonic_problem *m,
     return (ptrdiff_t)head * rapt__query_rows(&m->plain) + item->sequence.query_first + t;
 }
 
-/* Rows of `ld` floats, one float per key, for the queries of a block. */
+/* A block of queries of one head: its rows of `ld` floats, one float per key, and the packed keys.
+ */
 struct monotonic_block {
     int head, first, rows;
     float *key_panels, *chunk_panels; /* keys in panels, multiplied by the scales */

@@ -1,4 +1,4 @@
-/* step.c - hard stops of monotonic attention, query by query. */
+/* step.c - hard stops of monotonic attention: the outputs and weights of queries, one by one. */
 #include "attention/monotonic/monotonic.h"
 
 #include <string.h>

@@ -1,11 +1,13 @@
 /* distance_values.c - vectors for distances that are added to values (Shaw, Uszkoreit and Vaswani
-   2018, equation 3). If W[t][d] is the sum of the weights of query t for keys at distance d,
+   2018, equation 3). Let a[d] be the vector of distance d, and W[t][d] the sum of the weights of
+   query t for keys at distance d:
 
-       out[t] += sum over d of W[t][d] r[d]        dw[t][s] += dout[t].r[s - t]
+       out[t] += sum over d of W[t][d] a[d]        dw[t][s] += dout[t].a[distance of s]
 
-   The kernels sum weights and read dout.r by distance. Both products with the n vectors are
+   Kernels and the general path sum weights and read dout.a by distance. Both products with the n
+   vectors are
    therefore matrix products, computed once for the rows of a head. If distances share buckets, the
-   sums of each bucket's distances are added first, and dout.r is copied from buckets to
+   sums of each bucket's distances are added first, and dout.a is copied from buckets to
    distances. */
 #include "attention/score/score.h"
 

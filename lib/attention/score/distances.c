@@ -1,10 +1,10 @@
-/* distances.c - distance vectors between queries and keys (rapt/distances.h). Their products with
-   queries and keys are computed once per row, for all n distances, and tiles of scores add them by
-   distance (kernel/flash_distances.c):
+/* distances.c - products of queries and keys with distance vectors (rapt/distances.h), and their
+   gradients. They are computed once per row, for all n distances, and added to scores by distance,
+   in tiles by kernel/flash_distances.c:
 
        by_query[t][d] = scale (q[t] + v).r[d]        by_key[s][d] = scale k[s].r'[d]
 
-   Memory is therefore about n floats for each row and head. If distances share buckets, only the
+   This takes about n floats for each row and head. If distances share buckets, only the
    products of buckets are computed and then copied to the distances; a row of by_query holds them
    after the distances. Backward sums the gradients of scores in arrays of the same layouts, folds
    repetitions and buckets, and multiplies the results by the rows. The gradient of a vector is

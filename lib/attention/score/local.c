@@ -8,7 +8,7 @@
 
        du = dc keys s (1 - s), s = sigmoid(u)    dz += sum of du h    d(C q) = du z (1 - h^2)
 
-   A query with dc = 0 is skipped. */
+   A query with dc = 0 is skipped, because it may be masked and contain NaN. */
 #include "attention/score/score.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* score.h - scores: how the rows of one side (queries or keys) are projected to the q' or k' of
-   projected.h, and how gradients are computed. Each score has a row in scores.def, which names its
-   file. Rotary positions, which come after the projection, and relative biases are the same for all
-   scores. */
+   projected.h, and how gradients are computed. Each score has a row in scores.def. Rotary
+   positions, which come after the projection, and relative biases are computed in the same way for
+   every score that supports them. Also declares distance vectors, forget gates and the centers of
+   local-p. */
 #ifndef RAPT_LIB_ATTENTION_SCORE_H
 #define RAPT_LIB_ATTENTION_SCORE_H
 
@@ -55,7 +56,7 @@ struct score {
     bool scaled;    /* the default scale is 1 / square root of the key width */
     bool scaleless; /* the scale is always 1 */
     bool keyless;   /* k is ignored; a row is learned for each key position */
-    bool additive;  /* hidden_vector . tanh(q' + k') instead of q' . k' */
+    bool additive;  /* a tanh layer instead of a dot product (projected.h) */
     /* for a recurrent score, which is additive: returns its features; NULL for other scores. d may
        be NULL if no gradients are requested */
     struct features (*features)(const rapt_attention *a, const rapt_gradients *d);
@@ -112,8 +113,8 @@ void rapt__distances_fill(struct team *team, const struct distance_fill *f,
 void rapt__distances_backward(struct team *team, const struct distance_fill *f, const float *dout,
                               const rapt_gradients *d);
 
-/* y[r] += sum over k < terms of a[r][k] x[k], in the order of k. A vector x[k] that is not finite
-   is read only if its factor is not 0. */
+/* y[r] += sum over k < terms of a[r][k] x[k], in the order of k. A vector x[k] may contain
+   infinities and NaN where its factor is 0. */
 struct distance_product {
     int rows, terms, width;
     const float *a; /* a[r][k] is at a[r*a_row + k*a_step] */
@@ -205,7 +206,8 @@ size_t rapt__projection_panels(int in, int out);
    Divides the work and ends at a barrier. */
 void rapt__projection_pack(struct team *team, const struct projection *p, bool transposed,
                            float *panels);
-/* Compute a block: y = x W' + b, or dx += y W. The bits of a row do not depend on other rows. */
+/* Compute a block: y = x W' + b, or dx += dy W, where b->y holds dy. The bits of a row do not
+   depend on other rows. */
 void rapt__project(const struct projection *p, const float *panels, const struct score_block *b);
 void rapt__project_backward(const struct projection *p, const float *panels,
                             const struct score_block *b);

@@ -1,6 +1,8 @@
-/* transform.c - turns q and k into the q' and k' of projected.h: the score projects them and rotary
-   positions rotate them. If neither changes an array, it is used in place. Backward turns the
-   gradients of q' and k' into the gradients of q, k and the learned arrays. */
+/* transform.c - turns q and k into the q' and k' of projected.h: the score projects them, a content
+   bias is added to queries, and rotary positions rotate them. If nothing changes an array, it is
+   used in place. Also computes relative biases, sums of forget gates, terms of distance vectors and
+   centers. Backward turns the gradients of all of these into the gradients of q, k and the caller's
+   other arrays. */
 #include "attention/score/score.h"
 
 #include <string.h>
@@ -269,8 +271,8 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
         .talking_weights = d->talking_weights};
 }
 
-/* Propagates the gradient of the projected side, r.y, to the learned arrays and to the caller's dx,
-   which may be NULL. */
+/* Adds to the gradients of the learned arrays and to the caller's dx, which may be NULL. r.y is the
+   gradient of the projected rows. */
 static void finish_side(struct team *team, const struct transformed *p,
                         const struct score_side *side, struct score_rows r, float *panels,
                         float *dx)
