@@ -35,8 +35,7 @@ extern "C" {
 #endif
 
 /* Score functions of a query q and a key k of K floats. W, U, b, v, beta, P, F, L and w are learned
-   arrays (rapt_attention_parameter); v and w are not the values and weights
-   above. */
+   arrays (rapt_attention_parameter); v and w are not the values and weights above. */
 typedef enum rapt_score {
     RAPT_SCORE_SCALED_DOT, /* q.k / sqrt(K)                  Vaswani et al. 2017, section 3.2.1 */
     RAPT_SCORE_DOT,        /* q.k                            Luong et al. 2015, section 3.1 */
@@ -113,10 +112,10 @@ typedef enum rapt_normalizer {
 RAPT_API const char *rapt_normalizer_name(rapt_normalizer normalizer);
 
 /* The layout of an array: row r of sequence b and head h starts at data + b*batch + h*head + r*row,
-   and the elements of a row are contiguous. Strides are in floats, except those of byte masks. A
-   stride of 0 repeats the same rows. It is not allowed between rows of out, nor between rows of q,
-   k, v or log_forget if their gradients are requested, because gradients have the same layout. Rows
-   of out must not overlap. */
+   and the elements of a row are contiguous. Strides count floats, or bytes in rapt_mask.allowed and
+   rapt_sparse.blocks. A stride of 0 repeats the same rows. It is not allowed between rows of out,
+   nor between rows of q, k, v or log_forget if their gradients are requested, because gradients
+   have the same layout. Rows of out must not overlap. */
 typedef struct rapt_stride {
     ptrdiff_t batch; /* from one sequence to the next */
     ptrdiff_t head;  /* from one head to the next */
@@ -144,10 +143,10 @@ typedef struct rapt_mask {
     rapt_causal_alignment causal_alignment; /* defines the positions of the queries */
     int causal; /* if nonzero, keys after the query's position are hidden */
     int window; /* if nonzero, only keys from position - before to position + after are visible */
-    int before; /* with a window, number of visible keys before the position, 0 or more */
-    int after;  /* with a window, number of visible keys after the position, 0 or more */
-    const int *key_counts;      /* [batch] number of existing keys of each sequence, or NULL if all
-                                   keys exist */
+    int before; /* reach of the window before the position, 0 or more; ignored without window */
+    int after;  /* reach of the window after the position, 0 or more; ignored without window */
+    const int *key_counts; /* [batch] how many keys of each sequence exist, starting with the first;
+                              NULL if all keys exist */
     const uint8_t *allowed;     /* boolean mask: row t has one byte per key, and 0 hides the key;
                                    NULL for no mask */
     rapt_stride allowed_stride; /* strides of allowed, in bytes */
@@ -194,9 +193,9 @@ typedef struct rapt_attention_parameters {
     int hidden;        /* scores with a tanh: number of hidden units */
     int positions;     /* location: rows of P per key head, at least `keys` */
     int channels;      /* location-aware: number of filters */
-    int filter_width;  /* location-aware: width of each filter, odd: f[s][c] = sum over j of F[c][j]
-                          weight[s + j - filter_width/2], where F is the array of filters and
-                          weights outside the sequence are 0 */
+    int filter_width;  /* location-aware: width of each filter, odd: f[s][i] = sum over j of F[i][j]
+                          p[s + j - filter_width/2], where p are the weights of the previous query,
+                          and 0 outside the sequence */
     int center_hidden; /* local-p: number of hidden units of the network that predicts the
                           centers */
     const float *array[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* indexed by rapt_attention_parameter */
@@ -259,9 +258,9 @@ typedef struct rapt_attention { /* size-first, see base.h */
                           the temperature become infinite, the largest gets all the weight */
     int noiseless;     /* for inference: if nonzero, GUMBEL_SOFTMAX adds no noise and SAMPLE chooses
                           the largest x */
-    float dropout;  /* fraction of weights set to 0, at least 0 and below 1; the rest are divided by
-                       1 - dropout. Not supported by hard normalizers */
-    int threads;    /* maximum number of threads, see base.h */
+    float dropout;     /* probability that a weight is set to 0, at least 0 and below 1; the other
+                          weights are divided by 1 - dropout. Must be 0 for hard normalizers */
+    int threads;       /* maximum number of threads, see base.h */
     uint64_t seed;  /* seed of dropout and of the noise of SAMPLE and GUMBEL_SOFTMAX. Backward and
                        weights need the seed of forward. The same seed gives the same results for
                        any number of threads */
@@ -420,7 +419,8 @@ RAPT_API rapt_status rapt_attention_forward(const rapt_attention *a, const float
                                             rapt_message *why);
 
 /* Rewards of sampled keys, [heads][query rows of all sequences] as in rapt_attention_saved.
-   rapt_attention_backward adds the REINFORCE estimate of the gradient of the expected -reward. */
+   rapt_attention_backward adds the REINFORCE estimate of the gradient of the negative expected
+   reward. */
 typedef struct rapt_reinforce { /* size-first, see base.h */
     size_t size;
     const float *reward;   /* required for SAMPLE */

@@ -89,8 +89,7 @@ struct rows_given { /* rows of queries or of keys, all heads */
     ptrdiff_t y_head, y_row;
 };
 int rapt__score_width(const rapt_attention *spec); /* returns the width of q' and k' */
-/* Returns true if the score changes keys (`keys` is true) or queries (false), that is, if k'
-   differs from k or q' from q. */
+/* Returns true if k' differs from k (with `keys`) or if q' differs from q (without). */
 bool rapt__score_changes(const rapt_attention *spec, bool keys);
 /* Learned matrices, rotary frequencies and distance vectors are packed once, for all calls of the
    functions below. rapt__score_packed returns the number of floats in `packed`. */

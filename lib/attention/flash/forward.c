@@ -59,8 +59,8 @@ static void attend_rows(const struct flash_forward *f, const struct sequence *b,
 }
 
 /* Returns the number of rows in an item of at most `calls` calls of a pair with many keys. With a
-   block mask, items consist of whole blocks of queries if at least one fits, because the rows of a
-   block see the same keys. */
+   block mask, it is a multiple of block_queries if possible, because the rows of a block see mostly
+   the same keys. */
 static int set_rows(const struct flash_forward *f, int calls)
 {
     int rows = rapt__flash_call_rows(f) * calls, block = f->a->sparse.block_queries;

@@ -152,7 +152,7 @@ static int next_block(const struct sequence *b, const struct call_set *s, int ke
 }
 
 /* Packs blocks of keys that the rows of a set see, starting with the block at *next: at most
-   PART_KEYS keys, perhaps with gaps, from a range of about PACKED_KEYS keys. Sets *next to the
+   PART_KEYS keys, perhaps with gaps, from a range of PACKED_KEYS keys. Sets *next to the
    first key of the next such block, or to INT32_MAX. Returns the end of the part. */
 static int pack_part(const struct flash_forward *f, const struct sequence *b, int g,
                      const struct call_set *s, int *next)

@@ -225,8 +225,8 @@ static void sigmoid_backward(struct row *r, float *dz, struct gain gain)
 
        z = max(0, (alpha - 1) x - tau)^k,  k = 1 / (alpha - 1),  with tau such that z sums to 1
        dx = c (dz - mean),  c = z^(2 - alpha) where z is not 0,  mean = c.dz / sum of c
-       dalpha = (z.dz - mean) / (alpha - 1)^2 - (e.dz - mean sum of e) / (alpha - 1),  e = z log z
-              = -sum of z log(z)^2 (dz - mean) (e^y - 1 - y) / y^2,  y = -(alpha - 1) log z
+       dalpha = (z.dz - mean) / (alpha - 1)^2 - (l.dz - mean sum of l) / (alpha - 1),  l = z log z
+              = -sum of z log(z)^2 (dz - mean) (e^t - 1 - t) / t^2,  t = -(alpha - 1) log z
 
    alpha is 2 for sparsemax, 1.5 for 1.5-entmax, and else 1 + sigmoid(a) with a learned a. The
    second form of dalpha follows from c.(dz - mean) = 0, and does not divide a small difference by

@@ -50,8 +50,7 @@ static inline ptrdiff_t rapt__monotonic_delay(const struct monotonic_problem *m,
     return (ptrdiff_t)head * rapt__query_rows(&m->plain) + item->sequence.query_first + t;
 }
 
-/* A block of queries of one head: its rows of `ld` floats, one float per key, and the packed keys.
- */
+/* A block of queries of one head: rows of `ld` floats, one float per key, and packed keys. */
 struct monotonic_block {
     int head, first, rows;
     float *key_panels, *chunk_panels; /* keys in panels, multiplied by the scales */
