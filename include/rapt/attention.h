@@ -406,10 +406,11 @@ typedef struct rapt_attention_saved { /* size-first, see base.h */
     float *statistics;
 } rapt_attention_saved;
 
-/* Computes out from q, k and v, all [batch][heads][rows][width] with the strides in `a`, and fills
-   in the arrays of saved. Results must not overlap the inputs. saved may be NULL unless the
-   normalizer is hard. Arrays without rows may be NULL; with the location score, k may always be
-   NULL.
+/* Computes out [batch][heads][queries][value_width] from q [batch][heads][queries][query_width], k
+   [batch][key_heads][keys][key_width] and v [batch][key_heads][keys][value_width], with the strides
+   in `a`, and fills in the arrays of saved. Results must not overlap the inputs. saved may be NULL
+   unless the normalizer is hard. Arrays without rows may be NULL; with the location score, k may
+   always be NULL.
 
    Returns RAPT_BAD_ARGUMENT if rapt_attention_check rejects the problem, a required array or struct
    is NULL, or workspace is NULL or misaligned. */

@@ -11,7 +11,7 @@
 /* Returns true if this path supports the problem. Ignores the arrays q and k. */
 bool rapt__flash_supports(const struct projected *c);
 
-/* Lays out enough workspace for any of the passes declared next. */
+/* Lays out enough workspace for any of the next five functions. */
 void rapt__flash_layout(struct arena *arena, const struct bounds *b);
 
 /* All members of a team call these functions. Each function lays out its workspace after the

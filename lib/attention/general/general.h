@@ -1,10 +1,9 @@
 /* general.h - the general path: one query against all its keys, for every score, locality and
-   normalizer. It works on whole arrays, forward and backward, and query by query for a cache. A
-   row's bits depend only on its query and the keys it sees: a call with many rows gives the same
-   bits as a call for each row.
+   normalizer. It works on whole arrays, forward and backward, and query by query for a cache. The
+   bits of a row do not depend on how many rows a call computes.
 
        x = scale q.k  or  vector . tanh(q + k + L f)
-       x = cap tanh(x / cap),  x += biases,  x = -infinity at masked keys
+       x = cap tanh(x / cap) if there is a cap,  x += biases,  x = -infinity at masked keys
        z = normalize(x),  w = z gauss,  out = sum over s of dropout(w)[s] (v[s] + a[s])
 
    gauss is 1 except with local-p, and a[s] is the vector that the distance of key s adds to values,
@@ -15,10 +14,10 @@
 #include "attention/projected.h"
 
 /* ---- forward.c, backward.c: whole problems ---- */
-/* Lays out enough workspace for any of the functions below. Recurrent scores, whose gradients flow
-   backward through time, need queries x keys floats for each member. Talking heads need heads x
-   keys floats for each member and each row of a block. All other memory is linear in queries +
-   keys. */
+/* Lays out enough workspace for rapt__general_forward, _backward and _weights. Recurrent scores,
+   whose gradients flow backward through time, need queries x keys floats for each member. Talking
+   heads need heads x keys floats for each member and each row of a block. All other memory is
+   linear in queries + keys. */
 void rapt__general_layout(struct arena *arena, const struct bounds *b);
 
 /* All members of a team call these functions. Each function lays out its workspace after the
@@ -71,7 +70,7 @@ struct row_keys {        /* the keys of one key head of a sequence */
     int value_width;
 };
 
-/* The workspace of one row. A row uses only [first, end) of the arrays over keys. */
+/* The workspace of one row. Results are in elements [first, end) of the arrays over keys. */
 struct row_space {
     int capacity;            /* rapt__row_capacity of the problem */
     float *x;                /* [capacity] scores after cap and biases; -infinity for hidden keys */
@@ -87,7 +86,7 @@ struct row_space {
                         capacity + 2 filter_width + 16 in all */
     float *features; /* [channels][capacity] f */
     float *sums;     /* [panels][width][16] k + L f */
-    float *hidden;   /* [panels][width][16] the tanh of additive scores; NULL if not needed */
+    float *hidden;   /* [panels][width][16] the tanh layer; NULL if not needed */
 };
 
 struct row {
@@ -227,7 +226,7 @@ void rapt__row_layout(struct arena *arena, const struct bounds *b, bool backward
    are ignored, with their values: they may be NaN. */
 
 /* A query in all heads. Its heads see keys from low to high - 1. [first, end) is this range
-   extended to whole panels, and only this part of arrays over keys is used. */
+   extended to whole panels; results are in these elements of arrays over keys. */
 struct talking {
     int heads;
     ptrdiff_t capacity; /* rapt__row_capacity of the problem */
