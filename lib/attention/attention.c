@@ -113,8 +113,8 @@ static rapt_status check_repeats(const struct call *c, rapt_message *why)
                       array);
 }
 
-/* Checks that each requested gradient belongs to an array of the problem. The gradient of an array
-   that the problem has but ignores is 0. */
+/* Checks that each requested gradient belongs to an array of the problem. If the problem ignores
+ * the array, nothing will be added. */
 static rapt_status check_wanted_gradients(const struct call *c, rapt_message *why)
 {
     const rapt_attention *a = &c->a;

@@ -17,8 +17,8 @@
    If biases are bidirectional, the upper half of the buckets is for keys after the position, and
    the lower half for all others. Otherwise all buckets are for keys up to the position, and keys
    after it are in bucket 0, like the key at the position. On each side, the first half of the
-   buckets hold one distance each. The sizes of the others grow exponentially up to `distance`, and
-   the last one holds all distances from there on. */
+   buckets, rounded down, holds one distance each. The sizes of the others grow exponentially up to
+   `distance`, and the last one holds all distances from there on. */
 
 bool rapt__relative_wanted(const rapt_attention *a)
 {

@@ -47,7 +47,8 @@ struct projected {
     const float *by_query; /* [H][query rows][rapt__distance_row] terms that distance vectors add to
                               scores (kernel/flash.h), starting with element 16 of a row; NULL if
                               there are none */
-    const float *by_key;   /* [H][rapt__key_panels][rapt__distance_panel]: the same for keys */
+    const float *by_key;   /* [H][rapt__key_panels][rapt__distance_panel]: terms of keys; NULL if
+                              there are none */
     const float *by_dout;  /* in backward, laid out like by_query: products of dout with the vectors
                               that are added to values; NULL if none */
     float *distance_weights; /* laid out like by_query: sums of weights by distance, which the flash

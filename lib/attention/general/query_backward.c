@@ -1,6 +1,6 @@
 /* query_backward.c - adds the contributions of one query to the gradients of q, keys, values,
-   biases, center, vector and features. Let w be the weights before dropout and dw their gradient,
-   which is the sum of the terms that apply:
+   biases, center, hidden vector and features. Let w be the weights before dropout and dw their
+   gradient, which is the sum of the terms that apply:
 
        dropout(dout.(v[s] + a[s]))               a[s] is the distance vector added to the value
        the next query's dnext[s]                 recurrent scores

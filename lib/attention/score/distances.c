@@ -1,6 +1,6 @@
 /* distances.c - products of queries and keys with distance vectors (rapt/distances.h), and their
-   gradients. They are computed once per row, for all n distances, and added to scores by distance,
-   in tiles by kernel/flash_distances.c:
+   gradients. The products are computed once per row, for all n distances, and then added to scores
+   by distance (in tiles by kernel/flash_distances.c):
 
        by_query[t][d] = scale (q[t] + v).r[d]        by_key[s][d] = scale k[s].r'[d]
 

@@ -127,8 +127,8 @@ void rapt__projection_gradient(struct team *team, const struct projection *p,
 
 /* ---- all rows of a side ---- */
 
-/* Projects all rows of one side (queries or existing keys) block by block, or adds the gradients of
-   the rows to the caller's arrays. */
+/* Computes y for all rows of one side (queries or existing keys) block by block, or adds the
+   gradients of x to the caller's array. */
 
 int rapt__side_rows(const struct score_rows *r, const struct sequence *b)
 {
