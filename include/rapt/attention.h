@@ -15,10 +15,10 @@
    scores and weights of all heads, so a key or a query is treated as hidden or fully masked only if
    it is in every head.
 
-   Scores are computed in float, so a scaled dot product beyond 3.4e38 may become infinite. A score
-   of +infinity may make all results of its query NaN, and a score of -infinity hides the key. To
-   rule this out, set a cap or keep |scale| |q| |k| below 3.4e38; the unscaled dot product may
-   exceed that.
+   Scores are computed in float, so a scaled dot product beyond 3.4e38 may become infinite. Without
+   a cap, a score of +infinity may make all results of its query NaN, and a score of -infinity hides
+   the key. To rule this out, keep |scale| |q| |k| below 3.4e38; the unscaled dot product may exceed
+   that.
 
    All functions are thread-safe: they write only to the workspace and to the memory that the caller
    passes for results. Concurrent calls need separate memory for both. No function allocates memory.

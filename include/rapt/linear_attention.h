@@ -16,11 +16,11 @@
    the transpose of S. LinearAttention in ONNX calls the update rules "linear", "gated", "delta" and
    "gated_delta".
 
-   The attention is always causal: row t sees only rows 0 to t of its sequence. forward and backward
-   compute chunks of 64 rows by matrix products, as in Yang et al. 2024, "Parallelizing Linear
-   Transformers with the Delta Rule over Sequence Length" (arXiv 2406.06484). Nothing is divided by
-   a decay, so decays may be arbitrarily small. step computes row by row, for decoding; it agrees
-   with forward up to rounding errors.
+   The attention is always causal: row t sees only the initial state and rows 0 to t of its
+   sequence. forward and backward compute chunks of 64 rows by matrix products, as in Yang et al.
+   2024, "Parallelizing Linear Transformers with the Delta Rule over Sequence Length" (arXiv
+   2406.06484). Nothing is divided by a decay, so decays may be arbitrarily small. step computes row
+   by row, for decoding; it agrees with forward up to rounding errors.
 
    If an element is infinite or NaN (other than -infinity in log_decay), the results of its sequence
    and key head may be meaningless; other results are not affected. With the delta rule, a row does
