@@ -1,6 +1,6 @@
 /* file.h - replaces a file atomically, as the library does with models and checkpoints; checks
-   before a long computation whether a file can be written; and declares the callbacks by which a
-   program reads or writes files for the library. */
+   whether a file could be written; and declares the callbacks by which a program reads or writes
+   files for the library or learns which files an import used. */
 #ifndef RAPT_FILE_H
 #define RAPT_FILE_H
 

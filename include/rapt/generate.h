@@ -24,9 +24,9 @@ typedef int rapt_token_fn(void *user, int source, int32_t id, float log_probabil
 
 /* May change logits [vocab], from which the next token of a hypothesis is chosen. source is the
    index of its source, and ids [count] are the tokens of the hypothesis so far, including the
-   prefix. -INFINITY forbids a token. If a logit is NaN or +INFINITY, the source's sequence is
-   missing, or is arbitrary and has a score of NaN. repetition_penalty, suppressed tokens,
-   min_length and no_repeat_ngram are applied after the callback. */
+   prefix. -INFINITY forbids a token. If a logit is NaN or +INFINITY, hypotheses of the source may
+   be missing, or may be arbitrary with a score of NaN. Options that penalize, suppress or forbid
+   tokens are applied after the callback. */
 typedef void rapt_logits_fn(void *user, int source, const int32_t *ids, int count, float *logits,
                             int vocab);
 
@@ -37,8 +37,10 @@ typedef int rapt_stop_fn(void *user);
 
 /* The search rules of several projects: when a hypothesis ends, which hypotheses survive, and when
    a search stops. Each step ranks the continuations of all live hypotheses by their sums of
-   log-probabilities; the best has rank 0. B is `beams`, L is the number of live hypotheses (in the
-   first step, B), and n is the number of tokens of a hypothesis, including its end:
+   log-probabilities; the best has rank 0. Some of those that are ends finish their hypotheses; the
+   survivors are chosen from the others and live on. With any rules, a source is finished once no
+   hypothesis is live. B is `beams`, L is the number of live hypotheses (in the first step, B), and
+   n is the number of tokens of a hypothesis, including an end:
 
                an end finishes its   survivors       a source is finished
                hypothesis
@@ -57,11 +59,12 @@ typedef int rapt_stop_fn(void *user);
    sampled, its last token becomes the end instead, with log-probability 0 (forced_eos_token_id).
    CT2 has three further rules. In the step that reaches the limit, only the best B continuations
    are considered. length_penalty counts the tokens of a prefix. Directly after a prefix, an end
-   counts only at rank 0.
+   finishes its hypothesis only at rank 0; at another rank below B, it reduces the number of
+   survivors by 1.
 
-   MARIAN and HF normalize probabilities over all tokens, before any are suppressed or forbidden.
-   The other rules normalize over the remaining tokens. rapt_generate_outputs describes how ties are
-   broken.
+   MARIAN and HF normalize probabilities before tokens are suppressed or forbidden, the other rules
+   afterwards, over the remaining tokens. With a shortlist, all rules leave out tokens that are not
+   listed. rapt_generate_outputs describes how ties are broken.
 
    repetition_penalty changes logits before they are normalized, as in CTranslate2. HF follows
    transformers, which differs in two ways: in beam search the penalty changes log-probabilities, so
@@ -102,10 +105,10 @@ enum { RAPT_TERMS_MAX = 64 }; /* maximum number of terms of a source */
 typedef struct rapt_terms { /* size-first, see base.h */
     size_t size;
     const int *sources; /* [N + 1] for N sources: source b has terms sources[b] to sources[b + 1] -
-                           1, at most RAPT_TERMS_MAX */
+                           1, at most RAPT_TERMS_MAX; sources[0] is 0 */
     const int *terms; /* [sources[N] + 1]: term i has phrases terms[i] to terms[i + 1] - 1, at least
-                         one */
-    const rapt_tokens *phrases; /* sequences of at least one token, without the end */
+                         one; terms[0] is 0 */
+    const rapt_tokens *phrases; /* sequences of 1 to config.positions tokens, without the end */
     const unsigned char *words; /* [target_vocab] RAPT_WORD_... bits of each token; NULL means 0 for
                                    all */
 } rapt_terms;
@@ -125,23 +128,24 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     int beams;            /* width of the beam, at most limits.beams; 0 or 1 means greedy search, or
                              sampling if temperature is above 0 */
     int nbest;            /* sequences returned per source, at most beams; 0 means 1 */
-    float length_penalty; /* score = sum of log-probabilities / length^penalty, where the length
-                             includes the end */
+    float length_penalty; /* score = sum of log-probabilities / length^length_penalty. The length
+                             includes the end, but not the prefix (see scored_prefix) */
     float temperature;    /* temperature of sampling, 0 or more; 0 means no sampling. Above 0, beams
                              must be 0 or 1 */
     int top_k;            /* sample only from the k most likely tokens; 0 means all */
     float top_p; /* sample only from the most likely tokens whose probabilities together reach this,
                     0 to 1; 0 means all */
     int suppressed_count;      /* length of suppressed */
-    const int32_t *suppressed; /* [suppressed_count] tokens that are never generated; may be NULL */
-    uint64_t seed;             /* draws of sequence b depend on seed and b + sequence, not on the
-                                  other sequences */
+    const int32_t *suppressed; /* [suppressed_count] tokens that are never generated; may be NULL if
+                                  suppressed_count is 0 */
+    uint64_t seed;             /* seed of sampling. The draws for a source depend only on this seed
+                                  and the source's sequence number, not on other sources */
     uint64_t sequence;         /* sequence number of the first source, for sampling; ignored if
                                   `sequences` is set */
     /* If not NULL, the target of source b starts with `begin` and the tokens of sequence b of the
-       prefix: the prompt of a decoder-only model, or the first words of a translation. These tokens
-       count toward the length limits and are included in the output ids. Their probabilities do not
-       affect scores. */
+       prefix: the prompt of a decoder-only model, or the first words of a translation. The tokens
+       of the prefix count toward min_length and the length limits, and are included in the output
+       ids. Their probabilities do not affect scores. */
     const rapt_tokens *prefix;
     int min_length;                 /* minimum number of tokens before the end, including the
                                        prefix */
@@ -151,34 +155,36 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     rapt_logits_fn *logits;         /* changes logits before a token is chosen */
     rapt_stop_fn *stop;             /* ends the call early */
     void *user;                     /* passed to these three functions */
-    rapt_search_rules search_rules; /* rules of the search */
+    rapt_search_rules search_rules; /* see rapt_search_rules */
     int scored_prefix;              /* number of leading tokens of the prefix that the length in
-                                       length_penalty includes; CT2 always includes the whole
-                                       prefix */
+                                       length_penalty includes, 0 or more; with CT2, it always
+                                       includes the whole prefix */
     /* If not NULL, limits each target to the end token, the tokens of its source's terms, and the
-       tokens that the shortlist lists for its source. Probabilities are normalized over these
-       tokens. The call then allocates a copy of the rows of the output matrix that its sources
-       need, and computes no other logits unless `logits` is set. Requires a source of tokens.
-       Cannot be combined with temperature. */
+       tokens that the shortlist lists for its source. Other tokens have probability 0. The call
+       then allocates a copy of the rows of the output matrix that its sources need, and computes no
+       other logits unless `logits` is set. Requires a source of tokens. Cannot be combined with
+       temperature. */
     const rapt_shortlist *shortlist;
-    const uint64_t *sequences; /* [batch] sequence number of each source; NULL means b + sequence */
+    const uint64_t *sequences; /* [batch] sequence number of each source, for sampling; NULL means
+                                  sequence + b for source b */
     /* If not NULL, the terms of each source. The beam is partitioned by the number of term tokens
-       that hypotheses contain so far, so `beams` should exceed the number of tokens of all terms.
-       The terms must fit within the length limit; if max_ratio is set, its limit is raised by the
-       number of their tokens, but never above max_length. Both rules count the tokens of each
-       term's shortest phrase. Logits are normalized as if there were no terms. Hypotheses that lack
-       terms come after all others, and they end only at a limit. For a source with terms,
-       hypotheses survive as with RAPT_SEARCH_RULES_RAPT, regardless of search_rules. The search for
-       this source stops when nbest hypotheses with all terms score at least as high as the best
-       live one, ignoring live hypotheses in which the end was the most likely token at some step
-       while terms were missing. no_repeat_ngram does not forbid tokens of terms that are still
-       missing. A source without terms is not affected. Cannot be combined with temperature. */
+       that hypotheses lack, so `beams` should exceed the number of tokens of all terms. The length
+       limit must leave room for the terms. If max_ratio is set, its limit is raised by the number
+       of their tokens, but never above max_length. A term counts as the tokens of its shortest
+       phrase. Logits are normalized as if there were no terms. Hypotheses that lack terms come
+       after all others, and the model cannot end them. For a source with terms, the rules in
+       rapt_search_rules for survivors and for finished sources do not apply. The search for this
+       source stops when nbest hypotheses with all terms score at least as high as the best live
+       one, ignoring live hypotheses in which the end was the most likely token at some step while
+       terms were missing. no_repeat_ngram does not forbid tokens that begin or continue a phrase of
+       a missing term. A source without terms is not affected. Cannot be combined with
+       temperature. */
     const rapt_terms *terms;
     /* Penalty r for tokens that a sequence, including its prefix, already contains: their logits x
-       become x / r if x > 0, else x * r. A value above 1 discourages repetition. 0 and 1 mean no
-       penalty. This is the definition of transformers and CTranslate2. N. S. Keskar et al., CTRL
-       (2019, arXiv 1909.05858), also divide negative logits, which makes these tokens more likely.
-       See rapt_search_rules. */
+       become x / r if x > 0, else x * r. r is 0 or more. A value above 1 discourages repetition; 0
+       and 1 mean no penalty. This is the definition of transformers and CTranslate2. N. S. Keskar
+       et al., CTRL (2019, arXiv 1909.05858), also divide negative logits, which makes these tokens
+       more likely. See rapt_search_rules. */
     float repetition_penalty;
     /* Weight b, 0 or more, of a penalty for tokens of the source that a translation does not attend
        to (Y. Wu et al., Google's Neural Machine Translation System, 2016, arXiv 1609.08144):
@@ -187,8 +193,8 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
 
        over all tokens of the source, where c is the attention to a token, as in
        rapt_generate_outputs.alignments, summed over the tokens of the target, including its prefix
-       and its end. c is raised to FLT_MIN if it is less; CTranslate2 leaves out tokens with c = 0.
-       Requires limits.alignments. */
+       and its end. If c is less than FLT_MIN, it counts as FLT_MIN (CTranslate2 instead leaves out
+       tokens with c = 0). Requires limits.alignments. */
     float coverage_penalty;
     /* If not NULL, sequences of one or more tokens that targets never contain: the last token of a
        sequence is forbidden wherever the other tokens precede it, even if they are in a prefix. */
@@ -212,10 +218,11 @@ typedef struct rapt_generate_outputs { /* size-first, see base.h */
     float *scores; /* [N * nbest] scores, or -infinity if fewer hypotheses were found */
     /* Cross-attention of each token and of the end, averaged over the first config.alignment_heads
        heads of config.alignment_layer, or over all layers and heads if alignment_layer is 0. A row
-       sums to 1, except with a local cross-attention, sinks, sigmoids, differential or talking
-       heads. The row of the end is 0 if the sequence has no end (`ended` is 0). A hypothesis has
-       [counts + 1][S] values, stored in [max_length + 1][S] floats, where S is the number of tokens
-       of its source. The nbest hypotheses of a source are adjacent. Requires limits.alignments. */
+       sums to 1 if the weights of each head do, which is not so with, for example, sigmoids or hard
+       monotonic attention. The row of the end is 0 if the sequence has no end (`ended` is 0). A
+       hypothesis has [counts + 1][S] values, stored in [max_length + 1][S] floats, where S is the
+       number of tokens of its source. The nbest hypotheses of a source are adjacent. Requires
+       limits.alignments. */
     float *alignments;
     /* [N * nbest][max_length] log-probabilities of the tokens, followed by that of the end, in
        nats, each given the preceding tokens; 0 for tokens of the prefix. They are normalized as the
@@ -231,13 +238,14 @@ typedef struct rapt_generate_outputs { /* size-first, see base.h */
    if no token can follow because all tokens are suppressed or forbidden or the logits are not
    finite. options->max_length may exceed limits.target_length if there are few sources: with N
    sources it may be up to 16 * floor(limits.batch * ceil(limits.target_length / 16) / N), but not
-   above config.positions. A prefix of max_length tokens is a complete sequence; a longer prefix is
-   an error. After this call, rapt_encode must be called before rapt_decode.
+   above config.positions. A prefix that reaches the length limit of its source is a complete
+   sequence; a prefix of more than max_length tokens is an error. After this call, rapt_encode must
+   be called before rapt_decode.
 
-   Returns RAPT_BAD_ARGUMENT if an option, a token or a count is out of range, or if an output
-   requires a feature that the session lacks; *why names it. Returns RAPT_NO_MEMORY only with a
-   shortlist or terms; then, too, rapt_encode must be called before rapt_decode, because the encoder
-   has already run. */
+   Returns RAPT_BAD_ARGUMENT if the model has no decoder, if an option, token or count is out of
+   range, if options cannot be combined, or if an option or output requires a limit that the session
+   lacks; *why names it. Returns RAPT_NO_MEMORY only with a shortlist or terms. In that case, too,
+   rapt_encode must be called before rapt_decode, because the encoder has already run. */
 RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
                                    const rapt_generate_options *options,
                                    const rapt_generate_outputs *outputs, rapt_message *why);
@@ -250,15 +258,16 @@ RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *sou
    log_probabilities receives the values of all tokens and ends in nats, back to back. The values of
    target b start at [target->starts[b] + b] and finish with its end; if end is -1, they start at
    [target->starts[b]]. sums receives [batch] totals. Either array may be NULL. Each value is the
-   log softmax of the logits that rapt_decode returns. rapt_generate reports the same value if no
-   token is suppressed, forbidden or penalized. The bits are the same in any batch and for any
-   limits.
+   log softmax of the logits that rapt_decode returns. rapt_generate reports the same value if its
+   logits are not changed and no token is suppressed, forbidden or penalized. The bits are the same
+   in any batch and for any limits.
 
    A target including its end may be as long as rapt_generate allows max_length to be. After this
    call, rapt_encode must be called before rapt_decode.
 
-   Returns RAPT_BAD_ARGUMENT if a token is outside the vocabulary, there are more tokens than the
-   limits allow, or the numbers of targets and sources differ. */
+   Returns RAPT_BAD_ARGUMENT if the model has no decoder, a token is outside the vocabulary, there
+   are more sequences or tokens than the limits allow, or the numbers of targets and sources
+   differ. */
 RAPT_API rapt_status rapt_score_targets(rapt_session *session, const rapt_tokens *source,
                                         const rapt_tokens *target, int32_t begin, int32_t end,
                                         float *log_probabilities, double *sums, rapt_message *why);
