@@ -89,15 +89,17 @@ typedef struct rapt_train_options { /* size-first, see base.h */
     rapt_products products;  /* 0 is built-in; see also rapt_train_options_default */
     uint64_t seed;           /* seed of dropout, sampled keys and adapters */
     /* If nonzero, targets are y1 .. yn, and the library adds begin and end to each of them. If 0,
-       the caller must have added these tokens, and the fields begin and end must be 0. The library
-       cannot detect missing tokens; a model trained without them never learns to predict the first
-       token of a target or its end. Must be 0 for an encoder-only model. */
+       the caller must have added these tokens, and the fields begin and end must be 0. In a target
+       of two or more tokens, the library cannot detect that begin and end are missing; a model
+       trained without them never learns to predict the first token of a target or its end. Must be
+       0 for an encoder-only model. */
     int frame;
     int32_t begin; /* added before each target */
     int32_t end;   /* added after each target */
     /* The next five apply to RAPT_NORMALIZER_SAMPLE, which draws keys; they must be 0 if no
-       attention uses it. If all are 0, training follows Williams 1992. All but reward_decay are
-       from Xu et al. 2015, section 4.1. */
+       attention uses it. If all are 0, training follows Williams 1992. The running mean as
+       baseline, expected_share, reward_scale and reward_entropy are from Xu et al. 2015, section
+       4.1. */
     rapt_baseline baseline; /* baseline that is subtracted from rewards */
     float expected_share;   /* fraction of sequences that attend to expected values, as with
                                RAPT_NORMALIZER_SOFTMAX; 0 to 1 */
@@ -107,15 +109,15 @@ typedef struct rapt_train_options { /* size-first, see base.h */
                                effects on later rows count less */
     float reward_entropy;   /* reward per nat of entropy of the distribution from which a row draws
                                its key, -1e6 to 1e6; a negative value penalizes entropy */
-    /* The next two apply to RAPT_NORMALIZER_ARGMAX. They are either both 0 or both above 0, and
+    /* The next two apply to RAPT_NORMALIZER_ARGMAX. They are either both 0 or both at least 1, and
        must be 0 if no attention uses it. In step n < anneal_steps, counted from 0, the weights are
        softmax(anneal^(n / anneal_steps) x), which passes gradients to the scores x. In later steps,
        and always in evaluation, they are the arg-max, which does not. */
-    float anneal;     /* factor of x reached after anneal_steps steps, 1 to 1e6 */
-    int anneal_steps; /* number of steps with a softmax */
+    float anneal;     /* factor of x reached after anneal_steps steps, 1 to 1e6, or 0 */
+    int anneal_steps; /* number of steps with a softmax, 0 or more */
     /* Weight of the guided alignment loss, 0 to 1e6; see rapt_train_align (Chen et al. 2016, as in
        Marian). If above 0, config.alignment_layer must be set, alignment_heads must be 0 or 1,
-       differential, talking_heads and monotonic must be 0, and cross-attention must use softmax. */
+       differential, talking_heads and monotonic must be 0, and cross_normalizer must be softmax. */
     float guided_alignment;
     /* 1: trains the model for RAPT_PRECISION_INT8 (Jacob et al. 2018, section 3). The losses are
        bit-identical to those of the model quantized to 8 bits. The backward pass treats the
@@ -140,12 +142,13 @@ typedef struct rapt_train_options { /* size-first, see base.h */
        exists. */
     int lora_rank;    /* 1 to the smaller dimension of each such matrix; 0 if no parameter has
                          RAPT_TUNING_LORA */
-    float lora_alpha; /* 0 to 1e6; 0 means lora_rank, so that s is 1 */
+    float lora_alpha; /* 0 to 1e6; 0 means lora_rank, so that s is 1. Must be 0 if lora_rank is 0 */
     /* Weight of the coverage loss, 0 to 1e6 (See, Liu and Manning 2017, equations 12 and 13, where
        the weight is 1). The loss of a target token is the sum over source tokens s of
        min(weight[s], coverage[s]), averaged over all heads of cross-attention in all layers. It is
        large if the token attends to the same source tokens as earlier target tokens. If above 0,
-       cross_score must be coverage, cross_normalizer must be soft, and differential must be 0. */
+       cross_score must be coverage, cross_normalizer must not be one that gives all weight to one
+       key, and differential must be 0. */
     float coverage_loss;
     /* Standard deviation of the noise that is added to the energies of monotonic cross-attention, 0
        to 1e6 (Raffel et al. 2017, section 2.4). It teaches a model to be sure where to stop, which
@@ -171,8 +174,8 @@ typedef struct rapt_report { /* size-first, see base.h */
                              model that are not negative */
     long long correct;    /* number of these tokens to which the model gave the highest
                              probability */
-    double gradient_norm; /* norm of the gradient before clipping, set by calls that take a step;
-                             else 0 */
+    double gradient_norm; /* norm of the mean gradient per token, before clipping, set by calls that
+                             take a step; else 0 */
     double rate;          /* learning rate of the step, set by the same calls; else 0 */
     long long step;       /* number of steps so far */
     double alignment;     /* guided alignment loss summed over tokens, times its weight; 0 in
@@ -243,16 +246,16 @@ typedef struct rapt_alignment {
     const int *starts;  /* [label rows + 1], starts[0] is 0 */
     const int *sources; /* the source tokens of all rows, back to back */
 } rapt_alignment;
-/* Guides the attention in the next call to rapt_train_gradient or rapt_train_shard. The first head
-   of cross-attention in layer config.alignment_layer learns to spread the weight of a row evenly
-   over its aligned source tokens. This adds a term to the loss: options.guided_alignment times a
-   sum over all rows that have aligned tokens. A row contributes the mean of -log(weight + 1e-6)
-   over its aligned tokens, with the weights before dropout. rapt_report.alignment reports this term
-   separately.
+/* Guides the attention in the next call to rapt_train_gradient, rapt_train_shard or
+   rapt_train_shard_early. The first head of cross-attention in layer config.alignment_layer learns
+   to spread the weight of a row evenly over its aligned source tokens. This adds a term to the
+   loss: options.guided_alignment times a sum over all rows that have aligned tokens. A row
+   contributes the mean of -log(weight + 1e-6) over its aligned tokens, with the weights before
+   dropout. rapt_report.alignment reports this term separately.
 
-   The arrays are not copied. The next call checks and reads them; they then no longer apply, unless
-   it returned RAPT_BAD_ARGUMENT. If alignment is NULL, an earlier call is canceled. Otherwise
-   returns RAPT_BAD_ARGUMENT if options.guided_alignment is 0. */
+   The arrays are not copied. That call checks and reads them; they then no longer apply, unless it
+   returned RAPT_BAD_ARGUMENT. If alignment is NULL, an earlier call is canceled. Otherwise returns
+   RAPT_BAD_ARGUMENT if options.guided_alignment is 0. */
 RAPT_API rapt_status rapt_train_align(rapt_trainer *trainer, const rapt_alignment *alignment,
                                       rapt_message *why);
 
@@ -364,8 +367,9 @@ typedef void rapt_ready_fn(void *user, const rapt_subtree *tree, size_t from, si
    that contains this shard become final. They become final from the last to the first, and can be
    sent while the rest is computed. ready runs on the calling thread, between layers and at the end,
    when all floats are final. It must not use the trainer, must not change the floats of the subtree
-   before all of them are final, and must return, because other threads wait for it. ready may be
-   NULL. Errors are the same as for rapt_train_shard. */
+   before all of them are final, and must return, because other threads wait for it. If a later
+   shard has already been computed, ready is called only at the end. ready may be NULL. Errors are
+   the same as for rapt_train_shard. */
 RAPT_API rapt_status rapt_train_shard_early(rapt_trainer *trainer, int shard,
                                             const rapt_tokens *source, const rapt_tokens *target,
                                             rapt_shard *record, rapt_ready_fn *ready, void *user,
@@ -378,7 +382,8 @@ RAPT_API int rapt_train_shard_sums(const rapt_trainer *trainer, rapt_subtree *li
 /* Adds the gradients of the subtrees in list [count], which must cover all `shards` in order. Only
    the first `floats` floats at each gradient pointer are added, so a caller can sum the gradients
    in pieces. The sum is stored in list[0].gradient; the other gradients become unspecified. Returns
-   RAPT_BAD_ARGUMENT if the subtrees do not cover all shards in order. */
+   RAPT_BAD_ARGUMENT if the subtrees are not complete or do not cover all shards in order, or if
+   `shards` is not a power of two of at most 1024. */
 RAPT_API rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int count, size_t floats,
                                      rapt_message *why);
 /* Takes a step with the gradients of shards, as rapt_train_step does. records [limits.shards]

@@ -1,5 +1,5 @@
-/* translator.h - translates text with a model and its tokenizers, and imports and exports models of
-   other projects. */
+/* translator.h - translates and scores texts with a model and its tokenizers, and imports,
+   calibrates and exports models of other projects. */
 #ifndef RAPT_TRANSLATOR_H
 #define RAPT_TRANSLATOR_H
 
@@ -16,13 +16,12 @@ extern "C" {
 /* A model, its tokenizers and a session. Only one thread at a time may use a translator. Any number
    of translators and threads may share the model and the tokenizers.
 
-   A source consists of its tokens, followed by the tokenizer's RAPT_TOKEN_END unless
-   config.no_source_end is set. The decoder's first input is rapt_target_begin; a target ends with
-   RAPT_TOKEN_END. Targets never contain tokens without a name, nor the ids in the model's metadata
-   key "rapt.suppressed", which are separated by spaces. All search rules except CT2 also exclude
-   the pad token and the decoder's first input (unless it is the end or the unknown token); MARIAN
-   excludes the unknown token as well. CT2 instead requires at least one token before the end.
-   max_length_factor, max_length and config.positions limit the length of a target.
+   rapt_frame lists the special tokens around sources and targets. Targets never contain tokens
+   without a name, nor the ids in the model's metadata key "rapt.suppressed", which are separated by
+   spaces. All search rules except CT2 also exclude the pad token and the token that
+   rapt_target_begin returns (unless it is the end or the unknown token); MARIAN excludes the
+   unknown token as well. CT2 instead requires at least one token before the end. max_length_factor,
+   max_length and config.positions limit the length of a target.
 
    A model file stores tokenizers in its metadata, as strings written by rapt_tokenizer_write:
    "rapt.tokenizer" for both sides, or "rapt.source_tokenizer" and "rapt.target_tokenizer". */
@@ -65,7 +64,7 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     /* If above 0, translations are sampled at this temperature, and beams is ignored. nbest
        translations, at most 1024, are drawn and sorted by score, best first. Draw n for a text
        depends only on the text, the seed, n and the text's sequence number (see
-       rapt_translate_call.first). Cannot be combined with a shortlist. */
+       rapt_translate_call.first). Cannot be combined with a shortlist or a glossary. */
     float temperature;
     int top_k;     /* as in rapt_generate_options */
     float top_p;   /* as in rapt_generate_options */
@@ -74,17 +73,17 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
        the text. The search cannot guarantee this; see rapt_translation.terms_met. Each occurrence
        is a term as in rapt_terms, up to RAPT_TERMS_MAX per sentence; its phrases are the forms of
        the target that the tokenizer can spell. Sentences with terms are translated with at least 16
-       beams in a separate session, and their length limits grow by the number of tokens in the
-       terms. The glossary is not copied and must be valid during calls. Cannot be combined with
-       temperature. */
+       beams in a separate session, and the limits that depend on search_rules or max_length_factor
+       grow by the number of tokens in the terms. The glossary is not copied and must be valid
+       during calls. */
     const rapt_glossary *glossary;
     float repetition_penalty; /* as in rapt_generate_options */
     float coverage_penalty;   /* as in rapt_generate_options */
     /* [suppressed_text_count] words and phrases to suppress, each with 1 to 255 bytes of UTF-8.
-       Each is expanded to the token sequences that spell it after a space, after punctuation and at
-       the start of a text. These sequences are suppressed even at the beginning of longer words,
-       but the model may still spell a word by other tokens. Matching is case-sensitive. The strings
-       are not copied and must be valid during calls. */
+       Each is expanded to the token sequences by which the tokenizer spells it within a text and at
+       its start. These sequences are suppressed even at the beginning of longer words, but the
+       model may still spell a word by other tokens. Matching is case-sensitive. The strings are not
+       copied and must be valid during calls. */
     const rapt_text *suppressed_texts;
     size_t suppressed_text_count; /* length of suppressed_texts */
 } rapt_translator_options;
@@ -121,7 +120,7 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
                        files of sentence-transformers (modules.json, 1_Pooling/config.json,
                        sentence_bert_config.json); includes RoBERTa, XLM-RoBERTa, MPNet, DistilBERT
 
-   tokenizer.json is read if the vocabulary files of T5, mBART, BART or BERT are missing.
+   tokenizer.json is read if the vocabulary files of T5, NLLB-200, mBART, BART or BERT are missing.
 
    The decoding settings in decoder.yml, generation_config.json or config.json become metadata:
    "rapt.beams", "rapt.length_penalty", "rapt.max_length", "rapt.min_length",
@@ -147,8 +146,7 @@ RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
 /* Works like rapt_model_import, with options; NULL means the defaults. For files of other projects,
    only options->precision has an effect. If `file` is not NULL and the model is of another project,
    finally calls it with `user` for every file in the folder, in any order, to report how the file
-   was used. Errors are the same as for rapt_model_import. Also returns RAPT_BAD_ARGUMENT if an
-   option is out of range. */
+   was used. Errors are the same as for rapt_model_import and rapt_model_load_with. */
 RAPT_API rapt_status rapt_model_import_with(rapt_model **model, const char *path,
                                             const rapt_load_options *options, rapt_file_fn *file,
                                             void *user, const rapt_allocator *allocator,
@@ -157,17 +155,17 @@ RAPT_API rapt_status rapt_model_import_with(rapt_model **model, const char *path
 /* Measures the activations of an encoder-decoder and stores an alpha for each matrix: the scale by
    which Firefox's engines quantize the rows that they multiply by it (see rapt_model_scales). These
    engines open only models with alphas. texts are typical sentences; a few hundred suffice. The
-   model translates them greedily in batches of at most 32. For each matrix, the largest input
-   magnitude is recorded once per batch (in the decoder, per step). alpha is 127 / (m + 1.1 d),
+   model translates them greedily. For each matrix, the largest input magnitude is recorded each
+   time the model multiplies by it, for several sentences at a time. alpha is 127 / (m + 1.1 d),
    where m is the mean and d the standard deviation of these values. Alphas are stored as metadata
    and do not affect this library's results; those of an earlier call are replaced. `threads` is the
    maximum number of threads, see base.h.
 
    No session, trainer or translator may use the model at the same time. Returns RAPT_BAD_ARGUMENT
    if the model is not an encoder-decoder with a single language pair, a text is too long, no text
-   contains a word, or the model computes values that are not finite. Returns RAPT_BAD_FILE if its
-   metadata has no tokenizers or is damaged, and RAPT_NO_MEMORY if an allocation fails. After an
-   error, the model is unchanged. */
+   contains a word, or the model computes values that are not finite. Returns RAPT_BAD_FILE if the
+   model's metadata is damaged or its tokenizers are missing or unsuitable, and RAPT_NO_MEMORY if an
+   allocation fails. After an error, the model is unchanged. */
 RAPT_API rapt_status rapt_model_calibrate(rapt_model *model, const rapt_text *texts, size_t count,
                                           int threads, rapt_message *why);
 
@@ -220,8 +218,9 @@ typedef struct rapt_export_options { /* size-first, see base.h */
    names the fields and tokenizers that it does not support, as many as fit. Also returns
    RAPT_BAD_ARGUMENT if the folder contains a model in another format, or a tensor or vocabulary
    file that the export would not overwrite. In that case *why names the file. In both cases nothing
-   is written. Allocates memory for the duration of the call. Returns RAPT_NO_FILE if a file cannot
-   be written, and RAPT_NO_MEMORY if an allocation fails. */
+   is written. Allocates memory for the duration of the call. Returns RAPT_NO_FILE if the folder
+   cannot be listed or a file cannot be written, RAPT_BAD_FILE if the model's metadata is damaged,
+   and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export format,
                                        const char *folder, rapt_message *why);
 /* Works like rapt_model_export, with options; NULL means the defaults. Errors are the same as for
@@ -303,10 +302,9 @@ RAPT_API int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer
 /* Translates one sentence, `text`, into out [capacity]; both are terminated by 0. *size receives
    the number of bytes needed, including the 0; size may be NULL, and so may out if capacity is 0. A
    sentence without tokens has an empty translation; so has one of only begin and end tokens, except
-   with the search rules MARIAN and HF. Allocates memory for the duration of the call, and returns
-   RAPT_NO_MEMORY if that fails. Returns RAPT_BAD_ARGUMENT if the sentence is longer than
-   config.positions, if capacity is less than *size, or if the options name no languages for a
-   multilingual model. */
+   with the search rules MARIAN and HF. Errors are the same as for rapt_translate_many. Also returns
+   RAPT_BAD_ARGUMENT if the sentence has more tokens than config.positions, including special ones,
+   or if capacity is less than *size. */
 RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *text, char *out,
                                     size_t capacity, size_t *size, rapt_message *why);
 
@@ -319,14 +317,14 @@ typedef struct rapt_span {
 /* Faults of a translation, as bits. n is the number of source tokens, including special ones. */
 enum {
     RAPT_FAULT_REPEATS = 1, /* a sequence of 1 to 64 tokens occurs at least 4 times in a row, over
-                               at least 8 tokens, and more than twice as often as any sequence of
-                               the source */
+                               at least 8 tokens, and more than twice as often as any occurs in a
+                               row in the source */
     RAPT_FAULT_LONG = 2,    /* n is at most 8, and the translation has more tokens than 2 n + 8 plus
                                those of its terms and its language, and more than min_length */
     RAPT_FAULT_EMPTY = 4,   /* the translation has no tokens, apart from its language */
     RAPT_FAULT_REMAINS = 8, /* set in addition if no better translation was found */
-    RAPT_FAULT_LOST = 16    /* an opaque part occurs less often in the translation than in the
-                               source; set only if rapt_translate_call.copy is */
+    RAPT_FAULT_LOST = 16    /* an opaque part occurs less often in the translation than among those
+                               of the source; see rapt_translate_call.copy */
 };
 
 /* A translation. Its pointers are valid during the callback. Later versions may append fields. */
@@ -341,8 +339,8 @@ typedef struct rapt_translation {
     const int32_t *source; /* [source_count] tokens of the source without the last one, which is the
                               end token or, in multilingual models that append it, the language; all
                               tokens if sources have no end token */
-    const int32_t *target; /* [target_count] tokens of the translation without the end; the first is
-                              the language if the options name one */
+    const int32_t *target; /* [target_count] tokens of the translation without the end, beginning
+                              with RAPT_FRAME_TARGET_FIRST if there is one */
     int source_count;
     int target_count;
     /* Cross-attention as in rapt_generate_outputs, [target_count + 1][source_count + 1] including
@@ -365,17 +363,18 @@ typedef struct rapt_translation {
     const float *word_alignment;
     int ended;  /* 1 if the translation has an end (see rapt_generate_outputs); 0 if a limit or the
                    caller cut it off or the sentence has no tokens */
-    int faults; /* RAPT_FAULT_... for which the sentence was translated again, even if this new
-                   translation no longer has them; with RAPT_FAULT_REMAINS, this is the old one. 0
-                   if rapt_translate_call.mend is 0 */
+    int faults; /* RAPT_FAULT_... of the sentence's best translation in the first search, for all
+                   ranks. With RAPT_FAULT_REMAINS, the translations are those of this search,
+                   otherwise those of a second one. 0 if rapt_translate_call.mend is 0 */
     int terms;  /* number of glossary terms in the sentence */
     int terms_met; /* number of these terms whose targets are in the translation */
     /* [target_count + ended] log-probabilities of the tokens and of the end, in nats, each given
-       the tokens before it. They are normalized as in rapt_generate_outputs (with a shortlist, over
-       its tokens). Those of a prefix and of the language are 0. NULL unless requested. */
+       the tokens before it. They are normalized as in rapt_generate_outputs. Those of a prefix and
+       of RAPT_FRAME_TARGET_FIRST are 0. NULL unless requested. */
     const float *log_probabilities;
-    float mean_log_probability; /* mean of log_probabilities, leaving out the prefix and the
-                                   language; 0 if there are none, or if they were not requested */
+    float mean_log_probability; /* mean of log_probabilities, leaving out the prefix and
+                                   RAPT_FRAME_TARGET_FIRST; 0 if no others are left, or if not
+                                   requested */
     /* [target_word_count] mean of the log-probabilities of the word's tokens, weighted as in
        word_alignment. NULL unless alignments and log-probabilities are requested. */
     const float *word_log_probabilities;
@@ -395,9 +394,9 @@ typedef int rapt_translation_fn(void *user, const rapt_translation *translation)
 
    An error in one sentence is reported in the status of its translation. Returns RAPT_NO_MEMORY if
    an allocation fails; translations that callback has already received are then still correct.
-   Returns RAPT_BAD_ARGUMENT, before the first callback, if translator, texts or callback is NULL,
-   if `bytes` of a text is NULL although its size is not 0, or if the options name no languages for
-   a multilingual model. */
+   Returns RAPT_BAD_ARGUMENT, before the first callback, if `bytes` of a text is NULL although its
+   size is not 0, if the options name no languages for a multilingual model, or if options cannot be
+   combined. */
 RAPT_API rapt_status rapt_translate_many(rapt_translator *translator, const rapt_text *texts,
                                          size_t count, int alignments,
                                          rapt_translation_fn *callback, void *user,
@@ -416,8 +415,8 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
        but do not affect scores (except with the search rules CT2), as in
        rapt_generate_options.prefix. The model decides whether to continue the last word or begin
        another. Spaces at the end of a prefix are dropped, because they belong to the next word. A
-       sentence without tokens has an empty translation. If a prefix has too many tokens, the status
-       of the translation is RAPT_BAD_ARGUMENT. */
+       sentence without tokens has an empty translation. If a prefix has more tokens than the length
+       limit, the status of the translation is RAPT_BAD_ARGUMENT. */
     const rapt_text *prefixes;
     /* Callbacks as in rapt_generate_options, on the calling thread. Their argument `source` is an
        index into texts; with token or logits there may be at most INT_MAX texts. Calls for
@@ -442,10 +441,9 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     const rapt_span *opaque;
     /* [count + 1] the index of the first part of each text; read if opaque is not NULL */
     const size_t *opaque_starts;
-    /* If nonzero, translations should contain the opaque parts unchanged. With mend, a sentence
-       whose best translation lacks a part is translated again with its opaque parts as terms (see
-       glossary). Parts that the target's tokenizer cannot spell are ignored. Has no effect if
-       temperature is above 0. */
+    /* If nonzero, a missing opaque part is a fault (RAPT_FAULT_LOST), and the sentence is
+       translated again with its opaque parts as terms (see glossary). Parts that the target's
+       tokenizer cannot spell are ignored. Has no effect if mend is 0 or temperature is above 0. */
     int copy;
     int log_probabilities; /* if nonzero, fill in `log_probabilities` and the fields that depend on
                               it */
@@ -456,8 +454,8 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
 /* Translates like rapt_translate_many, but with the settings in call, which may be NULL. The
    translator's own options do not change. user is passed to all four callbacks, none of which may
    use the translator. Errors are the same as for rapt_translate_many. Also returns
-   RAPT_BAD_ARGUMENT if a field of call is out of range. A callback may be left by longjmp() or an
-   exception; see base.h. */
+   RAPT_BAD_ARGUMENT if a field of call is out of range or cannot be combined with another. A
+   callback may be left by longjmp() or an exception; see base.h. */
 RAPT_API rapt_status rapt_translate_many_with(rapt_translator *translator, const rapt_text *texts,
                                               size_t count, const rapt_translate_call *call,
                                               rapt_translation_fn *callback, void *user,
@@ -471,7 +469,7 @@ typedef struct rapt_text_score {
                               has too many */
     double sum;            /* sum of the log-probabilities of the target's tokens and its end, in
                               nats */
-    const int32_t *target; /* [target_count] tokens, without the end token and the language */
+    const int32_t *target; /* [target_count] tokens, without special tokens around them */
     int target_count;
     const float *log_probabilities; /* [target_count + 1] log-probabilities of the tokens and of the
                                        end */
