@@ -1,5 +1,5 @@
-/* beam.c - beam search: decides which continuations of a source's hypotheses survive. The sources
-   of a batch do not affect each other.
+/* beam.c - beam search: decides which continuations of a source's hypotheses survive, and writes
+   the results. The sources of a batch do not affect each other.
 
    A step takes the beams + 1 most likely next tokens of every live hypothesis, at least `beams` of
    which are not the end. It ranks all of them by the log-probability of the whole sequence. Ties go
@@ -101,8 +101,8 @@ static int collect(struct search *s, int source, int row)
     return n;
 }
 
-/* Does the same for a source with terms, in term_memory.candidates. Adds the tokens that lead to
-   terms, and excludes end tokens of hypotheses that lack terms. */
+/* Does what `collect` does for a source with terms, in term_memory.candidates. Adds the tokens that
+   lead to terms, and excludes end tokens of hypotheses that lack terms. */
 static int collect_terms(struct search *s, int source, int row)
 {
     const struct search_memory *m = s->m;
@@ -170,9 +170,9 @@ static void force_end(struct search *s, int source)
     m->live_count[source] = 0;
 }
 
-/* Returns how many of the best candidates may finish a hypothesis; ends of lower rank are ignored.
-   With Marian's rules this is the number of live hypotheses, except that it is `beams` in the first
-   step, when only one hypothesis is live. */
+/* Returns how many of the best candidates may finish a hypothesis; ends among the others are
+   ignored. With Marian's rules this is the number of live hypotheses, except that it is `beams` in
+   the first step, when only one hypothesis is live. */
 static int width_of(const struct search *s, int source)
 {
     const struct search_memory *m = s->m;

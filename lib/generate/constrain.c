@@ -183,7 +183,7 @@ struct term_scan rapt__terms_scan(const struct term_list *l, struct term_scan se
 }
 
 /* Returns the largest number of tokens at the end of ids[count] that begin a phrase without
-   completing it. */
+   completing it. Tokens of phrases that already count are left out. */
 static int begun_tokens(const struct term_list *l, const struct term_scan *s, int phrase,
                         const int32_t *ids, int count)
 {

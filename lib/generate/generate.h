@@ -1,5 +1,5 @@
-/* generate.h - interface of the generate layer: sessions, the state of a search, and the choice of
-   the next tokens from logits. */
+/* generate.h - interface of the generate layer: sessions, the state of a search, records of
+   alignments, the output matrix of a shortlist, and the choice of the next tokens from logits. */
 #ifndef RAPT_LIB_GENERATE_H
 #define RAPT_LIB_GENERATE_H
 
@@ -135,8 +135,8 @@ void rapt__section_forbid(const struct section *section, int32_t token);
 float *rapt__section_logit(const struct section *section, int32_t token);
 struct picks {             /* a request to pick tokens, and its result */
     int max;               /* maximum number of tokens per row */
-    int *counts;           /* [rows] number of tokens found; fewer than max if all others have the
-                              logit -infinity */
+    int *counts;           /* [rows] number of tokens found; fewer than max if no others have a
+                              logit above -infinity */
     int *tokens;           /* [rows][max] in descending order of logits */
     float *logits;         /* [rows][max] */
     float *log_sums;       /* [rows] log sum exp of the row */
@@ -151,7 +151,7 @@ struct picks {             /* a request to pick tokens, and its result */
     bool sum_all; /* suppressed and forbidden tokens are included in log_sums */
     /* Calls rapt__section_forbid for the tokens that are forbidden in this row. May be NULL. */
     void (*forbid)(const void *rules, int row, const struct section *section);
-    /* Changes the logits of a section before tokens are forbidden. May be NULL. */
+    /* Changes the logits of a section before tokens are suppressed and forbidden. May be NULL. */
     void (*penalize)(const void *rules, int row, const struct section *section);
     const void *rules; /* passed to forbid and penalize */
     bool sum_first;    /* the whole row is summed before `penalize` is called; needs sum_all */
@@ -219,10 +219,10 @@ struct rapt_session {
     struct term_memory terms;
     struct alignment_record record;
     const struct observer *observer; /* receives the inputs of layers; NULL if there is none */
-    bool ended_only; /* hypotheses that reach their limit are dropped if others have ended */
+    bool ended_only; /* hypotheses that would be truncated are dropped if others have finished */
 };
 
-/* ---- what the encoder and the decoder of a session have in common ---- */
+/* ---- parts of a session, and sizes ---- */
 static inline struct stack rapt__session_stack(rapt_session *s, bool decoder)
 {
     return (struct stack){.model = s->model,
@@ -276,15 +276,14 @@ rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct pick
 /* Does the same as rapt_session_reorder, but also for the targets of a search. */
 rapt_status rapt__reorder(rapt_session *s, const int *parents, rapt_message *why);
 
-/* ---- session.c: known tokens of the first target of every source, as inputs of rapt__decode ----
- */
+/* ---- session.c: known tokens of the first target of every source ---- */
 struct feed {
     const rapt_tokens *tokens; /* one sequence per source */
     int32_t begin, end;        /* put around each sequence; end is -1 if there is no end */
 };
-/* Returns the next rows of all sequences, at most limits.target_tokens. They are stored in
-   search.starts and search.inputs, and the token that follows each row in search.wanted. The result
-   has no rows once all sequences have been fed. */
+/* Returns the next rows of all sequences, at most limits.target_tokens, as the argument of
+   rapt__decode. They are stored in search.starts and search.inputs, and the token that follows each
+   row in search.wanted. The result has no rows once all sequences have been fed. */
 rapt_tokens rapt__feed_next(rapt_session *s, const struct feed *feed);
 
 #endif

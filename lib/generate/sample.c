@@ -1,7 +1,8 @@
 /* sample.c - draws the next token of each source from softmax(logits / temperature). The options
    top_k and top_p restrict the draw to the top_k most likely tokens, and to the fewest most likely
-   tokens whose probabilities together reach top_p (Holtzman et al. 2020). The random number for
-   token t of sequence b depends only on the seed, b and t, not on the batch.
+   tokens whose probabilities together reach top_p (Holtzman et al. 2020). The random number for a
+   token depends only on the seed, the sequence number of its source and the position of the token,
+   not on the batch.
 
    A draw inverts the cumulative distribution. A complete distribution is scanned in the order of
    tokens, skipping whole blocks by their sums. A truncated distribution is scanned in descending

@@ -34,7 +34,7 @@ double rapt__record_coverage(const struct search *s, int slot, int count, bool e
 
 /* ---- beam.c ---- */
 /* Performs one step for a source: ranks the picks of its live hypotheses, whose rows start at
-   `row`, and puts the survivors into `next`. */
+   `row`, finishes hypotheses that end, and puts the survivors into `next`. */
 void rapt__search_choose(struct search *s, int source, int row);
 /* Extends the only hypothesis of a source by a token, or finishes it if the token is the end. */
 void rapt__search_take(struct search *s, int source, const struct candidate *c);
@@ -62,7 +62,7 @@ bool rapt__search_ended(const struct search *s, int source, int live);
 rapt_status rapt__generate_check(const rapt_session *session, const rapt_generate_options *o,
                                  int sources, rapt_message *why);
 
-/* ---- constrain.c: tokens that the options forbid or penalize after a hypothesis ---- */
+/* ---- constrain.c: tokens that the options forbid or penalize ---- */
 /* Makes s->picks apply min_length, no_repeat_ngram, suppressed_sequences and repetition_penalty.
    s->picks then refers to *s, which must not move. */
 void rapt__constrain(struct search *s);
@@ -105,7 +105,7 @@ int rapt__terms_left(const struct term_list *list, const struct term_scan *scan,
 int rapt__terms_next(const struct term_list *list, const struct term_scan *scan, const int32_t *ids,
                      int count, int32_t *tokens);
 
-/* Checks all fields except size. */
+/* Checks the starts and phrases of terms, given the end token and the number of sources. */
 rapt_status rapt__terms_check(const rapt_terms *terms, const rapt_config *config, int32_t end,
                               int sources, rapt_message *why);
 

@@ -1,4 +1,5 @@
-/* session_memory.c - checks limits and creates a session, with all of its memory in one arena. */
+/* session_memory.c - checks limits and creates a session. All of its memory is in one arena, except
+   what a search with a shortlist or terms allocates. */
 #include "generate/generate.h"
 
 #include <string.h>
@@ -9,8 +10,8 @@ enum {
     WEIGHTS_ROWS = 64 /* encoder rows whose attention weights are read at a time */
 };
 
-/* Returns the limits with defaults filled in. Limits of an encoder or decoder that the model does
-   not have become 0. */
+/* Returns the limits with defaults filled in. Numbers of tokens of an encoder or decoder that the
+   model does not have become 0. */
 static rapt_limits fill_in(const rapt_model *model, const rapt_limits *limits)
 {
     rapt_limits l = *limits;
@@ -42,9 +43,9 @@ static rapt_status check_session_limits(const rapt_model *model, const rapt_limi
     return status;
 }
 
-/* Lays out the caches of all layers, each with `panels` panels of keys, and the packed parameters,
-   relative biases and history of weights that the score needs. `history` is the number of floats of
-   that history per layer and head. */
+/* Lays out the caches of all layers, each with `panels` panels of keys, and what scores need:
+   packed parameters, distance vectors, relative biases and a history of weights. `history` is the
+   number of floats of that history per layer and head. */
 static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool cross,
                                 int sequences, size_t panels, size_t history, struct arena *arena)
 {

@@ -1,6 +1,7 @@
-/* attention_losses.c - what trains attention besides the loss of the labels: rewards of sampled
-   keys, guided alignment, and the coverage loss. The backward pass of attention reads the rewards
-   and computes the other two, which are losses of the weights of cross-attention. */
+/* attention_losses.c - rewards of sampled keys, guided alignment and the coverage loss, which train
+   attention in addition to the loss of the labels. The backward pass of attention reads the rewards
+   and computes the other two, which are losses of the weights of cross-attention. Also computes the
+   factor by which scores are multiplied during annealing. */
 #include "train/train.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* checkpoint.c - saves and loads checkpoints: parameters, adapters, Adam's moments, and the
-   counters that determine the learning rate and random draws, all in one file. A trainer that loads
-   a checkpoint continues with the same bits as the trainer that saved it. */
+   counters that determine the learning rate and random draws, all in one file. A trainer with the
+   same options that loads a checkpoint continues with the same bits as the trainer that saved
+   it. */
 #include "train/train.h"
 
 #include "format/format.h"

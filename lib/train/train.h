@@ -191,15 +191,15 @@ int rapt__shard_levels(int shards); /* log2(shards), rounded down; 0 for 0 */
 rapt_status rapt__shards_check(const char *name, int shards, int min, rapt_message *why);
 /* Discards all shards of the step and zeroes all blocks except t->gradients. */
 void rapt__shards_forget(rapt_trainer *t);
-/* Joins floats [from, early.from), which have become final, and calls early.ready. It is called as
-   stack.final; `argument` is the trainer. */
+/* Joins floats [from, early.from), which are final in the gradient of the shard, and calls
+   early.ready. It is called as stack.final; `argument` is the trainer. */
 void rapt__shards_final(struct team *team, void *argument, size_t from);
 
 /* ---- checkpoint.c ---- */
 /* Parses the metadata TRAINER_KEY of a checkpoint, `size` bytes that need no terminating 0.
-   `samples` means that the model samples keys. Optional members that the text does not contain keep
-   their values. Returns RAPT_BAD_FILE and leaves *state unchanged if a field is missing, unknown or
-   out of range. */
+   `samples` means that the model samples keys. Members of optional fields that the text does not
+   contain keep their values. Returns RAPT_BAD_FILE and leaves *state unchanged if another field is
+   missing, or a field is unknown or out of range. */
 rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, const char *text,
                                      size_t size, rapt_message *why);
 

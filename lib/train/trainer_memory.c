@@ -5,8 +5,8 @@
 #include <float.h>
 #include <string.h>
 
-/* Sets the number of rows of the encoder and of the decoder. It is 0 for a half that the model does
-   not have. */
+/* Sets the maximum numbers of rows of the encoder and of the decoder. The number is 0 for a half
+   that the model does not have. */
 static void count_rows(const rapt_trainer *t, int *source_rows, int *target_rows)
 {
     rapt_kind kind = t->model->config.kind;

@@ -7,9 +7,9 @@
 
        dA = s B' dW        dB' = s A dW'        W = W0 + s (B')' A
 
-   These are the three products of a linear layer (op/linear.c) with weights dW, inputs A and output
-   gradients s B', on `rank` rows. The layers below this one therefore need no support for adapters.
-   In memory, B is transposed. */
+   Apart from the factor s, these are the three products of a linear layer (op/linear.c) with
+   weights dW, inputs A and output gradients B', on `rank` rows. The layers below this one therefore
+   need no support for adapters. In memory, B is transposed. */
 #include "train/train.h"
 
 #include <math.h>

@@ -4,13 +4,15 @@
        alpha = 127 / (mean + 1.1 * standard deviation)
 
    Mean and (population) standard deviation are those of the largest magnitude in the inputs of the
-   product, measured each time the product is computed: once per batch of sources, or once per step
-   of decoding. Source: marian-nmt/marian-dev, scripts/alphas/extract_stats.py. */
+   product, measured each time the product is computed: for each group of sources that the encoder
+   reads together, or for each step of decoding. Source: marian-nmt/marian-dev,
+   scripts/alphas/extract_stats.py. */
 #include "translate/translate.h"
 
 #include <math.h>
 
-struct measures { /* sums, over all computations of a product, of its largest input magnitude */
+struct measures { /* sums, over all computations of a product, of its largest input magnitude and
+                     its square */
     double sum, squares;
     size_t calls;
 };

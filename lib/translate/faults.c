@@ -1,5 +1,6 @@
 /* faults.c - finds faults of translations: loops (which weak models often produce), too many tokens
-   for a short source, empty translations, and parts of the source that were not copied. */
+   for a short source, empty translations, and parts of the source that were not copied. Also
+   returns constraints under which these faults cannot occur again. */
 #include "translate/translate.h"
 
 #include <string.h>

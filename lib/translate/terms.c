@@ -1,6 +1,6 @@
-/* terms.c - finds the terms of a glossary in sentences, and makes phrases of their targets and of
-   suppressed texts. The phrases of a form are the sequences of tokens that spell it within a
-   sentence. */
+/* terms.c - finds the terms of a glossary in sentences, and makes phrases of their targets, of
+   opaque parts and of suppressed texts. The phrases of a form are the sequences of tokens that
+   spell it at different places in a sentence. */
 #include "translate/translate.h"
 
 #include <string.h>
@@ -150,7 +150,7 @@ static rapt_status make_ready(rapt_translator *t, rapt_message *why)
 
 /* ---- phrases ---- */
 
-/* Returns true if translations may contain a token. */
+/* Returns true if phrases may contain a token. */
 static bool is_usable(const rapt_translator *t, int32_t token)
 {
     if (token == rapt_tokenizer_special(t->target, RAPT_TOKEN_UNKNOWN) || token == t->end)
@@ -170,7 +170,7 @@ struct phrase_maker {
 
 /* Appends the tokens of a form to the last term. The form is encoded after `context`, whose first
    byte, if any, is excluded from the result. Does nothing if a token contains both this byte and
-   the next one, or if a token of the form is not usable. */
+   the next one, if a token of the form is not usable, or if the form has no tokens. */
 static rapt_status add_form(const struct phrase_maker *m, const char *context, rapt_text form)
 {
     char bytes[FORM_BYTES];

@@ -78,9 +78,9 @@ rapt_status rapt__window_take_texts(struct window *w)
     return status;
 }
 
-/* Returns true if a source has no tokens besides a begin token or an end token; a begin token may
-   precede the end token, and one token, such as a language, may follow it. CTranslate2 and this
-   library give such a source an empty translation; Marian and transformers translate it. */
+/* Returns true if a source has an empty translation because its text consists of a begin token, an
+   end token, or both. Another token, such as a language, may follow the end token. With the rules
+   of Marian and transformers, such a source is translated. */
 static bool is_bare(const struct window *w, const int32_t *ids, size_t count)
 {
     const rapt_tokenizer *t = w->t->source;

@@ -46,7 +46,7 @@ struct receiver {
 };
 
 /* Calls back for all translations of a sentence. A sentence without tokens has one empty
-   translation. A sentence that was not translated because of a stop is skipped. */
+   translation. After a stop, sentences whose search has not begun are skipped. */
 static rapt_status emit(struct window *w, const struct sentence *s, struct receiver *to,
                         rapt_message *why)
 {

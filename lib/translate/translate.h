@@ -2,8 +2,9 @@
    reads their defaults from the model's metadata. translate.c translates sentences window by window
    and passes the translations to callbacks: tokenize.c tokenizes the sentences, window.c searches,
    faults.c finds faulty translations, which are searched again, and words.c finds words.
-   score_texts.c scores given translations. terms.c finds the terms of a glossary. memory.c
-   manages the memory of these calls. */
+   score_texts.c scores given translations. terms.c finds the terms of a glossary. memory.c manages
+   the memory of these calls. calibrate.c measures a model while it translates. encoder.c turns
+   texts into vectors or logits, without a translator. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
 
@@ -30,7 +31,7 @@ struct rapt_translator {
     bool defaulted;                  /* the caller passed no options */
     const rapt_model *model;
     const rapt_tokenizer *source, *target; /* may be the same */
-    /* The next three are NULL if the caller owns model and tokenizers. */
+    /* Each of the next three is NULL unless the translator owns it. */
     rapt_model *own_model;
     rapt_tokenizer *own_source, *own_target;
     int32_t source_end;      /* token after the text of a source; -1 if there is none */
@@ -214,7 +215,7 @@ struct window {
         int size;          /* number of sentences */
         uint64_t *numbers; /* numbers of the sentences, for sampling */
         float *scores, *alignments, *logs;
-        unsigned char *aligned; /* true if the alignment of the sentence is requested */
+        unsigned char *aligned; /* [size] 1 if the alignment of the sentence is requested */
         bool any_aligned;
         struct alignment_record record;
     } batch;
@@ -255,7 +256,7 @@ bool rapt__copies_wanted(const struct window *w, int number);
 /* Returns the session that translates the batch of a sentence. */
 rapt_session *rapt__window_session(const struct window *w, const struct sentence *s);
 /* Returns the number of sentences, starting with order[first], that form one batch, or 0 if that
-   sentence has no tokens. */
+   sentence is not translated. */
 int rapt__window_batch(const struct window *w, int first);
 /* Allocates memory for all results and for the arrays of a batch. `end` holds the indices at which
    the arrays of the last sentence end. */

@@ -1,6 +1,6 @@
-/* translator.c - creates translators. A translator has a session, a model and tokenizers. The model
-   and the tokenizers belong to the caller or come from a model file. Also imports and exports
-   models. */
+/* translator.c - creates translators. A translator has a session, a model and tokenizers. It owns
+   the model if it loaded it, and the tokenizers if it created them from the model's metadata. Also
+   imports and exports models. */
 #include "translate/translate.h"
 
 #include "import/import.h"
