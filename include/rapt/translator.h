@@ -31,7 +31,8 @@ typedef struct rapt_translator rapt_translator;
 typedef struct rapt_translator_options { /* size-first, see base.h */
     size_t size;
     int beams;                      /* width of the beam, at most 1024; 0 means 5 */
-    int nbest;                      /* translations per sentence, at most beams; 0 means 1 */
+    int nbest;                      /* translations per sentence, at most beams (see also
+                                       temperature); 0 means 1 */
     float length_penalty;           /* 0 means no penalty; 1 ranks by mean log-probability */
     int batch;                      /* sentences per batch, at most 65536; 0 means 32 */
     int batch_tokens;               /* source tokens per batch, 0 or more; 0 means 2048 */
@@ -117,8 +118,9 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
          NLLB, mBART   sentencepiece.bpe.model; includes M2M-100, which also has vocab.json
          BART          vocab.json and merges.txt
          BERT          vocab.txt, sentencepiece.bpe.model, or vocab.json and merges.txt, and the
-                       files of sentence-transformers (modules.json, 1_Pooling/config.json,
-                       sentence_bert_config.json); includes RoBERTa, XLM-RoBERTa, MPNet, DistilBERT
+                       files of sentence-transformers if they exist (modules.json,
+                       1_Pooling/config.json, sentence_bert_config.json); includes RoBERTa,
+                       XLM-RoBERTa, MPNet, DistilBERT
 
    tokenizer.json is read if the vocabulary files of T5, NLLB-200, mBART, BART or BERT are missing.
 
@@ -145,8 +147,8 @@ RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
 
 /* Works like rapt_model_import, with options; NULL means the defaults. For files of other projects,
    only options->precision has an effect. If `file` is not NULL and the model is of another project,
-   finally calls it with `user` for every file in the folder, in any order, to report how the file
-   was used. Errors are the same as for rapt_model_import and rapt_model_load_with. */
+   calls it at the end with `user` for every file in the folder, in any order, to report how the
+   file was used. Errors are the same as for rapt_model_import and rapt_model_load_with. */
 RAPT_API rapt_status rapt_model_import_with(rapt_model **model, const char *path,
                                             const rapt_load_options *options, rapt_file_fn *file,
                                             void *user, const rapt_allocator *allocator,
@@ -219,8 +221,8 @@ typedef struct rapt_export_options { /* size-first, see base.h */
    RAPT_BAD_ARGUMENT if the folder contains a model in another format, or a tensor or vocabulary
    file that the export would not overwrite. In that case *why names the file. In both cases nothing
    is written. Allocates memory for the duration of the call. Returns RAPT_NO_FILE if the folder
-   cannot be listed or a file cannot be written, RAPT_BAD_FILE if the model's metadata is damaged,
-   and RAPT_NO_MEMORY if an allocation fails. */
+   cannot be listed or a file cannot be written, RAPT_BAD_ARGUMENT or RAPT_BAD_FILE if the model's
+   metadata is damaged, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export format,
                                        const char *folder, rapt_message *why);
 /* Works like rapt_model_export, with options; NULL means the defaults. Errors are the same as for

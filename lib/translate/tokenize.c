@@ -1,5 +1,5 @@
-/* tokenize.c - preprocesses and tokenizes texts: the sentences of a window and the beginnings of
-   their translations. Also limits the length of each translation. */
+/* tokenize.c - preprocesses and tokenizes the sentences of a window, tokenizes the beginnings of
+   their translations, and limits the length of each translation. */
 #include "translate/translate.h"
 
 #include <math.h>

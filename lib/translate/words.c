@@ -113,7 +113,7 @@ static void add_row(const rapt_translation *t, const float *alignment, double we
 }
 
 /* Computes the alignment of words, [target words][source words], and the log-probabilities of
-   target words, unless the translation has none. For each target word, a first pass adds up its
+   target words if those of the tokens are known. For each target word, a first pass adds up its
    shares, and a second pass the weighted values of its tokens. */
 static void word_weights(const rapt_translation *t, float *weights, float *logs)
 {
