@@ -37,10 +37,11 @@ typedef int rapt_stop_fn(void *user);
 
 /* The search rules of several projects: when a hypothesis ends, which hypotheses survive, and when
    a search stops. Each step ranks the continuations of all live hypotheses by their sums of
-   log-probabilities; the best has rank 0. Some of those that are ends finish their hypotheses; the
-   survivors are chosen from the others and live on. With any rules, a source is finished once no
-   hypothesis is live. B is `beams`, L is the number of live hypotheses (in the first step, B), and
-   n is the number of tokens of a hypothesis, including an end:
+   log-probabilities; the best has rank 0. Continuations by the end token may finish their
+   hypotheses; the survivors, which stay live, are chosen from the others. With any rules, a source
+   is finished once no hypothesis is live. B is `beams`, L is the number of live hypotheses (in the
+   first step, B), n is the length of a hypothesis to which length_penalty applies, and `penalty` is
+   length_penalty:
 
                an end finishes its   survivors       a source is finished
                hypothesis

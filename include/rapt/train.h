@@ -37,8 +37,8 @@ typedef enum rapt_products {
                           moments remain in floats; norms, attention and softmax are computed in
                           floats. On processors with AVX512_BF16 this is up to twice as fast as
                           RAPT_PRODUCTS_BUILTIN. On all others the instruction is emulated, which is
-                          slower than RAPT_PRODUCTS_BUILTIN. The bits are the same on all these
-                          processors and for any number of threads */
+                          slower than RAPT_PRODUCTS_BUILTIN. The bits are the same with and without
+                          the instruction, and for any number of threads */
 } rapt_products;
 
 /* The baseline that is subtracted from the rewards of sampled keys. A reward is the negated sum of

@@ -218,11 +218,11 @@ typedef struct rapt_export_options { /* size-first, see base.h */
 
    Returns RAPT_BAD_ARGUMENT if the other project does not support such a model or vocabulary; *why
    names the fields and tokenizers that it does not support, as many as fit. Also returns
-   RAPT_BAD_ARGUMENT if the folder contains a model in another format, or a tensor or vocabulary
-   file that the export would not overwrite. In that case *why names the file. In both cases nothing
-   is written. Allocates memory for the duration of the call. Returns RAPT_NO_FILE if the folder
-   cannot be listed or a file cannot be written, RAPT_BAD_ARGUMENT or RAPT_BAD_FILE if the model's
-   metadata is damaged, and RAPT_NO_MEMORY if an allocation fails. */
+   RAPT_BAD_ARGUMENT if the folder contains a model in another format, or a file that would be
+   imported together with the new ones. In that case *why names the file. In both cases nothing is
+   written. Allocates memory for the duration of the call. Returns RAPT_NO_FILE if the folder cannot
+   be listed or a file cannot be written, RAPT_BAD_ARGUMENT or RAPT_BAD_FILE if the model's metadata
+   is damaged, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export format,
                                        const char *folder, rapt_message *why);
 /* Works like rapt_model_export, with options; NULL means the defaults. Errors are the same as for

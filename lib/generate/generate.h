@@ -76,7 +76,7 @@ struct alignment_record {
 void rapt__record_layout(struct alignment_record *record, size_t floats, size_t parents,
                          struct arena *arena);
 
-/* ---- term_beam.c: memory of a search with terms, where rows are those of a step ---- */
+/* ---- term_beam.c: memory of a search with terms; rows are the live hypotheses of a step ---- */
 struct term_memory {
     struct arena arena;
     int *starts;     /* [rows + 1] where the wanted tokens of each row begin */

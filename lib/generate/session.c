@@ -1,6 +1,6 @@
 /* session.c - decoding: appends tokens to the targets and computes the logits of the next tokens,
-   using the keys and values that encode.c has cached. Also reorders targets, and computes the
-   log-probabilities of known targets. */
+   using cached keys and values. Also reorders targets, and computes the log-probabilities of known
+   targets. */
 #include "generate/generate.h"
 
 #include <assert.h>

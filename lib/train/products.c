@@ -1,7 +1,7 @@
-/* products.c - decides how the matrix products of a trainer are computed: by the library, in floats
-   or bf16; by OpenBLAS; or each product by whichever of library and OpenBLAS is faster on this
-   machine. In the last case, checkpoints store the choices as bits. Also quantizes the matrices
-   before each batch in training for inference in 8-bit arithmetic. */
+/* products.c - chooses how the matrix products of a trainer are computed: by the library in floats
+   or bf16, by OpenBLAS, or each product by the faster of library and OpenBLAS on this machine. In
+   the last case, checkpoints store the choices as bits. Also quantizes the matrices before each
+   batch of quantization-aware training. */
 #include "kernel/bf16.h"
 #include "kernel/int8.h"
 #include "train/train.h"

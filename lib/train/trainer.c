@@ -107,13 +107,16 @@ struct step_work {
     struct adam_range range; /* range of parameters and moments after the step */
 };
 
-/* Bounds the magnitudes of parameters and moments after a step, given their bounds before it and
-   `largest`, a bound on the magnitude of a gradient: |m'| <= beta1 |m| + (1 - beta1) |g|, and a
-   parameter changes by at most rate |m'| / min(epsilon, 1), apart from bias correction and weight
-   decay. For adapters no bound is known. The result is infinite unless it proves that every result
-   and intermediate result is finite. The factor `rounded` and the limit `far`, which is well below
-   the largest float, allow for rounding. |g| <= 1e18 keeps its square, and therefore the second
-   moment, finite. */
+/* Bounds the magnitudes of parameters p and moments m after a step, given their bounds before it
+   and `largest`, a bound on the magnitude of a gradient g:
+
+       |m'| <= beta1 |m| + (1 - beta1) |g|
+       |p'| <= (1 + decay) |p| + rate correct1 |m'| / min(epsilon, 1)
+
+   For adapters no bound is known. The result is infinite unless it proves that every result and
+   intermediate result is finite. The factor `rounded` and the limit `far`, which is well below the
+   largest float, allow for rounding. |g| <= 1e18 keeps its square, and therefore the second moment,
+   finite. */
 static struct adam_range bounds_after_step(const rapt_trainer *t, const struct adam *a,
                                            double largest)
 {

@@ -1,10 +1,10 @@
 /* translate.h - interface of the translate layer. translator.c creates translators, and settings.c
    reads their defaults from the model's metadata. translate.c translates sentences window by window
    and passes the translations to callbacks: tokenize.c tokenizes the sentences, window.c searches,
-   faults.c finds faulty translations, which are searched again, and words.c finds words.
-   score_texts.c scores given translations. terms.c finds the terms of a glossary. memory.c manages
-   the memory of these calls. calibrate.c measures a model while it translates. encoder.c turns
-   texts into vectors or logits, without a translator. */
+   and searches again if faults.c finds faults, and words.c finds words. score_texts.c scores given
+   translations. terms.c finds the terms of a glossary. memory.c manages the memory of these calls.
+   calibrate.c measures a model while it translates. encoder.c turns texts into vectors or logits,
+   without a translator. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
 
@@ -77,7 +77,8 @@ void rapt__terms_free(struct term_store *store, const rapt_allocator *allocator)
 /* Finds the terms of the glossary in the text of sentence *s. Creates the session for terms if
    necessary. */
 rapt_status rapt__window_terms(struct window *w, struct sentence *s, rapt_message *why);
-/* Does the same, and also makes terms of the opaque parts of the text that tokens can spell. */
+/* Does what rapt__window_terms does, and also makes terms of the opaque parts of the text that
+   tokens can spell. */
 rapt_status rapt__window_copies(struct window *w, struct sentence *s, rapt_message *why);
 /* Converts options.suppressed_texts to phrases in w->memory.suppressed. */
 rapt_status rapt__window_suppress(struct window *w);
@@ -100,7 +101,8 @@ struct call_memory {
 /* Allocates a struct of `size` bytes that begins with a call_memory, which is empty and first in
    the translator's list; the rest is uninitialized. Returns NULL if the allocation fails. */
 struct call_memory *rapt__call_begin(rapt_translator *t, size_t size);
-/* Decodes target tokens into m->text, with a terminating 0. *size receives the bytes before it. */
+/* Decodes target tokens into m->text, with a terminating 0. *size receives the number of bytes
+   without it. */
 rapt_status rapt__call_text(const rapt_translator *t, struct call_memory *m, const int32_t *ids,
                             size_t count, size_t *size);
 /* Frees everything that the call has allocated, except the struct. */

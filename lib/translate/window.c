@@ -138,7 +138,7 @@ static void keep_results(struct window *w, const struct sentence *s, int i, int 
     }
 }
 
-/* ---- callbacks of rapt_generate: call those of the caller with the index of a text ---- */
+/* ---- callbacks for rapt_generate, which call the caller's with the index of a text ---- */
 
 /* Returns the index into the caller's texts of a source in the current batch. */
 static int index_of(const struct window *w, int source)
