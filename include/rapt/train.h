@@ -59,8 +59,8 @@ typedef enum rapt_tuning {
     RAPT_TUNING_FULL,   /* every element is trained */
     RAPT_TUNING_FROZEN, /* the parameter does not change */
     RAPT_TUNING_LORA    /* the matrix W is W0 + s B A, where W0 is frozen, and A and B are trained.
-                           Vectors, the tables of positions and token types, and the learned arrays
-                           of attention cannot be trained in this way */
+                           Only the matrices of linear layers and of token embeddings can be trained
+                           in this way */
 } rapt_tuning;
 
 /* Options of a trainer. Start from rapt_train_options_default. */
