@@ -31,7 +31,7 @@ RAPT_API const char *rapt_version(void);
    if a pointer to a required object, array or result is NULL. */
 typedef enum rapt_status {
     RAPT_OK = 0,            /* success */
-    RAPT_BAD_ARGUMENT = -1, /* a size, index or option is out of range */
+    RAPT_BAD_ARGUMENT = -1, /* an argument is out of range, contradicts another or is NULL */
     RAPT_NO_MEMORY = -2,    /* an allocation failed, or its size overflows size_t */
     RAPT_NO_FILE = -3,      /* a file cannot be opened, read or written */
     RAPT_BAD_FILE = -4,     /* a file is damaged or in another format */
@@ -41,7 +41,8 @@ typedef enum rapt_status {
 /* Returns a short English description of a status. The string is static and never NULL. */
 RAPT_API const char *rapt_status_text(rapt_status status);
 
-/* Explains why a call failed, in one sentence that names the field, file or tensor. The caller owns
+/* Explains why a call failed, in one sentence that names what is wrong, such as a field, file or
+   tensor. The caller owns
    the message; concurrent calls need separate ones. NULL means that no message is needed. A call
    that succeeds leaves the message unchanged. This struct will not grow. */
 typedef struct rapt_message {
@@ -83,11 +84,11 @@ RAPT_API size_t rapt_struct_size(const char *name);
    uses as many as OpenMP would, but no more than there are processors. Results are bit-identical
    for any number of threads.
 
-   A call uses a single thread if it is made inside a parallel region, or while other programs keep
-   the processors busy. A call uses fewer threads than requested if OpenMP provides fewer. It uses
-   more threads than there are processors, which is slow, only if both `threads` and OMP_NUM_THREADS
-   exceed the number of processors. A thread needs 64 KB of stack; if OMP_STACKSIZE leaves OpenMP's
-   threads too little, calls use one thread.
+   A call uses a single thread if it is made inside a parallel region, or if other programs keep the
+   processors so busy that several threads would be slower. A call uses fewer threads than requested
+   if OpenMP provides fewer. It uses more threads than there are processors, which is slow, only if
+   both `threads` and OMP_NUM_THREADS exceed the number of processors. A thread needs 64 KB of
+   stack; if OMP_STACKSIZE leaves OpenMP's threads too little, calls use one thread.
 
    Any thread may call any function. Any number of threads may share an object that is passed as
    const, such as a model or a tokenizer. Only one thread at a time may use any other object.
@@ -142,7 +143,7 @@ RAPT_API const char *rapt_isa_int8(void);
 
        syscall(SYS_arch_prctl, 0x1023, 18);    // ARCH_REQ_XCOMP_PERM, tile data
 
-   This needs Linux 5.16 on x86-64. If it fails, nothing changes. The permission applies to all
+   This call needs Linux 5.16 on x86-64. If it fails, nothing changes. The permission applies to all
    threads, present and future, and lasts until exec(). Linux allocates a buffer of 11 KB for each
    thread that uses tiles, and sends the thread a signal if the allocation fails. Calls release the
    tiles before they return. Results have the same bits as without AMX. */

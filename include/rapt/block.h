@@ -17,28 +17,29 @@ extern "C" {
    functions one after another. It adds the input of each function to the function's result, and
    normalizes before the function or after the sum, according to config.norm_order. With
    RAPT_NORM_ORDER_PRE the last sum is not normalized. The other kinds are single functions without
-   a residual sum or a norm. W' is the transpose of a matrix W. */
+   a residual sum or a norm. The configuration may add features such as rotary positions to them. W'
+   is the transpose of a matrix W; the biases of projections are omitted. */
 typedef enum rapt_block_kind {
-    RAPT_BLOCK_KIND_ENCODER,      /* layer: self-attention, feed-forward */
-    RAPT_BLOCK_KIND_DECODER,      /* layer: causal self-attention, cross-attention, feed-forward */
-    RAPT_BLOCK_KIND_DECODER_ONLY, /* layer: causal self-attention, feed-forward */
-    RAPT_BLOCK_KIND_SELF_ATTENTION,   /* heads(x Wq', x Wk', x Wv') Wo', with a bias for each
-                                         matrix */
-    RAPT_BLOCK_KIND_CAUSAL_ATTENTION, /* the same with a causal mask, or linear attention if
+    RAPT_BLOCK_KIND_ENCODER, /* layer: self-attention, feed-forward */
+    RAPT_BLOCK_KIND_DECODER, /* layer: causal self-attention or what decoder_recurrence selects,
+                            cross-attention, feed-forward */
+    RAPT_BLOCK_KIND_DECODER_ONLY,     /* layer: the same without cross-attention */
+    RAPT_BLOCK_KIND_SELF_ATTENTION,   /* heads(x Wq', x Wk', x Wv') Wo' */
+    RAPT_BLOCK_KIND_CAUSAL_ATTENTION, /* self-attention with a causal mask, or linear attention if
                                          decoder_recurrence selects it */
     RAPT_BLOCK_KIND_CROSS_ATTENTION,  /* heads(x Wq', z Wk', z Wv') Wo', where z is the source */
-    RAPT_BLOCK_KIND_FEEDFORWARD       /* activation(x W1' + b1) W2' + b2, or its gated form */
+    RAPT_BLOCK_KIND_FEEDFORWARD       /* activation(x W1') W2', or its gated form */
 } rapt_block_kind;
 
 /* The size of the largest call, for which a block reserves memory. */
 typedef struct rapt_block_limits { /* size-first, see base.h */
     size_t size;
     int batch;       /* sequences per call, 1 or more */
-    int rows;        /* total rows of all sequences of x, 1 or more. With location-aware and
-                        coverage scores, self-attention allocates rows x rows floats for each
-                        thread, and cross-attention rows x source_rows */
+    int rows;        /* total rows of all sequences of x, 1 or more. With location-aware or
+                        coverage scores, self-attention needs memory for rows x rows floats per
+                        thread, and cross-attention (also monotonic) for rows x source_rows */
     int source_rows; /* total rows of all sources: 1 or more with cross-attention, else 0 */
-    int threads;     /* maximum number of threads; 0 means as many as OpenMP would use */
+    int threads;     /* maximum number of threads, see base.h */
 } rapt_block_limits;
 
 /* The rows of one call and the settings for them. */
@@ -58,32 +59,32 @@ typedef struct rapt_block_rows { /* size-first, see base.h */
     float attention_dropout;  /* fraction of attention weights dropped while learning, same range */
     float ffn_dropout;        /* fraction of hidden units of feed-forward layers dropped while
                                  learning, same range */
-    int reserved;
-    const float *reward;   /* [heads][rows] rewards of sampled keys, read by backward; NULL means
-                              0 */
-    const float *baseline; /* [heads][rows], subtracted from the rewards; NULL means 0 */
+    int reserved;             /* must be 0 */
+    const float *reward;      /* [heads][rows] rewards of sampled keys, read by backward; NULL means
+                                 0 */
+    const float *baseline;    /* [heads][rows], subtracted from the rewards; NULL means 0 */
 } rapt_block_rows;
 
 /* A layer or function with the memory for one call. Only one thread at a time may compute with
    it. */
 typedef struct rapt_block rapt_block;
 
-/* Creates a block, which the caller must free. In config, set size, width, heads, ffn_width and any
-   other field that describes a layer. Fields that concern a whole model are ignored: kind, the
-   vocabularies, source_width, position, first_position, tie, output_bias, plain_embedding, the
-   numbers of layers, pooling, decoder_start, no_source_end, alignment_layer, alignment_heads,
-   embedding_norm, token_types and pooler. decoder_recurrence is also ignored, except by decoder
-   layers and, if it selects linear attention, by causal attention. forget_gate is ignored by kinds
-   without causal self-attention, and monotonic and monotonic_chunk by kinds without
-   cross-attention. Learned relative biases are parameters of the block.
+/* Creates a block, which the caller must free. config and limits are copied. In config, set size,
+   width, heads, ffn_width and any other field that describes a layer. These fields are ignored:
+   kind, the vocabularies, source_width, position, first_position, tie, output_bias,
+   plain_embedding, the numbers of layers, pooling, decoder_start, no_source_end, alignment_layer,
+   alignment_heads, embedding_norm, token_types and pooler. decoder_recurrence is also ignored,
+   except by decoder layers and, if it selects linear attention, by causal attention. forget_gate is
+   ignored by kinds without causal self-attention, and monotonic and monotonic_chunk by kinds
+   without cross-attention. Learned relative biases are parameters of the block.
 
    Sequences may be as long as the limits allow. config.positions is ignored, with two exceptions.
    With location scores, which learn one row per position, it is the maximum number of keys per
    sequence. With RAPT_ROTARY_SCALING_YARN it is the default of rotary_positions, so one of the two
    must be set.
 
-   Returns RAPT_BAD_ARGUMENT if a field or limit is out of range (*why names it), and RAPT_NO_MEMORY
-   if an allocation fails. */
+   Returns RAPT_BAD_ARGUMENT if kind, a field or a limit is out of range, or if fields exclude each
+   other (*why names them), and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_block_create(rapt_block **block, rapt_block_kind kind,
                                        const rapt_config *config, const rapt_block_limits *limits,
                                        const rapt_allocator *allocator, rapt_message *why);
@@ -100,8 +101,8 @@ RAPT_API void rapt_block_free(rapt_block *block);
 
 /* Returns the number of floats of the parameters; 0 if block is NULL. */
 RAPT_API size_t rapt_block_floats(const rapt_block *block);
-/* Initializes parameters [rapt_block_floats(block)] as in a new model: random matrices (Xavier),
-   gains 1, biases 0. Equal seeds give equal bits. Returns RAPT_BAD_ARGUMENT if an argument is NULL
+/* Initializes parameters [rapt_block_floats(block)] as in a new model. Equal seeds give equal bits.
+   Returns RAPT_BAD_ARGUMENT if an argument is NULL
    or parameters is not aligned. */
 RAPT_API rapt_status rapt_block_init(const rapt_block *block, uint64_t seed, float *parameters,
                                      rapt_message *why);
@@ -127,19 +128,21 @@ RAPT_API rapt_status rapt_block_write(const rapt_block *block, float *parameters
    and y may be x. The bits are the same for any number of threads and, at inference, in any batch.
    While learning, dropout and samples depend on the position of a row in the batch.
 
-   Returns RAPT_BAD_ARGUMENT if there are more sequences or rows than the limits allow, if a rate is
-   out of range, if starts do not ascend from 0, if a sequence has too many keys for location
-   scores, if an array is NULL, or if parameters is not aligned. */
+   Returns RAPT_BAD_ARGUMENT if there are more sequences or rows than the limits allow, if a field
+   of rows is out of range, if starts do not ascend from 0, if a sequence has too many keys for
+   location scores, if a required array is NULL, if a source is given to a block without
+   cross-attention, or if parameters is not aligned. */
 RAPT_API rapt_status rapt_block_forward(rapt_block *block, const float *parameters,
                                         const rapt_block_rows *rows, const float *x, float *y,
                                         rapt_message *why);
 /* Adds gradients to dx [rows][width], dsource [source rows][width] and dparameters, given dy, the
    gradient of y. The last rapt_block_forward of this block must have been called with
-   rows->learning 1. Pass the same parameters and rows, unchanged. dx and dsource may be NULL.
+   rows->learning 1. Pass the parameters and rows of that call, unchanged. dx and dsource may be
+   NULL.
 
-   Returns RAPT_BAD_ARGUMENT if the last forward pass had a different number of sequences or rows, a
-   different dropout or seed, or learning 0, if dy or dparameters is NULL, or if parameters is not
-   aligned. Other changes are not detected. */
+   Returns RAPT_BAD_ARGUMENT if there was no such call, if the number of sequences or rows, the
+   dropout or the seed has changed since, or if dy or dparameters is NULL. Other changes are not
+   detected. Errors are otherwise those of rapt_block_forward. */
 RAPT_API rapt_status rapt_block_backward(rapt_block *block, const float *parameters,
                                          const rapt_block_rows *rows, const float *dy, float *dx,
                                          float *dsource, float *dparameters, rapt_message *why);

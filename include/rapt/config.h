@@ -9,11 +9,11 @@
 extern "C" {
 #endif
 
-/* Which halves a model has, and the functions that run it. */
+/* Which halves a model has, and functions that run it. */
 typedef enum rapt_kind {
-    RAPT_KIND_ENCODER_DECODER, /* source to target: rapt_encode, rapt_decode, rapt_generate */
-    RAPT_KIND_ENCODER_ONLY,    /* source to classes or vectors: rapt_classify, rapt_embed */
-    RAPT_KIND_DECODER_ONLY     /* language model: rapt_decode, rapt_generate */
+    RAPT_KIND_ENCODER_DECODER, /* source to target: rapt_encode, rapt_decode, rapt_generate, ... */
+    RAPT_KIND_ENCODER_ONLY,    /* source to classes or vectors: rapt_classify, rapt_embed, ... */
+    RAPT_KIND_DECODER_ONLY     /* language model: rapt_encode, rapt_decode, rapt_generate, ... */
 } rapt_kind;
 /* Where the norm of a sublayer f is applied. */
 typedef enum rapt_norm_order {
@@ -23,47 +23,49 @@ typedef enum rapt_norm_order {
 /* The activation of feed-forward layers. */
 typedef enum rapt_activation {
     RAPT_ACTIVATION_RELU,     /* max(0, x) */
-    RAPT_ACTIVATION_GELU,     /* x Phi(x), where Phi is the normal distribution function */
+    RAPT_ACTIVATION_GELU,     /* x Phi(x), where Phi is the standard normal distribution function */
     RAPT_ACTIVATION_SILU,     /* x / (1 + exp(-x)) */
     RAPT_ACTIVATION_GELU_TANH /* x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2, close to GELU */
 } rapt_activation;
-/* Positional embeddings, which are added to token embeddings. p is the position of a token, counted
-   from first_position. */
+/* Positional embeddings, which are added to the embeddings of tokens or vectors. In sinusoids, p is
+   the position of a token, counted from first_position. */
 typedef enum rapt_position {
     /* Sinusoids with angle(p, i) = p / 10000^(2i / width) for i = 0 .. width/2 - 1: */
     RAPT_POSITION_INTERLEAVED,     /* columns sin cos sin cos ...      Vaswani et al. 2017, 3.5 */
     RAPT_POSITION_CONCATENATED,    /* all sines, then all cosines */
     RAPT_POSITION_CONCATENATED_N1, /* the same, but with the exponent i / (width/2 - 1):
                                       tensor2tensor, Marian */
-    RAPT_POSITION_LEARNED,         /* a row of a learned table */
+    RAPT_POSITION_LEARNED,         /* a row of a learned table for each position */
     RAPT_POSITION_NONE             /* nothing */
 } rapt_position;
-/* Which of the source embeddings, the target embeddings and the output matrix are the same
-   matrix. */
+/* Which of the source embeddings, the target embeddings and the output matrix are the same matrix,
+   as far as a model has them. */
 typedef enum rapt_tie {
     RAPT_TIE_NONE,   /* all three differ */
     RAPT_TIE_OUTPUT, /* the target embeddings are the output matrix */
     RAPT_TIE_ALL     /* all three are one matrix, for one vocabulary */
 } rapt_tie;
-/* The type of norm that all layers use. */
+/* The type of the norms of layers, of embeddings and after the last layer. */
 typedef enum rapt_norm_type {
     RAPT_NORM_TYPE_LAYER, /* layer norm           Ba, Kiros and Hinton 2016 */
     RAPT_NORM_TYPE_RMS /* x / sqrt(mean of x^2 + epsilon), times a gain   Zhang and Sennrich 2019 */
 } rapt_norm_type;
 /* Effects of the distance between key and query in self-attention. The values up to T5 select
-   biases of the scores, which all layers of an encoder or decoder share. The others select vectors,
-   one for each distance up to relative_distance; larger distances share the last vector
-   (rapt/distances.h). Decoders are causal, so they have no vectors for later keys. Vectors require
-   scores that are scaled dot products or dot products, without rotary positions. */
+   biases of the scores, which all layers of an encoder or decoder share. The others select vectors
+   for distances up to relative_distance; larger distances share the last vector (rapt/distances.h).
+   Decoders are causal, so they use no vectors for later keys, except for r' in DeBERTa. Vectors
+   require scores that are scaled dot products or dot products, without rotary positions,
+   latent_width or talking_heads. */
 typedef enum rapt_relative_bias {
     RAPT_RELATIVE_BIAS_NONE,  /* nothing */
-    RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance| with slopes 2^(-8 h / heads) for head h = 1, 2,
+    RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance| with slope 2^(-8 h / heads) for head h = 1, 2,
                                  ... If heads is not a power of two, the slopes are those for the
                                  next smaller power of two, followed by every other slope for the
                                  next larger one. Press, Smith and Lewis 2022 */
     RAPT_RELATIVE_BIAS_ALIBI_LEARNED, /* the same, but the slopes are learned, starting from these
                                          values: "encoder.slopes" or "decoder.slopes" */
-    RAPT_RELATIVE_BIAS_T5,            /* a learned table, "encoder.relative_bias.weight" or
+    RAPT_RELATIVE_BIAS_T5,            /* a learned table [heads][relative_buckets],
+                                         "encoder.relative_bias.weight" or
                                          "decoder.relative_bias.weight". In the encoder, half of the
                                          buckets are for keys after the query. Raffel et al. 2020 */
     RAPT_RELATIVE_BIAS_SHAW_KEYS,     /* q . (k + r), with learned vectors r that the heads of a
@@ -73,13 +75,15 @@ typedef enum rapt_relative_bias {
     RAPT_RELATIVE_BIAS_TRANSFORMER_XL, /* (q + u) . k + (q + v) . r, where r is a projection of
                                           sinusoids by "self_attn.distances.key.weight", and u and v
                                           are "self_attn.distances.content_bias" and
-                                          "...position_bias". Dai et al. 2019 */
-    /* q . k + q . r + k . r', where r and r' are projections, by "self_attn.distances.key.weight"
-       and "...query.weight", of learned rows for the distance from query to key and from key to
-       query: "encoder.distances.weight" or "decoder.distances.weight" [2 relative_distance +
-       1][width]. With relative_buckets, distances share logarithmic buckets
-       (rapt_distance_buckets), the rows are [2 relative_buckets - 1][width], and relative_distance
-       must be at least relative_buckets - 1. Scores are also divided by sqrt(3). He et al. 2021 */
+                                          "...position_bias" [heads][width of a head]. The model's
+                                          width must be even. Dai et al. 2019 */
+    /* (q . k + q . r + k . r') / sqrt(3), where r and r' are projections of learned rows, by
+       "self_attn.distances.key.weight" and "...query.weight". r projects the row for the distance
+       from query to key, and r' the row for the distance from key to query. The rows are
+       "encoder.distances.weight" or "decoder.distances.weight" [2 relative_distance + 1][width].
+       With relative_buckets, distances share logarithmic buckets (rapt_distance_buckets), the rows
+       are [2 relative_buckets - 1][width], and relative_distance must be at least relative_buckets
+       - 1. He et al. 2021 */
     RAPT_RELATIVE_BIAS_DEBERTA
 } rapt_relative_bias;
 /* Methods of reducing the rows of a sequence to one row. */
@@ -93,30 +97,33 @@ typedef enum rapt_decoder_start {
     RAPT_DECODER_START_BEGIN,  /* RAPT_TOKEN_BEGIN of the tokenizer */
     RAPT_DECODER_START_END,    /* RAPT_TOKEN_END of the tokenizer: fairseq */
     RAPT_DECODER_START_PAD,    /* RAPT_TOKEN_PAD of the tokenizer: Hugging Face's MarianMT */
-    RAPT_DECODER_START_ZERO,   /* any token, with zeros instead of its embedding; the positional
+    RAPT_DECODER_START_ZERO,   /* any token. Zeros replace its embedding, to which the positional
                                   embedding is still added: Marian, CTranslate2 */
     RAPT_DECODER_START_UNKNOWN /* RAPT_TOKEN_UNKNOWN of the tokenizer: MADLAD-400 */
 } rapt_decoder_start;
 /* The recurrent unit that replaces self-attention in a decoder. At inference, the memory it needs
    does not grow with the length of the target.
 
-   All kinds except SSRU are linear attention (linear_attention.h): each head has a matrix S, which
-   starts at 0 and changes with every token. As in self-attention, the queries, keys and values are
-   (q; k; v) = W x + b, where W is "decoder.layers.0.linear_attn.qkv.weight" and b is "...qkv.bias",
-   and the sublayer ends with "...out.weight". heads, key_heads, head_width and output_gate
-   ("...gate.weight") apply to linear attention; attention dropout does not. In GATED, DELTA and
-   GATED_DELTA, q, k and v pass through SiLU; each head of q and k is then divided by its length,
-   sqrt(sum of squares + norm_epsilon); and out is S' q divided by its root mean square and
-   multiplied by gains "...output_norm.weight" [width of a head], which all heads share (Yang et al.
-   2024, arXiv 2412.06464, without its short convolutions). */
+   All kinds but NONE and SSRU are linear attention (linear_attention.h): each key head has a matrix
+   S, which starts at 0 and changes with every token, and S' is its transpose. As in self-attention,
+   one matrix, "decoder.layers.0.linear_attn.qkv.weight" with "...qkv.bias", computes the queries,
+   keys and values from the input x of the sublayer, and "...out.weight" with "...out.bias" projects
+   the outputs of the heads. Linear attention depends on heads, key_heads, head_width and
+   output_gate; attention dropout does not apply.
+
+   In GATED, DELTA and GATED_DELTA, q, k and v pass through SiLU. Each head of q and k is then
+   divided by its length, sqrt(sum of squares + norm_epsilon). The output of a head is S' q, divided
+   by its root mean square and multiplied by gains "...output_norm.weight" [width of a head], which
+   all heads share (Yang et al. 2024, arXiv 2412.06464, without its short convolutions). */
 typedef enum rapt_recurrence {
     RAPT_RECURRENCE_NONE,   /* self-attention */
-    RAPT_RECURRENCE_SSRU,   /* the simpler simple recurrent unit of Kim et al. 2019: y = max(c_t,
-                               0), c_t = f c_(t-1) + (1 - f) W x, f = 1 / (1 + exp(-V x - b)), c_0 =
-                               0. W and V are "decoder.layers.0.recurrent.input.weight" and
-                               "...forget.weight" */
-    RAPT_RECURRENCE_LINEAR, /* linear attention: S = S + f(k) v', out = S' f(q) / (S' f(q) computed
-                               with all v = 1), f(x) = elu(x) + 1 (Katharopoulos et al. 2020) */
+    RAPT_RECURRENCE_SSRU,   /* the simpler simple recurrent unit of Kim et al. 2019: y_t = max(c_t,
+                               0), c_t = f_t c_(t-1) + (1 - f_t) W x_t, f_t = sigmoid(V x_t + b),
+                               c_0 = 0. W is "decoder.layers.0.recurrent.input.weight", V is
+                               "...forget.weight" and b is "...forget.bias" */
+    RAPT_RECURRENCE_LINEAR, /* S = S + phi(k) v', out = S' phi(q) / (z . phi(q)), where z is the sum
+                               of phi(k) over the tokens so far, and phi(x) = elu(x) + 1
+                               (Katharopoulos et al. 2020) */
     RAPT_RECURRENCE_GATED,  /* S = a S + k v' with a decay for each token and key head, a =
                                sigmoid(W x + b). W is "...linear_attn.forget.weight" [key
                                heads][width], and b is "...forget.bias" */
@@ -127,8 +134,8 @@ typedef enum rapt_recurrence {
 } rapt_recurrence;
 
 /* Gates of the outputs c of attention heads: the last projection reads c sigmoid(W x), where x is
-   the input of the sublayer, and W is "self_attn.gate.weight" or "cross_attn.gate.weight" (Qiu et
-   al. 2025). */
+   the input of the sublayer, and W is "self_attn.gate.weight", "cross_attn.gate.weight" or
+   "linear_attn.gate.weight" (Qiu et al. 2025). */
 typedef enum rapt_output_gate {
     RAPT_OUTPUT_GATE_NONE,   /* no gates */
     RAPT_OUTPUT_GATE_HEAD,   /* one per head: W [heads][width] */
@@ -140,10 +147,10 @@ typedef enum rapt_output_gate {
 
    The energy of query t at key s is q . k / sqrt(width of a head) + offset, with a learned offset
    for each head, "cross_attn.monotonic.offset" [heads], which starts at -2. (A learned factor is
-   not needed: the projections of q and k can represent it.) Models read whole sources, so the last
-   source token always stops a head. In CHUNK and LOOKBACK, the softmax has its own queries and
-   keys: the second half of the rows of "cross_attn.q", and the last third of the rows of
-   "cross_attn.kv", after keys and values.
+   not needed: the projections of q and k can represent it.) The last token of a source stops every
+   head that reaches it. In CHUNK and LOOKBACK, the softmax has its own queries and keys: the second
+   half of the rows of "cross_attn.q", and the last third of the rows of "cross_attn.kv", after keys
+   and values.
 
    Training computes expected outputs, with noise (rapt_train_options.monotonic_noise); blocks and
    rapt_train_evaluate do so without noise. Sessions make hard stops: in rapt_decode, rapt_generate,
@@ -159,27 +166,28 @@ typedef enum rapt_cross_monotonic {
 /* The number of fields that rapt_config_field_at describes. */
 enum { RAPT_CONFIG_FIELDS = 66 };
 
-/* The configuration of a model. Set size and every field that is not 0, or start from a preset.
-   Fields named self_* apply to self-attention in both halves. Inference is deterministic: SAMPLE
-   chooses the most likely key and GUMBEL_SOFTMAX adds no noise. rapt_config_field_at returns the
-   name, range and default of every field. Some combinations of values within these ranges are
-   rejected, too, such as positions * width above 2^26; rapt_config_check says why. */
+/* The configuration of a model. Set size and the fields that should not be 0, or start from a
+   preset. Fields named self_* apply to self-attention in both halves. At inference, attention is
+   deterministic: SAMPLE chooses the most likely key, and GUMBEL_SOFTMAX adds no noise.
+   rapt_config_field_at describes every field. Some combinations of values within the ranges below
+   are rejected, too, such as positions * width above 2^26; rapt_config_check says why. */
 typedef struct rapt_config { /* size-first, see base.h */
     size_t size;             /* sizeof(rapt_config) */
     rapt_kind kind;          /* which halves the model has */
-    int source_vocab;   /* size of the source vocabulary, 0 to 2^24; 0 without an encoder, or if it
-                           reads vectors (source_width) */
-    int target_vocab;   /* size of the target vocabulary, or number of classes of an encoder-only
-                           model, 0 to 2^24; 0 for an encoder that only embeds */
-    int positions;      /* maximum length of a sequence in tokens, 1 to 2^24 */
-    int width;          /* elements of a token's vector, 1 to 2^16; 512 in Vaswani et al. */
-    int heads;          /* attention heads, 1 to 2^16; must divide width if head_width is 0 */
-    int key_heads;      /* heads of keys and values, 0 to 2^16; must divide heads (Ainslie et al.
-                           2023). 0 means one per query head */
-    int ffn_width;      /* hidden units of the feed-forward layers, 0 to 2^20; 0 means no
-                           feed-forward layers. Vaswani et al. use 4 width */
-    int encoder_layers; /* layers of the encoder, 0 to 2^10; 0 means no encoder */
-    int decoder_layers; /* layers of the decoder, 0 to 2^10; 0 means no decoder */
+    int source_vocab; /* size of the source vocabulary, 0 to 2^24; must be 0 without an encoder, or
+                         if it reads vectors (source_width) */
+    int target_vocab; /* size of the target vocabulary, or number of classes of an encoder-only
+                         model, 0 to 2^24; 0 only for an encoder-only model without an output
+                         matrix */
+    int positions;    /* maximum length of a sequence in tokens, 1 to 2^24 */
+    int width;        /* elements of a token's vector, 1 to 2^16; 512 in Vaswani et al. */
+    int heads;        /* attention heads, 1 to 2^16; must divide width if head_width is 0 */
+    int key_heads;    /* heads of keys and values, 0 to 2^16; 0 means one per query head. Must
+                         divide heads (Ainslie et al. 2023) */
+    int ffn_width;    /* hidden units of the feed-forward layers, 0 to 2^20; 0 means no
+                         feed-forward layers. Vaswani et al. use 4 width */
+    int encoder_layers; /* layers of the encoder, 0 to 2^10; 0 only without an encoder */
+    int decoder_layers; /* layers of the decoder, 0 to 2^10; 0 only without a decoder */
 
     rapt_score self_score;  /* score function of self-attention */
     rapt_score cross_score; /* score function of cross-attention */
@@ -190,8 +198,8 @@ typedef struct rapt_config { /* size-first, see base.h */
     rapt_tie tie;               /* which of the embeddings and the output matrix share parameters */
     int output_bias;            /* 1: the logits have a bias */
     int plain_embedding;        /* 1: embeddings are not multiplied by sqrt(width) */
-    float norm_epsilon;         /* added to the variance in norms, at least 0 and below 1; 0 means
-                                   1e-5 */
+    float norm_epsilon;         /* added to the variance or mean square in norms, at least 0 and
+                                   below 1; 0 means 1e-5 */
 
     rapt_locality self_locality;      /* which keys self-attention can see */
     rapt_locality cross_locality;     /* which keys cross-attention can see */
@@ -206,30 +214,33 @@ typedef struct rapt_config { /* size-first, see base.h */
     float cross_temperature;          /* temperature of Gumbel-softmax in cross-attention, 0 or
                                          more; 0 means 1 */
 
-    int score_hidden;  /* hidden units of additive scores, 0 to 2^16; 0 means the head's width */
-    int center_hidden; /* hidden units of the network that predicts the center of local-p, 0
-                          to 2^16; 0 means the width of a head */
+    int score_hidden; /* hidden units of scores with a tanh (additive, location-aware and coverage),
+                         0 to 2^16; 0 means the width of a head */
+    int center_hidden;         /* hidden units of the network that predicts the center of local-p, 0
+                                  to 2^16; 0 means the width of a head */
     int location_channels;     /* filters of location-aware scores, 0 to 2^10; 0 means 4 */
-    int location_filter_width; /* width of these filters, odd, 0 to 2^10; 0 means 7 */
+    int location_filter_width; /* odd width of these filters, 0 to 2^10; 0 means 7 */
 
-    rapt_pooling pooling; /* RAPT_POOLING_NONE if an encoder-only model computes one result per
-                             token, another value if one per sequence */
+    rapt_pooling pooling; /* how an encoder-only model reduces a sequence to one result;
+                             RAPT_POOLING_NONE means one result per token. Must be NONE in models
+                             with a decoder */
 
-    rapt_rotary rotary; /* rotary positions in self-attention (Su et al. 2021) */
-    int rotary_width;  /* number of leading elements of a head that are rotated, even, 0 to 2^16 (at
-                          least 4 with NTK); 0 means all. With latent_width, a head has this number
-                          of additional elements, and 0 means the width of a head */
-    float rotary_base; /* base of the rotary angles, 0 or more; 0 means 10000 */
+    rapt_rotary rotary; /* rotary positions in self-attention (Su et al. 2021). Not supported for
+                           scores with a tanh */
+    int rotary_width;   /* number of leading elements of a head that are rotated, 0 to 2^16; 0 means
+                           all. The number must be even and at most the width of a head, with NTK at
+                           least 4. With latent_width, these are additional elements, which may be
+                           more; 0 then means the width of a head */
+    float rotary_base;  /* base of the rotary angles, 0 or more; 0 means 10000 */
 
     rapt_relative_bias relative_bias; /* effects of the distance between key and query in
                                          self-attention */
-    int relative_buckets;  /* buckets of T5 biases, even and at least 4, 0 to 2^10; 0 means 32. With
-                              RAPT_RELATIVE_BIAS_DEBERTA, the position_buckets of DeBERTa v2, or 0
-                              for no buckets */
-    int relative_distance; /* distance in tokens, 0 to 2^24, from which on keys share the last T5
-                              bucket or the last vector. It must be more than half of
-                              relative_buckets for T5 biases, and at most 32767 for vectors; 0
-                              means 128 */
+    int relative_buckets;  /* number of buckets of T5 biases, 0 to 2^10; 0 means 32. With DEBERTA,
+                              the position_buckets of DeBERTa v2, or 0 for no buckets. Numbers
+                              other than 0 must be even and at least 4 */
+    int relative_distance; /* keys at this distance in tokens or beyond share the last T5 bucket or
+                              vector, 0 to 2^24; 0 means 128. Must be at most 32767 with vectors,
+                              otherwise more than relative_buckets / 2 */
 
     float score_cap; /* soft cap of all scores, 0 or more: x becomes cap tanh(x / cap); 0 means no
                         cap (Gemma Team 2024) */
@@ -237,36 +248,39 @@ typedef struct rapt_config { /* size-first, see base.h */
     int ffn_gated;    /* 1: feed-forward layers compute activation(x W) times x V, with two matrices
                          W and V: SwiGLU with SiLU, GEGLU with GELU (Shazeer 2020) */
     int source_width; /* elements of the vectors that the encoder reads instead of tokens, 0 to
-                         2^16; 0 means that it reads tokens. Either source_width or source_vocab
-                         must be 0 */
-    int first_position; /* position of the first token in sinusoids, 0 to 2^24 */
+                         2^16; 0 means that it reads tokens. Must be 0 without an encoder */
+    int first_position; /* position of the first token in sinusoids, 0 to 2^24. Must be 0 with other
+                           values of `position` */
 
-    rapt_decoder_start decoder_start;   /* first input of the decoder */
+    rapt_decoder_start decoder_start;   /* first input of the decoder; BEGIN without a decoder */
     rapt_recurrence decoder_recurrence; /* recurrent unit that replaces self-attention in the
-                                           decoder. Fields named self_*, rotary, relative_bias,
-                                           query_key_norm and differential then apply only to the
-                                           encoder; in a decoder-only model with linear attention,
-                                           they (except self_radius and self_temperature) and
-                                           score_cap must be 0. With linear attention, latent_width
-                                           must be 0 */
-    int no_source_end;                  /* 1: translators append no end token to the source */
-    int alignment_layer; /* decoder layer from which alignments are taken, counted from 1, 0 to
-                            2^10. They are the mean of its first alignment_heads heads of
-                            cross-attention; 0 means the mean of all layers and heads */
-    int embedding_norm;  /* 1: the sum of the embeddings of token and position is normalized (Devlin
-                            et al. 2019) */
-    int token_types;     /* types of source tokens, each with a learned vector, 0 to 2^4. The id of
-                            token t of type k is t + k source_vocab (Devlin et al. 2019). 0 means
-                            no types */
+                                           decoder, which then ignores the fields of self-attention
+                                           except those that rapt_recurrence lists. Must be NONE
+                                           without a decoder. Linear attention requires latent_width
+                                           0; in a decoder-only model, self_score, self_locality,
+                                           self_normalizer, rotary, relative_bias, query_key_norm,
+                                           differential and score_cap must then be 0, too */
+    int no_source_end;   /* 1: translators and text encoders (encoder.h) append no end token to the
+                            source */
+    int alignment_layer; /* decoder layer whose cross-attention gives alignments, counted from 1, 0
+                            to 2^10. They are the mean of its first alignment_heads heads; 0 means
+                            the mean of all layers and heads. At most decoder_layers, and 0 without
+                            cross-attention */
+    int embedding_norm;  /* 1: the sum of the embeddings of a token, its type and its position is
+                            normalized (Devlin et al. 2019) */
+    int token_types;     /* types of source tokens, each with a learned vector, 0 to 2^4; 0 means no
+                            types. The id of token t of type k is t + k source_vocab (Devlin et al.
+                            2019). Must be 0 if source_vocab is 0 */
     int pooler; /* 1: pooled rows pass through a dense layer with tanh before the output matrix
-                   (Devlin et al. 2019); rapt_embed ignores it */
+                   (Devlin et al. 2019); rapt_embed ignores it. Requires pooling and target_vocab */
     int alignment_heads; /* number of heads of alignment_layer, starting with the first, that are
-                            averaged for alignments, 0 to 2^16; 0 means 1. Must be 0 if
+                            averaged for alignments, 0 to 2^16; 0 means 1. At most heads, and 0 if
                             alignment_layer is 0 */
-    int head_width;      /* elements of a head, 0 to 2^16; 0 means width / heads */
+    int head_width;      /* elements of the queries, keys and values of a head, 0 to 2^16; 0 means
+                            width / heads */
     rapt_rotary_scaling rotary_scaling; /* how rotary angles are reduced for long sequences */
-    float rotary_factor;    /* ratio of the new to the original length, 0 or more, but not between 0
-                               and 1 if rotary_scaling is set; 0 means 1 */
+    float rotary_factor;    /* with rotary_scaling, the ratio of the new to the original length, 0
+                               or more; 0 means 1. Values between 0 and 1 are rejected */
     int rotary_positions;   /* with YaRN, the original length in tokens, 0 to 2^24; 0 means
                                `positions` */
     float rotary_magnitude; /* with YaRN, the factor applied to sines and cosines, 0 or more; 0
@@ -274,7 +288,7 @@ typedef struct rapt_config { /* size-first, see base.h */
     int query_key_norm; /* 1: queries and keys of each head are divided by their root mean square
                            and multiplied by gains, before rotary positions. All heads share the
                            gains "self_attn.query_norm.weight" and "...key_norm.weight" [width of a
-                           head], and the same in "cross_attn" (Henry et al. 2020; Dehghani et al.
+                           head]; likewise in "cross_attn" (Henry et al. 2020; Dehghani et al.
                            2023) */
     rapt_output_gate output_gate; /* gates of the outputs of attention */
     int differential; /* 1: a head is the difference of two attentions (Ye et al. 2024), (1 - a)
@@ -282,17 +296,20 @@ typedef struct rapt_config { /* size-first, see base.h */
                          weights p, the second half p2. norm is RMSNorm with the gains
                          "self_attn.differential_norm.weight" [width of a head], and lambda is
                          exp(x0 . x1) - exp(x2 . x3) + a, where the vectors x are the rows of
-                         "self_attn.differential.weight" [4][half a head]; the same in "cross_attn".
+                         "self_attn.differential.weight" [4][half a head]; likewise in "cross_attn".
                          a is 0.8 - 0.6 exp(-0.3 i) in layer i of encoder or decoder, counted from
                          0. If r heads share keys, the rows of their queries are r first halves,
-                         then r second halves; learned arrays per head are in the same order. The
-                         width of a head must be even, and hard normalizers are not supported */
+                         then r second halves. For norms, scores, biases and forget gates, the two
+                         attentions count as heads with queries and keys of half the width, in the
+                         same order. The width of a head must be even, and hard normalizers are not
+                         supported */
     int forget_gate;  /* 1: self-attention of the decoder has a forget gate for each token and head,
                          sigmoid(W x + b), where x is the input of the sublayer. The logarithms of
                          the gates of all tokens after a key, up to the query, are added to the
                          score of the key (Lin et al. 2025). W is "self_attn.forget.weight"
                          [heads][width], with twice as many rows if attention is differential, and b
-                         is "self_attn.forget.bias", which starts at 0 */
+                         is "self_attn.forget.bias", which starts at 0. Must be 0 without a decoder
+                         that has self-attention */
     int global_tokens; /* with sparse attention, the number of leading tokens of a sequence that see
                           all tokens and are seen by all tokens, 0 to 2^24; 0 means 1. In
                           cross-attention, queries at these positions see the whole source, and all
@@ -300,38 +317,41 @@ typedef struct rapt_config { /* size-first, see base.h */
     int latent_width;  /* elements of the latent row c of a token, from which the keys and values of
                           all heads are computed, a multiple of 16, 0 to 2^16; 0 means that keys
                           and values are computed from the input (DeepSeek-AI 2024). c is the last
-                          latent_width elements of "self_attn.qkv", after RMSNorm with the gain
-                          "self_attn.latent_norm.weight". Head h has the values B_h c and the keys
-                          (p, A_h' c), where A_h is rows h latent_width to (h + 1) latent_width of
-                          "self_attn.key_up.weight" [heads * latent_width][width of a head], and B_h
-                          those of "self_attn.value_up.weight" [heads * width of a head]
-                          [latent_width]. With rotary, p is the rotary_width elements before c; all
-                          heads share them, and only they are rotated. The queries of a head in
-                          "qkv" begin with as many elements for p. "cross_attn" is the same without
-                          p, and c is "cross_attn.kv". Caches store only p and c. The width of a
-                          head must be a multiple of 16, key_heads 0 and scores dot or scaled-dot;
-                          local-p, query_key_norm and differential are not supported */
+                          latent_width elements of the output of "self_attn.qkv", after RMSNorm with
+                          the gain "self_attn.latent_norm.weight". Let K be the width of a head.
+                          Head h has the keys (p, A_h' c) and the values B_h c, where A_h' is the
+                          transpose of A_h. A_h is block h of latent_width rows of
+                          "self_attn.key_up.weight" [heads * latent_width][K], and B_h is block h of
+                          K rows of "self_attn.value_up.weight" [heads * K][latent_width]. With
+                          rotary, p is the rotary_width elements before c; all heads share them, and
+                          only they are rotated. The queries of a head then begin with as many
+                          elements for p. In "cross_attn" there is no p, and c is computed by
+                          "cross_attn.kv". Caches store only p and c. K must be a multiple of 16,
+                          key_heads 0, and scores dot or scaled-dot. local-p, distance vectors,
+                          query_key_norm, differential, talking_heads, monotonic and linear
+                          attention are not supported */
     int talking_heads; /* 1: one matrix mixes the scores of all heads of an attention before the
                           normalizer, and another mixes their weights after it (Shazeer et al.
                           2020), like talking_scores and talking_weights of rapt_attention. They are
                           "self_attn.talking.scores" and "self_attn.talking.weights" [heads][heads],
-                          and the same in "cross_attn". Both start as the identity. heads must be at
+                          and likewise in "cross_attn". Both start as the identity. heads must be at
                           most 1024. Location-aware and coverage scores, distance vectors,
-                          latent_width and differential are not supported */
+                          latent_width, differential and monotonic are not supported */
     int latent_query_width; /* elements of a latent row from which the queries of all heads are
                                computed, 0 to 2^16; 0 means that queries are computed from the input
                                (DeepSeek-AI 2024, the q_lora_rank of DeepseekV2). Requires
                                latent_width. The row is the first latent_query_width elements of
-                               "self_attn.qkv", after RMSNorm with the gain
+                               the output of "self_attn.qkv", after RMSNorm with the gain
                                "self_attn.latent_query_norm.weight", and the queries are its product
-                               with "self_attn.query_up.weight" [heads * (rotary_width + width of a
-                               head)][latent_query_width]; "cross_attn" likewise, where the row is
-                               "cross_attn.q" */
+                               with "self_attn.query_up.weight" [elements of all
+                               queries][latent_query_width]; likewise in "cross_attn", where
+                               "cross_attn.q" computes the row */
     rapt_cross_monotonic monotonic; /* monotonic attention of the decoder to the source (Raffel et
-                                       al. 2017; Chiu and Raffel 2018; Ma et al. 2019). cross_score
-                                       must be scaled-dot, cross_locality global, cross_normalizer
-                                       softmax, and score_cap, query_key_norm, differential,
-                                       latent_width and talking_heads 0 */
+                                       al. 2017; Chiu and Raffel 2018; Ma et al. 2019). Must be NONE
+                                       without cross-attention. Other values require cross_score
+                                       scaled-dot, cross_locality global, cross_normalizer softmax,
+                                       and score_cap, query_key_norm, differential, latent_width and
+                                       talking_heads 0 */
     int monotonic_chunk;            /* keys in a chunk, 0 to 2^24; 0 means 4. Must be 0 unless
                                        monotonic is RAPT_CROSS_MONOTONIC_CHUNK */
     int reserved[2];                /* must be 0 */
@@ -350,7 +370,7 @@ typedef struct rapt_config_field {
     const char *name;     /* as in rapt_config and in model files, such as "ffn_width" */
     rapt_field_type type; /* type of the member */
     size_t offset;        /* offset of the member in rapt_config; every member is 4 bytes long */
-    double min, max;      /* smallest value; largest value, for all types */
+    double min, max;      /* smallest and largest value, set for every type */
     double zero;          /* the value that 0 stands for if that is a constant, else 0 */
     const char *(*word)(
         int value); /* returns the name of an enumerator, such as "pre", or NULL if the value is
@@ -364,7 +384,8 @@ RAPT_API const rapt_config_field *rapt_config_field_at(int index);
 /* Fills in *config, whose size must be set, with a preset: "tiny" (4+4 layers, width 128), "small"
    (6+6, width 256) or "base" (6+6, width 512; Vaswani et al. 2017, table 3). All are
    encoder-decoders with a single vocabulary of `vocab` tokens, tied embeddings and 512 positions.
-   Returns RAPT_BAD_ARGUMENT if the name is unknown. Does not check vocab. */
+   Returns RAPT_BAD_ARGUMENT if the name is unknown. Does not check vocab
+   (rapt_config_check does). */
 RAPT_API rapt_status rapt_config_preset(rapt_config *config, const char *name, int vocab,
                                         rapt_message *why);
 /* Checks whether a configuration is valid. Returns RAPT_BAD_ARGUMENT if it is not; *why names the

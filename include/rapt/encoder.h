@@ -14,10 +14,9 @@ extern "C" {
 /* A model with an encoder, its tokenizer and a session. Only one thread at a time may use an
    encoder. Any number of encoders and threads may share the model and the tokenizer.
 
-   A text is encoded as the sequence of its tokens, followed by RAPT_TOKEN_END unless
-   config.no_source_end is set. RAPT_TOKEN_BEGIN precedes them if the metadata key
-   "rapt.source_begin" is "1". Texts longer than max_tokens (see rapt_encoder_options) are
-   truncated. */
+   A text is encoded as the sequence of its tokens, preceded by RAPT_TOKEN_BEGIN if the metadata key
+   "rapt.source_begin" is "1", and followed by RAPT_TOKEN_END unless config.no_source_end is set.
+   Texts longer than max_tokens (see rapt_encoder_options) are truncated. */
 typedef struct rapt_encoder rapt_encoder;
 
 /* Determines whether an embedding is divided by its L2 norm. */
@@ -34,12 +33,11 @@ typedef struct rapt_encoder_options { /* size-first, see base.h */
                                  NONE, MEAN */
     rapt_normalize normalize; /* whether embeddings are normalized */
     int max_tokens;   /* maximum number of tokens per text, including special tokens, at most 2^24;
-                         0 means the metadata key "rapt.max_tokens", if it is set, else
-                         config.positions. If it exceeds config.positions, config.positions
-                         applies */
+                         0 means the value of the metadata key "rapt.max_tokens" or, if that is
+                         missing, config.positions, which larger values are reduced to */
     int batch;        /* texts per batch, at most 65536; 0 means 32 */
-    int batch_tokens; /* tokens per batch, at most 2^28, raised to max_tokens if less; 0 means
-                         2048 */
+    int batch_tokens; /* tokens per batch, at most 2^28; 0 means 2048. Values below max_tokens
+                         mean max_tokens */
     int threads;      /* maximum number of threads, see base.h */
     rapt_precision precision; /* precision of the model that rapt_encoder_load opens */
 } rapt_encoder_options;
@@ -47,10 +45,11 @@ typedef struct rapt_encoder_options { /* size-first, see base.h */
 /* Loads an encoder from a model file, or from any file or folder that rapt_model_import accepts.
    options may be NULL for the defaults. The caller must free *encoder.
 
-   Returns RAPT_NO_FILE if the model cannot be read. Returns RAPT_BAD_FILE if it is damaged, has no
-   encoder that reads tokens or no tokenizer that matches, or if max_tokens leaves no room between
-   the special tokens. Returns RAPT_BAD_ARGUMENT if an option is out of range, and RAPT_NO_MEMORY if
-   an allocation fails. */
+   Returns RAPT_NO_FILE if the model cannot be read. Returns RAPT_BAD_FILE if it is damaged or has
+   no encoder that reads tokens, if its tokenizer is missing, does not match or lacks a special
+   token, or if max_tokens leaves no room for tokens between the special tokens of a pair. Returns
+   RAPT_BAD_ARGUMENT if an option is out of range, and RAPT_NO_MEMORY if an allocation fails. Other
+   errors are those of rapt_model_import_with. */
 RAPT_API rapt_status rapt_encoder_load(rapt_encoder **encoder, const char *path,
                                        const rapt_encoder_options *options,
                                        const rapt_allocator *allocator, rapt_message *why);
@@ -60,9 +59,10 @@ RAPT_API rapt_status rapt_encoder_load(rapt_encoder **encoder, const char *path,
    first. options may be NULL for the defaults. The caller must free *encoder.
 
    Returns RAPT_BAD_ARGUMENT if an option is out of range, options->precision is not 0, max_tokens
-   leaves no room between the special tokens, the model has no encoder that reads tokens, or the
-   tokenizer does not match its vocabulary or lacks a special token. Returns RAPT_BAD_FILE if the
-   tokenizer in the metadata is missing or damaged, and RAPT_NO_MEMORY if an allocation fails. */
+   leaves no room for tokens between the special tokens of a pair, the model has no encoder that
+   reads tokens, or the tokenizer does not match its vocabulary or lacks a special token. Returns
+   RAPT_BAD_FILE if the tokenizer in the metadata is missing or damaged, and RAPT_NO_MEMORY if an
+   allocation fails. */
 RAPT_API rapt_status rapt_encoder_create(rapt_encoder **encoder, const rapt_model *model,
                                          const rapt_tokenizer *tokenizer,
                                          const rapt_encoder_options *options,
@@ -85,16 +85,17 @@ RAPT_API rapt_status rapt_encoder_embed(rapt_encoder *encoder, const rapt_text *
                                         float *vectors, rapt_message *why);
 
 /* Computes logits [count][config.target_vocab] of texts [count]. If seconds is not NULL, computes
-   the logits of the pairs texts[i], seconds[i]. A pair is encoded as one sequence. The second text
-   is followed by another RAPT_TOKEN_END. If the model has two or more token types, the second text
-   and this end token have type 1. In models with the vocabulary of RoBERTa or MPNet, two end tokens
-   separate the texts, and all tokens have type 0 (metadata key "rapt.pair_ends"). If a pair is too
+   the logits of the pairs texts[i], seconds[i]. A pair is encoded as one sequence: the first
+   text as usual, then the second text and another RAPT_TOKEN_END. If the model has two or more
+   token types, the second text and its end token have type 1. If the metadata key "rapt.pair_ends"
+   is "2", as in models with the vocabulary of RoBERTa or MPNet, two end tokens separate the texts,
+   and all tokens have type 0. If a pair is too
    long, tokens are removed from the longer text until the lengths are equal, then from both
    alternately.
 
    Returns RAPT_BAD_ARGUMENT if the model does not compute one row of logits per text, because it
    has a decoder, no output matrix or no pooling. Other errors are the same as for
-   rapt_encoder_embed. */
+   rapt_encoder_embed; after an error, logits may hold those of some earlier texts. */
 RAPT_API rapt_status rapt_encoder_classify(rapt_encoder *encoder, const rapt_text *texts,
                                            const rapt_text *seconds, size_t count, float *logits,
                                            rapt_message *why);

@@ -10,9 +10,9 @@ extern "C" {
 
 /* How the matrices of a model are stored in memory and multiplied. */
 typedef enum rapt_precision {
-    RAPT_PRECISION_STORED, /* only for loading: the precision of the file if it is packed; else INT8
-                              if it stores all matrices of its layers as 8-bit integers with scales;
-                              else F32 */
+    RAPT_PRECISION_STORED, /* when a model is loaded, the precision of its file if that is packed;
+                              else INT8 if the file stores all matrices of its layers as 8-bit
+                              integers with scales; else F32 */
     RAPT_PRECISION_F32,    /* floats */
     RAPT_PRECISION_INT8,   /* 8-bit integers with one scale per row */
     RAPT_PRECISION_BF16,   /* the upper 16 bits of floats, rounded */
@@ -28,29 +28,31 @@ RAPT_API rapt_precision rapt_model_precision(const rapt_model *model);
 /* Returns the name of a precision, such as "int8", or NULL for RAPT_PRECISION_STORED and unknown
    values. The string is static. */
 RAPT_API const char *rapt_precision_name(rapt_precision precision);
-/* Converts the matrices of a model, including its embeddings. Biases, norms and the learned arrays
-   of attention remain floats. Attention and softmax are always computed in floats.
+/* Converts the matrices of a model, including its embeddings. Everything else remains in floats:
+   biases, gains, tables of positions, types and distances, and the learned arrays of attention.
+   Attention itself is always computed in floats.
 
-   In 8-bit precision, a matrix has one scale per row and takes a quarter of the memory. Sessions
-   also quantize each row that they multiply by such a matrix, and sum the products exactly. Results
-   therefore have the same bits on AVX2, AVX-512 and NEON, for any number of threads and in any
-   batch. A matrix that was imported from 8-bit integers (rapt_model_scales) is converted to the
-   same integers again, and integers are converted to the floats that they represent.
+   In 8-bit precision, a matrix has one scale per row and takes about a quarter of the memory.
+   Sessions also quantize each row that they multiply by such a matrix, and sum the products
+   exactly. Results therefore have the same bits on AVX2, AVX-512 and NEON, for any number of
+   threads and in any batch. A matrix that was imported from 8-bit integers (rapt_model_scales) and
+   has not been changed is converted back to these integers. Integers are converted to the floats
+   that they represent.
 
    In a 16-bit precision, a matrix takes half the memory. Products convert its elements to floats,
    which is exact, so results have the same bits as those of a model in floats with matrices rounded
    to 16 bits.
 
    Call this function before creating sessions. Only a model in RAPT_PRECISION_F32 can be trained or
-   written to. While it runs, it needs memory for the model in both precisions; converting while
-   loading a file that is not packed (rapt_load_options) needs memory for only one.
-   RAPT_PRECISION_STORED, or the precision that the model already has, changes nothing. After an
-   error, the model is unchanged. `threads` is the maximum number of threads, see base.h.
+   written to. A conversion needs memory for the model in both precisions; converting while loading
+   a file that is not packed (rapt_load_options) needs memory for only one. RAPT_PRECISION_STORED,
+   or the precision that the model already has, changes nothing. After an error, the model is
+   unchanged. `threads` is the maximum number of threads, see base.h.
 
    Returns RAPT_BAD_ARGUMENT if precision or threads is out of range, if an element is too large for
-   f16, or if the rows of a matrix have more than 133,144 elements, so that a sum of 8-bit products
-   could overflow. Returns RAPT_NO_MEMORY if an allocation fails, and RAPT_BAD_FILE if the value of
-   the metadata key "rapt.scales" is damaged. */
+   f16, infinite or NaN, or if the rows of a matrix have more than 133,144 elements, so that a sum
+   of 8-bit products could overflow. Returns RAPT_NO_MEMORY if an allocation fails, and
+   RAPT_BAD_FILE if the value of the metadata key "rapt.scales" is damaged. */
 RAPT_API rapt_status rapt_model_set_precision(rapt_model *model, rapt_precision precision,
                                               int threads, rapt_message *why);
 

@@ -1,6 +1,7 @@
-/* transformer.h - the Transformer of Vaswani et al. 2017, or one of its halves. A model consists of
-   a configuration (config.h) and parameters, which are constant at inference. A session holds the
-   state of a run: activations, and the keys and values of past tokens. */
+/* transformer.h - creates, saves, loads and runs models: the Transformer of Vaswani et al. 2017 or
+   one of its halves. A model consists of a configuration (config.h), parameters and metadata, which
+   are constant at inference. A session holds the state of a run, such as activations and the keys
+   and values of past tokens. */
 #ifndef RAPT_TRANSFORMER_H
 #define RAPT_TRANSFORMER_H
 
@@ -14,8 +15,8 @@ extern "C" {
 
 /* ---- models (rapt_model, declared in precision.h) ---- */
 
-/* Creates a model with random parameters. The caller must free *model. Equal seeds give the same
-   bits on every machine. Returns RAPT_BAD_ARGUMENT if rapt_config_check rejects the configuration,
+/* Creates a model with random parameters. The caller must free *model. Equal configurations and
+   seeds give equal bits. Returns RAPT_BAD_ARGUMENT if rapt_config_check rejects the configuration,
    and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_create(rapt_model **model, const rapt_config *config, uint64_t seed,
                                        const rapt_allocator *allocator, rapt_message *why);
@@ -27,27 +28,28 @@ RAPT_API void rapt_model_free(rapt_model *model);
        rapt_config copy = *rapt_model_config(model);
        copy.size = sizeof copy; */
 RAPT_API const rapt_config *rapt_model_config(const rapt_model *model);
-/* Returns the number of learned parameters (floats); 0 for NULL. */
+/* Returns the number of elements of all parameters; 0 for NULL. */
 RAPT_API size_t rapt_model_parameters(const rapt_model *model);
-/* Returns the number of bytes of memory that the model uses, including those of a mapped file; 0
-   for NULL. */
+/* Returns the number of bytes that the model's parameters, configuration and metadata take in
+   memory, including those of a mapped file; 0 for NULL. */
 RAPT_API size_t rapt_model_bytes(const rapt_model *model);
 
 /* A key and its value in a model file, both UTF-8 and terminated by 0. Keys that begin with "rapt."
    belong to the library, all others to the caller. The library writes "rapt.config", "rapt.layout"
    and "rapt.trainer" itself and rejects them in the metadata of a caller. Its other keys hold
-   tokenizers ("rapt.tokenizer", or "rapt.source_tokenizer" and "rapt.target_tokenizer") and
-   settings (see translator.h and encoder.h); their values are not checked when a model is saved.
+   tokenizers ("rapt.tokenizer", or "rapt.source_tokenizer" and "rapt.target_tokenizer"),
+   quantization scales ("rapt.scales") and settings (see translator.h and encoder.h). Their values
+   are not checked when a model is saved.
    This struct will not grow. */
 typedef struct rapt_metadata {
     const char *key;   /* unique in its file */
     const char *value; /* any text */
 } rapt_metadata;
 
-/* Saves a model as a safetensors file that includes its configuration and its metadata. Each
-   element of `metadata` [count] adds a pair or replaces the value of an existing key; if its value
-   is NULL, it removes the key. Pairs are sorted by key, so equal models give equal files. The file
-   is replaced atomically, as described in file.h.
+/* Saves a model as a safetensors file that includes its configuration and its metadata. In the
+   file, each element of `metadata` [count] adds a pair or replaces the value of an existing key, or
+   removes the key if its value is NULL. Pairs are written in a fixed order, so equal models give
+   equal files. The file is replaced atomically, as described in file.h.
 
    Returns RAPT_NO_FILE if the file cannot be written, and RAPT_NO_MEMORY if an allocation fails.
    Returns RAPT_BAD_ARGUMENT if a key is NULL, reserved for the library or given twice, if a key or
@@ -63,17 +65,19 @@ typedef struct rapt_save_options { /* size-first, see base.h */
 /* Saves a model with options; NULL means the defaults. Errors are the same as for rapt_model_save.
    Also returns RAPT_BAD_ARGUMENT if an option is out of range.
 
-   A packed file of any size opens in milliseconds, because it is mapped instead of read; all
-   processes that open it share its memory. It is a safetensors file in which a matrix is
-   [panels][columns][16]: element [p][c][i] is row 16 p + i, column c. Other parameters are padded
+   A packed file can be mapped instead of read (see rapt_model_load_with). It then opens in
+   milliseconds, whatever its size, and all processes that open it share its memory. It is a
+   safetensors file in which a matrix of floats is [panels][columns][16]: element [p][c][i] is row
+   16 p + i, column c. Vectors and tables that are never converted to another precision are padded
    to multiples of 16 floats. The metadata key "rapt.layout" identifies a packed file. A model that
    is not in RAPT_PRECISION_F32 is always saved packed, with its matrices as they are in memory. */
 RAPT_API rapt_status rapt_model_save_with(const rapt_model *model, const char *path,
                                           const rapt_save_options *options,
                                           const rapt_metadata *metadata, int count,
                                           rapt_message *why);
-/* Loads a model from a file that rapt_model_save wrote, or from a checkpoint that rapt_trainer_save
-   wrote. Both must come from version 0.2 of the library or later. The caller must free *model.
+/* Loads a model from a file that rapt_model_save or one of its variants wrote, or from a checkpoint
+   of rapt_trainer_save. Both must come from version 0.2 of the library or later. The caller must
+   free *model.
    Returns RAPT_NO_FILE if the file cannot be read, RAPT_BAD_FILE if it is damaged or a parameter is
    infinite or NaN, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_load(rapt_model **model, const char *path,
@@ -90,23 +94,23 @@ typedef struct rapt_load_options { /* size-first, see base.h */
    Also returns RAPT_BAD_ARGUMENT if an option is out of range, and RAPT_BAD_ARGUMENT or
    RAPT_BAD_FILE if the model cannot be converted to the precision (see rapt_model_set_precision).
 
-   A packed file on disk is mapped read-only until the model is freed. Writing to the model or
-   training it first copies the parameters; the file itself never changes. While it is mapped, the
-   file must not be truncated or changed in place, or the process may receive SIGBUS. Saving a model
-   to the same path is safe, because the old file exists until the last process unmaps it (but on
-   Windows a mapped file cannot be replaced). A file that cannot be mapped, that could change, or
-   that another program wrote is read into memory, as with no_mapping.
+   A packed file on disk is mapped read-only. Writing to the model, training it or converting it to
+   another precision first copies the parameters and ends the mapping. While it is mapped, the file
+   must not be truncated or changed in place, or the process may receive SIGBUS. Saving a model to
+   the same path is safe, because the old file exists until the last process unmaps it (but on
+   Windows a mapped file cannot be replaced). A file that cannot be mapped is read into memory, as
+   with no_mapping.
 
    Sizes, names and offsets are always checked. If the metadata of a mapped file says that its
-   writer checked that all values are finite ("rapt.layout": "panels 16, finite"), they are not
+   writer found all values finite (the value of "rapt.layout" ends in ", finite"), they are not
    checked again; call rapt_model_check to do so. If a parameter is infinite or NaN, the results are
    meaningless, but memory stays safe. */
 RAPT_API rapt_status rapt_model_load_with(rapt_model **model, const char *path,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
 
-/* Reads and checks all parameters. Returns RAPT_NOT_FINITE if one is infinite or NaN; *why names
-   it. */
+/* Reads and checks all parameters. Returns RAPT_NOT_FINITE if one is infinite or NaN, or if a
+   matrix of 8-bit integers has a negative scale or an element of -128; *why names it. */
 RAPT_API rapt_status rapt_model_check(const rapt_model *model, rapt_message *why);
 
 /* Does the same as rapt_model_load_with, from a file in memory: bytes [size], which are copied. */
@@ -155,15 +159,16 @@ RAPT_API int rapt_model_tensors(const rapt_model *model);
 RAPT_API rapt_tensor rapt_model_tensor(const rapt_model *model, int index);
 /* Returns the index of the parameter with this name, or -1 if the name is unknown. */
 RAPT_API int rapt_model_find(const rapt_model *model, const char *name);
-/* Copies a parameter to data [rows][columns] in row-major order. Returns RAPT_BAD_ARGUMENT if the
-   index is out of range. */
+/* Copies a parameter, converted to floats, to data [rows][columns] in row-major order. Returns
+   RAPT_BAD_ARGUMENT if the index is out of range. */
 RAPT_API rapt_status rapt_model_read(const rapt_model *model, int index, float *data,
                                      rapt_message *why);
-/* Copies the quantization scales of a parameter to scales [rows] and alphas [rows], if the model
-   was imported from a quantized file. An element is q * (1 / scale) with an integer q, where |q| is
-   at most 127 or 32767. alphas are the scales by which Bergamot quantizes the rows that it
-   multiplies by the matrix; only its files have them. Unknown values are 0. Either array may be
-   NULL. The scales are stored under the metadata key "rapt.scales"; training does not update them.
+/* Copies the quantization scales of a parameter to scales [rows] and alphas [rows]. A model that
+   was imported from a quantized file has scales: an element is q * (1 / scale) with an integer q,
+   where |q| is at most 127 or 32767. alphas are the scales by which Bergamot quantizes the rows
+   that it multiplies by the matrix; they come from its files or from rapt_model_calibrate. Unknown
+   values are 0. Either array may be NULL. Both are stored under the metadata key "rapt.scales";
+   training does not update them, and quantization-aware training removes them.
    Returns RAPT_BAD_ARGUMENT if the index is out of range, and RAPT_BAD_FILE if the metadata is
    damaged. */
 RAPT_API rapt_status rapt_model_scales(const rapt_model *model, int index, float *scales,
@@ -193,25 +198,24 @@ typedef struct rapt_tokens {
    returns RAPT_BAD_ARGUMENT if vectors are passed to a model that reads tokens, or tokens to one
    that reads vectors. */
 
-/* The largest inputs of a session, which determine its memory. */
+/* The largest inputs of a session and optional results, which determine its memory. */
 typedef struct rapt_limits { /* size-first, see base.h */
     size_t size;
-    int batch;         /* source sequences per call, 1 or more */
-    int beams;         /* target sequences per source, at most 1024; 0 means 1 */
+    int batch; /* source sequences per call, or for decoder-only models, prompts; 1 or more */
+    int beams; /* target sequences per source, at most 1024; 0 means 1 */
     int source_tokens; /* total tokens of all source sequences, 1 or more; ignored for decoder-only
                           models */
     int target_length; /* maximum length of a target in tokens, 1 to config.positions; ignored for
-                          encoder-only models. Rounded up to a multiple of 16, it determines memory
-                          and limits max_length in rapt_generate */
+                          encoder-only models. rapt_generate and rapt_score_targets may exceed it,
+                          within the same memory, if a call has fewer sequences than `batch` */
     int target_tokens; /* total tokens per call of rapt_decode; 0 means batch * beams, which is
                           enough for rapt_generate */
     int threads;       /* maximum number of threads, see base.h */
     int alignments;    /* if nonzero, rapt_generate can return alignments, which takes memory for at
                           least target_length * beams * source_tokens floats */
     int self_weights;  /* if nonzero, rapt_session_weights can return self-attention. The session
-                          then stores the queries and keys of every layer, about 4 * layers * tokens
-                          * width floats, and encodes all sequences at once. This costs memory but
-                          no time */
+                          then encodes all sequences at once and stores the queries and keys of
+                          every layer, which costs memory */
 } rapt_limits;
 
 /* The state of one run of a model. Only one thread at a time may use a session. Any number of
@@ -229,7 +233,8 @@ RAPT_API rapt_status rapt_session_create(rapt_session **session, const rapt_mode
 /* Frees a session. NULL is allowed. */
 RAPT_API void rapt_session_free(rapt_session *session);
 
-/* Encodes source sequences and discards all targets. *encoder_output becomes the output of the
+/* Encodes source sequences, discards all targets and begins limits.beams new ones for each source.
+   *encoder_output becomes the output of the
    encoder, [source tokens][width], which belongs to the session and is valid until the session's
    next call. encoder_output may be NULL.
 
@@ -241,11 +246,12 @@ RAPT_API void rapt_session_free(rapt_session *session);
    vocabulary; *why names its index. */
 RAPT_API rapt_status rapt_encode(rapt_session *session, const rapt_tokens *source,
                                  const float **encoder_output, rapt_message *why);
-/* Runs an encoder-only model: encodes the source and multiplies by the output matrix. *logits
-   becomes [source tokens][target_vocab], or [source sequences][target_vocab] if the configuration
-   pools. It belongs to the session and is valid until the session's next call. With pooling, an
-   empty sequence is pooled to 0. Errors are the same as for rapt_encode. Also returns
-   RAPT_BAD_ARGUMENT for other kinds of models, and if target_vocab is 0. */
+/* Runs an encoder-only model: encodes the source, pools it if the configuration does so, and
+   multiplies by the output matrix. *logits becomes [source tokens][target_vocab], or [source
+   sequences][target_vocab] if the configuration pools. It belongs to the session and is valid until
+   the session's next call. With pooling, an empty sequence is pooled to 0. Errors are the same as
+   for rapt_encode. Also returns RAPT_BAD_ARGUMENT for other kinds of models, and if target_vocab is
+   0. */
 RAPT_API rapt_status rapt_classify(rapt_session *session, const rapt_tokens *source,
                                    const float **logits, rapt_message *why);
 /* Computes one vector per source sequence: encodes the source and pools the encoder's output.
@@ -275,10 +281,10 @@ RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *pare
 
 /* Copies the cross-attention weights of the tokens in the last rapt_decode, for a layer and head. A
    layer or head of -1 means the mean over all layers or heads. weights is [tokens][source tokens],
-   back to back, where each row is as long as its own source. Rows sum to 1, except with a local
-   cross-attention, sinks, sigmoids, differential or talking heads. Returns RAPT_BAD_ARGUMENT if the
-   model has no cross-attention, if the layer or head is out of range, or if targets have been
-   reordered since the last rapt_decode. */
+   back to back, where each row is as long as its own source. Rows of a softmax sum to 1, except
+   with local-p, sinks, differential or talking heads. Returns RAPT_BAD_ARGUMENT if the model has no
+   cross-attention, if the layer or head is out of range, or if targets have been reordered since
+   the last rapt_decode. */
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
 
@@ -289,8 +295,8 @@ typedef enum rapt_weights {
                              is as long as its source */
     RAPT_WEIGHTS_DECODER, /* self-attention of the tokens in the last rapt_decode; each row is as
                              long as its target is now, and 0 for later tokens */
-    RAPT_WEIGHTS_CROSS    /* cross-attention of the same tokens, as returned by
-                             rapt_session_alignment */
+    RAPT_WEIGHTS_CROSS    /* cross-attention of the tokens in the last rapt_decode, as returned
+                             by rapt_session_alignment */
 } rapt_weights;
 /* Copies the attention weights of a layer and head. A layer or head of -1 means the mean over all
    layers or heads. weights is [queries][keys], each row as long as its own sequence. With
