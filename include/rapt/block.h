@@ -22,7 +22,7 @@ extern "C" {
 typedef enum rapt_block_kind {
     RAPT_BLOCK_KIND_ENCODER, /* layer: self-attention, feed-forward */
     RAPT_BLOCK_KIND_DECODER, /* layer: causal self-attention or what decoder_recurrence selects,
-                            cross-attention, feed-forward */
+                                cross-attention, feed-forward */
     RAPT_BLOCK_KIND_DECODER_ONLY,     /* layer: the same without cross-attention */
     RAPT_BLOCK_KIND_SELF_ATTENTION,   /* heads(x Wq', x Wk', x Wv') Wo' */
     RAPT_BLOCK_KIND_CAUSAL_ATTENTION, /* self-attention with a causal mask, or linear attention if
@@ -71,12 +71,12 @@ typedef struct rapt_block rapt_block;
 
 /* Creates a block, which the caller must free. config and limits are copied. In config, set size,
    width, heads, ffn_width and any other field that describes a layer. These fields are ignored:
-   kind, the vocabularies, source_width, position, first_position, tie, output_bias,
-   plain_embedding, the numbers of layers, pooling, decoder_start, no_source_end, alignment_layer,
-   alignment_heads, embedding_norm, token_types and pooler. decoder_recurrence is also ignored,
-   except by decoder layers and, if it selects linear attention, by causal attention. forget_gate is
-   ignored by kinds without causal self-attention, and monotonic and monotonic_chunk by kinds
-   without cross-attention. Learned relative biases are parameters of the block.
+   kind, source_vocab, target_vocab, source_width, position, first_position, tie, output_bias,
+   plain_embedding, encoder_layers, decoder_layers, pooling, decoder_start, no_source_end,
+   alignment_layer, alignment_heads, embedding_norm, token_types and pooler. decoder_recurrence is
+   also ignored, except by decoder layers and, if it selects linear attention, by causal attention.
+   forget_gate is ignored by kinds without causal self-attention, and monotonic and monotonic_chunk
+   by kinds without cross-attention. Learned relative biases are parameters of the block.
 
    Sequences may be as long as the limits allow. config.positions is ignored, with two exceptions.
    With location scores, which learn one row per position, it is the maximum number of keys per
@@ -102,8 +102,7 @@ RAPT_API void rapt_block_free(rapt_block *block);
 /* Returns the number of floats of the parameters; 0 if block is NULL. */
 RAPT_API size_t rapt_block_floats(const rapt_block *block);
 /* Initializes parameters [rapt_block_floats(block)] as in a new model. Equal seeds give equal bits.
-   Returns RAPT_BAD_ARGUMENT if an argument is NULL
-   or parameters is not aligned. */
+   Returns RAPT_BAD_ARGUMENT if an argument is NULL or parameters is not aligned. */
 RAPT_API rapt_status rapt_block_init(const rapt_block *block, uint64_t seed, float *parameters,
                                      rapt_message *why);
 /* Returns the number of tensors (matrices and vectors); 0 if block is NULL. */

@@ -384,8 +384,8 @@ RAPT_API const rapt_config_field *rapt_config_field_at(int index);
 /* Fills in *config, whose size must be set, with a preset: "tiny" (4+4 layers, width 128), "small"
    (6+6, width 256) or "base" (6+6, width 512; Vaswani et al. 2017, table 3). All are
    encoder-decoders with a single vocabulary of `vocab` tokens, tied embeddings and 512 positions.
-   Returns RAPT_BAD_ARGUMENT if the name is unknown. Does not check vocab
-   (rapt_config_check does). */
+   Returns RAPT_BAD_ARGUMENT if the name is unknown. Does not check vocab (rapt_config_check does).
+   */
 RAPT_API rapt_status rapt_config_preset(rapt_config *config, const char *name, int vocab,
                                         rapt_message *why);
 /* Checks whether a configuration is valid. Returns RAPT_BAD_ARGUMENT if it is not; *why names the

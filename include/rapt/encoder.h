@@ -32,10 +32,10 @@ typedef struct rapt_encoder_options { /* size-first, see base.h */
     rapt_pooling pooling;     /* how embeddings are pooled; 0 means config.pooling or, if that is
                                  NONE, MEAN */
     rapt_normalize normalize; /* whether embeddings are normalized */
-    int max_tokens;   /* maximum number of tokens per text, including special tokens, at most 2^24;
-                         0 means the value of the metadata key "rapt.max_tokens" or, if that is
-                         missing, config.positions, which larger values are reduced to */
-    int batch;        /* texts per batch, at most 65536; 0 means 32 */
+    int max_tokens; /* maximum number of tokens per text, including special tokens, at most 2^24; 0
+                       means the value of the metadata key "rapt.max_tokens" or, if that is missing,
+                       config.positions. Values above config.positions mean config.positions */
+    int batch;      /* texts per batch, at most 65536; 0 means 32 */
     int batch_tokens; /* tokens per batch, at most 2^28; 0 means 2048. Values below max_tokens
                          mean max_tokens */
     int threads;      /* maximum number of threads, see base.h */
@@ -85,13 +85,12 @@ RAPT_API rapt_status rapt_encoder_embed(rapt_encoder *encoder, const rapt_text *
                                         float *vectors, rapt_message *why);
 
 /* Computes logits [count][config.target_vocab] of texts [count]. If seconds is not NULL, computes
-   the logits of the pairs texts[i], seconds[i]. A pair is encoded as one sequence: the first
-   text as usual, then the second text and another RAPT_TOKEN_END. If the model has two or more
-   token types, the second text and its end token have type 1. If the metadata key "rapt.pair_ends"
-   is "2", as in models with the vocabulary of RoBERTa or MPNet, two end tokens separate the texts,
-   and all tokens have type 0. If a pair is too
-   long, tokens are removed from the longer text until the lengths are equal, then from both
-   alternately.
+   the logits of the pairs texts[i], seconds[i]. A pair is encoded as one sequence: the first text
+   as usual, then the second text and another RAPT_TOKEN_END. If the model has two or more token
+   types, the second text and its end token have type 1. If the metadata key "rapt.pair_ends" is
+   "2", as in models with the vocabulary of RoBERTa or MPNet, two end tokens separate the texts, and
+   all tokens have type 0. If a pair is too long, tokens are removed from the longer text until the
+   lengths are equal, then from both alternately.
 
    Returns RAPT_BAD_ARGUMENT if the model does not compute one row of logits per text, because it
    has a decoder, no output matrix or no pooling. Other errors are the same as for

@@ -68,9 +68,9 @@ typedef struct rapt_save_options { /* size-first, see base.h */
    A packed file can be mapped instead of read (see rapt_model_load_with). It then opens in
    milliseconds, whatever its size, and all processes that open it share its memory. It is a
    safetensors file in which a matrix of floats is [panels][columns][16]: element [p][c][i] is row
-   16 p + i, column c. Vectors and tables that are never converted to another precision are padded
-   to multiples of 16 floats. The metadata key "rapt.layout" identifies a packed file. A model that
-   is not in RAPT_PRECISION_F32 is always saved packed, with its matrices as they are in memory. */
+   16 p + i, column c. Other parameters are padded to multiples of 16 floats. The metadata key
+   "rapt.layout" identifies a packed file. A model that is not in RAPT_PRECISION_F32 is always saved
+   packed, with its matrices as they are in memory. */
 RAPT_API rapt_status rapt_model_save_with(const rapt_model *model, const char *path,
                                           const rapt_save_options *options,
                                           const rapt_metadata *metadata, int count,
@@ -234,9 +234,8 @@ RAPT_API rapt_status rapt_session_create(rapt_session **session, const rapt_mode
 RAPT_API void rapt_session_free(rapt_session *session);
 
 /* Encodes source sequences, discards all targets and begins limits.beams new ones for each source.
-   *encoder_output becomes the output of the
-   encoder, [source tokens][width], which belongs to the session and is valid until the session's
-   next call. encoder_output may be NULL.
+   *encoder_output becomes the output of the encoder, [source tokens][width], which belongs to the
+   session and is valid until the session's next call. encoder_output may be NULL.
 
    A decoder-only model has no source: set only source->batch, the number of targets to begin. Pass
    a prompt to rapt_decode, or to rapt_generate as a prefix.
@@ -281,10 +280,10 @@ RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *pare
 
 /* Copies the cross-attention weights of the tokens in the last rapt_decode, for a layer and head. A
    layer or head of -1 means the mean over all layers or heads. weights is [tokens][source tokens],
-   back to back, where each row is as long as its own source. Rows of a softmax sum to 1, except
-   with local-p, sinks, differential or talking heads. Returns RAPT_BAD_ARGUMENT if the model has no
-   cross-attention, if the layer or head is out of range, or if targets have been reordered since
-   the last rapt_decode. */
+   back to back, where each row is as long as its own source. Rows that see a key sum to 1, except
+   with local-p, sinks, sigmoids, differential or talking heads. Returns RAPT_BAD_ARGUMENT if the
+   model has no cross-attention, if the layer or head is out of range, or if targets have been
+   reordered since the last rapt_decode. */
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
 

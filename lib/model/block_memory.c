@@ -6,7 +6,7 @@
 static const struct {
     rapt_kind kind; /* kind of a model with such a layer */
     bool decoder, alone;
-    enum part part; /* the only part of the layer, if alone */
+    enum part part; /* the only part of the layer, if alone; linear attention may replace it */
 } kinds[] = {
     [RAPT_BLOCK_KIND_ENCODER] = {RAPT_KIND_ENCODER_ONLY, false, false, PARTS},
     [RAPT_BLOCK_KIND_DECODER] = {RAPT_KIND_ENCODER_DECODER, true, false, PARTS},

@@ -1,6 +1,6 @@
-/* cached.c - attention of the decoder at inference. The keys of new tokens are projected, if
-   the score projects keys, and appended to a cache together with the values. Queries then attend to
-   the cache. */
+/* cached.c - attention of the decoder at inference. The keys of new tokens, or of a new source, are
+   projected, if the score projects keys, and appended to a cache together with the values. Queries
+   then attend to the cache. Also computes attention weights from queries and cache. */
 #include "model/sublayer.h"
 
 static float *packed_of(const struct cache_state *state, int layer)

@@ -1,5 +1,5 @@
-/* config_fields.c - the table of rapt_config's fields, generated from model/config.def, and what
-   needs only that table: names of enumerators, access by index, defaults, equality, and the
+/* config_fields.c - the names of enumerators; the table of rapt_config's fields, generated from
+   model/config.def; and what uses this table: access by index, defaults, equality, and the
    configuration as text. */
 #include "format/format.h"
 #include "model/model.h"

@@ -1,5 +1,6 @@
 /* file.c - saves blocks of floats, such as parameters or Adam's moments, to safetensors files and
-   loads them. Tensors are stored as plain matrices [rows][columns] or packed. */
+   loads them. Tensors are saved as plain matrices [rows][columns] or packed; packed.c loads the
+   latter. */
 #include "model/model.h"
 
 #include <stdio.h>

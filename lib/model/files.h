@@ -64,8 +64,8 @@ rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file);
 rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int count);
 /* Replaces or adds one entry, or removes it if value is NULL. Fails like rapt__metadata_set. */
 rapt_status rapt__metadata_replace(rapt_model *m, const char *key, const char *value);
-/* Returns RAPT_BAD_ARGUMENT if a caller may not pass these entries: if a key is NULL, given twice
-   or reserved for the library. */
+/* Returns RAPT_BAD_ARGUMENT if a caller may not pass these entries, for example because a key is
+   given twice or reserved for the library. */
 rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why);
 /* Fills `all` [count + m->notes.count] with the given entries whose value is not NULL and the
    model's entries whose keys are not given, sorted by key. Returns the number of entries. */
@@ -73,8 +73,8 @@ int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int
                          struct tensor_metadata *all);
 
 /* ---- scales.c ---- */
-/* Indexes the lines of the metadata entry SCALES_KEY. Must be called whenever the metadata is
-   set. */
+/* Indexes the lines of the metadata entry SCALES_KEY. Must be called whenever the metadata is set.
+   Returns RAPT_NO_MEMORY if an allocation fails; damaged lines are reported only by readers. */
 rapt_status rapt__scales_index(rapt_model *model);
 void rapt__scales_free(rapt_model *model); /* frees the index */
 struct scale_text {                        /* the value of SCALES_KEY while it is composed */
@@ -121,7 +121,7 @@ rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *
 rapt_status rapt__blocks_match(const rapt_model *model, const struct block_file *blocks, int count,
                                const struct tensor_file *file, rapt_message *why);
 /* Loads blocks from a file that rapt__blocks_match accepts. Returns RAPT_BAD_FILE if a value is out
- * of range. */
+   of range or the metadata entry SCALES_KEY is damaged. */
 rapt_status rapt__blocks_load(const rapt_model *model, const struct block_file *blocks, int count,
                               struct tensor_file *file, rapt_message *why);
 

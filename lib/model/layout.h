@@ -1,5 +1,5 @@
-/* layout.h - where each parameter is in a block of floats; part of the interface of the model layer
-   (model.h). */
+/* layout.h - where each parameter is in a block of floats, the heads and parts of layers that
+   determine this, and access to parameters; part of the interface of the model layer (model.h). */
 #ifndef RAPT_LIB_MODEL_LAYOUT_H
 #define RAPT_LIB_MODEL_LAYOUT_H
 
@@ -24,7 +24,7 @@ struct linear_offsets {
     bool fine; /* in 8-bit arithmetic, rows of activations are quantized in two terms */
 };
 struct norm_offsets {
-    size_t gain, bias; /* [D] each; RMSNorm has no bias */
+    size_t gain, bias; /* [D] each unless stated otherwise; RMSNorm has no bias */
 };
 struct score_offsets { /* learned arrays of score, locality and normalizer, and of talking heads */
     size_t array[RAPT_ATTENTION_PARAMETER_COUNT];
@@ -47,9 +47,10 @@ struct attention_offsets {       /* rows of qkv: queries, keys, values (struct h
     struct norm_offsets differential_norm;    /* gain [K] */
     struct norm_offsets output_norm;          /* of linear attention: gain [K] */
     struct score_offsets score;
-    size_t distance_keys, distance_values; /* with relative_bias shaw: [distances][M] and [K] */
+    size_t distance_keys, distance_values; /* with relative_bias shaw: [distances][width of a map]
+                                              and [distances][K] */
     struct linear_offsets distance_key, distance_query; /* transformer-xl, deberta: no biases */
-    size_t content_bias, position_bias;                 /* transformer-xl: [maps][M] */
+    size_t content_bias, position_bias;                 /* transformer-xl: [maps][width of a map] */
     size_t monotonic_offset;                            /* monotonic cross-attention: [heads] */
 };
 struct recurrent_offsets { /* decoder's recurrent unit, which replaces self-attention */
@@ -133,12 +134,12 @@ int rapt__map_width(const rapt_config *config);
 struct head_rows {
     int q, k, v;
 };
-/* Without latent_width, q is heads K, and k and v are key_heads K. With it, q is heads (P + K), or
-   latent_query_width if that is set; k is P + latent_width; and v is 0, since the latent row is
-   also the value. In monotonic cross-attention with a softmax, its queries follow the others in q,
-   and its keys follow the values in v. */
+/* Without latent_width, q is heads * K, and k and v are key_heads * K. With it, q is heads * (P +
+   K), or latent_query_width if that is set; k is P + latent_width; and v is 0, since the latent row
+   is also the value. In monotonic cross-attention with a softmax, q and v are twice as large: the
+   queries of the softmax follow the others in q, and its keys follow the values in v. */
 struct head_rows rapt__head_rows(const rapt_config *c, bool cross);
-/* Returns heads (P + K), the number of floats in the queries of a token with latent_width. */
+/* Returns heads * (P + K), the number of floats in the queries of a token with latent_width. */
 int rapt__latent_queries_row(const rapt_config *c, bool cross);
 /* Returns P, the number of rotated floats that precede the others in each query and the latent row
    in the key. P is 0 without latent_width, without rotary positions, or in cross-attention. */
@@ -158,7 +159,7 @@ size_t rapt__parameter_floats(const struct parameter *p);
 struct linear rapt__parameter_matrix(const struct parameter *p, const float *block);
 /* Copy elements [first, first + count) of a parameter, counted as in a plain matrix
    [rows][columns], from a block to data, or from data to a block. Elements that are not floats in
-   the block are converted. A parameter IN_BYTES can only be read. */
+   the block are converted. rapt__parameter_set does not support IN_BYTES. */
 void rapt__parameter_get(const struct parameter *p, const float *block, size_t first, size_t count,
                          float *data);
 void rapt__parameter_set(const struct parameter *p, float *block, size_t first, size_t count,

@@ -1,7 +1,8 @@
 /* model.h - the interface of the model layer: configuration, parameters, model files, and the
    stacks of layers that use them.
 
-   All members of a team call each function that takes an exec_context (lib/base/base.h). */
+   All members of a team (lib/base/base.h) call each function that takes an exec_context or a team.
+   */
 #ifndef RAPT_LIB_MODEL_H
 #define RAPT_LIB_MODEL_H
 
@@ -21,10 +22,10 @@ int rapt__config_get(const rapt_config *config, int field);
 float rapt__config_get_float(const rapt_config *config, int field);
 /* Sets a field to *value, an int or float. */
 void rapt__config_set(rapt_config *config, int field, const void *value);
-/* Return the value of a field or, if it is 0, the default. */
+/* Return the value of a field or, if it is 0, the constant that 0 stands for (config.def). */
 int rapt__config_int(const rapt_config *config, enum config_field field);
 float rapt__config_float(const rapt_config *config, enum config_field field);
-/* Returns the configuration with the constants that zeros stand for (config.def) filled in. */
+/* Returns the configuration with these constants filled in. */
 rapt_config rapt__config_filled(const rapt_config *config);
 /* Returns true if two configurations are equal after rapt__config_filled. */
 bool rapt__config_same(const rapt_config *a, const rapt_config *b);
@@ -88,7 +89,8 @@ rapt_status rapt__model_own_block(rapt_model *model, rapt_message *why);
 enum layout_kind rapt__matrices_of(rapt_precision precision, enum layout_kind stored);
 /* Returns RAPT_BAD_ARGUMENT if a value is not an enumerator of rapt_precision. */
 rapt_status rapt__precision_check(rapt_precision precision, rapt_message *why);
-/* Returns RAPT_BAD_ARGUMENT if matrices IN_BYTES have more than INT8_MAX_DEPTH columns. */
+/* Returns RAPT_BAD_ARGUMENT if `matrices` is IN_BYTES and a matrix has more than INT8_MAX_DEPTH
+   columns. */
 rapt_status rapt__check_depths(const struct layout *layout, enum layout_kind matrices,
                                rapt_message *why);
 /* Checks a model that was just converted. If it is in f16 and an element is NaN or infinite, for
@@ -365,10 +367,10 @@ void rapt__encoder_weights(struct team *team, const struct stack *s, const struc
    to the factor with which its weights are added to the head's: 1, or -lambda for a second map. */
 int rapt__map_of(const struct stack *s, int layer, bool cross, int head, int i, float *share);
 enum site { SITE_RESIDUAL, SITE_ATTENTION, SITE_HIDDEN, SITES };
-/* Returns the dropout of one site of a pass. The key of a batch is rapt__mix(seed, number of
-   previous batches). The key of a site is rapt__mix(drop->key, ((index + 1) * SITES + site) * 2 +
-   decoder). index is the number of the sublayer within the encoder or decoder, or -1 for the
-   embedding. */
+/* Returns the dropout of one site of a pass. drop->key is the seed of a block or, in a trainer,
+   rapt__mix(seed, number of previous batches). The key of a site is rapt__mix(drop->key, ((index +
+   1) * SITES + site) * 2 + decoder). index is the number of the sublayer within the encoder or
+   decoder, or -1 for the embedding. */
 struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index,
                           enum site site);
 

@@ -1,12 +1,12 @@
 /* monotonic.c - monotonic attention, which replaces cross-attention in a decoder (`monotonic`):
 
-       q, q2 = x Wq' + b          k, v, k2 = z Wkv' + b          z: the encoder's output
+       q, q2 = x Wq' + bq         k, v, k2 = z Wkv' + bkv        z: the encoder's output
        y = gate(attention(q, k, v, q2, k2, offset)) Wo' + bo
 
-   In modes with a softmax over the keys before a stop, q2 and k2 are its queries and keys. Training
-   computes expected outputs. At inference each head makes one hard stop per query, and a session
-   stores the position of each head of each target. Keys and values of the source are stored as
-   plain rows instead of panels, because a head reads only a few of them per query. */
+   q2 and k2 are the queries and keys of the softmax in modes that have one. Training computes
+   expected outputs. At inference each head makes one hard stop per query, and a session stores the
+   position of each head of each target. Keys and values of the source are stored as plain rows
+   instead of panels, because a head that moves on reads few of them per query. */
 #include "model/model.h"
 #include "model/sublayer.h"
 

@@ -14,10 +14,9 @@
 
    Other parameters are stored row by row, in one dimension. Every tensor is padded with zeros to a
    multiple of 16 elements. If the tensors are in the order of the layout and start at a multiple of
-   64 bytes, they form the block and can be mapped. A file of another program may order them
-   differently; it is then read instead. Names, shapes and offsets are always checked. If a mapped
-   file says that its values are finite, this is not checked, since checking would read the whole
-   file. */
+   64 bytes, they form the block and can be mapped. Otherwise, for example if another program wrote
+   the file, they are read. Names, shapes and offsets are always checked. If a mapped file says that
+   its values are finite, this is not checked, since checking would read the whole file. */
 #include "kernel/int8.h"
 #include "model/model.h"
 
@@ -226,7 +225,7 @@ static rapt_status check_tensors(const rapt_model *m, const struct tensor_file *
     return RAPT_OK;
 }
 
-/* Returns true on a little-endian machine. Files are little-endian and can be mapped only there. */
+/* Returns true on a little-endian machine. Files are little-endian, so others cannot map them. */
 static bool is_little(void)
 {
     const uint32_t one = 1;

@@ -405,8 +405,8 @@ void rapt__parameter_set(const struct parameter *p, float *block, size_t first, 
    2024). The biases of decays of linear attention correspond to decays between 31/32 and 511/512,
    those of retention (Sun et al. 2023). The matrices of talking heads start as the identity, so
    that heads are initially independent. Offsets of monotonic attention start at -2, as in fairseq,
-   so that with energy 0 a head reads on with probability 0.88. Each number depends only on the seed
-   and on the indices of the parameter and the element. */
+   so that a head reads on with probability 0.88 if q . k is 0. Each random number depends only on
+   the seed and on the indices of the parameter and the element. */
 
 /* Returns the bias whose sigmoid is 1 - p, where p runs from 1/32 to 1/512 in equal ratios. */
 static double initial_decay(int heads, int head)

@@ -53,13 +53,15 @@ void rapt__positions_fill(const rapt_config *config, float *table)
 
 /* ---- distance vectors (rapt/distances.h) ----
 
-   Those of Shaw et al. 2018 are parameters of a layer. Those of Transformer-XL and DeBERTa are
-   projections of a row for each distance: sinusoids, or learned rows that all layers of the encoder
-   or decoder share. The decoder sees no later keys, so it needs no vectors for them.
+   The vectors of Shaw et al. 2018 are parameters of a layer. Those of Transformer-XL and DeBERTa
+   are projections of a row for each distance: sinusoids, or learned rows that all layers of the
+   encoder or decoder share. The decoder sees no later keys, so it needs no vectors for distances d
+   above 0.
 
    In DeBERTa's term k . r', distances are measured from the key to the query. So if R[d] is the row
-   of distance d, r[d] projects R[d], and r'[d] projects R[-d]. R has a row for each distance from
-   -C to C, or for each of their logarithmic buckets (DeBERTa v2), which are -(B - 1) to B - 1. */
+   of distance d, r[d] projects R[d], and r'[d] projects R[-d]. Let C be relative_distance and B be
+   relative_buckets. R has a row for each distance from -C to C, or for each of their logarithmic
+   buckets (DeBERTa v2), which are -(B - 1) to B - 1. */
 
 static bool are_projected(const rapt_config *c)
 {

@@ -1,6 +1,6 @@
 /* precision.c - converts the matrices of a model between floats, 8-bit integers (kernel/int8.h) and
-   16-bit floats (kernel/half.h). Parameters that are IN_ROWS remain in floats: vectors, tables of
-   positions, types and distances, and the learned arrays of attention. */
+   16-bit floats (kernel/half.h). Parameters that are IN_ROWS remain in floats, such as vectors,
+   tables of positions, types and distances, and the learned arrays of attention. */
 #include "kernel/int8.h"
 #include "model/model.h"
 #include <rapt/precision.h>

@@ -1,18 +1,18 @@
 /* recurrence.c - the layers that replace self-attention in a decoder (decoder_recurrence). Linear
    attention:
 
-       q, k, v = f(x Wqkv' + b)          decay = sigmoid(x Wf' + bf), rate = sigmoid(x Wr')
+       q, k, v = silu(x Wqkv' + b)       decay = sigmoid(x Wf' + bf), rate = sigmoid(x Wr')
        y = gate(norm(attention(q, k, v, decay, rate))) Wo' + bo
 
-   f is SiLU, each head of q and k is divided by its L2 norm, and `norm` is the RMSNorm of each
-   head. With RAPT_RECURRENCE_LINEAR, f(x) = x and there are no norms. Training computes chunks of
-   rows. At inference the state of each head is stored between calls, and rows are computed one by
-   one, so that their bits do not depend on how a target is divided into calls.
+   Each head of q and k is divided by its L2 norm, and `norm` is the RMSNorm of each head.
+   RAPT_RECURRENCE_LINEAR omits SiLU and all of these norms. Training computes chunks of rows. At
+   inference the state of each head is stored between calls, and rows are computed one by one, so
+   that their bits do not depend on how a target is divided into calls.
 
    A simpler simple recurrent unit (Kim et al. 2019, section 3.1; Marian's `ssru`), whose cells are
    likewise stored between calls:
 
-       c[t] = f c[t-1] + (1 - f) x W',  f = 1 / (1 + exp(-(x V' + b))),  y = max(c, 0) */
+       c[t] = f[t] c[t-1] + (1 - f[t]) x[t] W',  f = sigmoid(x V' + b),  y = max(c, 0) */
 #include "model/sublayer.h"
 
 /* ---- linear attention ---- */

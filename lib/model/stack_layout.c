@@ -1,6 +1,7 @@
 /* stack_layout.c - lays out the memory of a stack in an arena: the activations of every sublayer
-   for a configuration and a number of rows. In training, each sublayer has its own activations,
-   which backward reads. At inference, layers share most of them. */
+   for a configuration and a number of rows and, in training, the gradients of a sublayer. In
+   training, each sublayer has its own activations, which backward reads. At inference, layers share
+   most of them. */
 #include "model/sublayer.h"
 
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3])

@@ -1,5 +1,6 @@
-/* sublayer.h - declarations shared by the files of a stack: where the queries, keys and values of
-   an attention sublayer are, and its attention problem. */
+/* sublayer.h - declarations shared by the files that implement stacks and blocks: where the
+   queries, keys and values of an attention sublayer are, its attention problem, and the steps of
+   which sublayers consist. */
 #ifndef RAPT_LIB_MODEL_SUBLAYER_H
 #define RAPT_LIB_MODEL_SUBLAYER_H
 
@@ -55,8 +56,8 @@ void rapt__values_repeat(const struct exec_context *c, const struct stack *s, bo
                          const struct sublayer *u, int rows);
 /* Computes u->mixed from u->maps. */
 void rapt__maps_subtract(const struct exec_context *c, const struct step *s, bool cross);
-/* Computes the stack's dmaps from its dmixed, which it overwrites, clears its dvalues, and adds the
-   gradients of the parameters. */
+/* Computes the stack's dmaps from its dmixed (which is overwritten), clears its dvalues, and adds
+   the gradients of the parameters. */
 void rapt__maps_backward(const struct exec_context *c, const struct step *s, bool cross,
                          float *gradients);
 /* Adds the stack's dvalues to the gradients of values in its dq or dkv. */
