@@ -9,11 +9,11 @@
 extern "C" {
 #endif
 
-/* Which halves a model has, and functions that run it. */
+/* Which halves a model has, and the main functions that run it. */
 typedef enum rapt_kind {
-    RAPT_KIND_ENCODER_DECODER, /* source to target: rapt_encode, rapt_decode, rapt_generate, ... */
-    RAPT_KIND_ENCODER_ONLY,    /* source to classes or vectors: rapt_classify, rapt_embed, ... */
-    RAPT_KIND_DECODER_ONLY     /* language model: rapt_encode, rapt_decode, rapt_generate, ... */
+    RAPT_KIND_ENCODER_DECODER, /* source to target: rapt_encode, rapt_decode, rapt_generate */
+    RAPT_KIND_ENCODER_ONLY,    /* source to classes or vectors: rapt_classify, rapt_embed */
+    RAPT_KIND_DECODER_ONLY     /* language model: rapt_encode, rapt_decode, rapt_generate */
 } rapt_kind;
 /* Where the norm of a sublayer f is applied. */
 typedef enum rapt_norm_order {
@@ -53,9 +53,9 @@ typedef enum rapt_norm_type {
 /* Effects of the distance between key and query in self-attention. The values up to T5 select
    biases of the scores, which all layers of an encoder or decoder share. The others select vectors
    for distances up to relative_distance; larger distances share the last vector (rapt/distances.h).
-   Decoders are causal, so they use no vectors for later keys, except for r' in DeBERTa. Vectors
-   require scores that are scaled dot products or dot products, without rotary positions,
-   latent_width or talking_heads. */
+   Decoders are causal, so they need no vectors for later keys (but DeBERTa's table has rows for
+   both directions). Vectors require scores that are scaled dot products or dot products, without
+   rotary positions, latent_width or talking_heads. */
 typedef enum rapt_relative_bias {
     RAPT_RELATIVE_BIAS_NONE,  /* nothing */
     RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance| with slope 2^(-8 h / heads) for head h = 1, 2,
@@ -105,7 +105,7 @@ typedef enum rapt_decoder_start {
    does not grow with the length of the target.
 
    All kinds but NONE and SSRU are linear attention (linear_attention.h): each key head has a matrix
-   S, which starts at 0 and changes with every token, and S' is its transpose. As in self-attention,
+   S, which starts at 0 and changes with every token; ' denotes the transpose. As in self-attention,
    one matrix, "decoder.layers.0.linear_attn.qkv.weight" with "...qkv.bias", computes the queries,
    keys and values from the input x of the sublayer, and "...out.weight" with "...out.bias" projects
    the outputs of the heads. Linear attention depends on heads, key_heads, head_width and

@@ -141,8 +141,8 @@ RAPT_API rapt_status rapt_model_save_to(const rapt_model *model, const rapt_writ
 RAPT_API const char *rapt_model_metadata(const rapt_model *model, const char *key);
 /* Returns the number of key-value pairs in the metadata, without "rapt.config"; 0 for NULL. */
 RAPT_API int rapt_model_metadata_count(const rapt_model *model);
-/* Returns the pair with this index in the order of keys, or {NULL, NULL} if the index is out of
-   range. Its strings belong to the model. */
+/* Returns the pair with this index, or {NULL, NULL} if the index is out of range. Its strings
+   belong to the model. */
 RAPT_API rapt_metadata rapt_model_metadata_at(const rapt_model *model, int index);
 
 /* A parameter of a model: a matrix [rows][columns], or a vector, which has one row. This struct
@@ -241,12 +241,12 @@ RAPT_API void rapt_session_free(rapt_session *session);
    a prompt to rapt_decode, or to rapt_generate as a prefix.
 
    Returns RAPT_BAD_ARGUMENT if there are more sequences or tokens than the limits allow, a sequence
-   is longer than config.positions, starts do not ascend from 0, or a token is outside the
-   vocabulary; *why names its index. */
+   is longer than config.positions, starts do not ascend from 0, a token is outside the vocabulary
+   (*why names its index), or tokens are passed to a decoder-only model. */
 RAPT_API rapt_status rapt_encode(rapt_session *session, const rapt_tokens *source,
                                  const float **encoder_output, rapt_message *why);
 /* Runs an encoder-only model: encodes the source, pools it if the configuration does so, and
-   multiplies by the output matrix. *logits becomes [source tokens][target_vocab], or [source
+   computes logits with the output matrix. *logits becomes [source tokens][target_vocab], or [source
    sequences][target_vocab] if the configuration pools. It belongs to the session and is valid until
    the session's next call. With pooling, an empty sequence is pooled to 0. Errors are the same as
    for rapt_encode. Also returns RAPT_BAD_ARGUMENT for other kinds of models, and if target_vocab is
@@ -260,21 +260,21 @@ RAPT_API rapt_status rapt_classify(rapt_session *session, const rapt_tokens *sou
    returns RAPT_BAD_ARGUMENT for a decoder-only model or another value of pooling. */
 RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source,
                                 rapt_pooling pooling, const float **embeddings, rapt_message *why);
-/* Appends tokens to the batch * beams targets of the last rapt_encode and predicts the tokens that
-   follow. A target may get no tokens. *logits becomes [tokens][target_vocab]. It belongs to the
-   session and is valid until the session's next call. logits may be NULL. A call with n tokens
-   gives the same bits as n calls with one token each. Returns RAPT_BAD_ARGUMENT if target->batch is
-   not the number of targets, there are more tokens than the limits allow, a target becomes longer
-   than limits.target_length, starts do not ascend from 0, or a token is outside the vocabulary.
-   Also returns RAPT_BAD_ARGUMENT if the model has no decoder, or if rapt_encode was not called
-   since the session was created or since the last rapt_generate or rapt_score_targets. */
+/* Appends tokens to the targets of the last rapt_encode, limits.beams for each source, and predicts
+   the tokens that follow. A target may get no tokens. *logits becomes [tokens][target_vocab]. It
+   belongs to the session and is valid until the session's next call. logits may be NULL. A call
+   with n tokens gives the same bits as n calls with one token each. Returns RAPT_BAD_ARGUMENT if
+   target->batch is not the number of targets, there are more tokens than the limits allow, a target
+   becomes longer than limits.target_length, starts do not ascend from 0, or a token is outside the
+   vocabulary. Also returns RAPT_BAD_ARGUMENT if the model has no decoder, or if rapt_encode was not
+   called since the session was created or since the last rapt_generate or rapt_score_targets. */
 RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *target,
                                  const float **logits, rapt_message *why);
 /* Reorders targets, as a beam search does: the new target i continues the old target parents[i],
-   which must belong to the same source. parents is [batch * beams]. The attention weights of the
-   last rapt_decode are lost. Returns RAPT_BAD_ARGUMENT if a parent is out of range or has another
-   source, or if the last call was rapt_generate or rapt_score_targets, whose targets cannot be
-   continued. */
+   which must belong to the same source. parents is [number of targets]. The attention weights of
+   the last rapt_decode are lost. Returns RAPT_BAD_ARGUMENT if a parent is out of range or has
+   another source, or if the last call was rapt_generate or rapt_score_targets, whose targets cannot
+   be continued. */
 RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *parents,
                                           rapt_message *why);
 
@@ -300,13 +300,14 @@ typedef enum rapt_weights {
 /* Copies the attention weights of a layer and head. A layer or head of -1 means the mean over all
    layers or heads. weights is [queries][keys], each row as long as its own sequence. With
    config.differential, the weights of a head are p - lambda p2, and with config.talking_heads they
-   are mixed; both may be negative. The weights are recomputed from the session's queries and keys,
-   and have the same bits as those from rapt_attention_weights. This takes one product of queries
-   and keys per layer and head. With location-aware and coverage scores, the weights of all rows of
-   the last call are also recomputed; with talking heads, those of all heads are. Returns
-   RAPT_BAD_ARGUMENT if self-attention is requested but limits.self_weights is 0, if the model does
-   not have the attention, layer or head, or if weights of the last rapt_decode are requested after
-   targets have been reordered. */
+   are mixed; both may be negative. With config.monotonic, the weights of cross-attention are those
+   of hard stops. The weights are recomputed from the session's queries and keys, and have the same
+   bits as those from rapt_attention_weights. This takes one product of queries and keys per layer
+   and head. With location-aware and coverage scores, the weights of all rows of the last call are
+   also recomputed; with talking heads, those of all heads are. Returns RAPT_BAD_ARGUMENT if
+   self-attention is requested but limits.self_weights is 0, if the model does not have the
+   attention, layer or head, or if weights of the last rapt_decode are requested after targets have
+   been reordered. */
 RAPT_API rapt_status rapt_session_weights(rapt_session *session, rapt_weights which, int layer,
                                           int head, float *weights, rapt_message *why);
 

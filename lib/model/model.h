@@ -1,8 +1,7 @@
 /* model.h - the interface of the model layer: configuration, parameters, model files, and the
    stacks of layers that use them.
 
-   All members of a team (lib/base/base.h) call each function that takes an exec_context or a team.
-   */
+   All members of a team (lib/base/base.h) call each function that takes an exec_context. */
 #ifndef RAPT_LIB_MODEL_H
 #define RAPT_LIB_MODEL_H
 
