@@ -57,7 +57,7 @@ void rapt__values_repeat(const struct exec_context *c, const struct stack *s, bo
 /* Computes u->mixed from u->maps. */
 void rapt__maps_subtract(const struct exec_context *c, const struct step *s, bool cross);
 /* Computes the stack's dmaps from its dmixed (which is overwritten), clears its dvalues, and adds
-   the gradients of the parameters. */
+   the gradients of the vectors of lambda and of the norm. */
 void rapt__maps_backward(const struct exec_context *c, const struct step *s, bool cross,
                          float *gradients);
 /* Adds the stack's dvalues to the gradients of values in its dq or dkv. */
@@ -77,7 +77,7 @@ void rapt__latent_values_backward(const struct exec_context *c, const struct ste
                                   float *gradients);
 /* Computes the gradients of queries, in the stack's dq, from dlatent_q. Adds dvalues to the
    gradients of latent rows, in dq or dkv, and replaces these with the gradients before the norm.
-   Adds the gradients of all parameters except "value_up". */
+   Adds the gradients of the norms, "key_up" and "query_up". */
 void rapt__latent_backward(const struct exec_context *c, const struct step *s, bool cross,
                            float *gradients);
 
@@ -94,8 +94,9 @@ bool rapt__outputs_gate_backward(const struct exec_context *c, const struct step
 /* ---- heads.c: gates of keys; without forget gates or decays, these functions do nothing ---- */
 /* Computes u->log_forget from the input of the sublayer. */
 void rapt__forget_gates_forward(const struct exec_context *c, const struct step *s);
-/* Propagates the stack's dforget, the gradient of u->log_forget, to the parameters and to din like
-   rapt__outputs_gate_backward. Overwrites dforget. Returns true, or `add` if it does nothing. */
+/* Propagates the stack's dforget, the gradient of u->log_forget, to the parameters of the gates and
+   to din like rapt__outputs_gate_backward. Overwrites dforget. Returns true, or `add` if it does
+   nothing. */
 bool rapt__forget_gates_backward(const struct exec_context *c, const struct step *s, float *din,
                                  bool add, float *gradients);
 
