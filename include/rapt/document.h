@@ -1,5 +1,5 @@
 /* document.h - translates documents: finds the sentences of a text, translates them in batches, and
-   keeps everything around them unchanged. */
+   keeps the text around them. */
 #ifndef RAPT_DOCUMENT_H
 #define RAPT_DOCUMENT_H
 
@@ -9,55 +9,60 @@
 extern "C" {
 #endif
 
-/* The formats of documents. Everything outside sentences is kept byte for byte, except that spaces
-   and line breaks between sentences, or within a sentence that spans lines, may be added or removed
-   as described below. Inline markup, such as the tags in a sentence, is placed around the
-   translations of the words that it enclosed, which the alignment of the translation determines.
-   Without an alignment, markup keeps its relative position in the sentence. Inline markup is
-   neither lost nor changed, and remains properly nested.
+/* The formats of documents. Everything outside of sentences is kept byte for byte, apart from the
+   changes that are described below and at rapt_document_piece.text. Inline markup, such as the tags
+   in a sentence, is placed around the translations of the words that it enclosed, which the
+   alignment of the translation determines. Without an alignment, markup keeps its relative position
+   in the sentence. Tags are neither lost nor changed, and remain properly nested.
 
    RAPT_DOCUMENT_FORMAT_TEXT is plain text. A sentence ends at a tab and, unless unwrap is set, at a
-   line break. Indentation, spaces between sentences, and quote and list markers at the beginning of
-   a line, such as ">", "#", "-", "*", "1." and "a)", are kept. So are lines and sentences without
-   letters.
+   line break. Indentation, spaces between sentences, and quote, heading and list markers at the
+   beginning of a line, such as ">", "#", "-", "*", "1." and "a)", are kept. In all formats, so are
+   sentences without letters outside of protected text.
 
-   RAPT_DOCUMENT_FORMAT_HTML is HTML in UTF-8, parsed according to the HTML Standard; any sequence
-   of bytes is accepted. A sentence ends at <br> and at the tags of paragraphs and other blocks.
-   Scripts, styles, comments, attributes, <pre>, <svg>, <textarea> and elements with translate="no"
-   or the class notranslate are kept. <code>, <kbd>, <math>, <samp>, <tt> and <var> are kept within
-   their sentences: the model reads the contents of such an element, if they have at most 124 bytes,
-   as part of the sentence, and the original element replaces their translation. If the document
-   ends within a tag or comment, everything from its < on is kept.
+   RAPT_DOCUMENT_FORMAT_HTML is HTML in UTF-8, whose tags are parsed according to the HTML Standard;
+   any sequence of bytes is accepted. A sentence ends at <br> and at the tags of paragraphs and
+   other blocks. Scripts, styles, comments, attributes, <iframe>, <listing>, <noembed>, <noframes>,
+   <pre>, <template>, <textarea>, <xmp>, everything after <plaintext>, and elements with
+   translate="no" or the class notranslate are kept. <code>, <kbd>, <math>, <samp>, <svg>, <tt>,
+   <var> and other kept elements within a sentence remain in it: the model reads the contents of
+   such an element, if they have at most 124 bytes, as part of the sentence, and the original
+   element replaces their translation. Another value of the attribute translate, such as "yes",
+   makes an element such as <code> translated. If the document ends within a tag or comment,
+   everything from its < on is kept.
 
-   RAPT_DOCUMENT_FORMAT_PO is a GNU gettext message file (.po) in UTF-8. Messages that are not
-   translated, or are marked as fuzzy, are translated, and the result is written to msgstr. No other
+   RAPT_DOCUMENT_FORMAT_PO is a GNU gettext message file (.po) in UTF-8. Messages whose msgstr is
+   empty, or that are marked as fuzzy, are translated, and the result is written to msgstr. No other
    byte of the file changes, so a fuzzy message remains marked as fuzzy. If a message has several
    plural forms, the first is translated from msgid and the rest from msgid_plural. If it has only
    one plural form, that form is translated from msgid_plural. The escapes \n, \t and \r end a
    sentence. Placeholders such as %s, %1$d, %(name)s and {name} are kept like <code> in HTML;
    placeholders without a number or name also keep their order. HTML tags and character references
-   such as &amp; are treated as inline markup. If a message has a single access key, as in _Open,
-   E_xit or Save &As, the _ or & is placed before the translation of the word that contained it.
-   Entries that cannot be parsed are kept.
+   such as &amp; are treated as inline markup. If a message contains a single _ or &, and this marks
+   an access key, as in _Open, E_xit or Save &As, it is placed before the translation of the word
+   that contained it. Entries that cannot be parsed are kept.
 
    RAPT_DOCUMENT_FORMAT_SRT is a subtitle file in UTF-8, in SubRip or WebVTT format. Time codes and
    cue numbers are kept. A sentence ends with its cue, and before a line that begins with a marker
-   such as "- ". Any other line break replaces the space in the translation nearest to its relative
-   position in the source, and is dropped if there are no spaces.
+   such as "- ". Any other line break in a sentence is put at the place nearest to its relative
+   position in the source, instead of a space or, in scripts without spaces, between words. It is
+   dropped if the translation has no such place.
 
    RAPT_DOCUMENT_FORMAT_XLIFF is XLIFF 1.2 or 2.0 in UTF-8, with elements that have no namespace
    prefix. The translation of a <source> is written to its <target> if the <target> is missing or
-   contains only white space, or if its state is new, needs-translation or initial. A missing
-   <target> is added. <alt-trans>, <matches> and elements with translate="no" are kept, and so are
-   <ph>, <it> and CDATA sections within a <source>. <bpt>, <bx> and <sc> are paired with <ept>, <ex>
-   and <ec>. If elements are not properly nested, or the first element is not <xliff>, calls return
-   RAPT_BAD_FILE before the first piece.
+   contains only white space, if the state of the <target> is new or needs-translation, or if the
+   state of the <segment> is initial. A missing <target> is added. <alt-trans>, <matches> and
+   elements with translate="no" are kept, and so are elements with mtype="protected", <ph>, <it> and
+   CDATA sections within a <source>. <bpt>, <bx> and <sc> are paired with <ept>, <ex> and <ec>. If
+   the document is malformed, its first element is not <xliff>, or elements are nested more than 200
+   deep, calls return RAPT_BAD_FILE before the first piece.
 
-   RAPT_DOCUMENT_FORMAT_MARKDOWN is CommonMark with the tables, footnotes and strikethrough of
-   GitHub; any sequence of bytes is accepted. Lines of a paragraph are joined within a sentence.
-   Code blocks, the front matter, link definitions, link destinations and templates such as {{ name
-   }} are kept; code in backticks and link labels are kept like <code> in HTML. HTML in Markdown is
-   parsed as HTML. */
+   RAPT_DOCUMENT_FORMAT_MARKDOWN is CommonMark with the tables, task lists, footnotes and
+   strikethrough of GitHub; any sequence of bytes is accepted. Lines of a paragraph are joined
+   within a sentence. Code blocks, the front matter, link definitions, link destinations and
+   templates such as {{ name }} and {% name %} are kept; code in backticks, addresses in < >, and
+   labels that are also the text of a link, as in [label], are kept like <code> in HTML. HTML in
+   Markdown is parsed as HTML. */
 typedef enum rapt_document_format {
     RAPT_DOCUMENT_FORMAT_TEXT,
     RAPT_DOCUMENT_FORMAT_HTML,
@@ -74,21 +79,22 @@ RAPT_API const char *rapt_document_format_name(int format);
 
 /* Which sentences are converted to sentence case before the model reads them, because models have
    seen few sentences in capitals or title case in training. In sentence case, all letters but the
-   first are lower case, except in the English word I and in glossary terms, which are spelled as in
-   the glossary. The original case is then restored in the translation. Protected text and elements
-   that are kept do not change. Sentences that would have too many tokens are not converted.
+   first are lower case, except in the word I (if the language is English or not given) and in
+   glossary terms, which are spelled as in the glossary. The original case is then restored in the
+   translation. Protected text and elements that are kept do not change. A sentence is not converted
+   if only the conversion makes it longer than max_length.
 
    A sentence, or a part of a sentence that was cut, is in capitals if at least 9 of 10 letters are
-   capitals and it has at least two words, one of them with 4 letters or more (shorter words may be
+   capitals and it has at least 2 words, one of them with 4 letters or more (shorter words may be
    abbreviations). Words are separated by white space; words that contain digits are ignored. The
    translation is written in capitals.
 
    A sentence is in title case if it has at least 4 words, each word has a capital or follows a
-   hyphen, and more than half of the words consist of a capital followed by lower-case letters.
-   Words of up to 3 letters need no capital if the language in the options is known not to
-   capitalize nouns, as German does. Words with two or more capitals, such as NASA, are not changed.
-   A word of the translation is capitalized if it translates a capitalized word, according to the
-   alignment or, without one, its relative position. */
+   hyphen, and more than half of the words begin with a capital without being in capitals. Words of
+   up to 3 letters need no capital if the options give a language other than German and
+   Luxembourgish, which capitalize nouns. Words with two or more capitals, such as NASA, are not
+   changed. A word of the translation is capitalized if it translates a capitalized word, according
+   to the alignment or, without one, its relative position. */
 typedef enum rapt_document_recase {
     RAPT_DOCUMENT_RECASE_CAPITALS, /* sentences in capitals */
     RAPT_DOCUMENT_RECASE_TITLES,   /* also sentences in title case; not the default, because a list
@@ -101,39 +107,44 @@ typedef enum rapt_document_recase {
 typedef struct rapt_document_options { /* size-first, see base.h */
     size_t size;
     rapt_document_format format; /* format of the document */
-    /* If nonzero, the lines of a paragraph of plain text are joined. A paragraph ends at an empty
-       line, at a line without letters, and before a list marker. */
+    /* If nonzero, the lines of a paragraph of plain text are joined. A paragraph ends at a tab, at
+       a line without letters, and before a line with a quote, heading or list marker. Other formats
+       ignore this field. */
     int unwrap;
     /* Maximum length of a sentence in source tokens, up to 2^30 and reduced to what
        config.positions allows. A sentence that the model reads in sentence case is measured in
        sentence case. A longer sentence is cut at the end of a clause if possible, and otherwise
        between words or characters. 0 means 128. */
     int max_length;
-    /* If nonzero, all translations have alignments, as in rapt_translate_many. If 0, some have. */
+    /* If nonzero, all translations have alignments, as in rapt_translate_many. If 0, only those
+       have them for which the library needs them. */
     int alignments;
     /* Language of the document as an ISO 639 code such as "en". The rest of a language tag such as
        "en-GB" is ignored. The language selects the list of abbreviations after which a sentence
-       does not end. NULL, "" or an unknown language selects the lists of all languages. */
+       does not end, and affects `recase`. NULL, "" or a language without such a list selects the
+       lists of all languages. */
     const char *language;
     /* Sequence number of the document's first sentence for sampling, to continue another document;
        see rapt_translate_call.first. */
     uint64_t first;
     /* By default, certain parts of a sentence are protected: in the translation, they replace, byte
-       for byte, what the model wrote for them. Protected parts are URLs, e-mail addresses, file and
-       host names, names with underscores, placeholders (%s, %1$d, {name}, {{ name }}, ${name}), XML
-       tags, code in backticks, numbers with units, amounts of money, emoji and other symbols. The
-       model reads at most the first 124 bytes of a protected part, or a name such as X1 if its
-       vocabulary cannot spell the part. If the translation of a sentence lacks a protected part,
-       the sentence is translated again with the part as a term; see rapt_translate_call.copy. If
-       the translation contains a placeholder more often than the sentence, the surplus ones are
-       left out. If this field is nonzero, only matches of protected_patterns are protected. */
+       for byte, what the model wrote for them. Protected parts are URLs, e-mail and IP addresses,
+       file and host names, names with underscores or followed by (), placeholders (%s, %1$d,
+       {name}, {{ name }}, ${name}), XML tags, code in backticks, numbers with units, amounts of
+       money, emoji and other symbols. The model reads at most the first 124 bytes of a protected
+       part, or a name such as X1 if its vocabulary cannot spell the part. If the translation of a
+       sentence lacks a protected part, the sentence is translated again with the part as a term;
+       see rapt_translate_call.copy. If the translation contains a placeholder more often than the
+       sentence, the surplus ones are left out. If this field is nonzero, only matches of
+       protected_patterns are protected. */
     int unprotected;
     size_t protected_pattern_count; /* length of protected_patterns */
     /* Patterns of additional words and phrases to protect. They match only whole words. * matches
-       any number of characters other than white space, ? matches one such character, and \ removes
-       the special meaning of the next character. Matching is case-sensitive. A pattern has 1 to 255
-       bytes of UTF-8 and at most 2 asterisks. Patterns without * and ? form a do-not-translate
-       list. The strings must remain valid during the call. May be NULL if the count is 0. */
+       any number of characters other than white space, in up to 255 bytes, ? matches one such
+       character, and \ removes the special meaning of the next character. Matching is
+       case-sensitive. A pattern has 1 to 255 bytes of UTF-8 and at most 2 asterisks. Patterns
+       without * and ? form a do-not-translate list. The strings must remain valid during the call.
+       May be NULL if the count is 0. */
     const rapt_text *protected_patterns;
     /* If 0, a sentence whose translation has a fault is translated again, as with mend and copy of
        rapt_translate_call, and rapt_translation.faults is set. rapt_document_translate_with ignores
@@ -160,22 +171,24 @@ typedef enum rapt_piece_kind {
    their texts. Pointers are valid during the callback. Later versions may append fields. */
 typedef struct rapt_document_piece {
     rapt_piece_kind kind; /* the kind of the piece */
-    /* RAPT_BAD_FILE if a sentence is not valid UTF-8, RAPT_BAD_ARGUMENT if it has too many tokens,
-       or the status that an engine passed. After an error, `text` is the text of the document. */
+    /* RAPT_OK; RAPT_BAD_FILE if a sentence is not valid UTF-8; RAPT_BAD_ARGUMENT if it has too many
+       tokens; or the status that an engine passed. After an error, `text` is the text of the
+       document. */
     rapt_status status;
     rapt_span source; /* bytes of the piece in the document */
     rapt_span target; /* bytes of the piece in the translated document */
     /* [target.end - target.begin] bytes without a terminator. The text of a kept piece is that of
-       `original`, with two exceptions. First, the tags around a new <target> in XLIFF are not in
-       the document. Second, if the source and target languages differ in whether they separate
-       sentences by spaces, a space is inserted between two sentences on one line, or between the
-       parts of a sentence that was cut, where the translation needs one and the document has none;
-       a space between parts is removed where the translation needs none. */
+       `original`, with two exceptions. First, the tags that are written around the text of a
+       missing or empty <target> in XLIFF are not in the document. Second, if the source and target
+       languages differ in whether they separate sentences by spaces, a space is inserted between
+       two sentences on one line, or between the parts of a sentence that was cut, where the
+       translation needs one and the document has none; a space between parts is removed where the
+       translation needs none. */
     const char *text;
-    /* The translation of a sentence. Its `text` may differ from that of the piece in white space
-       and case. Its `sentence` counts, from 0, the sentences of the document that are valid UTF-8.
-       NULL for kept pieces, for sentences that are not valid UTF-8, and if the engine passes
-       NULL. */
+    /* The translation of a sentence. Its `text` is what the model wrote; in the text of the piece,
+       markup, escapes, protected parts, case and line breaks have been restored. Its `sentence`
+       counts, from 0, the sentences of the document that are valid UTF-8. NULL for kept pieces, for
+       sentences that are not valid UTF-8, and if the engine passes NULL. */
     const rapt_translation *translation;
     int continued; /* 1 if the sentence was cut and this is not its first part */
     /* The bytes of the document that were translated or copied. They differ from `source` only if
@@ -184,9 +197,10 @@ typedef struct rapt_document_piece {
     /* In a sentence, the number of parts that must not change: protected text and elements such as
        <code>. */
     int guards;
-    /* The number of these parts that were still missing in the translation and were inserted next
-       to the words aligned to them. A part replaces such a word only if the word spells most of the
-       part, or is in the same kind of brackets, like {nome} for {name}. All other words remain. */
+    /* The number of these parts that the translation still lacked and that were inserted. A part
+       replaces words of the translation only if they spell most of the part, or are in the same
+       kind of brackets, like {nome} for {name}. Otherwise it is inserted next to the words aligned
+       to it or to its neighbors, and no word is lost. */
     int restored;
     /* The sentence as the model read it: without markup, on one line, with protected parts
        shortened or named, and possibly converted to sentence case. The spans in `translation` refer
@@ -198,8 +212,8 @@ typedef struct rapt_document_piece {
 /* Receives a piece. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_document_fn(void *user, const rapt_document_piece *piece);
 
-/* Receives the translation of a sentence. If status is not RAPT_OK, the sentence is kept.
-   translation may be NULL. A nonzero result ends the translation of further sentences. */
+/* Receives the translation of a sentence from an engine. If status is not RAPT_OK, the sentence is
+   kept. translation may be NULL. A nonzero result means that no further sentences are needed. */
 typedef int rapt_take_fn(void *taker, rapt_status status, rapt_text text,
                          const rapt_translation *translation);
 /* Translates sentences [count], and calls take(taker, ...) once for each of them, in order. */
@@ -227,8 +241,8 @@ typedef struct rapt_document_engine { /* size-first, see base.h */
    duration of the call, in an amount that depends on the longest sentences and not on the size of
    the document.
 
-   Sentences are found by ICU (UAX #29) if the library was built with it, and otherwise by simple
-   rules. For several languages, lists of abbreviations determine where a full stop does not end a
+   Sentences are found by simple rules and, if the library was built with ICU, also by ICU (UAX
+   #29). For several languages, lists of abbreviations determine where a full stop does not end a
    sentence. Any sequence of bytes is accepted as a document, except in XLIFF. Sentences that are
    not valid UTF-8 are kept and reported in the status of their pieces. ICU itself may crash or hang
    if one of its allocations fails on its first use in the process.

@@ -19,26 +19,27 @@ extern "C" {
    same words, that of the first entry counts.
 
    By default, a form also matches with a capital first letter or in capitals. With the rule
-   "nocase", it matches in any case. The target may then be changed in the same way: its first
-   letter may be a capital or, if the source is in capitals, all letters. The first letter may also
-   be a capital if the source is the first word of the sentence. An entry with the rule "exact" is
-   matched, and required, exactly as it is written.
+   "nocase", it matches in any case. An entry with the rule "exact" is matched, and required,
+   exactly as it is written. Without this rule, the case of the target may change with that of the
+   source. The target may begin with a capital if the match differs from the form by a capital first
+   letter or by being in capitals, or if it is at the beginning of the sentence. The target may be
+   in capitals if the match differs from the form by being in capitals.
 
-   An entry whose target is the same as its source keeps a word or phrase in the translation. So
-   does a do-not-translate list (protected_patterns of rapt_document_options), which guarantees that
-   its strings are kept; with a glossary, the search instead chooses the place where they read best.
+   An entry whose target is the same as its source keeps a word or phrase. The search places it
+   where it reads best, but cannot guarantee that it is in the translation. A do-not-translate list
+   (protected_patterns of rapt_document_options) guarantees that its strings are kept.
 
    A glossary is immutable: any number of threads may share one. */
 typedef struct rapt_glossary rapt_glossary;
 
 /* Reads a glossary from a text in UTF-8. Each line is an entry: source, tab, target, and optionally
-   another tab and a rule, exact or nocase. | separates forms; \ before | or \ stands for the
-   character itself. Spaces around forms and empty lines are ignored. A form has at most 255 bytes.
-   The text is not trusted and is not needed after the call. The caller must free *glossary.
+   another tab and a rule, exact or nocase. | separates forms; within a form, \| stands for | and \\
+   for \. Spaces around forms and empty lines are ignored. A form has 1 to 255 bytes. The text is
+   not trusted and is not needed after the call. The caller must free *glossary.
 
-   Returns RAPT_BAD_FILE if a line is not an entry, or if two entries with the same rule have the
-   same source; *why names the line. Returns RAPT_BAD_ARGUMENT if the text has 2^31 bytes or more,
-   and RAPT_NO_MEMORY if an allocation fails. */
+   Returns RAPT_BAD_FILE if a line is not valid UTF-8 or not an entry, or if the same form is a
+   source twice with the same rule; *why names the line. Returns RAPT_BAD_ARGUMENT if the text has
+   2^31 bytes or more, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_glossary_create(rapt_glossary **glossary, rapt_text text,
                                           const rapt_allocator *allocator, rapt_message *why);
 /* Returns the number of entries; 0 for NULL. */

@@ -16,16 +16,19 @@ extern "C" {
 
    A sentence may have up to 2^28 bytes. Each byte that is not valid UTF-8 counts as a character.
    *_add allocates memory for the duration of the call. It returns RAPT_NO_MEMORY if that fails, and
-   RAPT_BAD_ARGUMENT if a pointer is NULL, a sentence is too long or an enumerator is unknown. If it
-   fails, the counts are unchanged. */
+   RAPT_BAD_ARGUMENT if the struct or the bytes of a nonempty sentence are NULL, a sentence is too
+   long or an enumerator is unknown. If a call fails, the counts are unchanged. */
 
 /* Methods of splitting a sentence into words: the tokenizers of sacreBLEU that need no model. In
-   scripts without spaces, 13a treats a whole clause as one word. */
+   scripts without spaces between words, 13a treats all text up to the next space or ASCII
+   punctuation mark as one word. */
 typedef enum rapt_bleu_tokens {
     RAPT_BLEU_TOKENS_13A,  /* mteval-v13a tokenization, the default of sacreBLEU */
     RAPT_BLEU_TOKENS_NONE, /* white space only, for text that is tokenized already */
-    RAPT_BLEU_TOKENS_ZH,   /* every Chinese character is a word; the rest is split as by 13a */
-    RAPT_BLEU_TOKENS_INTL, /* splits off all punctuation and symbols of Unicode, as mteval-v14 does;
+    RAPT_BLEU_TOKENS_ZH,   /* every Chinese character is a word; the rest is split as by 13a, but
+                              entities such as &amp; are not replaced */
+    RAPT_BLEU_TOKENS_INTL, /* splits off symbols, and punctuation next to a character that is not a
+                              number, by the categories of Unicode, as mteval-v14 does;
                               RAPT_BAD_ARGUMENT if the library was built without utf8proc */
     RAPT_BLEU_TOKENS_CHAR  /* every character except white space is a word */
 } rapt_bleu_tokens;
@@ -47,15 +50,16 @@ RAPT_API rapt_status rapt_bleu_add(rapt_bleu *bleu, rapt_bleu_tokens tokens, int
 /* Returns BLEU, 0 to 100, with sacreBLEU's "exp" smoothing; 0 for NULL. */
 RAPT_API double rapt_bleu_score(const rapt_bleu *bleu);
 
-/* Counts for chrF2 (Popovic 2016): character n-grams up to order 6, no word n-grams, white space
-   removed. */
+/* Counts for chrF2, which is chrF (Popovic 2015) with beta 2: character n-grams up to order 6, no
+   word n-grams, white space removed. */
 typedef struct rapt_chrf {
-    long long matches[6];    /* n-grams of order 1 to 6 that hypothesis and reference share */
-    long long hypothesis[6]; /* n-grams of the hypotheses */
+    long long matches[6];    /* n-grams of order 1 to 6 shared with the reference, clipped */
+    long long hypothesis[6]; /* n-grams of the hypotheses whose references have n-grams of the same
+                                order */
     long long reference[6];  /* n-grams of the references */
 } rapt_chrf;
 
-/* Adds a sentence. Errors are the same as for rapt_bleu_add. */
+/* Adds a sentence. Returns RAPT_NO_MEMORY or RAPT_BAD_ARGUMENT as described above. */
 RAPT_API rapt_status rapt_chrf_add(rapt_chrf *chrf, rapt_text hypothesis, rapt_text reference,
                                    const rapt_allocator *allocator, rapt_message *why);
 /* Returns chrF2, 0 to 100; 0 for NULL. */

@@ -14,9 +14,9 @@ extern "C" {
        - the first tokens of the target vocabulary;
        - the tokens listed for its source tokens;
        - the source tokens themselves, if both sides share a vocabulary;
-       - the end token;
-       - as in Marian, padding: the lowest ids that are not yet in the list, until its length
-         without the end token is a multiple of 8.
+       - as in Marian, padding: the lowest ids that are none of these, until the number of tokens
+         is a multiple of 8;
+       - the end token.
 
    It is immutable, and any number of threads may share it. */
 typedef struct rapt_shortlist rapt_shortlist;
@@ -26,18 +26,18 @@ typedef struct rapt_shortlist rapt_shortlist;
 
        binary   as in Bergamot and Firefox (lex.*.bin)
        text     lines "target source probability", as in fast_align's lexicons and Marian's lex.s2t,
-                with probabilities from 0 to 1
+                with probabilities from 0 to 1 (1.01 is accepted, for rounding)
 
    A shortlist from a text file lists the 100 most likely target tokens of each source token, and
-   the first 100 tokens of the target vocabulary. As in Marian, lines with NULL are skipped, a word
-   that is not in the vocabulary counts as the unknown token, and if several lines have the same
-   tokens, the last one wins.
+   the first 100 tokens of the target vocabulary. As in Marian, lines with the word NULL are
+   skipped, a word that is not in the vocabulary counts as the unknown token, and if several lines
+   have the same tokens, the last one wins.
 
    The file may be compressed with gzip or zstd, has at most 2^30 bytes when decompressed, and is
    not trusted. The tokenizers are not needed after the call. The caller must free the shortlist.
-   Returns RAPT_NO_FILE if the file cannot be read. Returns RAPT_BAD_FILE if it is damaged, was made
-   for other vocabularies, or is a text file without any pair of words from these vocabularies; *why
-   says which. Returns RAPT_NO_MEMORY if an allocation fails. */
+   Returns RAPT_NO_FILE if the file cannot be read. Returns RAPT_BAD_FILE if it is damaged, is too
+   large, does not fit the vocabularies, or is a text file without a pair of words from them that
+   has a probability above 0; *why says which. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_shortlist_load(rapt_shortlist **shortlist, const char *path,
                                          const rapt_tokenizer *source, const rapt_tokenizer *target,
                                          const rapt_allocator *allocator, rapt_message *why);
@@ -79,11 +79,11 @@ RAPT_API rapt_status rapt_shortlist_write(const rapt_shortlist *shortlist, const
                                           rapt_message *why);
 
 /* Writes the target tokens for source [count] to tokens [capacity] in ascending order, and their
-   number to *found. The source tokens may be in any order. A search adds the end token, which is
-   included here only if the shortlist lists it. tokens may be NULL if capacity is 0. Allocates
-   memory for the duration of the call.
-   Returns RAPT_BAD_ARGUMENT if a source token is outside its vocabulary, or if capacity is less
-   than the number needed, which *found receives. Returns RAPT_NO_MEMORY if an allocation fails. */
+   number to *found. The source tokens may be in any order and may be repeated. A search adds the
+   end token, which is included here only if the shortlist lists it. tokens may be NULL if capacity
+   is 0. Allocates memory for the duration of the call. Returns RAPT_BAD_ARGUMENT if a source token
+   is outside its vocabulary, or if capacity is less than the number needed, which *found receives.
+   Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_shortlist_tokens(const rapt_shortlist *shortlist, const int32_t *source,
                                            size_t count, int32_t *tokens, int capacity, int *found,
                                            rapt_message *why);

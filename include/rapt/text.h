@@ -1,6 +1,6 @@
-/* text.h - tokenizers, which turn text into token ids and back. The library supports byte-level
-   byte-pair encodings, which it can also learn, SentencePiece models, lists of names, WordPiece,
-   the byte pairs of GPT-2, and byte pairs of words that Moses splits. */
+/* text.h - tokenizers, which turn text into token ids and back, and the normalization of text. The
+   library supports byte-level byte-pair encodings, which it can also learn, SentencePiece models,
+   lists of names, WordPiece, the byte pairs of GPT-2, and byte pairs within the words of Moses. */
 #ifndef RAPT_TEXT_H
 #define RAPT_TEXT_H
 
@@ -14,39 +14,43 @@ extern "C" {
 
    rapt_tokenizer_learn learns a byte-pair vocabulary (Sennrich, Haddow and Birch 2016) over bytes.
    The encoding is lossless: decoding restores any bytes, valid UTF-8 or not. Ids 0 to 2 are the
-   special tokens below, followed by the 256 bytes and one token per merge, in the order in which
-   the merges were learned. A vocabulary has at most 2^20 tokens. Text is first split into words:
-   runs of letters, of digits or of other bytes, each with at most one preceding space. (Bytes of
-   0x80 or more count as letters, except in U+2000..U+207F.) A word of more than 256 bytes is split
-   between characters. No token crosses a word boundary.
+   special tokens for padding, begin and end, followed by the 256 bytes and one token per merge, in
+   the order in which the merges were learned. A vocabulary has at most 2^20 tokens. Text is first
+   split into words: runs of letters, of digits or of other bytes, each with at most one preceding
+   space. Any other space is a word by itself. (Bytes of 0x80 or more count as letters, except in
+   U+2000..U+207F.) A word of more than 256 bytes is split between characters. No token crosses a
+   word boundary.
 
    rapt_tokenizer_load opens a SentencePiece model (Kudo and Richardson 2018) of type unigram, BPE,
    word or char. Encoding and decoding give the same results as SentencePiece 0.1.97. The model's
-   rules normalize text before it is encoded, so decoding returns the normalized text.
+   rules normalize text before it is encoded, and decoding does not undo this.
 
-   rapt_tokenizer_create_list creates a tokenizer from the vocabulary file of another project, with
-   or without a SentencePiece model.
+   rapt_tokenizer_create_list creates a tokenizer from a list of names, such as the vocabulary file
+   of another project, with or without a SentencePiece model.
 
-   rapt_tokenizer_create_wordpiece creates one from the vocabulary of a BERT model.
+   rapt_tokenizer_create_wordpiece creates a tokenizer from the vocabulary of a BERT model.
 
    rapt_model_import creates the tokenizers of models that use the byte pairs of GPT-2 (Radford et
    al. 2019), such as BART and RoBERTa. These tokenizers split text into words by Unicode
    categories, so the words depend on the version of Unicode that utf8proc implements. Decoding
-   restores any bytes. The names <s>, <pad>, </s>, <unk> and <mask> in a text become the tokens with
-   these names.
+   restores any bytes, with two exceptions. The names <s>, <pad>, </s>, <unk> and <mask> in a text
+   become the tokens with these names, of which only <mask> has a text, and white space before
+   <mask> is dropped. If the model has the option add_prefix_space, each part of the text between
+   these tokens gets a space at its beginning unless it has one.
 
-   rapt_model_import also makes the tokenizers of packages of Argos Translate that have bpe.model.
-   They normalize punctuation and split text into words as Moses' scripts do for a language (Koehn
-   et al. 2007), with the results of sacremoses 0.1. Words are divided as by subword-nmt. Decoding
-   joins words again, so it gives the normalized text, with the spaces that are usual in the
-   language.
+   rapt_model_import also creates the tokenizer of an Argos Translate package that contains
+   bpe.model. It normalizes punctuation and splits text into words as Moses' scripts do for a
+   language (Koehn et al. 2007), with the results of sacremoses 0.1. Words are divided as by
+   subword-nmt. Decoding joins words again, so it gives the normalized text, with the spaces that
+   are usual in the language.
 
    A tokenizer is immutable: any number of threads may share one. */
 typedef struct rapt_tokenizer rapt_tokenizer;
 
-/* Special tokens. In a byte-pair vocabulary these are their ids. For other tokenizers, pass them to
-   rapt_tokenizer_special. Encoded text contains no pad, begin or end tokens, except that WordPiece,
-   GPT-2's byte pairs, and lists without a SentencePiece model recognize their names in the text. */
+/* Special tokens. In a byte-pair vocabulary these constants are their ids. For other tokenizers,
+   rapt_tokenizer_special returns the ids. Encoded text contains no pad, begin or end tokens, except
+   that WordPiece, GPT-2's byte pairs, and lists without a SentencePiece model recognize their names
+   in the text. */
 enum {
     RAPT_TOKEN_UNKNOWN = -1, /* byte-pair vocabularies do not have it */
     RAPT_TOKEN_PAD = 0,      /* the library itself never pads */
@@ -62,21 +66,22 @@ typedef struct rapt_text {
 } rapt_text;
 
 /* Learns a byte-pair vocabulary from texts [count]. `vocab` is its number of tokens, including
-   special tokens and bytes, 259 or more. Only pairs that occur at least twice are merged; ties go
+   special tokens and bytes, 259 to 2^20. Only pairs that occur at least twice are merged; ties go
    to the pair with the lower ids. The result does not depend on the order of the texts. The memory
-   needed is proportional to the number of distinct words. The caller must free *tokenizer.
+   needed grows with the number of distinct words, not with that of all words. The caller must free
+   *tokenizer.
 
-   Returns RAPT_BAD_ARGUMENT if the texts have too few pairs for this many tokens (*why states the
-   largest possible number), and RAPT_NO_MEMORY if an allocation fails. */
+   Returns RAPT_BAD_ARGUMENT if vocab is out of range or the texts have too few pairs for this many
+   tokens (*why states the largest possible number), and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_learn(rapt_tokenizer **tokenizer, const rapt_text *texts,
                                           size_t count, int vocab, const rapt_allocator *allocator,
                                           rapt_message *why);
 
 /* Loads a SentencePiece model file (.model, .spm), which may be compressed with gzip or zstd. The
    file is not trusted. The caller must free *tokenizer. Returns RAPT_NO_FILE if the file cannot be
-   read. Returns RAPT_BAD_FILE if it is not a SentencePiece model, is damaged, or has an unsupported
-   option that would change tokens; *why describes the problem. Returns RAPT_NO_MEMORY if an
-   allocation fails. */
+   read. Returns RAPT_BAD_FILE if it is not a SentencePiece model, is damaged, cannot be
+   decompressed, has more than 2^30 bytes, or has an unsupported option that would change tokens;
+   *why describes the problem. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
                                          const rapt_allocator *allocator, rapt_message *why);
 /* Does the same as rapt_tokenizer_load, from a file in memory: bytes [size], which are copied. */
@@ -84,16 +89,17 @@ RAPT_API rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, cons
                                                 size_t size, const rapt_allocator *allocator,
                                                 rapt_message *why);
 
-/* Creates a tokenizer from names [count], one per id, as in vocabulary files of other projects. If
-   pieces is NULL, the text to encode must consist of names separated by single spaces. Otherwise
-   pieces is a SentencePiece tokenizer, which is copied; it splits text into pieces, which are
-   looked up in the list. A language tag at the beginning of the text, such as ">>deu<<", is one
-   token if it is in the list. So are, anywhere in the text, T5's sentinels, such as "<extra_id_0>",
-   and the languages of NLLB-200, M2M-100 and mBART-50, such as "eng_Latn", "__en__" and "en_XX"
-   (those of mBART-50 only if the list contains "en_XX"). Language tokens have no text. Names that
-   are not found become the unknown token. Special tokens are recognized by their names: <unk>,
-   <pad> or <blank>, <s>, </s>. An empty name is a token without text. The caller must free
-   *tokenizer.
+/* Creates a tokenizer from names [count], one per id, as in vocabulary files of other projects. The
+   names <unk>, <pad> or <blank>, <s> and </s> in the list are its special tokens. An empty name is
+   a token without text. The caller must free *tokenizer.
+
+   If pieces is NULL, the text to encode must consist of names separated by spaces. Otherwise the
+   SentencePiece tokenizer `pieces`, of which a copy is kept, splits the text, and the results are
+   looked up in the list. Some names in the list are recognized before the text is split: a language
+   tag such as ">>deu<<" at the beginning of the text and, anywhere in it, T5's sentinels, such as
+   "<extra_id_0>", and the languages of NLLB-200, M2M-100 and mBART-50, such as "eng_Latn", "__en__"
+   and "en_XX" (those of mBART-50 only if the list contains "en_XX"). The tokens of the languages of
+   these three models have no text. Anything that is not in the list becomes the unknown token.
 
    Returns RAPT_BAD_ARGUMENT if two nonempty names are equal, a name contains a 0 byte, count is not
    1 to 2^24, the names have more than 2^30 bytes in total, or pieces is not a SentencePiece
@@ -113,10 +119,10 @@ typedef struct rapt_wordpiece_options { /* size-first, see base.h */
 } rapt_wordpiece_options;
 /* Creates a WordPiece tokenizer (Devlin et al. 2019) from the lines of a vocab.txt, names [count],
    whose indices are the ids. It computes the same ids as the BERT tokenizers of Hugging Face, but
-   adds no [CLS] and [SEP], which are RAPT_TOKEN_BEGIN and RAPT_TOKEN_END (in a vocabulary that
-   contains <s> and </s>, such as MPNet's, these are). The name of a special token in a text, such
-   as [MASK], becomes that token. options may be NULL for the defaults. The caller must free
-   *tokenizer.
+   adds no [CLS] and [SEP], which are RAPT_TOKEN_BEGIN and RAPT_TOKEN_END. In a vocabulary that
+   contains <s> and </s>, such as MPNet's, <s> and </s> take their place. The name of a special
+   token in a text, such as [MASK], becomes that token. options may be NULL for the defaults. The
+   caller must free *tokenizer.
 
    Returns RAPT_BAD_ARGUMENT if the names lack [UNK], an option is out of range, or
    rapt_tokenizer_create_list would reject names or count. Returns RAPT_BAD_FILE if the library was
@@ -128,7 +134,8 @@ RAPT_API rapt_status rapt_tokenizer_create_wordpiece(rapt_tokenizer **tokenizer,
                                                      rapt_message *why);
 
 /* Returns the bytes of the SentencePiece model file that the tokenizer was loaded from, or that a
-   list uses to split text. The tokenizer owns them. For other tokenizers the size is 0. */
+   list uses to split text. The tokenizer owns them. For other tokenizers and NULL, the size is
+   0. */
 RAPT_API rapt_text rapt_tokenizer_file(const rapt_tokenizer *tokenizer);
 
 /* Writes a tokenizer to text [capacity] as a string, in the form stored in model files:
@@ -152,23 +159,25 @@ RAPT_API void rapt_tokenizer_free(rapt_tokenizer *tokenizer);
 RAPT_API int rapt_tokenizer_vocab(const rapt_tokenizer *tokenizer);
 
 /* Returns the id of a special token (RAPT_TOKEN_UNKNOWN, _PAD, _BEGIN or _END), or -1 if the
-   vocabulary does not have it. SentencePiece models identify special tokens by name and type. If a
-   SentencePiece model or a list has no begin token, the end token is returned in its place, because
-   sequences then begin with it. */
+   vocabulary does not have it, `which` is none of these or the tokenizer is NULL. SentencePiece
+   models identify special tokens by name and type. If a SentencePiece model or a list has no begin
+   token, the end token is returned in its place, because sequences then begin with it. */
 RAPT_API int32_t rapt_tokenizer_special(const rapt_tokenizer *tokenizer, int which);
 
 /* Returns the text of a token, which belongs to the tokenizer and has no terminator. The size is 0
-   for pad, begin and end tokens, invalid ids and a NULL tokenizer. The unknown token of a
-   SentencePiece model has the text that the model defines, usually " \xE2\x81\x87 ". In a list with
-   a SentencePiece model, and with the byte pairs of GPT-2, it has no text; in other lists and
-   WordPiece its text is its name. */
+   for tokens without text (such as pad, begin and end tokens, and language tokens), invalid ids and
+   a NULL tokenizer. The unknown token of a SentencePiece model has the text that the model defines,
+   usually " \xE2\x81\x87 ". In a list with a SentencePiece model, and with the byte pairs of GPT-2,
+   the unknown token has no text; in all other cases its text is its name. */
 RAPT_API rapt_text rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t id);
 
 /* Returns the name of a token, which belongs to the tokenizer. It is spelled as in the
-   SentencePiece model or list (U+2581 for a space, or U+0120 in GPT-2, <s>, <0x0A>). In a byte-pair
-   vocabulary, it is the text of the token. */
+   SentencePiece model or list, for example "<s>" or "<0x0A>"; U+2581 stands for a space or, with
+   the byte pairs of GPT-2, U+0120. In a byte-pair vocabulary, the name is the text of the token.
+   The size is 0 for invalid ids and a NULL tokenizer. */
 RAPT_API rapt_text rapt_tokenizer_name(const rapt_tokenizer *tokenizer, int32_t id);
-/* Returns the token with this name, or -1 if the name is unknown or an argument is NULL. */
+/* Returns the token with this name (in a byte-pair vocabulary, the first of several), or -1 if the
+   name is unknown or empty or the tokenizer is NULL. */
 RAPT_API int32_t rapt_tokenizer_find(const rapt_tokenizer *tokenizer, rapt_text name);
 
 /* Returns an upper bound on the number of tokens in `bytes` bytes of text; 0 for NULL. For a
@@ -178,17 +187,18 @@ RAPT_API size_t rapt_tokenizer_bound(const rapt_tokenizer *tokenizer, size_t byt
 /* Encodes text into ids [capacity], without adding special tokens. *count receives the number of
    tokens needed; at most capacity are written. ends [capacity], which may be NULL, receives for
    each token the offset in text just after its bytes, which begin where those of the previous token
-   end. Spaces that SentencePiece drops at the beginning belong to the first token; spaces at the
-   end belong to no token.
+   end. Spaces that are dropped at the beginning of the text belong to the first token; those that
+   are dropped at its end belong to no token.
 
-   A byte-pair vocabulary allocates nothing. SentencePiece, the byte pairs of GPT-2 and the words of
-   Moses allocate memory proportional to the text for the duration of the call. Encoding n bytes
-   takes O(L n log n) time, where L is the length of the longest token.
+   Byte-pair vocabularies, WordPiece and lists without a SentencePiece model allocate nothing. The
+   other tokenizers allocate memory proportional to the text for the duration of the call. Encoding
+   n bytes takes O(L n log n) time, where L is the length of the longest token.
 
    Returns RAPT_BAD_ARGUMENT if capacity is less than *count. Also returns RAPT_BAD_ARGUMENT, but
-   without setting *count, if text for SentencePiece has more than 2^30 bytes or text for Moses more
-   than 2^28, or if a word is missing from a list that has no unknown token. Returns RAPT_NO_MEMORY
-   if an allocation fails. */
+   without setting *count, if a word is missing from a list that has no unknown token, or if the
+   text is too long. The limits are 2^28 bytes for Moses, 2^30 - 1 for the byte pairs of GPT-2, and
+   about 0.8 * 2^30 for SentencePiece, whose normalized text may have up to 2^30. Returns
+   RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt_text text,
                                            int32_t *ids, size_t *ends, size_t capacity,
                                            size_t *count, rapt_message *why);
@@ -197,8 +207,9 @@ RAPT_API rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt
    capacity are written, without a terminator. Special tokens become the text that
    rapt_tokenizer_token returns for them. Decoding allocates memory only for the words of Moses, and
    if a SentencePiece model has rules for its output (denormalizer_spec). Returns RAPT_BAD_ARGUMENT
-   if capacity is less than *size, or if an id is outside the vocabulary, in which case nothing is
-   written. Returns RAPT_NO_MEMORY if an allocation fails. */
+   if capacity is less than *size. Also returns it, but without writing anything, if an id is
+   outside the vocabulary or the text is too long for such rules (2^30 bytes). Returns
+   RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, const int32_t *ids,
                                            size_t count, char *bytes, size_t capacity, size_t *size,
                                            rapt_message *why);
@@ -215,13 +226,13 @@ typedef enum rapt_preprocess {
    enough. *size receives the number of bytes needed; at most capacity are written. ends [capacity],
    which may be NULL, receives for each output byte the offset in text just after the bytes it comes
    from. A line break counts as a control character. Allocates nothing. Returns RAPT_BAD_ARGUMENT if
-   capacity is less than *size, unless bytes and ends are NULL. */
+   `by` is unknown, or if capacity is less than *size, unless bytes and ends are NULL. */
 RAPT_API rapt_status rapt_text_preprocess(rapt_preprocess by, rapt_text text, char *bytes,
                                           size_t *ends, size_t capacity, size_t *size,
                                           rapt_message *why);
 
-/* Returns the offset of the first byte that is not valid UTF-8 (RFC 3629), or text.size if there is
-   none. */
+/* Returns the size of the longest prefix of the text that is valid UTF-8 (RFC 3629); this is
+   text.size if the whole text is valid. */
 RAPT_API size_t rapt_utf8_valid(rapt_text text);
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-/* addresses.c - finds URLs, e-mail addresses, and names of files, hosts and identifiers. */
+/* addresses.c - finds URLs, e-mail and IP addresses, paths, names of files and hosts, and
+   identifiers. */
 #include "document/document.h"
 
 /* ---- addresses ---- */

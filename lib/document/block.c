@@ -1,5 +1,5 @@
-/* block.c - a block: its text, where in the document each byte of the text comes from, and its
-   marks (inline markup). */
+/* block.c - stores a block: its text, where in the document each byte of the text comes from, and
+   its marks (inline markup). */
 #include "document/document.h"
 #include "document/markup.h"
 

@@ -1,8 +1,9 @@
-/* breaks.c - finds the places in a block of text where sentences may end: after a terminator
-   followed by closing punctuation and white space, directly after a terminator of a script that is
-   written without spaces, and where ICU finds an end by the rules of Unicode (UAX #29). ICU knows
-   the terminators of more scripts. It finds no end after the ellipsis U+2026, nor after a full stop
-   that is followed by a number and a lower-case letter. */
+/* breaks.c - finds the places in a block of text where sentences may end. Our own rules allow an
+   end after a terminator, perhaps with closing punctuation, and white space; directly after a
+   terminator that needs no space; and after a line or paragraph separator. ICU finds further ends
+   by the rules of Unicode (UAX #29), for the terminators of more scripts. By itself, ICU finds no
+   end after the ellipsis U+2026, nor after a full stop that is followed by a number and a
+   lower-case letter. */
 #include "document/document.h"
 
 #ifdef RAPT_HAVE_ICU

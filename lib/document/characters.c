@@ -1,5 +1,6 @@
-/* characters.c - the characters that matter for finding sentences. The tables are subsets of
-   Unicode's Sentence_Terminal, Quotation_Mark, Close_Punctuation and Open_Punctuation. */
+/* characters.c - classifies the characters that matter for finding sentences, and finds the ends of
+   lines and white space. Most characters in the tables are in Unicode's Sentence_Terminal,
+   Quotation_Mark, Close_Punctuation or Open_Punctuation. */
 #include "document/document.h"
 
 #define HOLDS(table, c) rapt__in_ranges(table, sizeof(table) / sizeof *(table), c)

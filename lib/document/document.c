@@ -28,7 +28,7 @@ const char *rapt_document_format_name(int format)
 }
 
 enum {
-    WINDOW_PARTS = 1024,   /* the number of sentences that window.c translates at once */
+    WINDOW_PARTS = 1024,   /* the number of sentences that translate/window.c translates at once */
     WINDOW_BYTES = 1 << 20 /* a window ends when its sentences have more bytes */
 };
 

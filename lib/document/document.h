@@ -40,6 +40,9 @@ struct breaks {
     void *lines;
     void *text;
 };
+/* Opens ICU's iterator of sentences unless `rules` is true. Returns RAPT_NO_MEMORY if an allocation
+   fails, and RAPT_BAD_FILE if ICU cannot read its data. The caller closes *breaks even after a
+   failure. */
 rapt_status rapt__breaks_open(struct breaks *breaks, bool rules, rapt_message *why);
 void rapt__breaks_close(struct breaks *breaks);
 /* Sets the block, which must remain valid. */
@@ -66,14 +69,14 @@ bool rapt__sentence_ends(const struct languages *languages, rapt_text text, size
 /* Finds the prose at or after *at, which is at the beginning of a line or after earlier prose.
    Returns false at the end. */
 bool rapt__plain_next(rapt_text document, bool unwrap, size_t *at, rapt_span *prose);
-/* Returns the beginning of the prose of the line that begins at `at`, after spaces and quote or
-   list markers. */
+/* Returns the beginning of the prose of the line that begins at `at`, after white space and quote,
+   heading and list markers. */
 size_t rapt__plain_marks(rapt_text text, size_t at);
 /* Copies text, replacing each tab and each byte of a line break with a space. */
 void rapt__plain_flatten(rapt_text text, char *flat);
-/* Copies text to `out`. White space that contains a line break becomes a single space, or nothing
-   between characters of scripts without spaces and after a hyphen within a word. Returns the size
-   of the result, which is at most that of text. */
+/* Copies text to `out`. White space that contains a line break becomes a single space. Between
+   characters of scripts without spaces, after a hyphen within a word, and at both ends of the text,
+   it is dropped instead. Returns the size of the result, which is at most that of text. */
 size_t rapt__plain_join(rapt_text text, char *out);
 
 /* ---- protect.c: text that must not change ---- */
@@ -168,6 +171,8 @@ struct passage {      /* a sentence, or a part of one that was cut */
     rapt_span source; /* in the text that is split */
     bool continued;
 };
+/* Finds the next sentence, or the next part of one, that has letters to translate. Sets *found to
+   false at the end of the document. */
 rapt_status rapt__splitter_next(struct sentence_splitter *splitter, struct passage *part,
                                 bool *found, rapt_message *why);
 

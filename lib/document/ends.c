@@ -57,8 +57,9 @@ static rapt_text lowered(rapt_text word, bool first, bool others, char *low)
     return (rapt_text){low, size};
 }
 
-/* Returns true if the list contains the word unchanged, with its first letter in lower case if
-   any_first is set, or, for a word in capitals, with the other letters in lower case. */
+/* Returns true if the list contains the word. If any_first is set, the first letter of the word may
+   be a capital where that in the list is not. If the word is in capitals, so may its other
+   letters. */
 static bool list_has_form(const char *list, rapt_text word, bool any_first)
 {
     char low[2 * FORM_LONGEST];

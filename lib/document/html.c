@@ -1,6 +1,6 @@
 /* html.c - finds the blocks of HTML: the text between the tags of paragraphs, headings, cells and
    the like. Other tags become marks in the text. Elements that are not translated are kept; within
-   a block they become guards. */
+   a block they become guards or points. */
 #include "document/document.h"
 #include "document/markup.h"
 
@@ -20,7 +20,8 @@ static const char voids[] =
     "wbr";
 /* Elements whose contents are kept and are not parsed. */
 static const char raws[] = "script style xmp iframe noembed noframes textarea";
-/* Elements whose contents are code or formulas. */
+/* Elements that are not translated by default, because their contents are code, formulas or
+   drawings. */
 static const char codes[] = "code kbd listing math pre samp svg template tt var";
 /* Elements whose closing tags also end all elements that are still open within them. */
 static const char containers[] = "article aside blockquote body details div dl fieldset figure "
@@ -129,8 +130,8 @@ static bool is_kept(rapt_text document, const struct tag *tag)
 
 /* ---- reading ---- */
 
-/* Writes the contents of a guard, without tags, into out [capacity]. Returns the size, or 0 if the
-   contents are too long for a guard. */
+/* Writes the contents of a guard, without tags and with single spaces, into out [capacity]. Returns
+   the size, or 0 if the contents are too long for a guard. */
 static size_t guard_text(rapt_text document, rapt_span contents, char *out, size_t capacity)
 {
     size_t size = 0;

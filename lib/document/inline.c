@@ -149,8 +149,8 @@ static bool take_directive(struct placeholder *p, bool *numbered)
     return *numbered;
 }
 
-/* Reads a name in braces with its format, such as {name}, {0:.2f}, {value!r} or {{name}}. Sets
- *numbered to false if it has no name, and therefore takes the next argument. */
+/* Reads a name in braces with its format, such as {name}, {0:.2f}, {value!r} or {{name}}. If it has
+   no name, it takes the next argument, and *numbered becomes false. */
 static bool take_braces(struct placeholder *p, bool *numbered)
 {
     if (!take_one(p, "{")) return false;

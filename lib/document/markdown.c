@@ -154,8 +154,9 @@ static size_t heading_end(rapt_text text, size_t at)
     return last > at && is_blank(text.bytes[last - 1]) ? last : end;
 }
 
-/* Determines the kind of a line that is not code, and moves r->at to its text, after list markers
-   and the like, or to the next line if it has no text to translate. */
+/* Determines the kind of a line that is not code. Moves r->at to its text, after list markers and
+   the like, and sets the ends of the text and of the table row in r->state. If the line has no text
+   to translate, moves r->at to the next line. */
 static void read_text_line(struct format_reader *r, size_t begin, size_t end)
 {
     const rapt_text text = r->document;
@@ -188,7 +189,7 @@ static void read_text_line(struct format_reader *r, size_t begin, size_t end)
 }
 
 /* Returns true if the line at `at`, whose text begins at `begin`, is indented so far that it is
-   code. `list` is the indentation of the items of the list around it, or 0. */
+   code. `list` is the indentation of the text of the list item around it, or 0. */
 static bool is_indented(rapt_text text, size_t at, size_t begin, size_t list)
 {
     size_t blanks = 0;

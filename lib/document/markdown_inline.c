@@ -1,5 +1,5 @@
-/* markdown_inline.c - reads the contents of a block of Markdown: emphasis, links, code, HTML and
-   escapes. Also escapes translations. */
+/* markdown_inline.c - reads the contents of a block of Markdown: emphasis, links, code, HTML,
+   templates and escapes. Also escapes translations. */
 #include "document/document.h"
 
 #include <string.h>

@@ -69,7 +69,8 @@ struct mark {
     rapt_text name;     /* name that the opening and the closing tag of an element share */
     rapt_span document; /* bytes of the mark in the document */
     rapt_span text;     /* bytes in the text of the block; empty except for guards and breaks */
-    size_t partner;     /* index of the other tag of the element, or NO_PARTNER */
+    size_t partner;     /* index of the other tag of the element, or NO_PARTNER if that is not in
+                           the block */
 };
 enum { MARKS_MAX = 512 }; /* maximum number of marks in a block */
 #define NO_PARTNER ((size_t)-1)
@@ -221,8 +222,9 @@ struct placed {
                                                           format */
     int lost; /* set by rapt__place_marks to the number of guards that are not in the translation */
 };
-/* Words are runs of letters and digits, and other single characters except white space. In scripts
-   without spaces between words, the edges of tokens separate words. */
+/* Words are runs of letters and digits, which may have a hyphen, apostrophe, full stop or comma
+   between them, and other single characters except white space. In scripts without spaces between
+   words, the edges of tokens separate words. */
 struct word_spans {
     rapt_span *spans; /* [count] */
     size_t count;
@@ -235,7 +237,8 @@ struct word_pairs {
 };
 /* Finds the words of a sentence and of its translation, and gives each target word a source word:
    by the alignment or, without one, by relative position. A punctuation mark or number is paired
-   with an equal one if both sides have the same number of them. */
+   with an equal one if both sides have the same number of them, and a guard with its copy. Returns
+   RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__words_pair(const struct placed *placed, struct word_pairs *pairs,
                              const rapt_allocator *allocator);
 void rapt__words_free(struct word_pairs *pairs, const rapt_allocator *allocator);
@@ -292,8 +295,8 @@ void rapt__write_plain(struct buffer *out, rapt_text text); /* appends text unch
 
 /* ---- inline.c: readers shared by several formats. All begin at reader->at ---- */
 bool rapt__markup_space(char c); /* true for a space, tab or line break */
-/* Reads a run of white space, or of other characters, of at most 512 bytes. After its first
-   character, the run also ends before any of the characters in `stops`. */
+/* Reads a run of white space, or of other characters, of about 512 bytes at most. After its first
+   byte, the run also ends before any of the characters in `stops`. */
 void rapt__read_words(struct format_reader *reader, const char *stops);
 /* Reads the bytes up to `end` as a point. */
 void rapt__read_point(struct format_reader *reader, size_t end);
@@ -356,7 +359,8 @@ struct placer {
     size_t count, capacity, outside;
     signed char *class; /* [source words] whether each belongs to the node that is being placed, to
                            a sibling, or to neither */
-    bool *taken;        /* [target words] true for words of that node's siblings */
+    bool *taken;        /* [target words] true for words of that node's siblings or, when surplus
+                           words are searched for, of any guard */
     bool *surplus;      /* [target words] true for words that are not written */
     bool has_surplus;
     bool closed;       /* true if the last bytes that were written are a closing tag or a guard */

@@ -1,5 +1,5 @@
-/* parts.c - prepares sentences for the model: joins their lines, turns protected text into
-   guards, which place.c puts into the translation, and converts capitals to sentence case. */
+/* parts.c - prepares sentences for the model: joins their lines, turns protected text into guards,
+   which place.c puts into the translation, and converts sentences in capitals or title case. */
 #include "document/document.h"
 
 #include <stdio.h>
@@ -159,9 +159,10 @@ static bool spells(const rapt_document_engine *engine, rapt_text text)
     return !engine->spells || engine->spells(engine->user, text) != 0;
 }
 
-/* Returns what the model sees of a guard: its beginning or, if the model cannot write that, the
-   same with spaces for other white space, or a name such as X1 that does not occur in the text. The
-   result may be in bytes [GUARD_TEXT]. *number is the number of the last such name. */
+/* Returns what the model sees of a guard. This is its beginning or, if the model cannot write that,
+   the beginning with spaces for other white space, or a name such as X1 that does not occur in the
+   text. If the model cannot write these either, or the guard touches a word, it sees the beginning.
+   The result may be in bytes [GUARD_TEXT]. *number is the number of the last such name. */
 static rapt_text shown(const rapt_document_engine *engine, rapt_text text, rapt_span guard,
                        int *number, char *bytes)
 {
@@ -253,7 +254,8 @@ void rapt__opaque_free(struct opaque *o, const rapt_allocator *allocator)
 
 /* ---- parts of the window ---- */
 
-/* Appends the text of a sentence to d->held. `text` is its span in the text that is split. */
+/* Appends the text of a sentence to d->held, with its lines joined if it is plain text. Appends its
+   marks in other formats. `text` is its span in the text that is split. */
 static rapt_status hold_text(struct document *d, struct window_part *p, rapt_span text)
 {
     size_t first = 0, last = 0;
@@ -272,8 +274,8 @@ static rapt_status hold_text(struct document *d, struct window_part *p, rapt_spa
     return RAPT_OK;
 }
 
-/* Adds guards to a part whose text is valid UTF-8. If the text was joined, its guards are in
-   d->held. */
+/* Adds guards to a part whose text is valid UTF-8. If lines of plain text were joined, the bytes of
+   the guards are in d->held and not in the document. */
 static rapt_status protect(struct document *d, struct window_part *p, rapt_span text)
 {
     const struct guarding g = {.protection = &d->splitter.protection,
@@ -313,8 +315,8 @@ static void take_recased(struct document *d, struct window_part *p, const struct
     rapt__buffer_add(&d->held, (rapt_text){r->capitals, r->text.size});
 }
 
-/* Converts a sentence in capitals or in title case to sentence case for the model, unless the
-   sentence then has too many tokens and as it is does not. */
+/* Converts a sentence in capitals or in title case to sentence case for the model, unless only the
+   converted sentence has too many tokens. */
 static rapt_status recase(struct document *d, struct window_part *p)
 {
     const rapt_text text = {p->is_held ? d->held.bytes + p->held : p->text.bytes, p->text.size};

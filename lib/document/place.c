@@ -1,6 +1,7 @@
 /* place.c - puts the marks of a sentence into its translation. The marks form a tree of elements.
    From the outside in, each element gets a range of target words (ranges.c). An element without
-   words, or a point, stays next to the translation of a neighboring word. */
+   words, or a point, stays next to the translation of a neighboring word. A line break is put near
+   the same fraction of the sentence. */
 #include "document/document.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* plain.c - finds the prose of plain text. A line consists of indentation, quote and list markers,
-   and prose. A tab within a line separates two runs of prose. */
+/* plain.c - finds the prose of plain text. A line consists of indentation, quote, heading and list
+   markers, and prose. A tab within a line separates two runs of prose. */
 #include "document/document.h"
 
 #include <string.h>
@@ -49,8 +49,8 @@ static size_t number_end(rapt_text text, size_t at)
     return from;
 }
 
-/* Returns the end of a quote or list marker, without the space that must follow it, or `at` if
-   there is none. */
+/* Returns the end of a quote, heading or list marker, without the space that must follow it, or
+   `at` if there is none. */
 static size_t mark_end(rapt_text text, size_t at)
 {
     static const uint32_t bullets[] = {'-',    '*',    '+',    0xB7,   0x2013, 0x2014,
@@ -77,8 +77,8 @@ static size_t line_end(rapt_text text, size_t at)
     return at;
 }
 
-/* Returns the beginning of the text of the next line if it continues the line that ends at `end`,
-   otherwise `end`. */
+/* Returns the beginning of the text of the next line if that line continues the prose that ends at
+   `end`, otherwise `end`. A line with a marker or without letters does not. */
 static size_t continued_at(rapt_text text, size_t end)
 {
     size_t next = end;
@@ -121,7 +121,7 @@ bool rapt__plain_next(rapt_text document, bool unwrap, size_t *at, rapt_span *pr
     return false;
 }
 
-/* Returns the end of the ASCII white space at `at`. Sets *breaks to true if it contains a line
+/* Returns the end of the ASCII white space at `at`. Sets *breaks to whether it contains a line
    break. */
 static size_t space_end(rapt_text text, size_t at, bool *breaks)
 {

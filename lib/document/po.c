@@ -1,12 +1,13 @@
-/* po.c - finds the messages of gettext's .po files that have no translation, or one that is marked
-   as fuzzy. A block is a line of a message. Its translation is written to the msgstr. */
+/* po.c - finds the messages of gettext's .po files that are untranslated or whose translation is
+   marked as fuzzy. A block is a part of a message between line breaks or tabs (the escapes \n, \r
+   and \t). Its translation is written to the msgstr. */
 #include "document/document.h"
 #include "document/markup.h"
 
 #include <string.h>
 
-/* Indices in reader->state, which describes the entry that is being read. Strings include their
-   quotation marks. */
+/* Indices in reader->state, which describes the entry that is being read. Places of strings include
+   their quotation marks. */
 enum {
     FROM,   /* beginning of the rest of the message that is being translated */
     ID,     /* beginning of msgid */
@@ -16,7 +17,7 @@ enum {
     FUZZY,        /* 1 if the entry is marked as fuzzy */
     KEY,          /* the _ or & before the message's access key, or 0 */
     KEY_WORD,     /* beginning of the word that contains the access key */
-    TRANSLATIONS, /* 1 after the first msgstr, when any other keyword or comment begins a new
+    TRANSLATIONS, /* 1 after the first msgstr: any line but another msgstr then begins a new
                      entry */
 };
 
@@ -114,8 +115,8 @@ static bool marks_key(rapt_text text, size_t begin, size_t at, size_t end)
     return true;
 }
 
-/* Finds the access key of a message. A message with more than one _ or & that may mark a key has
-   none. */
+/* Finds the access key of a message. A message with more than one _ or & has none, even if only one
+   of them can mark a key. */
 static void find_key(struct format_reader *r, rapt_span strings)
 {
     const rapt_text text = r->document;
@@ -128,7 +129,8 @@ static void find_key(struct format_reader *r, rapt_span strings)
             marks++;
             r->state[KEY] = marks_key(text, begin, at, strings.end) ? at : 0;
             r->state[KEY_WORD] = begin;
-        } else if (!is_letter(c)) { /* words that begin with punctuation have no key */
+        } else if (!is_letter(c)) { /* words with anything but letters before the _ or & have no
+                                       key */
             begin = c == '"' || rapt__markup_space(c) ? at + 1 : SIZE_MAX;
         }
     }
@@ -154,8 +156,9 @@ static void begin_entry(struct format_reader *r)
     memset(r->state, 0, sizeof r->state);
 }
 
-/* Begins the translation of a message if the msgstr at `place` is empty or fuzzy. `first` is true
-   for msgstr and msgstr[0]. A message with a single plural form is translated from msgid_plural. */
+/* Begins the translation of a message into the msgstr at `place`, if that is empty or fuzzy and the
+   message is not empty. `first` is true for msgstr and msgstr[0]. A message with a single plural
+   form is translated from msgid_plural. */
 static void begin_message(struct format_reader *r, rapt_span place, bool first)
 {
     const rapt_text text = r->document;
@@ -228,7 +231,8 @@ static bool is_hexadecimal(char c)
     return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
-/* Reads an escape sequence. Returns true if it ends the block. */
+/* Reads an escape sequence: text, the end of the block or, if it is neither, a point. Returns true
+   if it ends the block. */
 static bool read_escape(struct format_reader *r)
 {
     size_t end = rapt__min_size(r->at + 2, r->end);

@@ -1,5 +1,6 @@
 /* protect.c - finds text that a translation must not change: addresses and names (addresses.c),
-   placeholders, code, numbers with units, symbols, and text that matches the caller's patterns. */
+   placeholders, code, tags, numbers with units, amounts of money, symbols, and text that matches
+   the caller's patterns. */
 #include "document/document.h"
 
 enum { CODE_MAX = 124, PHRASE_MAX = 255 };
@@ -55,7 +56,7 @@ static size_t directive_end(rapt_text text, size_t at)
 
 /* ---- numbers ---- */
 
-/* Returns true if a letter or digit is at `at`. */
+/* Returns true if a letter, digit or _ is at `at`, except in scripts without spaces. */
 static bool word_follows(rapt_text text, size_t at)
 {
     return at < text.size && rapt__in_word(rapt__utf8_next(text.bytes, text.size, &at));

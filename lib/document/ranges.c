@@ -36,8 +36,8 @@ static int value_of(const struct placer *p, size_t word)
     return source == UNALIGNED ? 0 : p->class[source];
 }
 
-/* Of equally good ranges that overlap, takes the longest, which contains the most words of the
-   element. */
+/* Sets the range of an element that begins and ends within the sentence. Of equally good ranges
+   that overlap, takes the longest, which contains the most words of the element. */
 static void best_range(const struct placer *p, struct node *n, size_t low, size_t high)
 {
     long sum = 0, best = 0, own = 0;
@@ -121,7 +121,8 @@ static rapt_text target_text(const struct placer *p, size_t first, size_t last)
 
 /* Returns the end of the longest run of target words that begins with `word` and spells the
    contents of a guard, starting at byte `at`. White space and the case of ASCII letters are
-   ignored. None of the words comes from elsewhere. *size receives their bytes. */
+   ignored. None of the words comes from elsewhere. *size receives the sum of their sizes in
+   bytes. */
 static size_t spelled(const struct placer *p, rapt_text contents, size_t at, size_t word,
                       size_t high, size_t *size)
 {

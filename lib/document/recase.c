@@ -1,14 +1,14 @@
 /* recase.c - converts sentences in capitals and in title case to sentence case. Models have seen
-   few sentences in capitals in training, so the model reads the converted sentences, and their case
-   is restored in the translation. */
+   few such sentences in training, so the model reads the converted sentences, and their case is
+   restored in the translation. */
 #include "document/document.h"
 
 #include <string.h>
 
 enum {
     CAPITALS_WORDS = 2,   /* minimum number of words of a sentence in capitals */
-    CAPITALS_LETTERS = 4, /* minimum number of letters of the longest of them */
-    CAPITALS_PARTS = 10,  /* at most one in this many letters is lower case */
+    CAPITALS_LETTERS = 4, /* minimum number of letters of the longest word of such a sentence */
+    CAPITALS_PARTS = 10,  /* in such a sentence, at most one in this many letters is lower case */
     TITLE_WORDS = 4,      /* minimum number of words of a sentence in title case */
     TITLE_SMALL = 3       /* words of at most this many letters need no capital in a title */
 };
@@ -123,7 +123,8 @@ struct case_counts {
     size_t words, longest, letters, capitals; /* counts for words that have letters with case and no
                                                  digits; words without a space between them count as
                                                  one */
-    size_t capitalized; /* words with a capital first letter followed by lower-case letters */
+    size_t capitalized; /* words that begin with a capital and are not in capitals; a single letter
+                           counts */
     bool title;         /* no word so far contradicts title case */
 };
 
@@ -240,7 +241,8 @@ static void lower_word(struct lowering *l, const struct case_word *w, enum lette
     }
 }
 
-/* Returns true if a term of a glossary contains protected text, or is too long for the memory. */
+/* Returns true if a match of a glossary contains protected text, or if its form is too long for the
+   arrays of struct recased. */
 static bool is_unusable(const struct lowering *l, const struct glossary_match *term)
 {
     const struct word_reader *r = &l->in;

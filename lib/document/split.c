@@ -1,7 +1,7 @@
-/* split.c - finds the sentences of a document, one after the other, and cuts those that have
-   more than max_length tokens. Prose is searched in blocks of limited size, so the memory needed
-   does not depend on its length. If a sentence does not end within its block, the next block
-   begins with that sentence. */
+/* split.c - finds the sentences of a document, one after the other, and cuts those that are longer
+   than max_length. Prose is searched in blocks of limited size, so the memory needed does not
+   depend on its length. If a sentence does not end within its block, the next block begins with
+   that sentence. */
 #include "document/document.h"
 
 /* ---- lengths ---- */
@@ -34,8 +34,9 @@ static rapt_text head_of(rapt_text text, size_t size)
     return text;
 }
 
-/* Returns true if at least half of the ASCII letters are capitals. Few texts pass this test, so the
-   more expensive search for guards is rare. */
+/* Returns true if a text may be in capitals: at least half of its ASCII letters are capitals, or it
+   consists of other scripts. This test avoids most of the searches for guards, which take
+   longer. */
 static bool may_be_capitals(rapt_text text)
 {
     size_t letters = 0, capitals = 0, others = 0;

@@ -6,7 +6,7 @@
    tag, reports elements that it inserts at the offset of others, loses everything after the comment
    <!-->, and reads a document as Latin-1 from the first byte that is not UTF-8. Tags also occur in
    .po files, subtitles and Markdown, which it cannot parse. The tests compare our results with
-   those of libxml2. */
+   those of libxml2 where it can parse. */
 #include "document/markup.h"
 
 #include <stdio.h>

@@ -223,9 +223,10 @@ static size_t count_equal(const struct word_spans *words, rapt_text in, size_t l
     return count;
 }
 
-/* Pairs punctuation marks and numbers with equal source words, in order, unless the alignment
-   already does. A punctuation mark that occurs a different number of times on the two sides gets no
-   source word, since attention at punctuation is unreliable. */
+/* If a punctuation mark or number occurs equally often on both sides, pairs its occurrences in
+   order, except those that the alignment already pairs with an equal source word. Otherwise, a
+   number keeps its source word, and a punctuation mark gets none, since attention at punctuation is
+   unreliable. */
 static void pair_literals(struct word_pairs *p, rapt_text source, rapt_text target)
 {
     enum { WORDS = 1000 }; /* longer sentences are skipped, since the time is quadratic */
@@ -260,8 +261,10 @@ struct word_run rapt__words_copy(const struct word_spans *words, rapt_text text,
     return run;
 }
 
-/* Pairs all words of a guard's copy in the target with the guard if the alignment pairs one of
-   them, or if the guard has only one copy. A model may attend elsewhere at some tokens of a copy.
+/* Pairs all words of a guard's copy in the target with the first word of the guard, if the
+   alignment pairs one of them with the guard or there is only one copy. Of several copies, it takes
+   the one with the most such words. A model may attend elsewhere at some tokens of a copy. Guards
+   of one byte are skipped.
  */
 static void pair_guard(const struct placed *in, struct word_pairs *p, const struct mark *m)
 {

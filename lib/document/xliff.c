@@ -1,7 +1,7 @@
 /* xliff.c - finds the units of XLIFF 1.2 and 2.0 (OASIS) that have no translation. A block is the
-   contents of a <source>. Its translation is written to the <target> after it, which is added if
-   there is none. The whole document is checked first, since the units of a malformed document
-   cannot be trusted. */
+   contents of a <source>, or a part of them if they are long. The translation is written to the
+   <target> that follows the <source>, and that is added if there is none. The whole document is
+   checked first, since the units of a malformed document cannot be trusted. */
 #include "document/document.h"
 #include "document/markup.h"
 
@@ -71,7 +71,8 @@ static rapt_status check_text(rapt_text text, size_t from, size_t to, rapt_messa
                       line_of(text, (size_t)(stray - text.bytes)));
 }
 
-/* Checks that elements are closed in order, and that the first is <xliff>. */
+/* Checks that tags are complete, that elements are closed in order and not nested too deeply, that
+   < occurs only in tags, and that the first element is <xliff>. */
 static rapt_status check_document(rapt_text text, rapt_message *why)
 {
     enum { DEEPEST = 200 };
@@ -205,7 +206,7 @@ static void read_unit(struct format_reader *r)
 /* ---- sources ---- */
 
 /* Reads an element that is kept: as a guard if `seen` (the model should see its contents) and the
-   contents are plain text, otherwise as a point. */
+   contents are short plain text, otherwise as a point. */
 static void keep_element(struct format_reader *r, const struct tag *tag, bool seen)
 {
     enum { LONGEST = 128 };
@@ -227,8 +228,8 @@ static void keep_element(struct format_reader *r, const struct tag *tag, bool se
     r->at = end;
 }
 
-/* Adds a mark for the tag, or the element with native code, that begins or ends a pair. The two are
-   paired by their ids. */
+/* Adds a mark for a tag that begins or ends a pair, or for an element that does so and contains
+   native code. The id of the pair is the name of both marks. */
 static void read_paired(struct format_reader *r, const struct tag *tag, bool opens)
 {
     const size_t end =
