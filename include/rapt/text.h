@@ -34,9 +34,9 @@ extern "C" {
    al. 2019), such as BART and RoBERTa. These tokenizers split text into words by Unicode
    categories, so the words depend on the version of Unicode that utf8proc implements. Decoding
    restores any bytes, with two exceptions. The names <s>, <pad>, </s>, <unk> and <mask> in a text
-   become the tokens with these names, of which only <mask> has a text, and white space before
-   <mask> is dropped. If the model has the option add_prefix_space, each part of the text between
-   these tokens gets a space at its beginning unless it has one.
+   become the tokens with these names, of which only <mask> has text, and white space before <mask>
+   is dropped. If the model has the option add_prefix_space, each part of the text between these
+   tokens gets a space at its beginning unless it has one.
 
    rapt_model_import also creates the tokenizer of an Argos Translate package that contains
    bpe.model. It normalizes punctuation and splits text into words as Moses' scripts do for a

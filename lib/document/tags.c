@@ -5,8 +5,8 @@
    libxml2 cannot do this: its HTML parser (2.9.14) reports no event for an end tag without a start
    tag, reports elements that it inserts at the offset of others, loses everything after the comment
    <!-->, and reads a document as Latin-1 from the first byte that is not UTF-8. Tags also occur in
-   .po files, subtitles and Markdown, which it cannot parse. The tests compare our results with
-   those of libxml2 where it can parse. */
+   .po files, subtitles and Markdown, which it cannot parse. In the tests, libxml2 (xmllint) parses
+   translated documents. */
 #include "document/markup.h"
 
 #include <stdio.h>

@@ -5,7 +5,8 @@
              text with a space added at each end:
              each of  { | } ~ [ \ ] ^ _ ` ! " # $ % & ( ) * + : ; < = > ? @ /    ->  " x "
              [^0-9][.,]  ->  "1 2 "       [.,][^0-9]  ->  " 1 2"       [0-9]-  ->  "1 2 "
-       zh    each Chinese character  ->  " x ", then the substitutions of 13a, without added spaces
+       zh    each Chinese character  ->  " x ", then the substitutions of 13a, without the added
+             spaces and the replacements of without_markup
        intl  as in mteval-v14.pl:
              \P{N}\p{P}  ->  "1 2 "       \p{P}\P{N}  ->  " 1 2"       \p{S}  ->  " x "
        char  each character  ->  " x "

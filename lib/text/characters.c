@@ -1,4 +1,4 @@
-/* characters.c - decodes and classifies characters, and converts them to lower case. */
+/* characters.c - decodes and classifies characters, and converts them to lower and upper case. */
 #include "text/text.h"
 
 #include <string.h>
@@ -102,11 +102,12 @@ bool rapt__is_boundary(rapt_text text, size_t at)
 
 /* ---- lower case ----
 
-   Text is converted as by Python's str.lower(), with the simple mapping of each character, except
-   that U+0130 becomes two characters and a capital sigma at the end of a word becomes a final
-   sigma. Source: the Unicode Standard, sections 3.13 and 5.18, SpecialCasing.txt. The mappings come
-   from utf8proc. Without it (RAPT_HAVE_UTF8PROC undefined), only the Latin, Greek, Cyrillic and
-   Armenian scripts are converted. Bytes that are not valid UTF-8 are left unchanged. */
+   rapt__lower converts text as Python's str.lower() does, with the simple mapping of each
+   character, except that U+0130 becomes two characters and a capital sigma at the end of a word
+   becomes a final sigma. Source: the Unicode Standard, sections 3.13 and 5.18, SpecialCasing.txt.
+   The mappings come from utf8proc. Without it (RAPT_HAVE_UTF8PROC undefined), only the Latin,
+   Greek, Cyrillic and Armenian scripts are converted. Bytes that are not valid UTF-8 are left
+   unchanged. */
 
 #ifdef RAPT_HAVE_UTF8PROC
 #include <utf8proc.h>

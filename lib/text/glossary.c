@@ -1,9 +1,9 @@
 /* glossary.c - reads a glossary, and finds its entries in a sentence.
 
-   A line of the file is a source, a tab, a target and, optionally, a tab and a rule. The forms
-   of a source or target are separated by |. The forms of all sources are sorted in lower case.
-   At every word boundary, a search narrows down, byte by byte, the range of forms that match the
-   sentence so far. */
+   A line of the file is a source, a tab, a target and, optionally, a tab and a rule. The forms of a
+   source or target are separated by |. The forms of all sources are sorted by their keys, which are
+   in lower case. At every word boundary, a search narrows down, byte by byte, the range of forms
+   that match the sentence so far. */
 #include "text/glossary.h"
 
 #include <string.h>

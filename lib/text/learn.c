@@ -3,14 +3,15 @@
 
    Each step replaces the most frequent pair of adjacent tokens with a new token everywhere.
    Distinct words are stored once with their number of occurrences, and the counts of pairs are
-   updated incrementally: a merge visits only the words that contain its pair. */
+   updated incrementally: a merge visits only the words that contain, or once contained, its
+   pair. */
 #include "text/text.h"
 #include <string.h>
 
 /* ---- pairs of tokens ----
 
-   Stores the pairs of adjacent tokens: their counts in a hash table, the words that contain them in
-   lists, and the most frequent pair at the root of a heap.
+   The counts of the pairs of adjacent tokens are in a hash table, the words that contain them in
+   lists, and the most frequent pair is at the root of a heap.
 
    The count of a pair grows only while the texts are first counted (pairs of bytes) or during the
    merge that makes the later of its two tokens. After that, merges can only reduce it. Each pair

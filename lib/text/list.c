@@ -1,7 +1,7 @@
 /* list.c - a vocabulary given as a list of names, one per id. Text consists of names separated by
-   spaces, or is split by a SentencePiece model, by WordPiece (list_words.c), by byte pairs
-   (list_bytes.c) or by Moses (list_moses.c). Names are found through a hash table with linear
-   probing. */
+   spaces, or is split by a SentencePiece model, by WordPiece (list_words.c), by the byte pairs of
+   GPT-2 (list_bytes.c) or by byte pairs within Moses' words (list_moses.c). Names are found through
+   a hash table with linear probing. */
 #include "text/list.h"
 
 #include <string.h>
@@ -90,7 +90,7 @@ static bool continues(const struct list *l, int32_t id)
 /* Writes a token as it appears in text, returns its size, and sets byte[id]. Special tokens have no
    text, except the unknown token in lists that use neither a SentencePiece model nor byte pairs.
    With a SentencePiece model, U+2581 becomes a space, a byte piece becomes its byte, and language
-   tokens have no text. */
+   tokens have no text. The "##" of WordPiece and the "@@" of Moses are left out. */
 static size_t put_surface(struct list *l, int32_t id, char *to)
 {
     const rapt_text name = name_of(l, id);

@@ -1,6 +1,6 @@
 /* list.h - a vocabulary that is a list of names, as in other projects. Text is split into names by
-   a SentencePiece model, by WordPiece, by byte pairs, by Moses, or at spaces. A list is constant
-   after creation. */
+   a SentencePiece model, by WordPiece, by the byte pairs of GPT-2, by byte pairs within Moses'
+   words, or at spaces. A list is constant after creation. */
 #ifndef RAPT_LIB_TEXT_LIST_H
 #define RAPT_LIB_TEXT_LIST_H
 

@@ -133,7 +133,7 @@ size_t rapt__bytelevel_word_end(rapt_text text, size_t at)
         if (kind != SPACE) return run_end(text, end, kind, &last);
     }
     end = run_end(text, at, SPACE, &last);
-    return end < text.size && last > at ? last : end; /* the last space belongs to the next word */
+    return end < text.size && last > at ? last : end; /* the last space is left for the next word */
 }
 
 /* ---- creation ---- */
@@ -293,7 +293,7 @@ static void lay_out_word(struct byte_text *t, size_t size, struct arena *arena)
     t->copy = rapt__arena_take(arena, size, 1);
 }
 
-/* Encodes bytes [from, to) of a text, which must not contain special tokens. */
+/* Encodes bytes [from, to) of a text. This part must not contain special tokens. */
 static void encode_bytes(struct byte_text *t, rapt_text text, size_t from, size_t to,
                          struct list_output *out)
 {

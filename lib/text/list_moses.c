@@ -1,5 +1,5 @@
-/* list_moses.c - encodes text as pieces of words that Moses splits, and decodes them
-   (moses/moses.h). Pieces that do not end a word are followed by "@@" in the names of a list. */
+/* list_moses.c - encodes text as pieces of Moses' words, and decodes them (moses/moses.h). Pieces
+   that do not end a word are followed by "@@" in the names of a list. */
 #include "text/list.h"
 
 #include <string.h>

@@ -5,8 +5,9 @@
    Text is prepared as by BERT's tokenizer: control characters are removed, Chinese characters and
    punctuation become separate words, and in uncased models accents are removed and text is
    converted to lower case. The properties of characters come from utf8proc. The reference is the
-   Rust library `tokenizers` of Hugging Face (0.23). It classifies punctuation and nonspacing marks
-   by Unicode 8 of 2015, so characters that later versions added are neither.
+   Rust library `tokenizers` of Hugging Face (0.23). It classifies punctuation, nonspacing marks and
+   format characters by Unicode 8 of 2015, so characters that later versions added are none of
+   these.
 
    A word becomes the longest name that it begins with, then the longest name "##..." that the
    rest begins with, and so on. A word that cannot be divided in this way, or that has more than
@@ -50,8 +51,8 @@ static const struct character_range later_punctuation[] = {
 /* Format characters that were added after Unicode 8. */
 static const struct character_range later_formats[] = {
     {0x890, 0x891}, {0x8E2, 0x8E2}, {0x110CD, 0x110CD}, {0x13430, 0x1343F}};
-/* The blocks of Chinese characters that BERT separates. U+2B820 to U+2B91F and later extensions are
-   missing. */
+/* The Chinese characters that the reference separates. U+2B820 to U+2B91F and later extensions are
+   missing there, too. */
 static const struct character_range han[] = {
     {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},  {0x20000, 0x2A6DF},
     {0x2A700, 0x2B81F}, {0x2B920, 0x2CEAF}, {0x2F800, 0x2FA1F}};
@@ -119,9 +120,9 @@ static size_t put_lower(const struct wordpiece *w, uint32_t c, struct wordpiece_
     return count;
 }
 
-/* Prepares a character of the original text: removes it if it is a control, format or private
-   character or not valid; removes accents and converts to lower case, unless the options in w
-   preserve these. Returns the number of resulting characters. */
+/* Prepares a character of the original text. Drops the characters for which `dropped` returns true.
+   Removes accents and converts to lower case, unless the options in w preserve these. Returns the
+   number of resulting characters. */
 static size_t prepare(const struct wordpiece *w, uint32_t c,
                       struct wordpiece_character to[WORDPIECE_GROWTH])
 {

@@ -245,9 +245,9 @@ double rapt_bleu_score(const rapt_bleu *bleu)
 
 /* ---- chrF ---- */
 
-/* Corpus chrF2 (Popovic 2015) as computed by sacreBLEU 2.x by default.
+/* Corpus chrF (Popovic 2015) with beta = 2, as computed by sacreBLEU 2.x by default.
 
-       F = 100 (1 + 4) P R / (4 P + R)
+       F = 100 (1 + beta^2) P R / (beta^2 P + R)
 
    P and R are the means over the orders 1..6 of matches / hypothesis and matches / reference,
    counting n-grams of characters without white space. Orders for which one side has no n-grams are

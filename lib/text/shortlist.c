@@ -1,5 +1,5 @@
-/* shortlist.c - creates a lexical shortlist from pairs or from the bytes of a file, and collects
-   the target tokens for source tokens. Source: marian-dev 1.12, data/shortlist.cpp. */
+/* shortlist.c - creates a lexical shortlist from pairs or from a file, and collects the target
+   tokens for source tokens. Source: marian-dev 1.12, data/shortlist.cpp. */
 #include "text/shortlist.h"
 
 #include "format/format.h"

@@ -1,5 +1,5 @@
-/* shortlist.h - a lexical shortlist in memory, shared by the functions that read it from files and
-   those that query it. */
+/* shortlist.h - a lexical shortlist in memory, shared by the functions that create and query it
+   (shortlist.c) and those that read and write files (shortlist_files.c). */
 #ifndef RAPT_LIB_TEXT_SHORTLIST_H
 #define RAPT_LIB_TEXT_SHORTLIST_H
 
@@ -10,8 +10,9 @@ struct rapt_shortlist {
     rapt_allocator allocator;
     struct arena arena;
     int source_vocab, target_vocab;
-    bool shared; /* both sides have the same vocabulary */
-    uint64_t first, best;
+    bool shared;          /* both sides have the same vocabulary */
+    uint64_t first, best; /* first target tokens that belong to every list; maximum number of target
+                             tokens per source token, which is only stored */
     size_t count;
     uint64_t *starts; /* [source_vocab + 1] non-decreasing, at most count */
     int32_t *lists; /* [count] target tokens; those of source token s are lists[starts[s]..starts[s
@@ -19,17 +20,20 @@ struct rapt_shortlist {
 };
 
 /* Creates a shortlist for these vocabularies, with memory for `count` tokens. The caller fills
-   `first`, `best` and the arrays. */
+   `first`, `best` and the arrays. Returns RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__shortlist_make(rapt_shortlist **shortlist, const rapt_tokenizer *source,
                                  const rapt_tokenizer *target, size_t count,
                                  const rapt_allocator *allocator, rapt_message *why);
 
 /* ---- shortlist_files.c ---- */
 bool rapt__shortlist_is_binary(const void *bytes, size_t size);
+/* Reads a file in the binary format. Returns RAPT_BAD_FILE if it is damaged or does not fit the
+   vocabularies, and RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__shortlist_read(rapt_shortlist **shortlist, const unsigned char *bytes,
                                  size_t size, const rapt_tokenizer *source,
                                  const rapt_tokenizer *target, const rapt_allocator *allocator,
                                  rapt_message *why);
+/* Does the same with the text format. */
 rapt_status rapt__shortlist_parse(rapt_shortlist **shortlist, const char *text, size_t size,
                                   const rapt_tokenizer *source, const rapt_tokenizer *target,
                                   const rapt_allocator *allocator, rapt_message *why);

@@ -9,9 +9,9 @@
    All numbers are little-endian. The checksum covers the complete u64 words that follow it, so if
    the number of tokens is odd, it does not cover the last token.
 
-   Text: lines "target source probability", which are read as Marian does. A word that is not in
-   the vocabulary counts as the unknown token, and only the last of several lines with the same
-   tokens counts. */
+   Text: lines "target source probability", which are read as Marian does. Lines with the word NULL
+   are skipped. A word that is not in the vocabulary counts as the unknown token, and only the last
+   of several lines with the same tokens counts. */
 #include "text/shortlist.h"
 
 #include <rapt/file.h>

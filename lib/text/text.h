@@ -1,6 +1,6 @@
-/* text.h - declarations shared by the files of this layer: characters, words, tokenizers, and the
-   n-grams of the metrics. import, translate and document use the characters and languages; other
-   layers include only <rapt/text.h> and <rapt/metrics.h>. */
+/* text.h - declarations shared by the files of this layer: characters, languages, words,
+   tokenizers, and the n-grams of the metrics. import, translate and document include it, too; other
+   layers include only the public headers. */
 #ifndef RAPT_LIB_TEXT_H
 #define RAPT_LIB_TEXT_H
 
@@ -26,15 +26,17 @@ bool rapt__in_ranges(const struct character_range *ranges, size_t count, uint32_
 /* Returns the character that ends at `at`, which must be above 0, and sets *start to its first
    byte. */
 uint32_t rapt__character_before(rapt_text text, size_t at, size_t *start);
-/* Approximates Unicode: characters above U+007F are letters unless they are in a table of
-   punctuation and symbols, so digits of other scripts count as letters. */
+/* Returns true for letters. Approximates Unicode: characters above U+007F are letters unless they
+   are in a table of punctuation and symbols, so digits of other scripts count as letters. */
 bool rapt__is_letter(uint32_t character);
 /* Returns true for characters of scripts that are written without spaces between words or
    sentences, and for their punctuation. */
 bool rapt__is_unspaced(uint32_t character);
-/* Returns true for letters, digits and _, except in scripts that are written without spaces. */
+/* Returns true for letters, ASCII digits and _, except in scripts that are written without
+   spaces. */
 bool rapt__in_word(uint32_t character);
-/* Returns true if no word extends across `at`. */
+/* Returns true if no word extends across `at`. In scripts that are written without spaces, every
+   place is a boundary. */
 bool rapt__is_boundary(rapt_text text, size_t at);
 
 /* ---- language.c ---- */
@@ -55,8 +57,8 @@ extern const char *const rapt__mbart_languages[MBART_LANGUAGES];
    none. Anything of the form eng_Latn or __en__ counts as a language token, and so do the tokens of
    mBART-50 if `mbart` is true. */
 size_t rapt__language_token(rapt_text text, bool mbart);
-/* Returns the token of the language whose token, code or English name is `word`, ignoring case.
-   Returns -1 if no language of the tokenizer has this name. */
+/* Returns the token of the language whose token, code or English name is `word`, ignoring case, or
+   -1 if the tokenizer has no such language. */
 int32_t rapt__language_find(const rapt_tokenizer *t, const char *word);
 /* Returns true if the tokenizer has tokens of languages. */
 bool rapt__language_any(const rapt_tokenizer *t);
@@ -90,16 +92,18 @@ struct ranked { /* an item to sort: a key and the item's original index */
 struct ngrams {
     size_t hypothesis, reference; /* lengths of the two sequences, whose sum is n */
     uint32_t *ids;                /* [n] equal words or characters have equal ids */
-    uint32_t *ranks;              /* [n] */
-    struct ranked *items;         /* [n] */
+    uint32_t *ranks;              /* [n] ranks of the n-grams that begin there (metrics.c) */
+    struct ranked *items;         /* [n] memory for sorting */
 };
 rapt__order rapt__by_number; /* orders struct ranked by key */
+/* Allocates the arrays for sequences of these lengths, whose ids the caller then sets. Returns
+   RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__ngrams_create(struct ngrams *grams, size_t hypothesis, size_t reference,
                                 const rapt_allocator *allocator);
 void rapt__ngrams_free(struct ngrams *grams, const rapt_allocator *allocator);
 
-/* Sets matches[k] = sum over the distinct (k+1)-grams of min(count in hypothesis, count in
-   reference). */
+/* Sets matches[k], for k from 0 to orders - 1, to the sum over all distinct (k + 1)-grams of
+   min(count in hypothesis, count in reference). */
 void rapt__ngrams_match(struct ngrams *grams, int orders, long long *matches);
 long long rapt__ngrams_total(size_t length, int order); /* number of n-grams in a sequence */
 
@@ -158,7 +162,7 @@ struct rapt_tokenizer {
    encoding the text. For SentencePiece models in which a few characters become many, it is much
    lower than rapt_tokenizer_bound. */
 size_t rapt__tokenizer_most(const rapt_tokenizer *tokenizer, rapt_text text);
-/* Sets *size to the size of the text of ids [count], to which other tokens are added later. Returns
+/* Sets *size to the size of the text that ids [count] contribute if other tokens follow. Returns
    RAPT_NO_MEMORY if an allocation fails. The ids must be valid. */
 rapt_status rapt__tokenizer_extent(const rapt_tokenizer *tokenizer, const int32_t *ids,
                                    size_t count, size_t *size);
@@ -177,8 +181,8 @@ struct wordpiece { /* see list.h */
     bool keep_case, keep_accents, keep_han;
 };
 struct list_source {
-    const char *names; /* [size] `count` 0-terminated names; an empty name means that the id has no
-                          token */
+    const char *names; /* [size] `count` 0-terminated names; an empty name is a token without
+                          text */
     size_t size;
     int count;
     rapt_text pieces; /* the bytes of a SentencePiece model that splits text, or NULL */
@@ -198,7 +202,8 @@ rapt_status rapt__tokenizer_list(rapt_tokenizer **tokenizer, const struct list_s
                                  const rapt_allocator *allocator, rapt_message *why);
 
 /* Creates a tokenizer from names [count] and merges of Moses' words. Returns RAPT_BAD_FILE if the
-   merges cannot be read; other results are those of rapt_tokenizer_create_list. */
+   merges cannot be read or the code of the language is empty or too long; other results are those
+   of rapt_tokenizer_create_list. */
 rapt_status rapt__tokenizer_moses(rapt_tokenizer **tokenizer, const rapt_text *names, int count,
                                   const struct moses_source *moses, const rapt_allocator *allocator,
                                   rapt_message *why);
@@ -265,8 +270,8 @@ bool rapt__pairs_offer(struct pair_table *pairs, size_t from);
 ptrdiff_t rapt__pairs_best(struct pair_table *pairs);
 
 /* ---- kinds.c ---- */
-/* Checks that every non-empty text of an array has bytes. `name` is the name of the array, for
-   messages. */
+/* Returns RAPT_BAD_ARGUMENT if the bytes of a nonempty text of an array are NULL. `name` is the
+   name of the array, for messages. */
 rapt_status rapt__texts_check(const char *name, const rapt_text *texts, size_t count,
                               rapt_message *why);
 /* Ends the budget within which a tokenizer was created, as rapt__budget_end does. If `status` is

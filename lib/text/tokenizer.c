@@ -133,7 +133,7 @@ int32_t rapt__tokenizer_merge(const rapt_tokenizer *tokenizer, int32_t left, int
    At first, the tokens of a word are its bytes. While two adjacent tokens have a merge, the merge
    that was learned first is applied, at its leftmost position first. A heap of (merge, position)
    holds the candidates. Each merge adds at most two of them, so a word of n bytes takes O(n log n)
-   steps, and its state fits on the stack. */
+   steps. Words have at most RAPT__WORD_MAX bytes, so the state of a word fits on the stack. */
 
 enum { MAX = RAPT__WORD_MAX, HEAP_MAX = 3 * MAX, POSITION_BITS = 8 };
 

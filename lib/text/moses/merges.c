@@ -1,6 +1,7 @@
 /* merges.c - reads the merges of bpe.model and divides words by them (Sennrich, Haddow and Birch
-   2016). A file has one merge per line, the two symbols that it joins, with a space between them.
-   "</w>" stands for the end of a word. Source: apply_bpe.py of subword-nmt and argostranslate 1.11.
+   2016). After an optional line with the version, a file has one merge per line: the two symbols
+   that it joins, with a space between them. "</w>" stands for the end of a word. Source:
+   apply_bpe.py of subword-nmt and argostranslate 1.11.
 
    A word starts as its characters. While two adjacent symbols have a merge, the earliest merge is
    applied wherever they occur, from left to right. A heap holds the candidates; each merge adds at

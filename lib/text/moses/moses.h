@@ -1,13 +1,14 @@
 /* moses.h - text as the scripts of Moses (Koehn et al. 2007) split it into words and join it again,
    and byte pairs within words as in subword-nmt (Sennrich, Haddow and Birch 2016). Packages of
-   Argos Translate with the file bpe.model use both. They split words with sacremoses 0.1, a port of
-   Moses' scripts to Python, including its bugs.
+   Argos Translate with the file bpe.model use both. The results are those of sacremoses 0.1, a port
+   of Moses' scripts to Python, including its bugs.
 
    Text becomes words in three steps: punctuation is normalized, words are separated by spaces, and
-   special characters are written as in XML ("&apos;"). All steps are substitutions (rules.c) except
-   two (words.c). Each word is divided into pieces by merges (merges.c). A piece that does not end
-   its word is followed by "@@", and is looked up in a list of names (text/list_moses.c). Decoding
-   joins pieces to words, and words to text (words.c). */
+   special characters are written as in XML ("&apos;"). These steps are substitutions (rules.c),
+   except that runs of dots and full stops are separated by code (words.c). Each word is divided
+   into pieces by merges (merges.c). A piece that does not end its word is followed by "@@", and is
+   looked up in a list of names (text/list_moses.c). Decoding joins pieces to words, and words to
+   text (words.c). */
 #ifndef RAPT_LIB_TEXT_MOSES_H
 #define RAPT_LIB_TEXT_MOSES_H
 
@@ -75,7 +76,8 @@ void rapt__moses_escape(struct moses_text *t);          /* as in XML */
 
 /* ---- words.c: splitting ---- */
 
-enum { MOSES_TEXT_MAX = 1 << 28, MOSES_GROWTH = 6 }; /* bytes; "'" becomes "&apos;" */
+/* Maximum size of a text in bytes, and of what one of its bytes becomes ("'" becomes "&apos;"). */
+enum { MOSES_TEXT_MAX = 1 << 28, MOSES_GROWTH = 6 };
 /* Writes a character as bytes and returns their number. */
 size_t rapt__moses_spell(uint32_t code, char to[4]);
 
@@ -98,8 +100,8 @@ struct moses {
     bool end_apart;     /* version 0.1: the end of a word is a symbol of its own */
 };
 /* Creates the tokenizer of a language from untrusted merges, which are copied. Returns
-   RAPT_BAD_FILE, with the wrong line in *why, if they cannot be read, and if the language's code is
-   empty or too long. */
+   RAPT_BAD_FILE if they cannot be read (*why names the line), are too large, or the language's code
+   is empty or too long. Returns RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__moses_create(struct moses **moses, const struct moses_source *source,
                                const rapt_allocator *allocator, rapt_message *why);
 void rapt__moses_free(struct moses *moses); /* accepts NULL */

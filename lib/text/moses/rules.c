@@ -2,11 +2,11 @@
    substitutions by which Moses normalizes and splits text, in the order in which they are applied.
    Source: sacremoses 0.1.1: normalize.py, tokenize.py.
 
-   In the pattern of a substitution, % and a letter stand for a character of a class (in_class),
-   %_ is a no-break space, and %% is a percent sign. A character or class followed by + occurs at
-   least once, followed by * any number of times. $ stands for the end of the text. In
-   replacements, %1 is what the first element of the pattern matched. Matches are found from left
-   to right and do not overlap. */
+   In the pattern of a substitution, % and a letter stand for a character of a class (in_class), %_
+   is a no-break space, and %% is a percent sign. A character or class followed by + occurs at least
+   once, followed by * any number of times. $ stands for the end of the text. In replacements, %1,
+   %2 and so on are what the first, second and later elements of the pattern matched. Matches are
+   found from left to right and do not overlap. */
 #include "text/moses/moses.h"
 
 #include <string.h>

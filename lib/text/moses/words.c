@@ -1,7 +1,7 @@
 /* words.c - splits a text into words, and joins words to a text as Moses' detokenizer does.
-   Splitting consists of substitutions, runs of dots, and full stops after words, which are
-   separate words unless the word is an abbreviation. Source: sacremoses 0.1.1: tokenize.py,
-   util.py. */
+   Splitting applies the substitutions of rules.c. It makes each run of dots a word, and also the
+   full stop at the end of a word, unless the word keeps it, as abbreviations do. Source: sacremoses
+   0.1.1: tokenize.py, util.py. */
 #include "text/moses/moses.h"
 
 #include <string.h>
@@ -185,7 +185,7 @@ struct joining {
     const char *language;
     struct joined_word *words;
     size_t count;
-    bool spaced; /* a space comes before the next word, unless it belongs to the previous word */
+    bool spaced; /* a space is written before the next word, unless that has the place LEFT */
     char *to;
     size_t capacity, size;
 };
@@ -267,7 +267,7 @@ static void put_word(struct joining *j, rapt_text word, enum place place)
 
 /* ---- rules ---- */
 
-/* Returns true if two words are the same quotes. */
+/* Returns true if two words are the same quotes. Double quotes of any shape are the same. */
 static bool same_quotes(rapt_text a, rapt_text b)
 {
     static const rapt_text straight = {"\"", 1};
@@ -276,7 +276,7 @@ static bool same_quotes(rapt_text a, rapt_text b)
     return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
 }
 
-/* Quotes open and close in turn. */
+/* Decides whether quotes open or close, which they do in turn, and records this in word i. */
 static enum place place_quotes(struct joining *j, size_t i)
 {
     struct joined_word *w = &j->words[i];

@@ -1,7 +1,7 @@
-/* normalize.c - normalizes text and records the original offset of each byte. The longest matching
-   rule of the charsmap is applied, and each byte that is not UTF-8 becomes U+FFFD. Spaces are
-   trimmed and escaped, and a space is added before or after the text. Strings that are USER_DEFINED
-   pieces remain unchanged. */
+/* normalize.c - normalizes text and records the original offset of each byte. At each place, the
+   longest matching rule of the charsmap is applied, and each byte that is not UTF-8 becomes U+FFFD.
+   Depending on the model's options, spaces are trimmed and escaped, and a space is added before or
+   after the text. Strings that are USER_DEFINED pieces remain unchanged. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>
@@ -264,8 +264,8 @@ static rapt_text space_of(const struct spm_normalizer *n)
 /* ---- the input ---- */
 
 /* Returns what the beginning of a non-empty text becomes: a USER_DEFINED string, which is
-   unchanged, the replacement by the longest rule that matches, or a character. Sets *consumed to
-   the number of bytes that it stands for. */
+   unchanged; the replacement by the longest rule that matches; a character; or U+FFFD. Sets
+   *consumed to the number of bytes that the result stands for. */
 static rapt_text prefix(const struct spm_normalizer *n, rapt_text text, size_t *consumed)
 {
     uint32_t code;

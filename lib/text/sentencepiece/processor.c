@@ -156,8 +156,8 @@ rapt_status rapt__spm_encode(const struct spm *spm, rapt_text text, int32_t *ids
 
    In text, spm_space becomes a space, except for the spm_space that normalization inserts, which is
    dropped. Byte pieces are joined into UTF-8 characters, and a byte that is not part of a character
-   becomes U+FFFD. Control pieces are dropped. Finally the denormalizer's rules are applied, if the
-   model has any. */
+   becomes U+FFFD. Control pieces are dropped, and the unknown piece becomes the text that the model
+   defines. Finally the denormalizer's rules are applied, if the model has any. */
 
 struct writer {
     char *bytes; /* [capacity] */

@@ -47,11 +47,12 @@ void rapt__spm_characters(struct spm_output *out)
 
 /* ---- merging ----
 
-   Merges pairs (Sennrich, Haddow and Birch 2016, as implemented by SentencePiece). At first, each
-   character is a segment. Among all adjacent pairs that form a piece, the one with the highest
-   score is joined first; among pairs with equal scores, the leftmost. USER_DEFINED pieces are never
-   joined. At the end, UNUSED pieces are split again into the parts from which they were made. A
-   heap holds the candidates, so n characters take O(n log n) steps. */
+   Text is segmented by merging pairs (Sennrich, Haddow and Birch 2016, as implemented by
+   SentencePiece). At first, each character is a segment. Among all adjacent pairs that form a
+   piece, the one with the highest score is joined first; among pairs with equal scores, the
+   leftmost. USER_DEFINED pieces are never joined. At the end, each UNUSED piece is split again,
+   into the two symbols of the last candidate for this piece. A heap holds the candidates, so n
+   characters take O(n log n) steps. */
 
 struct symbol {
     uint32_t start, size;    /* size is 0 if the symbol has been joined to the previous one */

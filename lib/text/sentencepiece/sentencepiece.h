@@ -34,7 +34,8 @@ struct trie_key {
 };
 struct trie_key rapt__trie_key(const char *bytes, size_t size, int32_t value);
 /* Builds a trie, sorting the keys in place. Returns RAPT_BAD_FILE if two keys are equal, in which
-   case *why names their values, or if there are too many. */
+   case *why names their values, or if there are too many, and RAPT_NO_MEMORY if an allocation
+   fails. */
 rapt_status rapt__trie_build(struct trie *trie, struct trie_key *keys, size_t count,
                              const rapt_allocator *allocator, rapt_message *why);
 void rapt__trie_free(struct trie *trie, const rapt_allocator *allocator);
@@ -67,8 +68,8 @@ struct charsmap {
     const char *strings; /* [size] replacements, each 0-terminated */
     size_t size;
 };
-/* Creates a map over `bytes`, which must outlive it. Returns RAPT_BAD_FILE if a search could leave
-   the arrays or run in a cycle. */
+/* Creates a map over `bytes`, which must outlive it. Returns RAPT_BAD_FILE if a size is wrong or a
+   search could leave the arrays or run in a cycle, and RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__charsmap_create(struct charsmap *map, const char *bytes, size_t size,
                                   const rapt_allocator *allocator, rapt_message *why);
 void rapt__charsmap_free(struct charsmap *map, const rapt_allocator *allocator);
@@ -91,12 +92,12 @@ struct spm_normalizer {
     const struct trie *untouched; /* strings to leave unchanged, or NULL */
     bool plain[256]; /* this ASCII byte is left unchanged before another ASCII byte or the end */
 };
-/* Derives `map` and `plain` from the other fields. */
+/* Derives `map` and `plain` from the other fields. Errors are those of rapt__charsmap_create. */
 rapt_status rapt__spm_normalizer_create(struct spm_normalizer *normalizer,
                                         const rapt_allocator *allocator, rapt_message *why);
 
-/* Returns the maximum number of bytes, or of characters if `bytes` is false, that one byte of text
-   can become. */
+/* Returns an upper bound on the number of bytes, or of characters if `bytes` is false, that one
+   byte of text can become. */
 size_t rapt__spm_normalizer_spread(const struct spm_normalizer *normalizer, bool bytes);
 
 /* Returns an upper bound on the size of the normalized form of a text, in bytes, or in characters
@@ -111,9 +112,11 @@ struct spm_normalized {
     size_t size, capacity;
     rapt_allocator allocator;
 };
-enum { SPM_TEXT_MAX = 1 << 30 }; /* maximum size in bytes of the text and of its normalized form */
+/* Maximum size in bytes of a text, and of the memory for its normalized form. */
+enum { SPM_TEXT_MAX = 1 << 30 };
 /* Normalizes text. `out` is zero except for its allocator; the caller frees it even after a
-   failure. Returns RAPT_BAD_ARGUMENT if the text or its normalized form is too long. */
+   failure. Returns RAPT_BAD_ARGUMENT if the text or its normalized form is too long, and
+   RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__spm_normalize(const struct spm_normalizer *normalizer, rapt_text text,
                                 bool origins, struct spm_normalized *out);
 void rapt__spm_normalized_free(struct spm_normalized *out);
@@ -159,16 +162,18 @@ struct spm {
     char *surfaces;
     int32_t unknown, bytes[256]; /* ids; those of bytes are -1 without byte_fallback */
     float unknown_score;
-    size_t spread;                      /* maximum number of tokens per byte of text */
+    size_t spread;                      /* upper bound on the number of tokens per byte of text */
     struct trie chosen, reserved, user; /* tries of NORMAL, USER_DEFINED and UNUSED pieces, of all
                                            other pieces, and of USER_DEFINED pieces */
 };
 /* Reads the options of the file, and its pieces if their array has been allocated; otherwise only
-   counts them. */
+   counts them. Returns RAPT_BAD_FILE if the file is damaged or has an unsupported option. */
 rapt_status rapt__spm_read(struct spm *spm, rapt_message *why);
 
 /* ---- pieces.c ---- */
-/* Builds the data that depend on all pieces: tries, byte pieces, scores and surfaces. */
+/* Builds the data that depend on all pieces: tries, byte pieces, scores and surfaces. Returns
+   RAPT_BAD_FILE if pieces are missing or contradict each other, and RAPT_NO_MEMORY if an allocation
+   fails. */
 rapt_status rapt__spm_index(struct spm *spm, rapt_message *why);
 /* Returns the text of a piece. */
 rapt_text rapt__spm_surface(const struct spm *spm, int32_t id);
@@ -177,6 +182,8 @@ rapt_text rapt__spm_surface(const struct spm *spm, int32_t id);
 int32_t rapt__spm_id(const struct spm *spm, const char *bytes, size_t size);
 
 /* ---- processor.c ---- */
+/* Creates a processor from the bytes of a file, which are copied. Returns RAPT_BAD_FILE if they are
+   not a supported model, and RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__spm_create(struct spm **spm, const void *bytes, size_t size,
                              const rapt_allocator *allocator, rapt_message *why);
 void rapt__spm_free(struct spm *spm); /* accepts NULL */
@@ -198,7 +205,7 @@ struct spm_output { /* collects ids in the order of the text */
 /* Emits bytes [start, end) of the normalized text as the next piece. */
 void rapt__spm_put(struct spm_output *out, size_t start, size_t end, int32_t id);
 
-/* Returns the maximum number of tokens in `bytes` bytes of text. */
+/* Returns an upper bound on the number of tokens in `bytes` bytes of text. */
 size_t rapt__spm_bound(const struct spm *spm, size_t bytes);
 /* Encodes a normalized text, which must have origins if ends are requested. The caller sets all
    fields of *out except count and unknown. Tokens beyond the capacity are only counted. Returns
@@ -215,7 +222,9 @@ enum { CHARACTER_BYTES = 4 }; /* maximum size of a UTF-8 character */
    `bytes` or to a constant. */
 rapt_text rapt__spm_join_bytes(const char *bytes, size_t size, size_t *used);
 
-/* ---- segment.c: emit the pieces of out->text, which must not be empty ---- */
+/* ---- segment.c ---- */
+/* These functions emit the pieces of out->text, which must not be empty. They return RAPT_NO_MEMORY
+   if an allocation fails. */
 rapt_status rapt__spm_unigram(struct spm_output *out);
 rapt_status rapt__spm_bpe(struct spm_output *out);
 void rapt__spm_words(struct spm_output *out);
