@@ -187,8 +187,9 @@ typedef struct rapt_document_piece {
     const char *text;
     /* The translation of a sentence. Its `text` is what the model wrote; in the text of the piece,
        markup, escapes, protected parts, case and line breaks have been restored. Its `sentence`
-       counts, from 0, the sentences of the document that are valid UTF-8. NULL for kept pieces, for
-       sentences that are not valid UTF-8, and if the engine passes NULL. */
+       counts, from 0, the sentences, and the parts of sentences that were cut, that are valid
+       UTF-8. NULL for kept pieces, for sentences that are not valid UTF-8, and if the engine passes
+       NULL. */
     const rapt_translation *translation;
     int continued; /* 1 if the sentence was cut and this is not its first part */
     /* The bytes of the document that were translated or copied. They differ from `source` only if
@@ -216,7 +217,8 @@ typedef int rapt_document_fn(void *user, const rapt_document_piece *piece);
    kept. translation may be NULL. A nonzero result means that no further sentences are needed. */
 typedef int rapt_take_fn(void *taker, rapt_status status, rapt_text text,
                          const rapt_translation *translation);
-/* Translates sentences [count], and calls take(taker, ...) once for each of them, in order. */
+/* Translates sentences [count], and calls take(taker, ...) once for each of them, in order, until
+   it returns nonzero. Returns RAPT_OK, or an error with a message. */
 typedef rapt_status rapt_sentences_fn(void *user, const rapt_text *sentences, size_t count,
                                       rapt_take_fn *take, void *taker, rapt_message *why);
 /* Returns the size in bytes of the longest prefix of text that has at most `max` tokens. */

@@ -146,9 +146,9 @@ RAPT_API rapt_status rapt_tokenizer_write(const rapt_tokenizer *tokenizer, char 
                                           size_t capacity, size_t *size, rapt_message *why);
 
 /* Creates a tokenizer from a string that rapt_tokenizer_write wrote: text [size], where size does
-   not count the 0. The caller must free *tokenizer. Returns RAPT_BAD_FILE if the string is damaged;
-   *why describes the problem. A checksum detects any single changed byte. Returns RAPT_NO_MEMORY if
-   an allocation fails. */
+   not count the 0. The caller must free *tokenizer. Returns RAPT_BAD_FILE if the string is damaged,
+   or if it needs utf8proc and the library was built without it; *why describes the problem. A
+   checksum detects any single changed byte. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text,
                                            size_t size, const rapt_allocator *allocator,
                                            rapt_message *why);

@@ -1,9 +1,9 @@
 /* document.h - interface of the layer document. document.c collects sentences, has them translated
    and passes on the pieces; parts.c prepares the sentences and guards protected text. split.c finds
    the sentences and cuts long ones: plain.c finds the prose of plain text, breaks.c finds the
-   places where sentences may end, ends.c decides whether they do, and protect.c finds text that
-   must not change. recase.c converts sentences in capitals to sentence case. engine.c translates
-   sentences with a translator. markup.h declares the formats with markup. */
+   places where sentences may end, ends.c decides whether they do, and protect.c and addresses.c
+   find text that must not change. recase.c converts sentences in capitals to sentence case.
+   engine.c translates sentences with a translator. markup.h declares the formats with markup. */
 #ifndef RAPT_LIB_DOCUMENT_H
 #define RAPT_LIB_DOCUMENT_H
 

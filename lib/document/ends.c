@@ -1,6 +1,6 @@
-/* ends.c - decides whether a sentence ends at a place where the rules of Unicode allow it. A full
-   stop after an abbreviation, an initial or an ordinal is ambiguous. The decision then depends on
-   the kind of abbreviation and on the next word. */
+/* ends.c - decides whether a sentence ends at a place that breaks.c has found. A full stop after an
+   abbreviation, an initial or an ordinal is ambiguous. The decision then depends on the kind of
+   abbreviation and on the next word. */
 #include "document/document.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* markup.h - declarations shared by the formats of documents. A format reads a document block by
    block. A block is a run of text that sentences do not cross, such as a paragraph, without its
    markup. block.c stores the text, the offset in the document of each of its bytes, and its marks,
-   which are inline markup such as tags. place.c puts the marks into a translation. tags.c parses
-   tags. */
+   which are inline markup such as tags. inline.c and tags.c parse markup. words.c, ranges.c and
+   place.c put the marks into a translation. */
 #ifndef RAPT_LIB_MARKUP_H
 #define RAPT_LIB_MARKUP_H
 

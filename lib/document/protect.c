@@ -70,7 +70,7 @@ static size_t blank_size(rapt_text text, size_t at)
     return begins_at(text, at, "\xE2\x80\xAF") ? 3 : 0;
 }
 
-/* Units, except those that are also words, such as "in", or single letters that number lists. */
+/* Units, except those that are also words, such as "in", and except most single letters. */
 /* clang-format off */
 static const char *const units[] = {
     "%", "\xE2\x80\xB0", "\xC2\xB0", "\xC2\xB0" "C", "\xC2\xB0" "F", "\xE2\x82\xAC", "\xC2\xA3",

@@ -97,8 +97,8 @@ static rapt_status fit_lowered(const struct sentence_splitter *s, rapt_text text
     return status;
 }
 
-/* Does the same as rapt__splitter_fit for text at the beginning of s->sentence. If the model reads
-   the text in sentence case, the tokens of the converted text are counted. */
+/* Sets *fits as rapt__splitter_fit does, for text at the beginning of s->sentence. If the model
+   reads the text in sentence case, the tokens of the converted text are counted. */
 static rapt_status fit_part(const struct sentence_splitter *s, rapt_text text, size_t *fits)
 {
     enum { LONGER = 4 }; /* how much longer a text may be in sentence case, at first */
@@ -214,7 +214,8 @@ static rapt_span protected_around(struct sentence_splitter *s, size_t from, size
     return f->last.begin < at && at < f->last.end ? f->last : (rapt_span){at, at};
 }
 
-/* Does the same for protected text and for the guards of the format. */
+/* Returns the protected text or the guard of the format that a cut at `at` would divide, or the
+   empty span at `at`. `from` is the beginning of the sentence. */
 static rapt_span guard_around(struct sentence_splitter *s, size_t from, size_t at)
 {
     const rapt_span guard = protected_around(s, from, at);
@@ -298,8 +299,8 @@ static size_t letter_end(const struct sentence_splitter *s, size_t begin, size_t
     return begin;
 }
 
-/* Returns true if there is a letter outside of text that must not change. Protected text is only
-   searched up to the first such letter, since few sentences begin with any. */
+/* Returns true if there is a letter outside of text that must not change. Protected text is
+   searched for only up to the first such letter, since few sentences begin with any. */
 static bool has_letters(const struct sentence_splitter *s, rapt_span part)
 {
     const rapt_text text = {s->text.bytes, part.end};
