@@ -117,7 +117,8 @@ static bool is_first_word(rapt_text sentence, size_t at)
     return true;
 }
 
-/* Finds the longest match that begins at match->begin. Returns false if there is none. */
+/* Finds the longest match that begins at match->begin, and fills in *match. Returns false if there
+   is none. */
 static bool match_at(const rapt_glossary *g, rapt_text sentence, struct glossary_match *match)
 {
     struct source_range r = {0, g->source_count};

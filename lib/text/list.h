@@ -12,7 +12,7 @@
 
 struct bytelevel {
     bool used;
-    bool space_first;      /* a space precedes text that does not begin with one */
+    bool space_first;      /* a space is put before text that does not begin with one */
     int merges;            /* number of merges */
     int32_t byte[256];     /* ids of the names of bytes */
     int32_t *pairs;        /* [2 * merges] the ids that each merge joins, earliest merge first */
@@ -56,6 +56,8 @@ rapt_status rapt__list_create(struct list **list, const struct list_source *sour
                               const rapt_allocator *allocator, rapt_message *why);
 void rapt__list_free(struct list *list);                          /* accepts NULL */
 int32_t rapt__list_find(const struct list *list, rapt_text name); /* returns -1 if not found */
+/* Returns the id of a special token, or -1 if there is none. The end token takes the place of a
+   missing begin token. */
 int32_t rapt__list_special(const struct list *list, int which);
 rapt_text rapt__list_name(const struct list *list, int32_t id);
 rapt_text rapt__list_surface(const struct list *list, int32_t id);

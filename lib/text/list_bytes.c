@@ -250,8 +250,8 @@ static uint64_t pop_item(struct byte_word *w)
 }
 
 /* Applies a candidate. If an earlier merge has replaced one of its two names, the candidate is
-   still applied if the current names merge into the same name. The reference implementation does
-   this, too. */
+   still applied if the current names merge into the same name. The library `tokenizers` of Hugging
+   Face does the same. */
 static void apply(struct byte_word *w, uint64_t item)
 {
     const size_t position = (uint32_t)item, right = (size_t)w->next[position];

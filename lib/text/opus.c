@@ -1,6 +1,7 @@
 /* opus.c - normalizes text as OPUS-MT's scripts (preprocess-spm.sh, derived from Moses) do before
-   SentencePiece. The characters in `replacements` become ASCII, control, format and private-use
-   characters become spaces, runs of spaces become one space, and outer spaces are removed.
+   SentencePiece. The characters in `replacements` become ASCII. Control, format and private-use
+   characters and noncharacters become spaces. Runs of spaces become one space, and spaces at both
+   ends are removed.
 
    The results are the same as those of the scripts even where the scripts are odd: full-width
    U+FF11 becomes a quotation mark, and U+3002 a full stop and a space. The characters that the

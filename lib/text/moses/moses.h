@@ -20,13 +20,13 @@
 enum moses_class { /* a set of bits */
                    MOSES_ALPHA = 1,
                    MOSES_ALNUM = 2, /* in Moses' letters and digits, but not in its letters */
-                   MOSES_SIGN = 4,  /* viramas and nuktas, which are letters when text is split */
+                   MOSES_SIGN = 4,  /* viramas and nuktas, which count as letters when text is
+                                       split */
                    MOSES_LOWER = 8,
                    MOSES_NUMBER = 16,
                    MOSES_CURRENCY = 32,
                    MOSES_DIGIT = 64, /* decimal digits */
-                   MOSES_HAN =
-                       128, /* Chinese, Japanese and Korean characters that are not letters */
+                   MOSES_HAN = 128,  /* Chinese characters that are not in MOSES_ALPHA */
                    MOSES_KANA = 256,
                    MOSES_HANGUL = 512
 };
@@ -50,7 +50,7 @@ struct moses_character {
     uint32_t code; /* a byte that is not UTF-8 has the code that rapt__utf8_next returns for it */
     uint32_t end;  /* offset in the original text after the bytes that the character comes from */
 };
-/* A dot in a run of at least two, which is kept apart from other dots. */
+/* The code of a dot in a run of at least two, so that the substitutions do not change it. */
 enum { MOSES_DOT = 0x110000 };
 struct moses_buffer {
     struct moses_character *at;

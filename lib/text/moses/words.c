@@ -267,7 +267,7 @@ static void put_word(struct joining *j, rapt_text word, enum place place)
 
 /* ---- rules ---- */
 
-/* Returns true if two words are the same quotes. Double quotes of any shape are the same. */
+/* Returns true if two words are the same quotes. The double quotes ", „ and “ count as the same. */
 static bool same_quotes(rapt_text a, rapt_text b)
 {
     static const rapt_text straight = {"\"", 1};

@@ -51,7 +51,7 @@ void rapt__spm_characters(struct spm_output *out)
    SentencePiece). At first, each character is a segment. Among all adjacent pairs that form a
    piece, the one with the highest score is joined first; among pairs with equal scores, the
    leftmost. USER_DEFINED pieces are never joined. At the end, each UNUSED piece is split again,
-   into the two symbols of the last candidate for this piece. A heap holds the candidates, so n
+   into the two segments of the last candidate for this piece. A heap holds the candidates, so n
    characters take O(n log n) steps. */
 
 struct symbol {
