@@ -84,7 +84,8 @@ RAPT_API rapt_status rapt_tokenizer_learn(rapt_tokenizer **tokenizer, const rapt
    *why describes the problem. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
                                          const rapt_allocator *allocator, rapt_message *why);
-/* Does the same as rapt_tokenizer_load, from a file in memory: bytes [size], which are copied. */
+/* Does the same as rapt_tokenizer_load, from a file in memory that is not compressed: bytes [size],
+   which are copied. */
 RAPT_API rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, const void *bytes,
                                                 size_t size, const rapt_allocator *allocator,
                                                 rapt_message *why);
