@@ -66,11 +66,11 @@ enum mark_kind {
 /* Markup in a block. */
 struct mark {
     enum mark_kind kind;
-    rapt_text name;     /* name that the opening and the closing tag of an element share */
+    rapt_text name;     /* name that the opening and the closing tag of an element share; "%" for a
+                           guard that is a placeholder without a number */
     rapt_span document; /* bytes of the mark in the document */
     rapt_span text;     /* bytes in the text of the block; empty except for guards and breaks */
-    size_t partner;     /* index of the other tag of the element, or NO_PARTNER if that is not in
-                           the block */
+    size_t partner;     /* index of the other tag of the element, or NO_PARTNER */
 };
 enum { MARKS_MAX = 512 }; /* maximum number of marks in a block */
 #define NO_PARTNER ((size_t)-1)
