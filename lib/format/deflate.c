@@ -100,8 +100,8 @@ static rapt_status grow(struct deflated *d, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Feeds the bytes to zlib until the stream ends. If they are damaged, sets *wrong and returns
-   RAPT_BAD_FILE without a message. */
+/* Feeds the bytes to zlib until the stream ends. If they are damaged or inflate to another size
+   than declared, sets *wrong and returns RAPT_BAD_FILE without a message. */
 static rapt_status feed(z_stream *stream, struct deflated *d, const char **wrong, rapt_message *why)
 {
     unsigned char chunk[AT_ONCE];
@@ -297,7 +297,8 @@ rapt_status rapt__gzip_write(const char *from, const char *to, const rapt_alloca
 
 /* ---- files that may be compressed ---- */
 
-/* Reads the inflated size of a gzip file, modulo 2^32, from its last four bytes. */
+/* Reads the inflated size of a gzip file, modulo 2^32, from its last four bytes, and checks that it
+   is not too large. */
 static rapt_status gzip_size(const struct disk_source *source, uint64_t *size, rapt_message *why)
 {
     unsigned char last[4];

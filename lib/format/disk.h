@@ -38,17 +38,19 @@ struct disk_source {
     size_t memory_size;
     rapt_allocator allocator; /* allocator of `memory` */
 };
+/* Opens a regular file. Returns RAPT_NO_FILE if that fails. */
 rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_message *why);
 /* Opens a file like rapt__disk_open and adds its size to the allocator's budget. A file that is
-   compressed with gzip or zstd is inflated into memory. Returns RAPT_BAD_FILE if a compressed file
-   is damaged or inflates to more than four times its size plus 4 MB, or if the library was built
-   without the decompressor. Defined in deflate.c. */
+   compressed with gzip (one member) or zstd is inflated into memory. Returns RAPT_BAD_FILE if it is
+   damaged, inflates to more than four times its size plus 4 MB, or has too large a window (see
+   zstd.c), or if the library was built without the decompressor. Defined in deflate.c. */
 rapt_status rapt__disk_open_inflated(struct disk_source *source, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
 void rapt__disk_close(struct disk_source *source);
 /* Compresses the file `from` with gzip and writes the result to `to`, atomically. The bytes do not
-   depend on the time, but may depend on the version of zlib. Returns RAPT_BAD_ARGUMENT if the
-   library was built without zlib; rapt__gzip_writes then returns false. Defined in deflate.c. */
+   depend on the time, but may depend on the version of zlib. Returns RAPT_NO_FILE if a file cannot
+   be read or written, and RAPT_BAD_ARGUMENT if the library was built without zlib;
+   rapt__gzip_writes then returns false. Defined in deflate.c. */
 rapt_status rapt__gzip_write(const char *from, const char *to, const rapt_allocator *allocator,
                              rapt_message *why);
 bool rapt__gzip_writes(void);
@@ -81,12 +83,11 @@ uint64_t rapt__inflated_max(const struct disk_source *source);
 rapt_status rapt__inflated_check(const struct disk_source *source, uint64_t size,
                                  rapt_message *why);
 
-/* Returns whether a file that begins with these bytes is compressed with zstd. Such a file
-   begins with a frame or, if pzstd wrote it, with a skippable frame. */
+/* Returns whether a file that begins with these bytes is compressed with zstd. Such a file begins
+   with a frame or, like the files of pzstd, with a skippable frame. */
 bool rapt__is_zstd(const unsigned char first[4]);
 /* Decompresses a source into *data, which has max(*size, 1) bytes and is freed by the caller.
-   Returns RAPT_BAD_FILE if the source is damaged or inflates to too many bytes, or if the library
-   was built without zstd. */
+   Returns the errors of rapt__disk_read, and RAPT_BAD_FILE as rapt__disk_open_inflated does. */
 rapt_status rapt__zstd_inflate(const struct disk_source *source, unsigned char **data,
                                uint64_t *size, const rapt_allocator *allocator, rapt_message *why);
 
@@ -95,8 +96,9 @@ rapt_status rapt__zstd_inflate(const struct disk_source *source, unsigned char *
 enum { DISK_NAME = 4096 }; /* maximum size of a path, including its 0 */
 
 /* A file that is being written. Call begin, then write any number of times, then commit; or, to
-   keep the old file, cancel. After a failed begin or commit there is nothing to cancel. Begin
-   removes temporary files that killed writers left in the folder. */
+   keep the old file, cancel. After a failed begin or commit there is nothing to cancel. Begin also
+   tries to remove temporary files that killed writers left in the folder. All return RAPT_NO_FILE
+   if they fail. */
 struct disk_target {
     int file, folder; /* descriptors, or -1 if closed. On Windows `folder` is unused, and names are
                          full paths */
@@ -118,15 +120,17 @@ void rapt__disk_unname(struct disk_target *target);
 
 /* Receives one name in a folder (in UTF-8 on Windows). Returns false to stop the listing. */
 typedef bool disk_visit_fn(void *user, const char *name);
-/* Visits every name in a folder, except . and .., in unspecified order. "" is the current folder.
-   Returns false if the folder cannot be listed; errno holds the reason. */
+/* Visits the names in a folder, except . and .., in unspecified order. On Windows, names that are
+   not valid UTF-16 are skipped. "" is the current folder. Returns false if the folder cannot be
+   listed; errno holds the reason. */
 bool rapt__disk_list(const char *folder, disk_visit_fn *visit, void *user);
 
 /* ---- helpers for disk.c and the folders posix/ and windows/ ---- */
 void rapt__disk_free(struct disk_source *source);           /* frees source->memory */
 void rapt__error_text(int number, char *text, size_t size); /* describes an errno value */
-/* Reads bytes [at, at + count) of an open file. The range must lie within source->size; returns
-   RAPT_BAD_FILE if the file has become shorter since it was opened. */
+/* Reads bytes [at, at + count) of an open file. The range must lie within source->size. Returns
+   RAPT_NO_FILE if the bytes cannot be read, and RAPT_BAD_FILE if the file has become shorter since
+   it was opened. */
 rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
                             rapt_message *why);
 /* Checks whether a file of max_size bytes, and files of total_size bytes in total, could be written
@@ -146,7 +150,7 @@ struct cursor {
 };
 
 /* Returns whether the cursor has not failed and `count` bytes are left. If too few are left, fails
-   with a message that contains `what`, a description of these bytes. */
+   with a message that contains `what`, a description of the bytes. */
 bool rapt__cursor_has(struct cursor *cursor, uint64_t count, const char *what);
 uint64_t rapt__cursor_left(const struct cursor *cursor);
 /* Reads an unsigned integer of 1 to 8 bytes. */

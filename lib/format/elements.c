@@ -5,8 +5,8 @@
        BF16 the upper half of an F32
 
    Types are named as in safetensors. The bytes to convert are little-endian on every machine.
-   Files are read, not mapped, so that a file that shrinks while it is open causes an error instead
-   of a signal. Sources: IEEE 754-2019, section 3.4; for names and sizes, the Dtype list of
+   The file is read here, not mapped, so that a file that shrinks while it is open causes an error
+   instead of a signal. Sources: IEEE 754-2019, section 3.4; for names and sizes, the Dtype list of
    safetensors (Hugging Face, version 0.6). */
 #include "tensors.h"
 
@@ -288,8 +288,9 @@ static rapt_status convert(struct element_reading *r, size_t first, size_t count
     return status;
 }
 
-/* Reads all floats of a rows x columns matrix that is stored as columns x rows. Several columns are
-   read at a time, so each row of the output is written in runs. Requires 0 < rows <= BLOCK. */
+/* Reads all floats of a rows x columns matrix that is stored as columns x rows. BLOCK / rows
+   columns are read at a time, so each row of the output is written in runs. Requires 0 < rows <=
+   BLOCK. */
 static rapt_status convert_columns(const struct element_reading *r)
 {
     float block[BLOCK];

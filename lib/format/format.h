@@ -2,6 +2,7 @@
    supported format (safetensors, CTranslate2, Marian, npz, PyTorch). Safetensors, Marian and
    CTranslate2 files can also be written. Other functions read zip files, vocabularies, Protocol
    Buffers, JSON, YAML and plain files. Nothing in a file is trusted. Files are replaced atomically.
+   Every function that takes an allocator may also return RAPT_NO_MEMORY.
 
    This layer handles files, names and numbers; the layers above interpret them as models. */
 #ifndef RAPT_LIB_FORMAT_H
@@ -18,7 +19,8 @@ enum tensor_use {
     TENSOR_VALUES,
     TENSOR_ALIAS,  /* another name for the bytes of another entry */
     TENSOR_SCALES, /* scales of another entry, to which they are already attached */
-    TENSOR_ALPHA   /* alpha of another entry, to which it is already attached */
+    TENSOR_ALPHA   /* alpha of another entry, to which it is already attached; of no entry if the
+                      file has none with that name */
 };
 
 /* A tensor, whose elements are read in row-major order. If scales is 0, a stored integer q has the
@@ -33,8 +35,8 @@ struct tensor_entry {
     int rank;
     size_t shape[TENSOR_RANK];
     size_t count;       /* product of the shape */
-    size_t begin, end;  /* offsets in the data; end - begin is the size of `count` elements in
-                           bytes */
+    size_t begin, end;  /* offsets in the data of `part`; end - begin is the size of `count`
+                           elements in bytes */
     size_t scales;      /* number of scales, a divisor of count; 0 if not quantized */
     size_t scale_begin; /* if scales > 1: offset of the F32 scales in the data */
     float scale;        /* the scale, if scales == 1 */
@@ -58,8 +60,8 @@ struct tensor_file;
 enum tensor_container {
     CONTAINER_SAFETENSORS,
     CONTAINER_CTRANSLATE2, /* metadata: binary_version, spec, revision */
-    CONTAINER_MARIAN,      /* model.bin; metadata: special:model.yml */
-    CONTAINER_NPZ,         /* NumPy arrays in a zip file; metadata: special:model.yml */
+    CONTAINER_MARIAN,      /* model.bin; metadata: its strings, such as special:model.yml */
+    CONTAINER_NPZ,         /* NumPy arrays in a zip file; metadata: as for Marian */
     CONTAINER_PYTORCH,     /* a state dict written by torch.save, read without Python */
     CONTAINER_SHARDS       /* index of files in the same folder (safetensors, PyTorch); must be
                               opened by its path */
@@ -69,28 +71,33 @@ enum tensor_container {
 
 /* JSON = {name: {"dtype": text, "shape": [..], "data_offsets": [begin, end]}, ..,
            "__metadata__": {text: text, ..}}
-   The entries cover the data from the first to the last byte without holes or overlaps. The header
-   is at most 100 MB long. Source: the format section of the safetensors README (Hugging Face, 0.5).
+   "__metadata__" may be missing or null. The entries cover the data from the first to the last byte
+   without holes or overlaps. The header is at most 100 MB long. Source: the format section of the
+   safetensors README (Hugging Face, 0.5).
 
-   `path` must name a regular file, which may be compressed with gzip or zstd. Returns RAPT_NO_FILE
-   if the file cannot be opened or read, and RAPT_BAD_FILE if it violates a rule of the format; *why
-   says which. */
+   `path` must name a regular file, which may be compressed with gzip or zstd. Returns the errors of
+   rapt__disk_open_inflated, and RAPT_BAD_FILE if the file violates a rule of the format; *why says
+   which. */
 rapt_status rapt__tensors_open(struct tensor_file **file, const char *path,
                                const rapt_allocator *allocator, rapt_message *why);
-/* Opens a file in memory. The bytes belong to the caller and must outlive the file. */
+/* Opens an uncompressed file in memory. The bytes belong to the caller and must outlive the
+   file. */
 rapt_status rapt__tensors_open_memory(struct tensor_file **file, const void *bytes, size_t size,
                                       const rapt_allocator *allocator, rapt_message *why);
-/* Opens a file that is read through a callback. *reader is copied; its function may be
-   called until the file is closed. */
+/* Opens an uncompressed file that is read through a callback. *reader is copied; its function may
+   be called until the file is closed. Returns RAPT_NO_FILE if it fails. */
 rapt_status rapt__tensors_open_reader(struct tensor_file **file, const rapt_reader *reader,
                                       const rapt_allocator *allocator, rapt_message *why);
 
 /* ---- open.c: opens a file of any format, identified by its first bytes ---- */
+
+/* Like rapt__tensors_open and rapt__tensors_open_memory. Return RAPT_BAD_FILE if the file has an
+   unknown format or violates the rules of its format. */
 rapt_status rapt__tensors_open_any(struct tensor_file **file, const char *path,
                                    const rapt_allocator *allocator, rapt_message *why);
 rapt_status rapt__tensors_open_any_memory(struct tensor_file **file, const void *bytes, size_t size,
                                           const rapt_allocator *allocator, rapt_message *why);
-/* Opens a source, which the file owns if the call succeeds. */
+/* Does the same for a source, which the file owns if the call succeeds. */
 rapt_status rapt__tensors_open_any_source(struct tensor_file **file,
                                           const struct disk_source *source,
                                           const rapt_allocator *allocator, rapt_message *why);
@@ -98,19 +105,20 @@ rapt_status rapt__tensors_open_any_source(struct tensor_file **file,
    the file cannot be opened or has fewer than 9 bytes. */
 bool rapt__tensors_other(const char *path);
 enum tensor_container rapt__tensors_container(const struct tensor_file *file);
-/* Maps the data of a file on disk; an entry's bytes are at offset `begin` of the result. The view
-   remains valid after the file is closed. Until it is unmapped, the file must not be modified or
-   truncated, or a signal may end the process; replacing it is safe. Returns NULL if the file is in
-   memory, comes from a reader, has several parts, or cannot be mapped. */
+/* Maps the data of a file on disk; an entry's bytes are at offset `begin` of the result. The caller
+   must unmap *view, which remains valid after the file is closed. Until then, the file on disk must
+   not be modified or truncated, or a signal may end the process; replacing it is safe. Returns NULL
+   if the file is in memory or compressed, comes from a reader, has several parts, or cannot be
+   mapped. */
 const void *rapt__tensors_map_data(const struct tensor_file *file, struct disk_view *view);
 /* Returns the name of a format, for messages. */
 const char *rapt__container_name(enum tensor_container container);
 
 /* ---- archive.c: the members of a zip file as files in folders ---- */
 struct archive;
-/* Returns RAPT_BAD_FILE if the directory is damaged (see rapt__zip_read in zip.h), or if a name is
-   an absolute path, has a part "..", or contains a colon or a backslash. The size of the file is
-   added to the allocator's budget. */
+/* Opens a zip file and adds its size to the allocator's budget. Returns RAPT_NO_FILE if it cannot
+   be opened or read, and RAPT_BAD_FILE as rapt__zip_read does (zip.h), or if a name is an absolute
+   path, has a part "..", or contains a colon or a backslash. */
 rapt_status rapt__archive_open(struct archive **archive, const char *path,
                                const rapt_allocator *allocator, rapt_message *why);
 void rapt__archive_close(struct archive *archive); /* NULL is allowed */
@@ -119,9 +127,10 @@ bool rapt__archive_has(const struct archive *archive, const char *name);
    `folder` is "" or ends in '/'. */
 void rapt__archive_list(const struct archive *archive, const char *folder, disk_visit_fn *visit,
                         void *user);
-/* Reads a member into memory and makes it a source, which remains valid after the archive is
-   closed. Returns RAPT_NO_FILE if there is no such member, and RAPT_BAD_FILE if it is damaged or
-   larger than four times the archive plus 4 MB. */
+/* Reads a member into memory and makes it a source, which the caller must close and which remains
+   valid after the archive is closed. Returns RAPT_NO_FILE if there is no such member or it cannot
+   be read, and RAPT_BAD_FILE if it is larger than four times the archive plus 4 MB, or if it cannot
+   be inflated. */
 rapt_status rapt__archive_read(const struct archive *archive, const char *name,
                                struct disk_source *source, const rapt_allocator *allocator,
                                rapt_message *why);
@@ -144,20 +153,21 @@ const char *rapt__tensors_metadata(const struct tensor_file *file, const char *k
 /* ---- elements.c ---- */
 
 /* These functions read elements or scales [first, first + count) of an entry of `file` without
-   allocating memory. They return RAPT_BAD_ARGUMENT if the entry has fewer of them, and the errors
-   of rapt__disk_read. Reading part of a transposed entry takes one disk access per column, so such
-   an entry is best read in one call. */
+   allocating memory. They return RAPT_BAD_ARGUMENT if the range exceeds the entry, and the errors
+   of rapt__disk_read. Reading a part of a transposed entry accesses the disk for each column, so
+   such an entry is best read in one call. */
 
-/* Reads F32, F16, BF16, F64 (including NaN and infinity), and I8 and I16 with scales, as float.
-   Returns RAPT_BAD_FILE for anything else, including integers without scales, and if a scale or its
-   inverse is not positive and finite. */
+/* Reads F32, F16, BF16, F64 (rounded to float), and I8 and I16 with scales, as float. The values
+   may be NaN or infinite. Returns RAPT_BAD_FILE for any other type, for integers without scales,
+   and if a scale or its inverse is not positive and finite. */
 rapt_status rapt__tensors_read(const struct tensor_file *file, const struct tensor_entry *entry,
                                size_t first, size_t count, float *data, rapt_message *why);
 /* Reads I8 to I64, U8 to U32 and BOOL without applying scales. Returns RAPT_BAD_FILE for any other
    dtype. */
 rapt_status rapt__tensors_integers(const struct tensor_file *file, const struct tensor_entry *entry,
                                    size_t first, size_t count, int64_t *data, rapt_message *why);
-/* Reads the elements of an entry I8 that is not transposed, without applying scales. */
+/* Reads the elements of an entry without applying scales. Its dtype must be I8, and it must not be
+   transposed. */
 rapt_status rapt__tensors_bytes(const struct tensor_file *file, const struct tensor_entry *entry,
                                 size_t first, size_t count, int8_t *data, rapt_message *why);
 /* Reads scales [first, first + count) of an entry. */
@@ -166,7 +176,7 @@ rapt_status rapt__tensors_scales(const struct tensor_file *file, const struct te
 
 /* ---- safetensors_write.c ---- */
 /* A tensor to write. fill(source, first, count, data) sets data[count] to the elements [first,
-   first + count). It is called once per chunk, in order. */
+   first + count). It is called once per chunk, in order, and may use `user` and `index`. */
 struct tensor_source {
     const char *name;
     int rank;
@@ -176,22 +186,22 @@ struct tensor_source {
     size_t index;
     float scale; /* quantization scale: elements x scale are integers; 0 if unknown */
     /* The type, or NULL for F32. Only rapt__tensors_write and rapt__tensors_write_to support other
-       types. The size of a tensor of another type must be a multiple of 4 bytes. For such
-       a tensor, `first` and `count` of `fill` are in words of 4 bytes, and `data` receives elements
-       in the machine's byte order. */
+       types, which must have elements of 1, 2 or 4 bytes. The size of such a tensor must be a
+       multiple of 4 bytes, `first` and `count` of `fill` are in words of 4 bytes, and `data`
+       receives elements in the machine's byte order. */
     const char *dtype;
 };
 
 /* Writes path atomically: a temporary file in the same folder, fsync, rename, fsync of the folder.
    On failure the temporary file is removed and the old file at path is unchanged. The only
    exception is a failure of the last fsync, when the new file is already in place; *why says so. A
-   symbolic link at path is followed, the permissions of the old file are kept, and anything other
-   than a regular file is an error. Returns RAPT_BAD_ARGUMENT for names or metadata that a reader
-   would reject. */
+   symbolic link at path is followed, and on POSIX systems the permissions of the old file are kept.
+   Returns RAPT_NO_FILE if the file cannot be written or path names something other than a regular
+   file, and RAPT_BAD_ARGUMENT for tensors or metadata that a reader would reject. */
 rapt_status rapt__tensors_write(const char *path, const struct tensor_source *sources, int count,
                                 const struct tensor_metadata *metadata, int metadata_count,
                                 const rapt_allocator *allocator, rapt_message *why);
-/* Passes the same bytes to a writer, in order. */
+/* Passes the same bytes to a writer, in order. Returns RAPT_NO_FILE if the writer fails. */
 rapt_status rapt__tensors_write_to(const rapt_writer *writer, const struct tensor_source *sources,
                                    int count, const struct tensor_metadata *metadata,
                                    int metadata_count, const rapt_allocator *allocator,
@@ -203,13 +213,15 @@ enum marian_precision {
     MARIAN_INTGEMM8,         /* as Marian 1.10 and later store it */
     MARIAN_INTGEMM8_BERGAMOT /* as Bergamot and Firefox store it */
 };
-/* Writes a Marian model.bin atomically, like rapt__tensors_write. model_yml is the text of
-   special:model.yml, or NULL if there is none. With intgemm8, matrices whose names contain Wemb, or
-   whose first _W is followed by at most one character, are stored as 8-bit integers. `fill` is
-   called once for all elements of such a matrix. Its scale is that of the source if all elements
-   are multiples of 1 / scale by factors from -127 to 127; otherwise the scale is 127 divided by the
-   largest absolute value, or 1 if all are 0. Its alpha is the tensor "<name>_QuantMultA" [1], which
-   the caller adds. Returns RAPT_BAD_ARGUMENT for anything that a reader would reject. */
+/* Writes a Marian model.bin of F32 tensors atomically, like rapt__tensors_write. model_yml is the
+   text of special:model.yml, or NULL if there is none. With intgemm8, matrices whose names contain
+   Wemb, or whose first _W is followed by at most one character, are stored as 8-bit integers.
+   `fill` is called once for all elements of such a matrix. The matrix gets the scale of its source
+   if all elements are, up to rounding errors, multiples of 1 / scale by factors from -127 to 127;
+   otherwise the scale is 127 divided by the largest absolute value, or 1 if all are 0. Its alpha is
+   the tensor
+   "<name>_QuantMultA" [1], which the caller adds. Returns RAPT_NO_FILE if the file cannot be
+   written, and RAPT_BAD_ARGUMENT if a name or shape cannot be stored. */
 rapt_status rapt__marian_write(const char *path, const struct tensor_source *sources, int count,
                                const char *model_yml, enum marian_precision precision,
                                const rapt_allocator *allocator, rapt_message *why);
@@ -232,7 +244,9 @@ struct ct2_contents {
     const struct ct2_alias *aliases; /* [alias_count] */
     int alias_count;
 };
-/* Writes a model.bin of version 6 atomically, like rapt__tensors_write. */
+/* Writes a model.bin of version 6 with F32 tensors atomically, like rapt__tensors_write. Returns
+   RAPT_NO_FILE if the file cannot be written, and RAPT_BAD_ARGUMENT if the name, shape or size of a
+   tensor cannot be stored. Scalars and aliases are not checked. */
 rapt_status rapt__ct2_write(const char *path, const struct ct2_contents *contents,
                             const rapt_allocator *allocator, rapt_message *why);
 
@@ -248,11 +262,12 @@ enum vocabulary_form {
 struct vocabulary;
 
 /* Reads a vocabulary file. The end of its name, without .gz or .zst, determines its format: .json,
-   .yml or .yaml, otherwise lines. A compressed file is inflated. Returns RAPT_BAD_FILE if the file
-   is damaged or has no tokens; if a token occurs twice, is empty, is not UTF-8 or contains a 0; or
-   if the numbers are not 0 .. count - 1, each once. A token "<extra_id_N>" may occur more than
-   once: it keeps the lowest of its numbers, and the other numbers get the token "". Memory is at
-   most proportional to the size of the file. */
+   .yml or .yaml, otherwise lines. A compressed file is inflated. Returns the errors of
+   rapt__disk_open_inflated, and RAPT_BAD_FILE if the file is damaged or has no tokens; if a token
+   occurs twice, is empty, is not UTF-8 or contains a 0; or if the numbers are not 0 .. count - 1,
+   each once. A token "<extra_id_N>" may occur more than once: it keeps the lowest of its numbers,
+   and the other numbers get the token "". Memory is at most proportional to the size of the file.
+ */
 rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *path,
                                   const rapt_allocator *allocator, rapt_message *why);
 /* Does the same for a source, which stays open. The end of `name` determines the format. */

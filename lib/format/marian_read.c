@@ -7,12 +7,12 @@
        the bytes of all items, in the same order
 
    An item may have more bytes than its elements need (Marian pads to a multiple of 256). intgemm8
-   and intgemm16 items are integers followed by their scale. They are stored column by column,
-   except for embeddings. The value of an integer q is q x (1 / scale). A prefix "F0::" of a name is
-   dropped. A type code is the sum of a class and a size; Bergamot's fork, which Firefox uses, has
-   different classes for quantized types. Source: src/common/binary.cpp, src/common/types.h and
-   src/tensors/cpu/expression_graph_packable.h of marian-nmt/marian-dev 1.12 and of
-   browsermt/marian-dev. */
+   and intgemm16 items are integers followed by their scale. They are stored column by column unless
+   their name contains "Wemb". The value of an integer q is q x (1 / scale). A prefix "F0::" of a
+   name is dropped. A type code is the sum of a class and a size; Bergamot's fork, which Firefox
+   uses, has different classes for quantized types. Source: src/common/binary.cpp,
+   src/common/types.h and src/tensors/cpu/expression_graph_packable.h of marian-nmt/marian-dev 1.12
+   and of browsermt/marian-dev. */
 #include "disk.h"
 #include "tensors.h"
 
@@ -231,9 +231,9 @@ bool rapt__marian_transposed(const char *name)
     return !strstr(name, "Wemb");
 }
 
-/* Returns whether an entry can be an alpha. Marian's converter stores everything with "Wemb" in its
-   name as intgemm8. This includes the alpha m of the embeddings, which it stores as the integer 127
-   with the scale 127 / m. */
+/* Returns whether an entry can be an alpha, the scale for quantizing the inputs of a matrix.
+   Marian's converter quantizes everything with "Wemb" in its name, including the alpha of the
+   embeddings: a value m is stored as the integer 127 with the scale 127 / m. */
 static bool is_alpha(const struct tensor_entry *entry)
 {
     return entry->count == 1 && (strcmp(entry->dtype, "F32") == 0 || entry->scales == 1);

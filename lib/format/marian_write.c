@@ -1,7 +1,7 @@
-/* marian_write.c - writes F32 tensors and the text of model.yml as a Marian model.bin, in which
-   matrices are either floats or quantized to 8 bits.
+/* marian_write.c - writes F32 tensors and the text of model.yml as a Marian model.bin. With
+   intgemm8, some matrices (see format.h) are quantized to 8 bits:
 
-       scale = 127 / max|W| or the scale of the source (see format.h)
+       scale = 127 / max|W| or the scale of the source
        stored: W x scale, rounded to nearest, ties to even; then the scale
 
    Every item is padded to a multiple of 256 bytes. Sources: see marian_read.c. */
@@ -10,7 +10,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK = 65536 }; /* floats that `fill` writes per call, unless it writes a whole tensor */
+enum {
+    CHUNK = 65536
+}; /* maximum number of floats that `fill` writes per call, except for a
+      quantized matrix, which it writes whole */
 
 #define MODEL_YML MARIAN_SPECIAL "model.yml"
 

@@ -9,8 +9,9 @@
 
 /* ---- json.c: reads JSON token by token, without a tree, recursion or memory allocation ---- */
 
-/* Decoded strings and the text of numbers are written to the front of the text itself, one after
-   another. They are never longer than their source, so used <= at always holds. */
+/* JSON text; initialize with {text, size}. Decoded strings and the text of numbers, each with a
+   terminating 0, are written to the front of the text itself, one after another. Quotes or
+   preceding punctuation leave room for the 0, so used <= at always holds. */
 struct json {
     unsigned char *text; /* [size] */
     size_t size, at;     /* `at` is the offset of the next byte to read */
@@ -35,7 +36,7 @@ bool rapt__json_number(struct json *json, uint64_t *value);
 const char *rapt__json_number_text(struct json *json);
 /* Reads true, false or null. Returns its text, or NULL on error. */
 const char *rapt__json_word(struct json *json);
-/* Skips a value of any kind. Arrays and objects may be nested 64 deep. */
+/* Skips a value of any kind, in which arrays and objects may be nested up to 64 deep. */
 bool rapt__json_skip(struct json *json);
 
 /* ---- protobuf.c: reads a Protocol Buffers message field by field, without a schema, tree,
@@ -82,9 +83,10 @@ struct yaml_item {
 struct yaml;
 
 /* Parses a YAML text, whose bytes are copied. label identifies the text in messages, such as
-   "label: line 3: a key has no ':'". Returns RAPT_BAD_FILE if the text is damaged, is not UTF-8,
-   has a key twice, or contains something that Marian does not write: anchors, aliases, tags, nested
-   mappings or lists, or multi-line strings. Memory is at most proportional to `size`. */
+   "label: line 3: a key has no ':'". An empty mapping {} is read as an empty list. Returns
+   RAPT_BAD_FILE if the text is damaged, is not UTF-8, has a key twice, or contains something that
+   Marian does not write, such as anchors, aliases, tags, nested lists, other nested mappings, or
+   multi-line strings. Memory is at most proportional to `size`. */
 rapt_status rapt__yaml_open(struct yaml **yaml, const void *bytes, size_t size, const char *label,
                             const rapt_allocator *allocator, rapt_message *why);
 void rapt__yaml_close(struct yaml *yaml); /* NULL is allowed */
@@ -100,12 +102,12 @@ const struct yaml_item *rapt__yaml_find(const struct yaml *yaml, const char *key
 /* Scalars of YAML, for parsers that read line by line. */
 
 /* Reads the quoted scalar at *at, decodes it in place, appends a 0, and moves *at past it. Returns
-   NULL and sets *error if it does not end before `end`, contains a 0, an unknown escape, or more
-   than one \L or \P. */
+   NULL and sets *error if it does not end before `end`, has an escape that is unknown or stands for
+   0, or has more of the escapes \L and \P, which are shorter than their results, than fit. */
 char *rapt__yaml_quoted(char **at, char *end, const char **error);
 /* Trims the plain scalar from at to end and writes a 0 after it, so *end must be writable. Returns
-   NULL and sets *error if it is an anchor, an alias, a tag, or the indicator (| or >) of a block
-   scalar. */
+   NULL and sets *error if it begins with an anchor, an alias or a tag, or is the indicator (| or >)
+   of a block scalar. */
 char *rapt__yaml_plain(char *at, char *end, const char **error);
 
 #endif

@@ -199,7 +199,8 @@ static bool holds(const struct pickle *p, const struct pickle_value *tuple,
     return true;
 }
 
-/* Pushes a tensor. The arguments are (storage, offset, shape, strides, requires_grad, hooks). */
+/* Pushes a tensor. The arguments are (storage, offset, shape, strides, requires_grad, hooks),
+   optionally followed by metadata. */
 static rapt_status rebuild_tensor(struct pickle_reading *r, const struct pickle_value *arguments)
 {
     static const enum pickle_kind kinds[] = {PICKLE_STORAGE, PICKLE_NUMBER, PICKLE_TUPLE,

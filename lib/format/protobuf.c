@@ -1,12 +1,12 @@
 /* protobuf.c - reads a Protocol Buffers message field by field. A field is a varint that holds the
    field's number and wire type, followed by a value. Every length is checked against the number of
-   bytes left. Groups (wire types 3 and 4), a deprecated feature and the only one that would need
-   recursion, are rejected. Source: protobuf.dev, "Encoding". */
+   bytes left. Groups (wire types 3 and 4), a deprecated feature that would need recursion, are
+   rejected. Source: protobuf.dev, "Encoding". */
 #include "parsers.h"
 
 #include <string.h>
 
-enum { VARINT_MAX = 10 }; /* maximum size: 64 bits, 7 in each byte */
+enum { VARINT_MAX = 10 }; /* maximum size in bytes: each holds 7 of up to 64 bits */
 
 static bool fail_protobuf(struct protobuf *message, const char *error)
 {

@@ -103,7 +103,7 @@ void rapt__to_little(float *data, size_t count)
 /* ---- safetensors ---- */
 
 enum {
-    CHUNK = 65536, /* number of floats that `fill` writes per call */
+    CHUNK = 65536, /* maximum number of words of 4 bytes that `fill` writes per call */
     ALIGNMENT = 64 /* alignment of the data in bytes */
 };
 

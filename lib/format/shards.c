@@ -3,9 +3,9 @@
 
        {"metadata": any value, "weight_map": {tensor: file, ..}}
 
-   Files are named without a folder and are in the same folder as the index. Each must contain
-   exactly the tensors that the index lists for it. Source: save_pretrained in Hugging Face
-   Transformers 4. */
+   "metadata" may be missing. Files are named without a folder and are in the same folder as the
+   index. Each must contain exactly the tensors that the index lists for it. Source: save_pretrained
+   in Hugging Face Transformers 4. */
 #include "parsers.h"
 #include "tensors.h"
 

@@ -1,5 +1,6 @@
-/* tensors.h - the representation of an open tensor file. The reader of a format fills in a struct
-   tensor_file; tensors.c, elements.c and open.c use it from then on. */
+/* tensors.h - declarations shared by the readers and writers of tensor files: the representation of
+   an open file, checks of tensors to write, and element types. The reader of a format fills in a
+   struct tensor_file; tensors.c, elements.c and open.c use it from then on. */
 #ifndef RAPT_LIB_FORMAT_TENSORS_H
 #define RAPT_LIB_FORMAT_TENSORS_H
 
@@ -70,7 +71,8 @@ rapt_status rapt__tensors_add(struct tensor_file *file, const struct tensor_entr
    entries. */
 rapt_status rapt__tensors_add_part(struct tensor_file *file, const struct tensor_part *part,
                                    unsigned *number, rapt_message *why);
-/* Adds the bytes of an entry, up to the first 0, as metadata whose key is the entry's name. */
+/* Adds the bytes of an entry, up to the first 0, as metadata whose key is the entry's name. Returns
+   RAPT_BAD_FILE if they are not UTF-8. */
 rapt_status rapt__tensors_add_text(struct tensor_file *file, const struct tensor_entry *entry,
                                    rapt_message *why);
 rapt_status rapt__tensors_add_metadata(struct tensor_file *file, const char *key, const char *value,

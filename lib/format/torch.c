@@ -45,8 +45,8 @@ static rapt_status take_shape(const struct torch_reading *r, const struct pickle
     return RAPT_OK;
 }
 
-/* Checks that elements are stored row by row or, in a matrix, column by column. The stride of a
-   dimension of size 1 does not matter. */
+/* Checks that elements are stored row by row or, in a matrix, column by column, and sets
+   entry->transposed. The stride of a dimension of size 1 does not matter. */
 static rapt_status check_strides(const struct torch_reading *r, const struct pickle_value *strides,
                                  struct tensor_entry *entry)
 {
@@ -161,7 +161,7 @@ struct torch_zip {
     const struct zip *zip;
     const char *folder; /* [folder_size] "NAME/", without a terminating 0 */
     size_t folder_size;
-    unsigned *parts; /* [zip->count] part of each inflated member; 0 if not inflated yet */
+    unsigned *parts; /* [zip->count] part of each member that has been inflated, otherwise 0 */
 };
 
 const struct zip_member *rapt__torch_pickle(const struct zip *zip)

@@ -1,6 +1,6 @@
-/* torch.h - declarations shared by the readers of the two file formats of torch.save, and the
-   interpreter of the subset of Python's pickle, protocols 2 to 5, that PyTorch's state dicts use.
-   All other opcodes and names are errors. */
+/* torch.h - declarations of the readers of the two file formats of torch.save, and of their
+   interpreter of pickles. It executes the subset of Python's pickle, protocols 2 to 5, that
+   PyTorch's state dicts use; all other opcodes and globals are errors. */
 #ifndef RAPT_LIB_FORMAT_TORCH_H
 #define RAPT_LIB_FORMAT_TORCH_H
 
@@ -62,13 +62,14 @@ struct pickle { /* initialize with {allocator, label, why} */
 
 /* Executes the pickle that begins at pickle->at in bytes[size], where size <= PICKLE_MAX. The bytes
    must outlive all values. Several pickles in the same bytes may be executed one after another;
-   pairs, items and storages accumulate. Returns RAPT_BAD_FILE if the pickle is damaged or uses an
-   opcode or name that does not occur in state dicts. Takes memory in proportion to `size`, less
-   than 16 MB. */
+   pairs, items and storages accumulate. Returns RAPT_BAD_FILE if the pickle is damaged, has too
+   many values, or uses an opcode or global that does not occur in state dicts, and RAPT_NO_MEMORY.
+   Takes memory in proportion to `size`, less than 16 MB. */
 rapt_status rapt__pickle_run(struct pickle *pickle, const unsigned char *bytes, size_t size);
 void rapt__pickle_free(struct pickle *pickle);
 
-/* Returns the last value that was assigned to a key of a dict, or NULL if there is none. */
+/* Returns the last value that was assigned to a key of a dict. Returns NULL if there is none or
+ *dict is not a dict. */
 const struct pickle_value *rapt__pickle_get(const struct pickle *pickle,
                                             const struct pickle_value *dict, const char *key);
 /* Returns the dtype of a storage type, or NULL if the global is not a storage type. */
@@ -111,6 +112,7 @@ struct pickle_reading {
     bool ended;
 };
 
+/* Fails with the message "file: pickle, byte N: what", where N is the offset of the opcode. */
 rapt_status rapt__pickle_fail(const struct pickle_reading *r, const char *what);
 /* Returns whether text[size] is equal to a 0-terminated name. */
 bool rapt__pickle_same(const char *text, size_t size, const char *name);
@@ -130,7 +132,7 @@ rapt_status rapt__pickle_store(struct pickle_reading *r, uint64_t index);
 rapt_status rapt__pickle_tuple(struct pickle_reading *r, size_t count);
 rapt_status rapt__pickle_tuple_mark(struct pickle_reading *r);
 rapt_status rapt__pickle_empty(struct pickle_reading *r, enum pickle_kind kind);
-rapt_status rapt__pickle_set(struct pickle_reading *r);
+rapt_status rapt__pickle_set(struct pickle_reading *r); /* assigns to a key of a dictionary */
 rapt_status rapt__pickle_set_mark(struct pickle_reading *r);
 rapt_status rapt__pickle_add(struct pickle_reading *r); /* appends a value to a list */
 rapt_status rapt__pickle_add_mark(struct pickle_reading *r);

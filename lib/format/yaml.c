@@ -5,10 +5,10 @@
                                 - scalar
 
    A line is blank, a comment, ---, a key, an element of the last key's list, or that list in
-   brackets; "..." ends the document. Scalars of one line
-   are decoded in place: a decoded escape is never longer than its source, except \L and \P (3
-   bytes), and the opening quote leaves room for one of them. Source: the files that yaml-cpp's
-   emitter writes for Marian; YAML 1.2.2, for scalars sections 5.7, 7.3 and 7.3.3. */
+   brackets; "..." ends the document. A scalar is on one line and is decoded in place. A decoded
+   escape is not longer than its source, except \L and \P (3 bytes instead of 2); the opening quote
+   leaves room for one of them. Source: the files that yaml-cpp's emitter writes for Marian; YAML
+   1.2.2, for scalars sections 5.7, 7.3 and 7.3.3. */
 #include "parsers.h"
 
 #include "base/base.h"

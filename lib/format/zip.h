@@ -1,4 +1,5 @@
-/* zip.h - reads the directory of a zip file, and the bytes of its members. */
+/* zip.h - reads the directory of a zip file and the bytes of its members; declares the readers of
+   npz and PyTorch, whose files are zip files. */
 #ifndef RAPT_LIB_FORMAT_ZIP_H
 #define RAPT_LIB_FORMAT_ZIP_H
 
@@ -20,9 +21,10 @@ struct zip {
     size_t count;
 };
 
-/* Reads the directory. Returns RAPT_BAD_FILE if it is damaged; if a member is encrypted, is neither
-   stored nor deflated, has a declared size that deflate cannot reach, or overlaps another member;
-   or if a name occurs twice or is not UTF-8. */
+/* Reads the directory. Returns the errors of rapt__disk_read, and RAPT_BAD_FILE if the directory is
+   damaged or that of a multi-part file; if a member is encrypted, is neither stored nor deflated,
+   has a declared size that deflate cannot reach, or overlaps another member; or if a name occurs
+   twice, is not UTF-8 or contains a 0. After a failure *zip is empty. */
 rapt_status rapt__zip_read(struct zip *zip, const struct disk_source *source,
                            struct string_pool *pool, const rapt_allocator *allocator,
                            rapt_message *why);

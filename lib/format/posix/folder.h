@@ -1,4 +1,5 @@
-/* folder.h - temporary files in an open folder on POSIX systems. */
+/* folder.h - declarations shared by the files for POSIX systems: temporary files in an open folder,
+   the limit on file sizes, and descriptions of files. */
 #ifndef RAPT_LIB_FORMAT_POSIX_FOLDER_H
 #define RAPT_LIB_FORMAT_POSIX_FOLDER_H
 

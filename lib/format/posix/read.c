@@ -1,5 +1,5 @@
 /* read.c - opens regular files, maps them and reads them at an offset, and describes errno values.
-   Every system call is checked; short and interrupted calls are continued. */
+   Short and interrupted reads are continued. */
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
 

@@ -1,7 +1,6 @@
 /* replace.c - replaces a file atomically. A temporary file in the same folder is written, synced
    and renamed over the old file, then the folder is synced. At any time the path names either the
-   old file or the complete new one. Every system call is checked; short and interrupted calls are
-   continued. */
+   old file or the complete new one. Short and interrupted writes are continued. */
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
 
