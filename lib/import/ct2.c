@@ -334,8 +334,8 @@ static rapt_status use_alignment(struct import *i, int layer, int heads)
 
 /* Reads the factor by which T5 1.0 multiplies the decoder's output. Later versions of T5 have no
    such factor, and their output matrix is not tied to the embeddings. If transformers 5 wrote the
-   model, the converter stores the factor for them, too, because transformers 5 sets
-   tie_word_embeddings for every T5. In that case it is ignored. */
+   model, the converter stores the factor for later versions, too, because transformers 5 sets
+   tie_word_embeddings for every T5. In that case the factor is ignored. */
 static rapt_status read_factor(struct import *i, float *factor)
 {
     static const char name[] = "decoder/scale_outputs";

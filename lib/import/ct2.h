@@ -1,4 +1,5 @@
-/* ct2.h - CTranslate2's names, shared by import and export. */
+/* ct2.h - CTranslate2's names and attributes, shared by import and export, and the parts of the
+   import. */
 #ifndef RAPT_LIB_IMPORT_CT2_H
 #define RAPT_LIB_IMPORT_CT2_H
 
@@ -15,7 +16,8 @@ enum ct2_use {
     CT2_ACTIVATION,
     CT2_SCALED,
     CT2_ZERO_START,
-    CT2_ALIGNMENT_LAYER, /* layer of the attention that is returned; -1 means the last one */
+    CT2_ALIGNMENT_LAYER, /* layer of the attention that is returned; -1 means the last one, -2 the
+                            one before it, and so on */
     CT2_ALIGNMENT_HEADS, /* number of its heads to average, starting with the first; 0 means all */
     CT2_USES,
     CT2_ANY, /* ignored, because it has no effect here */

@@ -45,8 +45,8 @@ static rapt_status read_scores(struct import *i, const char *pattern, int layers
 }
 
 /* Returns the width of a head, computed from the number of rows of the encoder's first matrix of
-   queries, keys and values. If that matrix is unusable, returns the model's width / heads, or 1 if
-   that is 0. */
+   queries, keys and values. If that matrix is unusable, returns the model's width / heads. The
+   result is at least 1. */
 static int head_width_of(const struct import *i)
 {
     const rapt_config *c = &i->config;

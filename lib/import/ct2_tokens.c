@@ -171,9 +171,9 @@ static rapt_status read_moses(struct import *i, const char *name, const char *la
     return status;
 }
 
-/* Makes a tokenizer from the vocabulary `name`, a JSON file or a list of lines, and the
-   SentencePiece model that a converter may have copied to the same folder or that a package of
-   Argos contains, or the merges of a package. */
+/* Makes a tokenizer from the vocabulary `name`, a JSON file or a list of lines. The merges of a
+   package of Argos or a SentencePiece model split texts; the latter is part of a package or may
+   have been copied to the folder by a converter. */
 static rapt_status read_vocabulary(struct import *i, const char *name, const char *side, int vocab,
                                    rapt_tokenizer **tokenizer)
 {

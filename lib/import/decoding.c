@@ -1,9 +1,9 @@
-/* decoding.c - reads the settings for decoding in a model folder: decoder.yml of Marian, and
-   generation_config.json of Hugging Face or, in older folders, config.json. Those of Argos
-   Translate are constants. Settings that rapt supports become metadata, from which translators take
-   their defaults. Settings that would change translations but are not supported are listed in the
-   metadata IGNORED_KEY. Sources: Marian 1.12, src/common/config_parser.cpp; transformers 5.24,
-   generation/configuration_utils.py. */
+/* decoding.c - reads the settings for decoding in a model folder: those of Marian, which folder.c
+   finds, and generation_config.json of Hugging Face or, in older folders, config.json. Those of
+   Argos Translate are constants. Settings that rapt supports become metadata, from which
+   translators take their defaults. Settings that would change translations but are not supported
+   are listed in the metadata IGNORED_KEY. Sources: Marian 1.12, src/common/config_parser.cpp;
+   transformers 5.24, generation/configuration_utils.py. */
 #include "import/parts.h"
 
 #include <stdio.h>

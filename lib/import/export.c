@@ -1,5 +1,5 @@
-/* export.c - functions shared by the exports to all projects: checks of the configuration, tensors
-   under the other project's names, tokenizers, and small text files. */
+/* export.c - exports a model to another project, and functions that all exports share: checks of
+   the configuration, tensors under the other project's names, tokenizers, and small text files. */
 #include "import/export.h"
 
 #include <assert.h>

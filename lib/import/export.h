@@ -51,11 +51,12 @@ struct exporting {
 /* Adds a reason to the message "PROJECT cannot hold this model: FIELD must be NEEDED; FIELD must be
    NEEDED". */
 void rapt__export_refuse(const struct exporting *e, const char *field, const char *needed);
-/* Returns RAPT_BAD_ARGUMENT, with all reasons as the message, if there are any. */
+/* If there are reasons, returns RAPT_BAD_ARGUMENT with as many of them as fit in the message. */
 rapt_status rapt__export_refused(const struct exporting *e);
 /* Refuses the model unless it is an encoder-decoder with feed-forward layers and as many key heads
-   as heads, and all other fields of its configuration except sizes and free_fields[count] are 0.
-   The sizes of its vocabularies must already have been compared with the tokenizers. */
+   as heads, and all other fields of its configuration, except sizes, alignment_layer,
+   alignment_heads and free_fields[count], are 0. The sizes of its vocabularies must already have
+   been compared with the tokenizers. */
 void rapt__export_check(const struct exporting *e, const enum config_field *free_fields, int count);
 
 /* ---- tensors ---- */
@@ -70,7 +71,7 @@ struct export_rows {
     int count;
     export_takes *takes; /* NULL if all rows are needed */
     int vector_rank;     /* if 2, vectors become matrices of one row */
-    int more;            /* maximum number of tensors that the writer itself adds */
+    int more;            /* maximum number of tensors, except alphas, that the writer itself adds */
 };
 /* Fills e->tensors and e->sources with a tensor for each part of a parameter that the tables name.
    rapt__export frees them. */
@@ -116,8 +117,8 @@ rapt_status rapt__export_pieces(const struct exporting *e, const rapt_tokenizer 
 /* Like rapt__export_pieces, but writes nothing if the tokenizer has no SentencePiece model. */
 rapt_status rapt__export_pieces_if(const struct exporting *e, const rapt_tokenizer *t,
                                    const char *name);
-/* Sets *is to true if the tokenizer has a SentencePiece model and uses its ids, or to false if the
-   ids come from a list of names. */
+/* Sets *is to whether the tokenizer has a SentencePiece model and uses its ids (and not those of a
+   list). */
 rapt_status rapt__export_is_pieces(const struct exporting *e, const rapt_tokenizer *t, bool *is);
 /* Refuses the model if a special token is missing or has another name. */
 void rapt__export_special(const struct exporting *e, const rapt_tokenizer *t, int which,
@@ -126,9 +127,10 @@ void rapt__export_special(const struct exporting *e, const rapt_tokenizer *t, in
 bool rapt__same_names(const rapt_tokenizer *a, const rapt_tokenizer *b);
 
 /* ---- others.c ---- */
-/* Checks the folder before files are written. Returns RAPT_BAD_ARGUMENT if the folder has a file of
-   another model that would remain and be read together with the new files, or if the export would
-   replace a model of another format. */
+/* Checks the folder before files are written; a missing folder is accepted. Returns
+   RAPT_BAD_ARGUMENT if the folder has a file of another model that would remain and be read
+   together with the new files, or if the export would replace a model of another format. Returns
+   RAPT_NO_FILE if the folder cannot be listed, and RAPT_NO_MEMORY. */
 rapt_status rapt__export_check_folder(const struct exporting *e, const struct export_plan *plan);
 
 /* ---- marian_export.c: exports in Marian's format, which differ in the names of files and in

@@ -1,6 +1,6 @@
 /* fill.c - fills the parameters of a model with the tensors of another project's file, according to
-   tables of names. Shapes and values are checked, and every tensor must be used, unless an importer
-   marks it as one to ignore. */
+   tables of names. Shapes and values are checked, and every tensor except scales and alphas must be
+   used, unless an importer marks it as one to ignore. */
 #include "import/parts.h"
 
 #include <stdio.h>
@@ -168,15 +168,14 @@ static rapt_status take_part_rows(struct import *i, const struct tensor_entry *e
     return RAPT_OK;
 }
 
-/* Returns true if a tensor of the file holds 8-bit integers. */
+/* Returns true if a tensor of the file is quantized to 8-bit integers. */
 static bool in_bytes(const struct tensor_entry *e)
 {
     return e->scales > 0 && strcmp(e->dtype, "I8") == 0;
 }
 
 /* Marks a tensor as used and checks its shape. Sets i->floats if it is a matrix of a layer and not
-   stored as 8-bit integers. Tables of embeddings do not count, because Marian stores them in
-   floats. */
+   stored as 8-bit integers; tables of embeddings do not count. */
 static rapt_status match_part(struct import *i, const struct import_row *row,
                               const struct parameter *p, const struct tensor_entry *e)
 {

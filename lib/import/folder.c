@@ -229,7 +229,7 @@ static bool is_path_of(const char *path, const char *name)
 
 /* Opens settings. If they cannot be parsed, *yaml becomes NULL, because they may belong to another
    program. Errors in decoder.yml and *.decoder.yml, however, are reported, because Marian writes
-   them. */
+   these files. */
 static rapt_status open_settings(struct import *i, const char *name, struct yaml **yaml)
 {
     char *bytes;

@@ -1,8 +1,8 @@
 /* hf.c - imports a folder in the format of Hugging Face Transformers. The model_type in its
    config.json decides how: MarianMT is imported here (config.json, the weights, vocab.json and the
-   SentencePiece models of both languages), T5 in hf_t5.c, BART, mBART,
-   M2M-100 and NLLB-200 in hf_fairseq.c, BERT and its relatives in hf_encoder.c. Source:
-   transformers 4.57, modeling_marian.py, configuration_marian.py, tokenization_marian.py. */
+   SentencePiece models of both languages); T5 in hf_t5.c; BART, mBART, M2M-100 and NLLB-200 in
+   hf_fairseq.c; BERT and its relatives in hf_encoder.c. Source: transformers 4.57,
+   modeling_marian.py, configuration_marian.py, tokenization_marian.py. */
 #include "import/hf.h"
 
 #include <math.h>

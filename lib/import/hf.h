@@ -1,5 +1,5 @@
-/* hf.h - declarations shared by the importers of Hugging Face's transformers. The export to
-   MarianMT uses MarianMT's names and settings, too. */
+/* hf.h - declarations shared by the imports of models of Hugging Face's transformers. The export
+   also uses the names and settings of MarianMT. */
 #ifndef RAPT_LIB_IMPORT_HF_H
 #define RAPT_LIB_IMPORT_HF_H
 
@@ -19,7 +19,7 @@ extern const struct import_row rapt__hf_tied_rows[1]; /* added to rapt__hf_rows 
                                                          RAPT_TIE_OUTPUT */
 
 /* Rows of a table of names: a whole parameter, or one of several equal parts of its rows. HF_LINEAR
-   stands for a weight and a bias. */
+   and HF_LINEAR_PART stand for a weight and a bias. */
 #define HF_PART(ours, theirs, part, parts)                                                         \
     {                                                                                              \
         ours, theirs, part, parts, 0                                                               \
@@ -44,8 +44,7 @@ struct hf_flag {
     bool good;
 };
 extern const struct hf_flag rapt__hf_flags[HF_FLAGS]; /* of MarianMT */
-/* Values of activation_function, hidden_act and activation. The export writes the first name of an
-   activation. */
+/* Names of activations in config.json. The export writes the first name of an activation. */
 extern const struct hf_activation {
     const char *name;
     rapt_activation activation;
@@ -142,11 +141,11 @@ struct pieces_writer {
     size_t size;          /* number of bytes so far */
 };
 struct pieces_options {
-    int kind;
+    int kind; /* PIECES_... */
     bool byte_fallback, dummy_prefix, trim_spaces, escape_spaces;
     rapt_text rules; /* a charsmap, or empty */
 };
-/* Appends a piece. */
+/* Appends a piece. `type` is PIECE_... */
 void rapt__pieces_put(struct pieces_writer *w, rapt_text text, float score, int type);
 /* Appends the options. Must be called once, after the last piece. */
 void rapt__pieces_finish(struct pieces_writer *w, const struct pieces_options *options);
@@ -222,9 +221,9 @@ enum hf_languages {
     HF_LANGUAGES_MBART50
 };
 /* Makes i->source from sentencepiece.bpe.model and the tokens of languages, or from tokenizer.json
-   if there is no such model. Also sets i->source_language_last and i->language_starts, if the
-   language follows a source or starts the decoder. Checks the ids of special tokens, unless ids is
-   NULL. */
+   if there is no such model. Sets i->source_language_last if the language follows a source, and
+   i->language_starts if it starts the decoder. Checks the ids of the pad and the end token, unless
+   ids is NULL. */
 rapt_status rapt__hf_languages(struct import *i, enum hf_languages languages,
                                const struct hf_ids *ids);
 

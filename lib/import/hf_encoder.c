@@ -1,6 +1,6 @@
 /* hf_encoder.c - imports encoders of Hugging Face's transformers, BERT and its relatives, with or
-   without a classifier: config.json, the weights and a vocabulary. Pre-training heads are ignored.
-   Files that sentence-transformers adds to an encoder are read as well. Sources:
+   without a classifier: config.json, the weights and a vocabulary. Other heads are ignored. Without
+   a classifier, the files that sentence-transformers adds to an encoder are read as well. Sources:
    sentence-transformers 5, models/; transformers 4.57, the files named in hf_encoder_names.c,
    tokenization_bert_fast.py, tokenization_mpnet_fast.py, tokenization_roberta_fast.py,
    tokenization_xlm_roberta_fast.py. */
@@ -11,7 +11,7 @@
 
 /* ---- the files of sentence-transformers. modules.json lists the steps from a text to its vector
    and their folders, config.json in the folder of the step Pooling specifies how rows are pooled,
-   and sentence_bert_config.json how many tokens of a text are read. Without these files, rows are
+   and sentence_bert_config.json how many tokens of a text are read. Without modules.json, rows are
    averaged, as sentence-transformers does by default. ---- */
 
 static rapt_status read_pooling(struct import *i, const char *folder)
@@ -124,8 +124,8 @@ rapt_status rapt__import_sentence(struct import *i)
 
 /* ---- heads ---- */
 
-/* Ignores position_ids, a buffer that older versions stored, pre-training heads, and a pooler that
-   is not used. */
+/* Ignores position_ids, a buffer that older versions stored; heads for pre-training and for finding
+   answers; and a pooler that is not used. */
 static void ignore_heads(struct import *i)
 {
     static const char *const ignored[] = {"cls.", "vocab_", "qa_outputs.", "lm_head."};
@@ -221,8 +221,9 @@ static rapt_status read_vocabulary(struct import *i)
 
 /* ---- the configuration ---- */
 
-/* Excludes the first rows of the table from config.positions. Positions of RoBERTa and MPNet begin
-   after the id of the pad token, which is 1 in all of these models, so these rows are not used. */
+/* Excludes the first two rows of the table from config.positions. Positions of RoBERTa, XLM-RoBERTa
+   and MPNet begin after the id of the pad token, which is 1 in all of these models, so these rows
+   are not used. */
 static rapt_status skip_padding(struct import *i, const struct import_settings *s)
 {
     rapt_config *c = &i->config;

@@ -1,6 +1,6 @@
 /* hf_export.c - exports a model to a folder of MarianMT for Hugging Face's transformers, with the
-   names in hf.c: model.safetensors, config.json, generation_config.json, vocab.json and the
-   SentencePiece models.
+   names in hf.c: model.safetensors, config.json, generation_config.json, tokenizer_config.json,
+   vocab.json, target_vocab.json if it differs, and the SentencePiece models.
 
    MarianMT needs a pad token that never occurs in a translation. If the vocabulary lacks such a
    token, one is added, with a row of zeros. This token also serves as the first input of a decoder
@@ -156,7 +156,7 @@ static rapt_status write_vocabularies(const struct exporting *e, const struct wr
 
 /* ---- the tensors ---- */
 
-/* Writes the tensors. If the model has no output bias, zeros are written. */
+/* Writes the tensors. If the model has no output bias, a bias of zeros is written. */
 static rapt_status write_model(struct exporting *e, const struct written_ids *ids)
 {
     static const char *const tables[] = {"model.shared.weight", "model.encoder.embed_tokens.weight",

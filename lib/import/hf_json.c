@@ -1,6 +1,6 @@
 /* hf_json.c - reads tokenizer.json, in which Hugging Face's library `tokenizers` stores a whole
    tokenizer. Nothing in the file is trusted. Post-processors, decoders, truncation and padding are
-   skipped, because other files of the model specify the special tokens around a text. Source:
+   skipped; the special tokens around a text follow from other files of the model. Source:
    tokenizers 0.23, tokenizer/serialization.rs. */
 #include "import/hf.h"
 
@@ -72,7 +72,7 @@ static bool take_whole(struct json_reading *r, int *number)
 
 /* ---- normalizers and pre-tokenizers ---- */
 
-/* Reads {"String": text} or {"Regex": text}. */
+/* Reads the text in {"String": text} or {"Regex": text}. */
 static bool take_pattern(struct json_reading *r, const char *key, void *user)
 {
     (void)key;
@@ -183,7 +183,8 @@ static bool take_added(struct json_reading *r)
 
 /* ---- the vocabulary ---- */
 
-/* Sets the name of row `id` of the table, unless the table has fewer rows. */
+/* Sets the name of row `id` of the table, unless the table has fewer rows. Fails if the row already
+   has another name. */
 static bool put_name(struct json_reading *r, int id, const char *name)
 {
     struct hf_json *to = r->to;

@@ -243,7 +243,8 @@ static rapt_status make_pieces(struct import *i, const struct hf_json *json,
     return status;
 }
 
-/* Returns the number of bytes that a base64 text encodes, or -1 if its size or padding is wrong. */
+/* Returns the number of bytes that a base64 text encodes, or -1 if its size is not a multiple of
+   4. */
 static ptrdiff_t base64_bytes(const char *text)
 {
     const size_t size = strlen(text);
@@ -371,8 +372,8 @@ static rapt_status make_character_pairs(struct import *i, struct hf_json *json)
                   : make_sentencepiece(i, json, (struct pieces_options){.kind = PIECES_PAIRS});
 }
 
-/* Returns whether byte pairs merge bytes, as in GPT-2. Those of SentencePiece have a step
- * Metaspace. */
+/* Returns whether byte pairs merge bytes, as in GPT-2. SentencePiece's byte pairs, which merge
+   characters, have a step Metaspace. */
 static bool has_bytes(const struct hf_json *json)
 {
     for (int n = 0; n < json->splitter.count; n++)

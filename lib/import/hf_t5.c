@@ -175,8 +175,8 @@ static const struct tensor_entry *find_table(const struct import *i)
 
 /* Sets config.tie according to the tensors, because transformers 5 writes tie_word_embeddings: true
    even for models with a separate output matrix. Unless scale_decoder_outputs is given, the output
-   is scaled if it is tied according to the tensors and the settings. An output matrix that is equal
-   to the table is not read again. */
+   is scaled if it is tied according to both the tensors and the settings. An output matrix that is
+   equal to the table is not read again. */
 static rapt_status read_output(struct import *i, const struct import_settings *s,
                                struct t5_settings *own)
 {
@@ -231,8 +231,8 @@ static rapt_status make_vocabulary(struct import *i, const rapt_tokenizer *piece
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }
 
-/* Checks the ids of special tokens. In vocabularies without <pad>, the pad token may be any token,
-   since it is never used as input. */
+/* Checks the ids of the pad and the end token. In vocabularies without <pad>, the pad token may be
+   any token unless the decoder starts with it, since it is otherwise never used as input. */
 static rapt_status check_t5_ids(struct import *i, const struct hf_ids *ids)
 {
     if (i->config.decoder_start == RAPT_DECODER_START_PAD ||

@@ -1,8 +1,8 @@
 /* import.h - interface of the import layer, which knows how other projects name and lay out a
    Transformer. It turns a downloaded folder or file into a model with its tokenizers as metadata,
    as if it had been loaded from a model file of our own, and writes models in the formats of other
-   projects. A model that cannot be represented exactly is rejected with a message that states the
-   reason.
+   projects. A model with a feature that this library or the other project does not support is
+   rejected with a message that states the reason.
 
    This layer handles other projects' files; the layers below it compute with the models. */
 #ifndef RAPT_LIB_IMPORT_H
@@ -17,10 +17,11 @@
    in the same folder. Returns false for a file that cannot be read or has fewer than 9 bytes. */
 bool rapt__import_wants(const char *path, const rapt_allocator *allocator);
 /* Imports a model, which the caller must free. `precision` is the requested precision. After the
-   model is complete, calls `file`, unless it is NULL, with `user` for every file in the folder.
-   Returns RAPT_NO_FILE if a file is missing or cannot be read, and RAPT_BAD_FILE if the files are
-   damaged or use a feature that this library does not support; *why names the file or the
-   feature. */
+   model is complete, calls `file`, unless it is NULL, with `user` for every file in the folder and
+   every file next to it that was read. Returns RAPT_NO_FILE or RAPT_BAD_FILE if a file is missing
+   or cannot be read, RAPT_BAD_FILE if the files are damaged or use a feature that this library does
+   not support, RAPT_BAD_ARGUMENT if the model is too wide for the precision, and RAPT_NO_MEMORY;
+   *why names the file or the feature. */
 rapt_status rapt__import(rapt_model **model, const char *path, rapt_precision precision,
                          rapt_file_fn *file, void *user, const rapt_allocator *allocator,
                          rapt_message *why);
@@ -35,15 +36,17 @@ enum export_format {
 };
 /* Options of an export. */
 struct export_settings {
-    const char *source_language, *target_language; /* codes, for Mozilla's names; may be NULL */
+    const char *source_language, *target_language; /* codes, required by EXPORT_FIREFOX; otherwise
+                                                      NULL is allowed */
     const rapt_shortlist *shortlist;               /* written by EXPORT_FIREFOX; may be NULL */
-    bool gzip;                                     /* EXPORT_FIREFOX compresses its files */
-    bool check_only;                               /* nothing is written; the folder may be NULL */
+    bool gzip;       /* EXPORT_FIREFOX compresses the model, vocabularies and shortlist */
+    bool check_only; /* nothing is written; the folder may be NULL */
 };
 /* Writes a model and its tokenizers to an existing folder. Returns RAPT_BAD_ARGUMENT if the other
-   project cannot represent the model, or if the folder contains files of another model. *why names
-   the tokenizer, the file, or the fields of the configuration that prevent the export, up to the
-   size of a message. */
+   project cannot represent the model, or if the folder contains files of another model; *why names
+   the file, or as many reasons as fit, such as fields of the configuration. Also returns
+   RAPT_NO_FILE if the folder cannot be listed or a file cannot be written, RAPT_BAD_FILE if a
+   tokenizer of the model is damaged, and RAPT_NO_MEMORY. */
 rapt_status rapt__export(const rapt_model *model, enum export_format format, const char *folder,
                          const struct export_settings *settings, rapt_message *why);
 

@@ -221,15 +221,16 @@ static rapt_status read_activation(struct import *i, const struct yaml *y)
     return strcmp(name, "relu") == 0 ? RAPT_OK : refuse(i, "transformer-ffn-activation", name);
 }
 
-/* Returns the number of rows of a table, or 0 if it is not in the file. */
+/* Returns the number of rows of a table, or 0 if it is missing, is not a matrix or has more than
+   2^24 rows. */
 static int rows_of(const struct import *i, const char *name)
 {
     const struct tensor_entry *e = rapt__tensors_find(i->file, name);
     return e && e->rank == 2 && e->shape[0] <= 1 << 24 ? (int)e->shape[0] : 0;
 }
 
-/* Reads which tables are tied. The output matrix is Wemb if all of them are tied, or decoder_Wemb
-   if only the decoder's are. */
+/* Reads which tables are tied, and the sizes of the vocabularies. The output matrix is Wemb if all
+   tables are tied, or decoder_Wemb if only the decoder's are. */
 static rapt_status read_tables(struct import *i, const struct yaml *y)
 {
     rapt_config *c = &i->config;

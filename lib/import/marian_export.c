@@ -103,7 +103,7 @@ static bool takes(const struct exporting *e, const struct import_row *row, const
            pre == (in_layer && c->norm_order == RAPT_NORM_ORDER_PRE);
 }
 
-/* ---- scales and alphas that the model was imported with; see model/scales.c ---- */
+/* ---- scales and alphas in the model's metadata; see model/scales.c ---- */
 
 /* Returns the value that all rows share, or 0 if they differ. */
 static float common(const float *of_rows, size_t count)
@@ -154,7 +154,7 @@ static void add_alpha(struct exporting *e, const char *of, const float *alpha)
     e->sources[e->count - 1].rank = 1;
 }
 
-/* Sets the scales of the tensors and adds their alphas, if the model was imported with them. */
+/* Sets the scales of the tensors and adds their alphas, if the model's metadata contain them. */
 static rapt_status export_scales(struct exporting *e)
 {
     int parts = e->count;

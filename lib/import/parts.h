@@ -1,5 +1,5 @@
-/* parts.h - declarations shared by the files of this layer: the state of an import, tables of
-   tensor names, JSON settings, and vocabularies. */
+/* parts.h - the state of an import, and the declarations of each file of this layer that the others
+   use: tables of tensor names, JSON settings, decoding settings, vocabularies and folders. */
 #ifndef RAPT_LIB_IMPORT_PARTS_H
 #define RAPT_LIB_IMPORT_PARTS_H
 
@@ -8,8 +8,8 @@
 #include "text/text.h"
 #include <rapt/text.h>
 
-/* Maximum size in bytes of a path and of the name of a file in the folder, and maximum number of
-   files whose use is recorded. */
+/* Maximum size in bytes, including the 0, of a path and of the name of a file in the folder;
+   maximum number of files whose use is recorded. */
 enum { IMPORT_PATH = 4096, IMPORT_FILE = 256, IMPORT_READ_FILES = 24 };
 enum { IMPORT_TOKEN = 64 };    /* maximum size of the name of a token in settings */
 enum { IMPORT_LANGUAGE = 16 }; /* maximum size of the code of a language of Argos */
@@ -108,20 +108,21 @@ const struct tensor_entry *rapt__import_find(const struct import *i, const char 
 /* Marks an entry as used. NULL is allowed. */
 void rapt__import_use(struct import *i, const struct tensor_entry *entry);
 /* Creates i->model for i->config, in the requested precision but without memory for its parameters,
-   and checks that the file has a tensor of the right shape for each parameter that is not optional.
-   Returns RAPT_BAD_FILE if the configuration is invalid, if a tensor is missing or has the wrong
-   shape, or if a tensor is named by no row and not marked as used. */
+   and checks that the file has a tensor for each parameter that is not optional. Returns
+   RAPT_BAD_FILE if the configuration is invalid, if a tensor is missing or has the wrong shape, or
+   if a tensor other than scales and alphas is named by no row and not marked as used.
+   Returns RAPT_BAD_ARGUMENT if the model is too wide for the requested precision. */
 rapt_status rapt__import_match(struct import *i, const struct import_table *tables, int count);
 /* Fills the parameters of a matched model. If several rows for the same part name existing tensors,
-   the first is used and the others must be equal to it. The memory for the parameters is outside
-   the budget for reading, so everything else, such as vocabularies, must already have been read and
-   checked. */
+   the first is used and the others must be equal to it. Returns RAPT_BAD_FILE if they differ or a
+   value is not finite. The memory for the parameters is outside the budget for reading, so
+   everything else, such as vocabularies, must already have been read and checked. */
 rapt_status rapt__import_fill(struct import *i, const struct import_table *tables, int count);
 /* Multiplies the output of a filled model's decoder by a factor, which becomes part of the gain of
    the last norm. That norm must be an RMSNorm. */
 void rapt__import_scale_output(struct import *i, float factor);
 /* The first function replaces the number of the layer in the name of one of our parameters with '#'
-   and stores it in *layer, which is 0 if the name has no layer. The second replaces '#' with the
+   and sets *layer to the number, or to 0 if the name has none. The second replaces '#' with the
    number. */
 enum { IMPORT_NAME = 160 };
 void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *layer);
@@ -136,13 +137,13 @@ rapt_status rapt__import_number(struct import *i, const char *name, int otherwis
 struct import_setting {
     const char *key;
     const char *text;  /* text of a string, number, true, false or null, or of the only element of a
-                          list if that is a string or a number from 0; NULL for an object or any
-                          other list */
+                          list if that is a string or a nonnegative number; NULL for an object or
+                          any other list */
     bool string, list; /* true if the value, or the first element of a list, is a string; true for
                           a list */
     int length;        /* number of elements of a list */
-    /* Tokens of a list of at most IMPORT_IDS tokens, or of as many lists of one token. id_count is
-       -1 for any other value. */
+    /* Tokens (integers of at most 9 digits) in a list of at most IMPORT_IDS elements, each of which
+       is a token or a list of one token. id_count is -1 for any other value. */
     int ids[IMPORT_IDS], id_count;
 };
 struct import_settings {
@@ -151,7 +152,8 @@ struct import_settings {
     struct import_setting *all; /* [count], allocated for [capacity] */
     size_t count, capacity;
 };
-/* Reads the settings in a file of the folder. Returns RAPT_NO_FILE if it does not exist. After a
+/* Reads the settings in a file of the folder and records its use. Returns RAPT_NO_FILE if it does
+   not exist, and RAPT_BAD_FILE if it is not a JSON object of at most 4096 different keys. After a
    failure there is nothing to free. */
 rapt_status rapt__import_settings(struct import *i, const char *name, struct import_settings *s);
 void rapt__import_settings_free(struct import *i, struct import_settings *s);
@@ -185,7 +187,8 @@ const int *rapt__import_tokens(const struct import_settings *s, const char *key,
 const char *rapt__import_option(const struct yaml *y, const char *key);
 
 /* ---- decoding.c ---- */
-/* Stores the settings in i->decoder, unless that is NULL. */
+/* These functions store settings in i->decoding. The first one takes them from i->decoder, unless
+   that is NULL. */
 void rapt__import_marian_decoding(struct import *i);
 /* Stores the settings with which Argos Translate calls CTranslate2. */
 void rapt__import_argos_decoding(struct import *i);
@@ -199,19 +202,20 @@ rapt_status rapt__import_hf_decoding(struct import *i, const struct import_setti
 
 /* ---- vocabulary.c ---- */
 /* Opens a file of the folder. If it is compressed, its contents are decompressed into memory. The
-   caller must close it. */
+   caller must close it. Returns RAPT_NO_FILE if it does not exist. */
 rapt_status rapt__import_source(struct import *i, const char *name, struct disk_source *source);
 /* Opens a file of the folder with names of tokens, and records its use. The caller must close the
    vocabulary. */
 rapt_status rapt__import_open_names(struct import *i, const char *name, struct vocabulary **v);
 /* Reads a file of the folder, decompressed if it is compressed, into *size + 1 bytes of
-   memory, of which the last is 0. The caller must free them. Returns RAPT_BAD_FILE if there are
-   more than 2^28 bytes. */
+   memory, of which the last is 0. The caller must free them. Returns the errors of
+   rapt__import_source, and RAPT_BAD_FILE if there are more than 2^28 bytes. */
 rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, size_t *size);
-/* Makes a tokenizer from the names in a file. There must be one name for each row of the table; if
-   only the last is missing and no other is <unk>, the last row becomes <unk>. `pieces` is the
-   SentencePiece tokenizer that splits texts, or NULL to split them at spaces. Returns RAPT_NO_FILE
-   if the file does not exist. */
+/* Makes a tokenizer from the names in a file. There must be one name for each of the `vocab` rows
+   of the table; if only the last is missing and no other is <unk>, the last row becomes <unk>.
+   `pieces` is the SentencePiece tokenizer that splits texts, or NULL to split them at spaces.
+   Returns RAPT_NO_FILE if the file does not exist, and RAPT_BAD_FILE if it is damaged or the names
+   do not fit. */
 rapt_status rapt__import_names(struct import *i, const char *name, int vocab,
                                const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer);
 /* Like rapt__import_names, but texts are split by Moses. */
@@ -227,8 +231,8 @@ rapt_status rapt__import_pieces(struct import *i, const char *name, rapt_tokeniz
 /* Makes i->source, and i->target if it differs, from the vocabularies in the folder of a Marian
    model. Either i->decoder names these files, or they are recognized by their own names. */
 rapt_status rapt__import_vocabularies(struct import *i);
-/* Returns whether a file with this name is a vocabulary or names one: a SentencePiece model (.spm),
-   a list of names whose own name contains "vocab", or decoder.yml. */
+/* Returns whether a file with this name is a vocabulary, that is, a SentencePiece model (.spm) or a
+   list of names whose own name contains "vocab", or is decoder.yml, which names vocabularies. */
 bool rapt__import_is_vocabulary(const char *name);
 
 /* ---- folder.c ---- */
@@ -248,10 +252,12 @@ bool rapt__import_locate(const struct import *i, const char *path, char found[IM
    vocabulary. */
 bool rapt__import_reads(const char *name);
 /* Chooses the file of tensors in i->folder, stores its name in i->model_name, and sets
-   i->model_reason. `path` is the path that the caller gave, for messages. */
+   i->model_reason. `path` is the path that the caller gave, for messages. Returns RAPT_BAD_FILE if
+   there is no such file, or if the choice among several is not clear. */
 rapt_status rapt__import_choose(struct import *i, const char *path);
 /* Sets i->decoder and i->decoder_name if the folder has decoding settings for the model. Returns
-   RAPT_BAD_FILE if decoder.yml or a *.decoder.yml is damaged. */
+   the errors of rapt__import_read, and RAPT_BAD_FILE if decoder.yml or a *.decoder.yml is damaged.
+ */
 rapt_status rapt__import_decoder(struct import *i);
 void rapt__import_survey_free(struct import *i); /* frees the survey, including i->decoder */
 /* The first function records the use of a file in the folder or, if its name begins with "../",
@@ -262,8 +268,8 @@ void rapt__import_record(struct import *i, const char *name, rapt_file_use use);
 rapt_status rapt__import_report(struct import *i, rapt_file_fn *file, void *user);
 
 /* ---- import.c ---- */
-/* Sets the message, before which rapt__import puts the path unless the message begins with a file's
-   own path. Returns RAPT_BAD_FILE. */
+/* Sets the message and returns RAPT_BAD_FILE. rapt__import puts the path before the message unless
+   that names a file already. */
 rapt_status rapt__import_bad(struct import *i, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 2, 3)));
 bool rapt__import_is_folder(const char *path);
@@ -272,12 +278,13 @@ bool rapt__import_has(const struct import *i, const char *name);
 
 /* ---- nested.c: models in inner folders, and in zip files ---- */
 /* Changes i->folder to an inner folder if that contains the model: in a folder of Hugging Face's
-   cache or a package of Argos. */
+   cache or a package of Argos, whose settings are read, too. Returns RAPT_BAD_FILE if the inner
+   folder is missing or the package is damaged or not supported. */
 rapt_status rapt__import_enter(struct import *i);
 /* Returns whether a path ends in .argosmodel and is not that of a folder. */
 bool rapt__import_is_archive(const char *path);
 /* Opens the zip file at `path` as i->archive and sets i->folder to the folder of the package in
-   it. */
+   it. Returns the errors of rapt__archive_open, and RAPT_BAD_FILE unless there is one package. */
 rapt_status rapt__import_archive(struct import *i, const char *path);
 /* Sets `member` to the name that a file of the folder has in the archive. `name` may begin with
    "../". */

@@ -1,11 +1,11 @@
-/* vocabulary.c - makes tokenizers from vocabularies and SentencePiece models, which are either
-   given by name or found in the folder of a Marian model. */
+/* vocabulary.c - reads files of the folder, and makes tokenizers from vocabularies and
+   SentencePiece models, which are either given by name or found in the folder of a Marian model. */
 #include "import/parts.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { BYTES_MAX = 1 << 28 };
+enum { BYTES_MAX = 1 << 28 }; /* maximum size of a file that is read into memory */
 
 static rapt_status read_open(struct import *i, const char *name, struct disk_source *file,
                              char **bytes, size_t *size)
