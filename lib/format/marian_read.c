@@ -247,8 +247,8 @@ rapt_status rapt__marian_alphas(struct tensor_file *file, rapt_message *why)
         size_t size = strlen(entry->name);
         if (size < tail || strcmp(entry->name + size - tail, MARIAN_ALPHA) != 0) continue;
         if (!is_alpha(entry))
-            return rapt__tensors_bad(file, entry->name, "is not a single F32 or intgemm8 number",
-                                     why);
+            return rapt__tensors_bad(file, entry->name,
+                                     "is not a single F32, intgemm8 or intgemm16 number", why);
         entry->use = TENSOR_ALPHA;
         struct tensor_entry *of = rapt__tensors_named(file, entry->name, size - tail);
         float alpha;

@@ -141,10 +141,12 @@ static void test_refused(void **state)
         {{"a_W", 0x4101, 2, {1, 1}, half_float, 4, 4}, "\"a_W\" has too few bytes"},
         {{"a_W", 0x4101, 1, {2}, by_rows, 10, 10}, "\"a_W\" is quantized, but not a matrix"},
         {{"special:a", 0x101, 1, {2}, "\xFF", 2, 2}, "\"special:a\" is not UTF-8"},
-        {{"a_QuantMultA", 0x404, 1, {2}, by_rows, 8, 8}, "is not a single F32 or intgemm8 number"},
-        {{"a_QuantMultA", 0x101, 1, {1}, by_rows, 1, 1}, "is not a single F32 or intgemm8 number"},
+        {{"a_QuantMultA", 0x404, 1, {2}, by_rows, 8, 8},
+         "is not a single F32, intgemm8 or intgemm16 number"},
+        {{"a_QuantMultA", 0x101, 1, {1}, by_rows, 1, 1},
+         "is not a single F32, intgemm8 or intgemm16 number"},
         {{"a_QuantMultA", 0x4101, 2, {2, 1}, by_rows, 6, 6},
-         "is not a single F32 or intgemm8 number"},
+         "is not a single F32, intgemm8 or intgemm16 number"},
         {{"a_QuantMultA", 0x404, 1, {1}, "\0\0\x80\xFF", 4, 4}, "is not positive and finite"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
