@@ -97,8 +97,8 @@ enum { DISK_NAME = 4096 }; /* maximum size of a path, including its 0 */
 
 /* A file that is being written. Call begin, then write any number of times, then commit; or, to
    keep the old file, cancel. After a failed begin or commit there is nothing to cancel. Begin also
-   tries to remove temporary files that killed writers left in the folder. All return RAPT_NO_FILE
-   if they fail. */
+   tries to remove temporary files that killed writers left in the folder. Begin, write and commit
+   return RAPT_NO_FILE if they fail. */
 struct disk_target {
     int file, folder; /* descriptors, or -1 if closed. On Windows `folder` is unused, and names are
                          full paths */

@@ -1,5 +1,5 @@
 /* elements.c - the element types of files and their conversions; reads an entry's elements, as
-   floats or as integers, and its scales.
+   floats, integers or bytes, and its scales.
 
        F16  s eeeee mmmmmmmmmm   (-1)^s 2^(e-15) 1.m;  e = 0: (-1)^s 2^-14 0.m;  e = 31: inf, NaN
        BF16 the upper half of an F32

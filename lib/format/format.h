@@ -19,8 +19,8 @@ enum tensor_use {
     TENSOR_VALUES,
     TENSOR_ALIAS,  /* another name for the bytes of another entry */
     TENSOR_SCALES, /* scales of another entry, to which they are already attached */
-    TENSOR_ALPHA   /* alpha of another entry, to which it is already attached; of no entry if the
-                      file has none with that name */
+    TENSOR_ALPHA   /* alpha, already attached to the entry that it belongs to if the file has that
+                      entry */
 };
 
 /* A tensor, whose elements are read in row-major order. If scales is 0, a stored integer q has the
@@ -85,7 +85,7 @@ rapt_status rapt__tensors_open(struct tensor_file **file, const char *path,
 rapt_status rapt__tensors_open_memory(struct tensor_file **file, const void *bytes, size_t size,
                                       const rapt_allocator *allocator, rapt_message *why);
 /* Opens an uncompressed file that is read through a callback. *reader is copied; its function may
-   be called until the file is closed. Returns RAPT_NO_FILE if it fails. */
+   be called until the file is closed. Returns RAPT_NO_FILE if a call of the function fails. */
 rapt_status rapt__tensors_open_reader(struct tensor_file **file, const rapt_reader *reader,
                                       const rapt_allocator *allocator, rapt_message *why);
 
@@ -218,10 +218,9 @@ enum marian_precision {
    Wemb, or whose first _W is followed by at most one character, are stored as 8-bit integers.
    `fill` is called once for all elements of such a matrix. The matrix gets the scale of its source
    if all elements are, up to rounding errors, multiples of 1 / scale by factors from -127 to 127;
-   otherwise the scale is 127 divided by the largest absolute value, or 1 if all are 0. Its alpha is
-   the tensor
-   "<name>_QuantMultA" [1], which the caller adds. Returns RAPT_NO_FILE if the file cannot be
-   written, and RAPT_BAD_ARGUMENT if a name or shape cannot be stored. */
+   otherwise the scale is 127 divided by the largest absolute value, or 1 if all are 0. The alpha of
+   the matrix is the tensor "<name>_QuantMultA" [1], which the caller adds. Returns RAPT_NO_FILE if
+   the file cannot be written, and RAPT_BAD_ARGUMENT if a name or shape cannot be stored. */
 rapt_status rapt__marian_write(const char *path, const struct tensor_source *sources, int count,
                                const char *model_yml, enum marian_precision precision,
                                const rapt_allocator *allocator, rapt_message *why);
@@ -266,8 +265,7 @@ struct vocabulary;
    rapt__disk_open_inflated, and RAPT_BAD_FILE if the file is damaged or has no tokens; if a token
    occurs twice, is empty, is not UTF-8 or contains a 0; or if the numbers are not 0 .. count - 1,
    each once. A token "<extra_id_N>" may occur more than once: it keeps the lowest of its numbers,
-   and the other numbers get the token "". Memory is at most proportional to the size of the file.
- */
+   and the other numbers get the token "". Memory is at most proportional to the file's size. */
 rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *path,
                                   const rapt_allocator *allocator, rapt_message *why);
 /* Does the same for a source, which stays open. The end of `name` determines the format. */

@@ -10,10 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    CHUNK = 65536
-}; /* maximum number of floats that `fill` writes per call, except for a
-      quantized matrix, which it writes whole */
+/* Maximum number of floats that `fill` writes per call, except for a quantized matrix, which it
+   writes whole. */
+enum { CHUNK = 65536 };
 
 #define MODEL_YML MARIAN_SPECIAL "model.yml"
 

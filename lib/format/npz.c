@@ -32,7 +32,7 @@ static const struct {
 struct npy_reading {
     struct tensor_file *file;
     struct tensor_entry *entry;
-    bool special;     /* one of Marian's strings, not a parameter */
+    bool special;     /* the name is that of one of Marian's strings, not of a parameter */
     size_t text_size; /* size of an element of kind S or V; 0 for other kinds */
     bool fortran;
     char text[HEADER_MAX + 1];

@@ -103,7 +103,7 @@ const struct yaml_item *rapt__yaml_find(const struct yaml *yaml, const char *key
 
 /* Reads the quoted scalar at *at, decodes it in place, appends a 0, and moves *at past it. Returns
    NULL and sets *error if it does not end before `end`, has an escape that is unknown or stands for
-   0, or has more of the escapes \L and \P, which are shorter than their results, than fit. */
+   0, or has too many of the escapes \L and \P, which are shorter than their results. */
 char *rapt__yaml_quoted(char **at, char *end, const char **error);
 /* Trims the plain scalar from at to end and writes a 0 after it, so *end must be writable. Returns
    NULL and sets *error if it begins with an anchor, an alias or a tag, or is the indicator (| or >)

@@ -68,8 +68,8 @@ struct pickle { /* initialize with {allocator, label, why} */
 rapt_status rapt__pickle_run(struct pickle *pickle, const unsigned char *bytes, size_t size);
 void rapt__pickle_free(struct pickle *pickle);
 
-/* Returns the last value that was assigned to a key of a dict. Returns NULL if there is none or
- *dict is not a dict. */
+/* Returns the last value that was assigned to a key of a dict, or NULL if there is none or `dict`
+   is of another kind. */
 const struct pickle_value *rapt__pickle_get(const struct pickle *pickle,
                                             const struct pickle_value *dict, const char *key);
 /* Returns the dtype of a storage type, or NULL if the global is not a storage type. */

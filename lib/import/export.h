@@ -49,7 +49,7 @@ struct exporting {
 /* ---- what the project can represent ---- */
 
 /* Adds a reason to the message "PROJECT cannot hold this model: FIELD must be NEEDED; FIELD must be
-   NEEDED". */
+   NEEDED", unless the message already contains it or is full. */
 void rapt__export_refuse(const struct exporting *e, const char *field, const char *needed);
 /* If there are reasons, returns RAPT_BAD_ARGUMENT with as many of them as fit in the message. */
 rapt_status rapt__export_refused(const struct exporting *e);

@@ -1,6 +1,6 @@
 /* firefox_export.c - exports a model to a folder like those that Mozilla publishes for Firefox: the
-   model quantized to 8 bits with the alphas of its matrices, SentencePiece models, a lexical
-   shortlist if there is one, config.yml for decoding and metadata.json.
+   model with 8-bit matrices and their alphas, SentencePiece models, a lexical shortlist if there is
+   one, config.yml for decoding and metadata.json.
 
    Both engines of Firefox must be able to run the model: Marian as WebAssembly, and fxtranslate,
    which supports only the architecture of Mozilla's students. Names and settings are those of

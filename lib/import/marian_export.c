@@ -1,6 +1,7 @@
 /* marian_export.c - exports a model to a folder of Marian: model.bin, which includes the
    configuration, and the vocabularies. The names of the tensors are those in the table of marian.c.
-   A model that Marian cannot compute is rejected, and the message names the field. */
+   A model that Marian cannot compute is rejected, and the message names the fields that prevent
+   it. */
 #include "import/export.h"
 
 #include <stdio.h>

@@ -269,7 +269,7 @@ rapt_status rapt__import_report(struct import *i, rapt_file_fn *file, void *user
 
 /* ---- import.c ---- */
 /* Sets the message and returns RAPT_BAD_FILE. rapt__import puts the path before the message unless
-   that names a file already. */
+   the message already names a file. */
 rapt_status rapt__import_bad(struct import *i, const char *format, ...)
     __attribute__((format(RAPT__PRINTF, 2, 3)));
 bool rapt__import_is_folder(const char *path);
