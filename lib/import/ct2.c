@@ -93,7 +93,7 @@ const struct ct2_attribute rapt__ct2_attributes[CT2_ATTRIBUTES] = {
     {"activation", "I8", true, true, CT2_RELU, CT2_ACTIVATION},
     {"scale_embeddings", "I8", true, true, 1, CT2_SCALED},
     {"start_from_zero_embedding", "I8", false, true, 0, CT2_ZERO_START},
-    {"embeddings_merge", "I8", true, false, 0, CT2_ANY}, /* used only with several vocabularies */
+    {"embeddings_merge", "I8", true, false, 0, CT2_ANY}, /* see check_merge in ct2_tokens.c */
     {"alignment_layer", "I16", false, true, -1, CT2_ALIGNMENT_LAYER},
     {"alignment_heads", "I16", false, true, 1, CT2_ALIGNMENT_HEADS},
     {"alibi", "I8", false, true, 0, CT2_ONLY},

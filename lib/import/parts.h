@@ -110,8 +110,8 @@ void rapt__import_use(struct import *i, const struct tensor_entry *entry);
 /* Creates i->model for i->config, in the requested precision but without memory for its parameters,
    and checks that the file has a tensor for each parameter that is not optional. Returns
    RAPT_BAD_FILE if the configuration is invalid, if a tensor is missing or has the wrong shape, or
-   if a tensor other than scales and alphas is named by no row and not marked as used.
-   Returns RAPT_BAD_ARGUMENT if the model is too wide for the requested precision. */
+   if a tensor other than scales and alphas is named by no row and not marked as used. Returns
+   RAPT_BAD_ARGUMENT if the model is too wide for the precision. */
 rapt_status rapt__import_match(struct import *i, const struct import_table *tables, int count);
 /* Fills the parameters of a matched model. If several rows for the same part name existing tensors,
    the first is used and the others must be equal to it. Returns RAPT_BAD_FILE if they differ or a
