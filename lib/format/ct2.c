@@ -1,5 +1,5 @@
 /* ct2.c - reads a CTranslate2 model.bin into entries and attaches the scales of quantized weights;
-   writes tensors as F32, integers and aliases to a model.bin of version 6.
+   writes F32 tensors, integers and aliases to a model.bin of version 6.
 
        u32 version; from version 2 on: string spec, u32 revision
        u32 number of variables; for each:

@@ -6,7 +6,7 @@
        CTranslate2   version as u32, then a length    1 <= version <= 64
        Marian        version as u64                   1 (2: encrypted)
        zip           "PK", 3, 4                       npz, or PyTorch if it contains a pickle
-       pickle        80, 2 to 5                       PyTorch before 1.6
+       pickle        0x80, 2 to 5                     PyTorch before 1.6
        index         '{'                              index of a model in shards */
 #include "tensors.h"
 #include "zip.h"

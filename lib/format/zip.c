@@ -1,5 +1,5 @@
-/* zip.c - reads the directory of a zip file. Every offset and length is checked against the file,
-   and no two members may share a byte.
+/* zip.c - reads the directory of a zip file, and makes members available as parts of a tensor file.
+   Every offset and length is checked against the file, and no two members may share a byte.
 
    The file ends with a record of 22 bytes and a comment. If a size, offset or count is too large
    for it, and always in files of PyTorch, a zip64 record and its locator precede that record. The
@@ -201,8 +201,8 @@ static rapt_status read_member(struct zip_reading *r, struct zip_member *member)
                                 : c->status;
 }
 
-/* Finds the bytes of a member, which follow its local header. The names in both headers must
-   agree. */
+/* Finds the bytes of a member, which follow its local header. The local header must have the same
+   name as the directory. */
 static rapt_status find_bytes(struct zip_reading *r, struct zip_member *member)
 {
     struct cursor c = {.source = r->cursor.source, .at = member->head, .why = r->why};

@@ -191,8 +191,8 @@ static rapt_status read_vocabulary(struct import *i, const char *name, const cha
     return status;
 }
 
-/* Makes i->source from the files of a tokenizer of transformers, vocab.json and merges.txt of BART
-   or, if there is no SentencePiece model, tokenizer.json. If the folder has none of them, i->source
+/* Makes i->source from the files of a tokenizer of transformers: vocab.json and merges.txt of BART
+   or, if there is no SentencePiece model, tokenizer.json. If these files are missing, i->source
    remains NULL. */
 static rapt_status read_hf_tokenizer(struct import *i)
 {

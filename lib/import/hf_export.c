@@ -1,6 +1,6 @@
 /* hf_export.c - exports a model to a folder of MarianMT for Hugging Face's transformers, with the
    names in hf.c: model.safetensors, config.json, generation_config.json, tokenizer_config.json,
-   vocab.json, target_vocab.json if it differs, and the SentencePiece models.
+   vocab.json, target_vocab.json if the names of the target differ, and the SentencePiece models.
 
    MarianMT needs a pad token that never occurs in a translation. If the vocabulary lacks such a
    token, one is added, with a row of zeros. This token also serves as the first input of a decoder

@@ -7,7 +7,7 @@
    decoder starts with the language of the target; in mBART-50 the language precedes a source, and
    the decoder starts with the end token.
 
-   M2M-100 (Fan et al. 2021) and NLLB-200 (Costa-jussa et al. 2022) have the same architecture, with
+   M2M-100 (Fan et al. 2021) and NLLB-200 (Costa-jussa et al. 2022) share one architecture, with
    norms before sublayers and sinusoids as positions.
 
    Source: transformers 4.57, modeling_bart.py, modeling_mbart.py, modeling_m2m_100.py. */

@@ -1,9 +1,10 @@
 /* hf_languages.c - creates the vocabularies of multilingual translators, NLLB-200, mBART-25,
    mBART-50 and M2M-100, and of XLM-RoBERTa, which has no tokens of languages. Pieces are in
    sentencepiece.bpe.model, and the names of M2M-100 are in vocab.json. These files do not contain
-   the tokens of languages, whose ids follow those of the pieces or names. If there is no such
-   model, tokenizer.json is read instead, which contains all tokens. Source: transformers 4.57,
-   tokenization_m2m_100.py, tokenization_nllb.py, tokenization_mbart.py, tokenization_mbart50.py. */
+   the tokens of languages, whose ids follow those of the pieces or names. If
+   sentencepiece.bpe.model is missing, tokenizer.json, which contains all tokens, is read instead.
+   Source: transformers 4.57, tokenization_m2m_100.py, tokenization_nllb.py, tokenization_mbart.py,
+   tokenization_mbart50.py. */
 #include "import/hf.h"
 #include "text/text.h"
 

@@ -245,8 +245,8 @@ static rapt_status read_tables(struct import *i, const struct yaml *y)
     return rapt__import_bad(i, "tensor Wemb is missing");
 }
 
-/* Reads the layer from which alignments are computed. As in this library, they are the weights of
-   the layer's first head. */
+/* Reads the layer from which alignments are computed. As by default in this library, they are the
+   weights of the layer's first head. */
 static rapt_status read_alignment(struct import *i, const struct yaml *y)
 {
     static const char key[] = "transformer-guided-alignment-layer";
@@ -300,8 +300,8 @@ static rapt_status read_settings(struct import *i)
     return status;
 }
 
-/* Marks the alphas as used, because they are already attached to their tensors. The exception is
-   the alpha "none", that of the output layer when a shortlist is used, which is stored under this
+/* Marks the alphas as used, because they are already attached to their tensors. The alpha "none"
+   belongs to the output layer when a shortlist is used, so it is stored separately, under this
    name. */
 static rapt_status take_alphas(struct import *i)
 {

@@ -1,5 +1,5 @@
 /* nested.c - finds models in inner folders: in folders of Hugging Face's cache, and in packages of
-   Argos Translate, which may be zip files or unpacked. */
+   Argos Translate, which may be zip files or folders. */
 #include "import/parts.h"
 
 #include <stdio.h>
