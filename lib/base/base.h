@@ -1,5 +1,5 @@
-/* base.h - interface of the lowest layer: error messages, memory, sorting, text, random numbers,
-   processor features and thread teams. */
+/* base.h - interface of the lowest layer: checks and error messages, structs with a size, memory,
+   sorting, hashes, text, random numbers, processor features and thread teams. */
 #ifndef RAPT_LIB_BASE_H
 #define RAPT_LIB_BASE_H
 
@@ -26,10 +26,12 @@ rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format
 rapt_status rapt__int_check(const char *name, int value, int min, int max, rapt_message *why);
 rapt_status rapt__float_check(const char *name, float value, double min, double max,
                               rapt_message *why);
-/* Checks text i of an array named `texts`: `bytes` may be NULL only if `size` is 0. */
+/* Returns RAPT_BAD_ARGUMENT with a message if `bytes` is NULL and `size` is not 0. They belong to
+   text i of an array named `texts`. */
 rapt_status rapt__text_check(const char *texts, size_t i, const void *bytes, size_t size,
                              rapt_message *why);
-/* Checks that a fraction, such as a dropout rate, is at least 0 and below 1. */
+/* Returns RAPT_BAD_ARGUMENT with a message unless a fraction, such as a dropout rate, is at least 0
+   and below 1. */
 rapt_status rapt__share_check(const char *name, float share, rapt_message *why);
 
 /* ---- status.c: public structs whose first member is `size_t size` ----
@@ -45,8 +47,8 @@ rapt_status rapt__share_check(const char *name, float share, rapt_message *why);
 rapt_status rapt__struct_read(void *own, size_t own_size, const void *given, const char *name,
                               rapt_message *why);
 /* Copies a result in the other direction: as much of `own` as fits into `given`, and zeros if
-   `given` is longer. The size of `given` does not change. Returns RAPT_BAD_ARGUMENT and leaves
-   `given` unchanged if it is NULL or its size cannot be that of a struct. */
+   `given` is longer. The size of `given` does not change. Returns RAPT_BAD_ARGUMENT and changes
+   nothing if `given` is NULL or its size cannot be that of a struct. */
 rapt_status rapt__struct_write(void *given, const void *own, size_t own_size, const char *name,
                                rapt_message *why);
 /* Works like rapt__struct_write, but the size is passed separately and stored in `given`, and there
@@ -57,11 +59,11 @@ rapt_status rapt__struct_check(const void *given, const char *name, rapt_message
 
 /* ---- text.c: floats as decimal text, independent of the locale ---- */
 enum { FLOAT_TEXT = 24 }; /* enough for the text of any finite float, including the terminating 0 */
-/* Writes the shortest text that reads back as x. x must be finite. */
+/* Writes x, which must be finite, rounded to the fewest digits with which it reads back as x. */
 void rapt__float_write(float x, char text[FLOAT_TEXT]);
 /* Writes the value of an int or a float for messages, as a user would type it: an integer of up to
-   15 digits as these digits, any other float as its shortest text, or inf, -inf or nan. Returns
-   `text`. */
+   15 digits as these digits; inf, -inf or nan; and any other number as by rapt__float_write.
+   Returns `text`. */
 const char *rapt__number_write(double x, char text[FLOAT_TEXT]);
 /* Reads a JSON number (leading zeros are allowed) as the nearest float. Returns false and leaves *x
    unchanged if the text is not such a number, has more than 128 significant digits or is too large
@@ -182,8 +184,8 @@ void rapt__sha256_end(struct sha256 *hash, char text[SHA256_TEXT]);
 
 /* ---- hash.c: FNV-1a, 32 bits ---- */
 uint32_t rapt__hash(const void *bytes, size_t size);
-/* Returns a hash that also depends on the address of a table, so that nobody can craft a file with
-   names that all fall into the same slot. */
+/* Returns a hash that also depends on the address of a table, which the author of a file cannot
+   know, so a file cannot make all of its names fall into the same slot. */
 uint32_t rapt__hash_from(const void *table, const void *bytes, size_t size);
 
 /* ---- text.c: UTF-8 ---- */
@@ -216,15 +218,15 @@ struct arena {
                             memory */
     int rank;            /* the team member that uses this arena; every member lays out the same
                             memory */
-    int owner;           /* the member that writes the red zones */
+    int owner;           /* the member that fills raw pieces and writes the red zones */
     char *last_red_zone; /* end of the last red zone, or NULL */
 };
 /* Take a piece for `count` items of `size` bytes, and one for rows * columns floats. Return NULL if
-   it would be empty, if the arena only counts, or if the piece does not fit. */
+   the piece would be empty, if the arena only counts, or if the piece does not fit. */
 void *rapt__arena_take(struct arena *arena, size_t count, size_t size);
 float *rapt__arena_floats(struct arena *arena, size_t rows, size_t columns);
-/* Allocates the bytes that the arena has counted, from which it then hands out pieces. Returns
-   RAPT_NO_MEMORY if that fails or the arena has overflowed; it then remains as it was. */
+/* Allocates the bytes that the arena has counted, from which it then hands out pieces. If that
+   fails or the arena has overflowed, returns RAPT_NO_MEMORY and does not change the arena. */
 rapt_status rapt__arena_reserve(struct arena *arena, const rapt_allocator *allocator);
 void rapt__arena_free(struct arena *arena, const rapt_allocator *allocator);
 /* Merges two counting arenas when only one of the two layouts will be used: `arena` takes the
@@ -238,8 +240,8 @@ bool rapt__arena_close(struct arena *arena);
    Every member lays out the same structs and has its own pointers. In debug builds and under
    AddressSanitizer the pieces are filled with NaN. */
 struct arena rapt__arena_over(void *base, size_t bytes, int rank);
-/* Lays out `count` equal parts, one per member, by layout(part, what, to). The calling member's
-   part is stored in *mine, and that of member 0 in *first, unless `first` is NULL. */
+/* Lays out `count` equal parts, one per member, by layout(part, what, to). `to` is `mine` for the
+   calling member's part and, unless `first` is NULL, `first` for that of member 0. */
 typedef void rapt__layout(struct arena *part, const void *what, void *to);
 void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, const void *what,
                        void *mine, void *first);
@@ -258,6 +260,7 @@ double rapt__normal(uint64_t key, uint64_t index);  /* approximately normal, mea
 uint64_t rapt__mix(uint64_t key, uint64_t word);    /* derives a new key from a key and a word */
 
 /* ---- processor.c ---- */
+/* Returns true if the processor and the operating system support the instruction set. */
 bool rapt__processor_has(rapt_isa isa);
 /* Returns true if this machine supports the instruction set and its extension for dot products of
    bytes: AVX512_VNNI, AVX-VNNI, or sdot on arm64. */
@@ -288,15 +291,15 @@ bool rapt__tiles_collide(ptrdiff_t stride, int rows);
 
 /* ---- team.c: a thread team, SPMD (single program, multiple data) ----
 
-   A public call opens one parallel region: rapt__team_run calls work(team, argument) once on every
-   thread. These threads are the members of the team. Within the region, all members call each
-   function that takes a team, with the same arguments, and the function divides its loops among
-   them. One loop between two barriers can be divided dynamically: each member takes the next index
-   (rapt__team_take) or part (rapt__team_part). Other loops are divided into equal parts
-   (rapt__team_share). A function without a team does all of its work on the calling thread. Every
-   member passes the same barriers; what one member writes, others may read after the next barrier.
-   Independent results are divided, but never a sum, so the bits do not depend on the number of
-   members, nor on which member computes which result.
+   rapt__team_run opens a parallel region and calls work(team, argument) once on each of its
+   threads, the members of the team. Within the region, all members call each function that takes a
+   team, with the same arguments, and the function divides its loops among them. One loop between
+   two barriers can be divided dynamically: each member takes the next index (rapt__team_take) or
+   part (rapt__team_part). Other loops are divided into equal parts (rapt__team_share). A function
+   without a team does all of its work on the calling thread. Every member passes the same barriers;
+   what one member writes, others may read after the next barrier. Loops are divided so that one
+   member computes each result, in an order that does not depend on the team. The bits therefore
+   depend neither on the number of members nor on which member computes which result.
 
    Each member has its own struct team, and only members may call the functions that take one. Any
    thread may call rapt__team_run and rapt__team_size at any time. */
@@ -305,16 +308,17 @@ struct team {
     int rank, size; /* this member's number, 0 .. size - 1 */
     unsigned phase; /* number of barriers passed */
     int spin_limit; /* maximum number of pause instructions at a barrier before sleeping */
-    double waiting; /* processor time in seconds spent in barriers */
+    double waiting; /* estimated processor time in seconds spent in barriers */
     struct team_shared *shared;
 };
 typedef void rapt__work(struct team *team, void *argument);
 
 /* Returns the maximum number of members of a team of `threads`, which sizes of workspaces depend
    on. If threads is 0, this is the number that OpenMP would use, but at most the number of
-   processors. The actual number is team->size. It is 1 inside a parallel region, while other
-   programs occupy the processors (crowd.c), or if the stacks of OpenMP's threads are too small. It
-   exceeds the number of processors only if OMP_NUM_THREADS does, too. */
+   processors. It is never above 1024. The actual number, team->size, may be smaller: it is 1 inside
+   a parallel region, while other programs occupy the processors (crowd.c), or if the stacks of
+   OpenMP's threads are too small. A team has more members than there are processors only if
+   OMP_NUM_THREADS allows it. */
 int rapt__team_size(int threads);
 void rapt__team_run(int threads, rapt__work *work, void *argument);
 void rapt__team_barrier(struct team *team);
@@ -327,8 +331,8 @@ int rapt__team_take(struct team *team);
 
 /* Takes the next part [*begin, *end) of n items. Its length is a multiple of `grain`, unless it is
    the last part. Returns false if no part is left. In a team, parts are usually smaller than those
-   of rapt__team_share, so other members can take over the parts of a member that arrives late. Only
-   one loop between two barriers may be divided in this way. */
+   of rapt__team_share, so other members can take over the parts of a member that arrives late.
+   Between two barriers, only one loop may take parts or tickets. */
 bool rapt__team_part(struct team *team, size_t n, size_t grain, size_t *begin, size_t *end);
 /* Sets [*begin, *end) to this member's part of n items, which may be empty. Parts begin at
    multiples of `grain`, and their lengths differ by at most one grain. */
@@ -336,7 +340,7 @@ void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *b
 
 /* ---- crowd.c: decides for team.c whether a team is faster than one thread ----
 
-   A team is slower if other programs occupy the processors of some members, because all members
+   A team is slow if other programs occupy the processors of some members, because the other members
    wait for these at every barrier.
 
    The rate of a call is the processor time that its threads get per second, minus the time spent in

@@ -7,9 +7,9 @@
 #include <time.h>
 
 /* A team is tried for TRIAL seconds (at least one call), which is many time slices of the
-   scheduler. If one thread must still be measured, it is tried for as long; if it is known to be
-   faster, it is used for ALONE times as long. Its rate is trusted for BELIEVED seconds longer than
-   that. */
+   scheduler. If the rate of one thread is not known, one thread is then tried for as long as the
+   team was. If its rate is known and higher, it is used for ALONE times as long. A measured rate is
+   trusted for BELIEVED seconds longer than that. */
 static const double TRIAL = 0.05, ALONE = 8, BELIEVED = 2;
 
 static bool alone_is_known(const struct crowd *c, double now)

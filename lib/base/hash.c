@@ -25,7 +25,7 @@ uint32_t rapt__hash_from(const void *table, const void *bytes, size_t size)
     uint32_t hash =
         hash_on(basis ^ (uint32_t)(address >> 4) ^ (uint32_t)(address >> 24), bytes, size);
     /* The low bits of FNV-1a depend only on the low bits of the input bytes, so the final steps of
-       MurmurHash3 mix in all others. */
+       MurmurHash3 mix in all other bits. */
     hash = (hash ^ hash >> 16) * 0x85EBCA6Bu;
     hash = (hash ^ hash >> 13) * 0xC2B2AE35u;
     return hash ^ hash >> 16;

@@ -59,11 +59,11 @@ uint64_t rapt__mix(uint64_t key, uint64_t word)
     return (uint64_t)bits[1] << 32 | bits[0];
 }
 
-/* ---- real: elementary functions in double precision for positions, schedules, sampling and
-   penalties, where the last bit affects the results of the library. With SLEEF (RAPT_HAVE_SLEEF)
-   values are within 1 ulp and depend only on the arguments: the variants used here (cinz ... purec)
-   need no fused multiply-add and run the same code on every processor. Without SLEEF, they come
-   from the C library, and the last bit differs between libraries and processors. ---- */
+/* ---- real: elementary functions in double precision, for computations whose last bit affects
+   results. With SLEEF (RAPT_HAVE_SLEEF) values are within 1 ulp and depend only on the arguments:
+   the variants used here (cinz ... purec) need no fused multiply-add and run the same code on every
+   processor. Without SLEEF, the functions come from the C library, and the last bit may differ
+   between libraries and processors. ---- */
 
 #ifdef RAPT_HAVE_SLEEF
 #include <sleef.h>

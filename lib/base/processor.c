@@ -1,4 +1,4 @@
-/* processor.c - detects instruction sets, whether Intel made the processor, and its caches. */
+/* processor.c - detects instruction sets, caches, and whether Intel made the processor. */
 #define _GNU_SOURCE /* syscall */
 #include "base/base.h"
 
@@ -18,9 +18,9 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
-/* Returns the registers that this process may use, as bits of XCR0. Linux clears some bits until
-   the process requests them with ARCH_REQ_XCOMP_PERM: Linux 5.16,
-   Documentation/arch/x86/xstate.rst. */
+/* Returns the registers that this process may use, as bits of XCR0, or 0 if the system does not
+   report them. Linux clears some bits until the process requests them with ARCH_REQ_XCOMP_PERM:
+   Linux 5.16, Documentation/arch/x86/xstate.rst. */
 static uint64_t permitted_state(void)
 {
     enum { GET_PERMISSION = 0x1022 }; /* ARCH_GET_XCOMP_PERM */
@@ -168,8 +168,8 @@ bool rapt__processor_by_intel(void)
 #endif
 
 /* ---- caches: reads the sizes and associativity of the caches from the system once, and determines
-   whether rows of an array compete for the same cache sets. Packing and prefetching depend on these
-   values, but results never do. ---- */
+   whether rows of an array compete for the same cache sets. How products are packed, divided and
+   prefetched depends on these values, but results never do. ---- */
 
 enum cache_level { FIRST, SECOND, LEVELS };
 
@@ -179,8 +179,8 @@ struct caches { /* small enough for atomic access without a lock */
     bool third_is_far;       /* see rapt__third_level_far */
 };
 
-/* Assumed of caches that the system does not report: an L1 data cache of 32 KB with 8 ways and an
-   L2 cache of 1 MB with 16 ways. */
+/* Assumed of caches for which the system reports no plausible sizes: an L1 data cache of 32 KB with
+   8 ways and an L2 cache of 1 MB with 16 ways. */
 static const struct caches usual = {{8, 16}, {12, 16}, false};
 
 #ifdef _SC_LEVEL2_CACHE_ASSOC
@@ -230,10 +230,11 @@ static struct caches the_caches(void)
     return c;
 }
 
-/* Returns how much of a cache level a column of `rows` rows occupies, in bytes. Rows whose distance
-   is a multiple of a power of two, `step`, map only to sets that are `step` bytes apart, so each
-   row counts as `step` bytes, including the lines that no row can use. If the result exceeds the
-   size of the cache, a set would need more ways than it has. */
+/* Returns how much of a cache level a column of `rows` rows occupies, in bytes. Let `step` be the
+   largest power of two, from a line to a way, of which the distance between rows is a multiple. The
+   rows map only to sets that are `step` bytes apart, so each row counts as `step` bytes, including
+   the lines that no row can use. If the result exceeds the size of the cache, some sets would need
+   more ways than they have. */
 static size_t filled(struct caches c, enum cache_level level, ptrdiff_t stride, int rows)
 {
     enum { LINE = 64 };

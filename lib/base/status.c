@@ -1,5 +1,5 @@
 /* status.c - the version, descriptions of status codes, formatted error messages, and checks of
-   what callers pass: ranges of options, and public structs. */
+   what callers pass: ranges of options, texts and public structs. */
 #include "base/base.h"
 
 #include <stdarg.h>

@@ -5,8 +5,8 @@
    barriers. A thread at the barrier spins first and then sleeps on a condition variable. This
    matters if another program, or another team of this one, occupies the processor of a member that
    the others wait for. The scheduler gives the processor of a sleeping thread to that member at
-   once. A spinning thread would keep it in the run queue for milliseconds, and a thread that calls
-   sched_yield for a whole time slice. */
+   once. A spinning thread would keep that member in the run queue for milliseconds, and a thread
+   that calls sched_yield for a whole time slice. */
 #define _GNU_SOURCE /* pthread_getattr_np */
 #include "base/base.h"
 
@@ -70,7 +70,7 @@ static void pause_instruction(void) {}
 #endif
 
 /* The floating-point modes of a thread: rounding, flush to zero, traps. OpenMP's threads inherit
-   them when they are created; those of the calling thread may have changed since. */
+   them when they are created, but the calling thread may have changed its own since. */
 #if defined(__x86_64__)
 typedef unsigned fp_modes;
 static fp_modes get_modes(void)
@@ -131,7 +131,8 @@ static size_t stack_left(void)
 /* The spin limit is the number of pause instructions that a member executes at a barrier before it
    sleeps. A pause takes 10 to 40 nanoseconds; going to sleep and waking up takes a few microseconds
    to tens of them. The limit adapts: it is doubled when all members arrive while this one spins,
-   and divided by four when it has to sleep. It is 0 if there are more members than processors. */
+   unless it has reached SPIN_LIMIT_MAX, and divided by four when this member has to sleep, unless
+   it would fall below SPIN_LIMIT_MIN. It is 0 if there are more members than processors. */
 enum { MAX_THREADS = 1024, SPIN_LIMIT_MIN = 25, SPIN_LIMIT_FIRST = 400, SPIN_LIMIT_MAX = 4000 };
 static const double PAUSE = 10e-9; /* minimum duration of a pause in seconds */
 

@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- decimal: converts floats to decimal text and back. Writing produces the shortest text (at
-   most 9 digits) that reads back as the same bits. Reading returns the nearest float, ties to even.
-   Everything that affects results is computed with integers, so the locale, rounding mode and
-   flush-to-zero of the host do not matter. ---- */
+/* ---- decimal: converts floats to decimal text and back. Writing rounds a float to the fewest
+   digits (at most 9) with which it reads back as the same bits. Reading returns the nearest float,
+   ties to even. Everything that affects results is computed with integers, so the locale, rounding
+   mode and flush-to-zero of the host do not matter. ---- */
 
-/* Half of the smallest float is 2^-150, which has 105 significant digits; a midpoint between floats
-   is a multiple of it by a number of up to 25 bits, which adds at most 8. */
+/* A midpoint between two floats is m 2^e with m below 2^25 and e at least -150. It has the most
+   significant digits if e is -150: 2^-150 has 105, and m adds at most 8. */
 enum { DIGITS = 128, SHORT = 9, MAX_BITS = 0x7f7fffff };
 
 /* The number 0.d0 d1 d2 ... times 10^exponent, where d0 is not 0. A count of 0 means zero. */
@@ -100,8 +100,8 @@ static uint32_t divide(uint64_t n, uint64_t d)
                                                                    the exponent */
 }
 
-/* Finds the float that is nearest to d with 64-bit integers. Returns false if d has too many
-   digits, or is too large or too small, for them. */
+/* Finds the float that is nearest to d with 64-bit integers. Returns false if d has too many digits
+   for these, or is too large or too small. */
 static bool nearest(const struct decimal *d, uint32_t *bits)
 {
     enum { MOST = 18 }; /* 10^18 < 2^60 */
@@ -227,8 +227,9 @@ static bool read_exponent(const char **text, struct decimal *d)
     return any;
 }
 
-/* Returns the bits of a float near d >= 0, computed from its first digits. Rounding modes and
-   flushed denormals can make this estimate worse, but it is only the start of a search. */
+/* Returns the bits of a float that is usually near d >= 0, computed from the first digits of d.
+   Rounding modes and flushed denormals can make this estimate worse, but a search only starts from
+   it. */
 static uint32_t estimate(const struct decimal *d)
 {
     enum { FIRST = 15, RANGE = 60 };
@@ -245,7 +246,8 @@ static uint32_t estimate(const struct decimal *d)
     return bits;
 }
 
-/* Finds the float that is nearest to d from its exact digits. d must round to a finite float. */
+/* Finds the float that is nearest to d from the exact digits of d, which must round to a finite
+   float. */
 static uint32_t search(const struct decimal *d)
 {
     uint32_t low = 0, high = MAX_BITS;
