@@ -9,10 +9,11 @@
                and Gimpel 2016, the approximation. It is x s(2 u) with s(z) = 1 / (1 + e^-z)
      sigmoid(x) = s(x)
 
-   Their slopes are Phi + x phi for gelu, s (1 + x (1 - s)) with s = s(x) for silu,
-   s (1 + x (1 - s) 2 u') with s = s(2 u) for gelu_tanh, and s (1 - s) for sigmoid. */
+   The slope of relu is 1 for x > 0, else 0. The others are Phi + x phi, with the normal density
+   phi, for gelu, s (1 + x (1 - s)) with s = s(x) for silu, s (1 + x (1 - s) 2 u') with s = s(2 u)
+   for gelu_tanh, and s (1 - s) for sigmoid. */
 
-/* Returns min(|x|, limit). At the limit the tails below are already 0. */
+/* Returns min(|x|, limit). At the limits, the exponentials used below are already 0. */
 static inline vf magnitude(vf x, float limit)
 {
     return vf_min(vf_splat(limit), vf_abs(x));

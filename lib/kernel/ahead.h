@@ -23,8 +23,8 @@ struct rows_ahead {
     int each;      /* rows to prefetch with each tile */
 };
 
-/* Adds the rows of a short sequence. Ignores them if the list of parts is full, and if the
-   sequence is long, because its rows would evict data that is being read. */
+/* Adds the rows of a short sequence. Ignores them if the list of parts is full. Also ignores the
+   rows of a long sequence, which would evict data that is being read. */
 static inline void rapt__ahead_add(struct rows_ahead *ahead, const float *x, ptrdiff_t row,
                                    int rows, int width)
 {

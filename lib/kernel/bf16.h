@@ -72,11 +72,11 @@ static inline uint32_t bf16_round(float x)
 }
 
 /* ---- choose.c ---- */
-/* Returns the kernels of the best form for this instruction set, or NULL if this machine cannot run
-   it. */
+/* Returns the kernels of the best form for this instruction set, or NULL if this build lacks the
+   instruction set or this machine cannot run it. */
 const struct bf16_kernels *rapt__bf16_kernels(rapt_isa isa);
-/* Returns the kernels that emulate the instruction with this instruction set, or NULL if this
-   machine cannot run them. */
+/* Returns the kernels that emulate vdpbf16ps with this instruction set, or NULL if this build lacks
+   them or this machine cannot run them. */
 const struct bf16_kernels *rapt__bf16_emulation(rapt_isa isa);
 
 #endif

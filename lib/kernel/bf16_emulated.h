@@ -1,8 +1,8 @@
 /* bf16_emulated.h - the operations listed in bf16_gemm.c, by fused multiply-add. A step equals a
    fused multiply-add except for denormals and NaNs. Since factors are never denormal, it suffices
-   to check sums: a sum whose magnitude is at most 2^-126 but not zero may have been rounded as a
-   denormal, and a final NaN may have the wrong bits. A tile in which this happens is recomputed
-   step by step. */
+   to check sums: a sum that is not zero and has a magnitude of at most 2^-126 may have been rounded
+   as a denormal, and a final NaN may have the wrong bits. A tile in which this happens is
+   recomputed step by step. */
 #include <math.h>
 
 enum { VP_FORM = BF16_EMULATED, VP_ROWS = 4, VP_MAX_PANELS = 1, VP_GROUP = 16 };

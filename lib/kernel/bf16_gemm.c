@@ -5,14 +5,14 @@
      vp                      sixteen pairs
      vp_load(p) vp_splat(p)  sixteen pairs; the same pair sixteen times
      vp_step(&sum,a,b,&c)    adds the products of both elements of the pairs, the odd one first
-     vp_check                tells whether all steps of a tile were exact
+     vp_check                records whether all steps of a tile were exact
      vp_check_none()         its initial value
      vp_check_start(&c,sum)  records the start of a sum
      vp_check_end(&c,sum)    records the end of a sum
      vp_check_failed(&c)     true if the tile has to be computed again, step by step
      VP_FORM                 the form
      VP_ROWS, VP_MAX_PANELS  the register tile
-     VP_GROUP                a multiple of VP_ROWS, at most 16
+     VP_GROUP                maximum number of rows of a group, a multiple of VP_ROWS, at most 16
 
    This file is compiled once per form. The build defines RAPT_BF16 (such as avx512bf16),
    RAPT_SIMD_HEADER (such as "simd_avx512.h") and RAPT_BF16_HEADER (such as "kernel/bf16_avx512.h").

@@ -6,7 +6,7 @@
 #include "kernel/kernel.h"
 #include <stdatomic.h>
 
-/* ---- floats: by default, the first table that the processor can run is active. ---- */
+/* ---- floats: by default, the first table that the machine can run is active. ---- */
 
 extern const struct kernels rapt__kernels_scalar, rapt__kernels_neon, rapt__kernels_avx2,
     rapt__kernels_avx512;
@@ -80,8 +80,8 @@ const char *rapt_isa_name(rapt_isa isa)
 extern const struct int8_kernels rapt__int8_scalar, rapt__int8_neon, rapt__int8_neondot,
     rapt__int8_avx2, rapt__int8_avxvnni, rapt__int8_avx512vnni, rapt__int8_amx;
 
-/* What a form needs besides its instruction set: nothing, dot products of bytes, or these and
-   tiles. */
+/* Extensions that a form needs in addition to its instruction set: none, dot products of bytes, or
+   dot products and tiles. */
 enum needs { NOTHING, DOTS, TILES };
 
 static const struct int8_table {

@@ -1,4 +1,4 @@
-/* elementary.c - exp, log and tanh of rows in place, for layers above that cannot include
+/* elementary.c - exp, log and tanh of rows in place, for higher layers, which cannot include
    simd_math.h; and sines and cosines of angles. */
 #if defined(RAPT_HAVE_SLEEF) && (defined(__AVX512DQ__) || defined(__AVX2__))
 #include <sleef.h>

@@ -31,9 +31,9 @@ static inline int rapt__padded(int width)
 
 /* A scale is split into two factors. Queries are multiplied by a power of two with the sign of the
    scale, and their dot products with keys are multiplied by the remaining factor. The power is the
-   largest that is at most |scale| and 1, so dot products overflow only if scaled scores would. The
-   results have the same bits as if the whole scale were applied afterwards, except where queries
-   become subnormal. */
+   largest that is at most |scale| and 1, so dot products overflow only if scaled scores would. (If
+   the scale is subnormal, the power is the smallest normal number.) The results have the same bits
+   as if the whole scale were applied afterwards, except where queries become subnormal. */
 static inline float rapt__query_factor(float scale)
 {
     float magnitude = fabsf(scale), power = 1;
@@ -61,15 +61,16 @@ enum attend_kind {
    from the query's position: the index of the key minus the position, clamped to -before ..
    after. */
 struct distances {
-    const float *by_query; /* element d for unclamped d from -before - 15 to after + 15; NULL means
-                              0 */
+    const float *by_query; /* element d, from -before - 15 to after + 15, is the term for d after
+                              clamping; NULL means 0 */
     const float *by_key;   /* [panels][before + after + 16][16]: vector e + after of a panel that
                               begins with key s has the terms of its keys for a query at position s
                               + e; NULL means 0 */
     const float *by_dout;  /* laid out like by_query: backward adds it to the gradients of the
                               weights after dropout; NULL means 0 */
-    float *weights;        /* laid out like by_query: sums to which forward and backward add the
-                              weights after dropout; NULL if not requested */
+    float *weights;        /* laid out like by_query, with one more element at each end: sums to
+                              which forward and backward add the weights after dropout; NULL if not
+                              requested */
     int before, after;     /* 0 or more */
     int position;
     float *dby_query, *dby_key; /* laid out like by_query and by_key: gradients to which ds is
@@ -82,11 +83,11 @@ struct attend_row {
     float *out, *lse;          /* results: [value width], NULL in all rows if not requested; and 1
                                   float, or NULL */
     float *statistics;         /* result: the STATISTICS floats described below, or NULL */
-    int low, high;             /* keys low .. high - 1 are visible, unless hidden by `allowed` or by
-                                  `sparse` */
+    int low, high;             /* keys low .. high - 1 are visible, unless hidden by `allowed`,
+                                  `sparse` or a bias of -infinity */
     struct sparse_keys sparse; /* rows of a call that use it differ only in near, near_end and
                                   blocks */
-    const uint8_t *allowed;    /* [key] 0 hides the key; NULL if no key is hidden */
+    const uint8_t *allowed;    /* [key] 0 hides the key; NULL hides none */
     const float *bias,
         *relative;       /* [key] their sum is added to the scaled and capped score; NULL means
                             0 */
@@ -224,8 +225,8 @@ struct attend_keys {
 
 struct attend {
     const struct attend_keys *keys;
-    const struct attend_row *row; /* all rows have a bias, or none; the same applies to relative and
-                                     forget */
+    const struct attend_row *row; /* all rows have a bias, or none has; the same applies to
+                                     relative, forget, allowed and the arrays of distances */
     int rows;                     /* 1 .. ATTEND_ROWS */
     enum attend_kind kind;
     float scale;         /* scale of scores; not 0 */
@@ -328,9 +329,10 @@ struct attend_head_gradients {
        p = e^(x - m) / l    dp = dout.v    ds = p (dp - delta)    delta = dout.out
        dv += p dout       dk += scale ds q      dq += scale ds k      dbias += ds
 
-   With a cap, scale becomes scale (1 - tanh^2). If all keys fit in one block, delta is computed as
-   the sum of p dp; a sink adds nothing to it. attention/flash/backward.c computes the gradient of
-   the sink's logit from delta. With ATTEND_SIGMOID, p is the sigmoid and ds is p (1 - p) dp.
+   With a cap, scale becomes scale (1 - tanh^2). With dropout, dp is multiplied by the factor of the
+   weight, and p in dv is the weight after dropout. If all keys fit in one block, delta is computed
+   as the sum of p dp; a sink adds nothing to it. attention/flash/backward.c computes the gradient
+   of the sink's logit from delta. With ATTEND_SIGMOID, p is the sigmoid and ds is p (1 - p) dp.
 
    p and ds of hidden keys are exactly 0. attend_pack and, unless all keys fit in one block,
    attend_delta run once for each block of queries. Then, for each block of keys, either

@@ -1,7 +1,7 @@
 /* flash_scores.c - a tile of attention scores, at most VF_ROWS queries by 128 keys, and the
    operations before the product with values: packing queries into slots, soft cap, biases, masks,
-   exponentials and dropout of weights. Forward and backward share this code, so scores and weights
-   have the same bits in both. */
+   exponentials, sigmoids, sinks and dropout of weights. Forward and backward share this code, so
+   scores and weights have the same bits in both. */
 #include "kernel/flash.h"
 
 #include <float.h>
@@ -294,9 +294,10 @@ static float masked_scale(const struct attend_row *row, float scale, float cap)
 
 static const float LOG2_E = 0x1.715476p0f;
 
-/* The exponents of a row are relative to an origin, times * max, so that its greatest exponential
-   is about 1. It is rounded once for all keys. If it is large, this rounding would change the
-   weights substantially, so the maximum is subtracted before scores are multiplied by `times`. */
+/* The exponents of a row are relative to an origin, times * max, so that the greatest exponential
+   of the row is about 1. The origin is rounded once for all keys. If it is large, this rounding
+   would change the weights substantially, so the maximum is subtracted before scores are multiplied
+   by `times`. */
 enum { LARGE = 1 << 20 };
 
 static bool large_origin(float max, float times)

@@ -1,6 +1,6 @@
 /* gemm.c - the single-threaded matrix product: columns of register tiles over panels. Goto and van
-   de Geijn 2008, "Anatomy of high-performance matrix multiplication". Here b is packed in advance,
-   and a is read in place or packed tile by tile. */
+   de Geijn 2008, "Anatomy of high-performance matrix multiplication". Here the caller packs b,
+   unless it is read as rows, and a is read in place or packed tile by tile. */
 
 /* Height of the tallest tile of a product. With AVX-512 it is one row less than would fit into the
    registers, to leave some for addresses: on Zen 5, tiles of 13 rows reach 0.98 of the peak, and
@@ -37,7 +37,7 @@ static inline __attribute__((always_inline)) void free_registers(void)
     __asm__ volatile("" : : : "memory");
 }
 
-/* minimum depth at which spreading prefetches evenly repays the extra instructions */
+/* Minimum depth at which spreading prefetches evenly repays the extra instructions. */
 enum { EVEN_DEPTH = 256 };
 
 /* Chooses which part of the next panels a tile prefetches. Normally this is a share in proportion

@@ -1,5 +1,5 @@
 /* int8.h - interface of the kernels for 8-bit integers. There is one table of kernels for each
-   form, the way in which a processor multiplies bytes. All forms give the same bits.
+   form. A form is a way in which processors multiply bytes. All forms give the same bits.
 
    ARITHMETIC. A row x of floats is quantized to a row q of integers in -127 .. 127 and a scale:
 
@@ -18,7 +18,7 @@
 
        y = (float)(sum over k of q[k] w[k]) * (s * t) + bias        (bias 0 if there is none)
 
-   For twice the precision, a row x is quantized in two terms. The remainder of the first term is
+   For twice as many bits, a row x is quantized in two terms. The remainder of the first term is
    quantized as well, and a second product is added to the first:
 
        p[k] = (x[k] r - q[k]) 254, rounded to the nearest integer       u = s / 254
@@ -102,7 +102,7 @@ struct int8_kernels {
     /* Quantizes x[n] to q, padded with zeros to a multiple of 16. Sets the scale and the sum of
        q. */
     void (*quantize_row)(const float *x, int n, int8_t *q, float *scale, int32_t *sum);
-    /* Does the same in two terms, q[0] and q[1]. */
+    /* Quantizes x[n] in two terms, q[0] and q[1], each padded, with its own scale and sum. */
     void (*quantize_twice)(const float *x, int n, int8_t *const q[2], float scale[2],
                            int32_t sum[2]);
     /* Quantizes 16 rows of weights: a panel [depth][16] of floats (kernel/kernel.h) to a panel of

@@ -1,5 +1,5 @@
 /* int8_avx2.h - products of bytes in 256-bit registers: by vpdpbusd if compiled for AVX-VNNI or, in
-   tests, AVX-512 VNNI, which has the same instruction; else by AVX2. */
+   tests, AVX-512 VNNI, which has the same instruction; else by vpmaddubsw and vpmaddwd. */
 #ifndef __AVX2__
 #error "compile with -mavx2 -mfma"
 #endif

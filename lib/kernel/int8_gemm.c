@@ -1,19 +1,21 @@
 /* int8_gemm.c - the product of quantized rows and panels of weights defined in int8.h. It uses
-   register tiles like gemm.c, but over the whole depth, because 13 rows and two panels stay in the
-   L2 cache even if the depth is 4,096. Scales and bias are applied to the sums in registers.
+   register tiles like gemm.c, but over the whole depth, because the bytes of a tile's operands stay
+   in the L2 cache: 13 rows and two panels take 180 KB at a depth of 4,096. Scales and bias are
+   applied to the sums in registers.
 
-   This file is compiled once per form. The build defines RAPT_INT8 (such as avx512vnni),
-   RAPT_SIMD_HEADER (such as "simd_avx512.h") and RAPT_INT8_HEADER (such as "kernel/int8_avx512.h").
-   The table at the end is its only symbol. */
+   This file is compiled once for each form except AMX (int8_tiles.c). The build defines RAPT_INT8
+   (such as avx512vnni), RAPT_SIMD_HEADER (such as "simd_avx512.h") and RAPT_INT8_HEADER (such as
+   "kernel/int8_avx512.h"). The table at the end is its only symbol. */
 #include "kernel/int8_simd.h"
 
 #include "int8_quantize.c"
 
 enum {
     VS_MAX_PANELS = 4 * VS_PANELS, /* panels of the widest tile, which has few rows */
-    VS_FEW_ROWS = 4,               /* with at most this many rows, w is streamed from memory */
-    VS_FETCH = 1024,               /* w is prefetched this many bytes ahead, even into the next
-                                      panels */
+    VS_FEW_ROWS = 4,               /* with at most this many rows, reading w limits the speed, so w
+                                      is prefetched */
+    VS_FETCH = 1024,               /* distance of these prefetches in bytes; they may reach into the
+                                      next panels */
     VS_JOINT = 3                   /* rows of q that share a pointer */
 };
 
@@ -119,7 +121,7 @@ static inline __attribute__((always_inline)) void int8_tile_row(int rows,
     for (; max > 1 && n < last; n++) int8_tile(rows, 1, b, start, row, n);
 }
 
-/* Does the same for any number of rows up to VS_ROWS. */
+/* Does the same, with a number of rows that is not a constant, at most VS_ROWS. */
 static void int8_tile_any(int rows, const struct int8_block *b, const struct int8_start *start,
                           int row, int first, int last)
 {

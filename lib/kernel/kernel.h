@@ -1,6 +1,7 @@
 /* kernel.h - interface of lib/kernel: single-threaded functions on rows and tiles of floats. There
    is a table of these functions for each instruction set. All tables are compiled from the same
-   source and give the same bits.
+   source and give the same bits, unless plain C is compiled without fused multiply-add
+   (simd_scalar.h).
 
    PANELS. The right operand b[depth][columns] of a product is stored as panels of 16 columns:
    b[k][n] is at (n/16)*panel + k*step + n%16, with panel = 16*depth and step = 16. The last panel
@@ -156,7 +157,7 @@ struct kernels {
     void (*ssru_row_backward)(const float *x, const float *z, const float *before, float *d,
                               float *dx, float *dz, size_t n);
 
-    /* random.c: y = from + x after dropout; from may be NULL for 0. y may be x or from. */
+    /* random.c: y = from + dropout(x); from may be NULL for 0. y may be x or from. */
     void (*dropout_row)(const struct dropout *d, uint64_t row, const float *x, const float *from,
                         float *y, int n);
 
@@ -244,6 +245,7 @@ struct kernels {
 const struct kernels *rapt__kernels(void);            /* returns the active table */
 const struct kernels *rapt__kernels_of(rapt_isa isa); /* returns NULL if this build does not contain
                                                          it or this machine cannot run it */
-bool rapt__kernels_plain(void); /* returns true if only the scalar kernels run on this machine */
+bool rapt__kernels_plain(void); /* returns true if, of the tables in this build, only the scalar one
+                                   runs on this machine */
 
 #endif

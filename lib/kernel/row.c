@@ -1,10 +1,10 @@
 /* row.c - dot products, sums of squares, elementwise sums of two rows, sums down columns, and
    weighted sums of rows.
 
-   Sums along a row have a fixed order. A block of BLOCK floats is summed in one to four vectors of
-   sixteen lanes, which are added pairwise. The lanes are added as 8+8, 4+4, 2+2, 1+1, and the sums
-   of blocks are added in double precision, so the error hardly grows with the length. Sums down a
-   column are compensated (W. Kahan 1965, "Further remarks on reducing truncation errors"). */
+   Sums along a row have a fixed order. A block of BLOCK floats is summed in four vectors of sixteen
+   lanes, which are added pairwise. The lanes are added as 8+8, 4+4, 2+2, 1+1, and the sums of
+   blocks are added in double precision, so the error hardly grows with the length. column_sum is
+   compensated (W. Kahan 1965, "Further remarks on reducing truncation errors"). */
 
 enum { BLOCK = 2048 };
 

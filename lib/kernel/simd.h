@@ -1,7 +1,8 @@
 /* simd.h - vector operations, implemented for each instruction set in the file named by
    RAPT_SIMD_HEADER. A vf is 16 floats on every machine: one AVX-512 register, two AVX2 registers,
-   four NEON registers, or a plain array. All instruction sets give the same bits, because the
-   width, the treatment of tails and the order of every sum are fixed here and in the kernels.
+   four NEON registers, or a plain array. All instruction sets with fused multiply-add give the same
+   bits, because the width, the treatment of tails and the order of every sum are fixed here and in
+   the kernels.
 
      vf_splat(s)               s in all lanes           vf_zero()
      vf_load(p) vf_store(p,v)  16 floats, any alignment
@@ -13,7 +14,7 @@
      vf_round(v)               to the nearest integer, ties to even
      vf_sign(v,w)              v with the sign of w
      vf_ldexp(v,n)             v 2^n, rounded once; |v| in [1/2, 256), integral n in -160 .. 128
-     vf_power(v,n)             vf_ldexp where v and the result are normal, infinite or NaN (v)
+     vf_power(v,n)             v 2^n if v is normal and v 2^n is normal or 2^128; NaN if v is NaN
      vf_frexp(v,&n)            v = result 2^n, result in [sqrt 1/2, sqrt 2), v normal, positive
      vf_less(a,b)              a mask (vm): a < b;  vf_equal(a,b);  vm_and, vm_or, vm_bits
      vf_select(m,a,b)          m ? a : b
@@ -79,8 +80,8 @@ static inline void vf_transpose(vf x[16])
 
 #include "kernel/simd_math.h"
 
-/* TABLE_NAME is the name of a table of kernels, made from a prefix and a name that the build
-   defines; TABLE_TEXT is that name as a string. */
+/* TABLE_NAME joins a prefix and a name that the build defines to the name of a table of kernels.
+   TABLE_TEXT is the build's name as a string. */
 #define TABLE_JOIN_(prefix, name) prefix##name
 #define TABLE_NAME(prefix, name)  TABLE_JOIN_(prefix, name)
 #define TABLE_TEXT_(name)         #name

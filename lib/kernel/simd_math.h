@@ -1,6 +1,6 @@
-/* simd_math.h - exp, log and tanh of vectors, inlined and with the same bits on every instruction
-   set. The polynomials are minimax fits of the relative error (Lawson's reweighted least squares).
-   The stated errors are the maxima over all floats, with fma. */
+/* simd_math.h - exp, exp2, log and tanh of vectors, inlined. With fused multiply-add they give the
+   same bits on every instruction set, and the stated errors are the maxima over all arguments. The
+   polynomials are minimax fits of the relative error (Lawson's reweighted least squares). */
 
 /* For -110 <= x <= 89, splits e^x into p 2^n, where n is an integer and p is in [0.7, 1.5]. Returns
    p and stores n in *exponent: x = n ln 2 + r with |r| <= ln 2 / 2, and p = e^r. ln 2 is split into
@@ -40,10 +40,10 @@ static inline vf vf_exp2_small(vf r)
     return vf_fma(p, r, vf_splat(1));
 }
 
-/* Returns 2^x for x <= 128 with an error below 0.88 ulp and less work than vf_exp; returns 0 for x
-   < -100. A weight that small is negligible next to a weight of 1, but it, or a value that the
-   backward pass computes from it, could be denormal, and each multiplication by a denormal takes
-   more than a hundred cycles on Intel's processors. */
+/* Returns 2^x for x <= 128, with an error below 0.88 ulp and less work than vf_exp, or NaN for NaN.
+   The result is 0 for x < -100. A weight this small is negligible next to a weight of 1, but it, or
+   a product of it in the backward pass, could be denormal, and multiplying by a denormal takes more
+   than a hundred cycles on Intel's processors. */
 #ifdef VF_REST /* vf_rest and vf_ldexp accept any x */
 static inline vf vf_exp2(vf x)
 {

@@ -6,12 +6,13 @@
    started at tau = -1, approaches the solution from below. It takes few steps, each of which reads
    the row once. Finally p is divided by its sum, which removes the remaining rounding error.
 
-   Entmax with any alpha (Correia, Niculae and Martins 2019) is p = u^(1/order), where order = alpha
-   - 1 and u = max(0, order (x - max x) - tau). Each step needs a logarithm and an exponential for
-   each element. To save steps, Halley's method is used where N'' is bounded, and the last step
-   updates p instead of recomputing it. If order is small, u is close to 1 and log u is multiplied
-   by a large number, so tau is stored as two floats, and the rounding error of u is computed
-   (Dekker 1971) and its effect on the logarithm added. */
+   Entmax with 1 < alpha <= 2 (Correia, Niculae and Martins 2019) is p = u^(1/order), where order =
+   alpha - 1 and u = max(0, order (x - max x) - tau), and N = (sum of p)^order. Each step needs a
+   logarithm and an exponential for each element. To save steps if alpha is at most 1.5, where N''
+   is bounded, Halley's method is used, and the last step usually updates p instead of recomputing
+   it. If order is small, u is close to 1 and log u is multiplied by a large number, so tau is
+   stored as two floats, and the rounding error of u is computed (Dekker 1971) and its effect on the
+   logarithm added. */
 
 static inline vf above_threshold(const float *x, size_t left, float max, float share, float tau)
 {
@@ -134,9 +135,9 @@ static float entmax_rise(float x)
     return 1 - lane_of(vf_exp(vf_splat(-x)));
 }
 
-/* Returns the threshold from which Newton's method starts: the one that would solve N = 1 if all
-   visible scores were equal to their mean. By the power mean inequality N is at least 1 there, so
-   it is not above the solution. */
+/* Returns the threshold from which the search starts: the one that would solve N = 1 if all visible
+   scores were equal to their mean. By the power mean inequality, N is at least 1 there, so this
+   threshold is not above the solution. */
 static float entmax_start(const float *x, int n, float max, float order)
 {
     const vf hidden = vf_splat(-INFINITY);
@@ -154,8 +155,8 @@ static float entmax_start(const float *x, int n, float max, float order)
 }
 
 /* Returns the next step of the threshold toward N = 1, given the sums at the threshold: Halley's
-   step if alpha is at most 1.5, else Newton's, because p / u^2, on which N'' depends, may be
-   huge. */
+   step if alpha is at most 1.5, unless that would overshoot, and else Newton's. If alpha is larger,
+   p / u^2, on which N'' depends, may be huge. */
 static float entmax_step(const struct entmax *e, const struct entmax_sums *s)
 {
     const float rise = entmax_rise(e->order * lane_of(vf_log(vf_splat(s->sum))));
@@ -194,9 +195,9 @@ static float entmax_move(const float *x, int n, const struct entmax *from, doubl
     return vf_sum(sum);
 }
 
-/* Solves N = 1, sets p to values with a sum of almost 1, and returns this sum. If alpha exceeds
-   1.5, no step is taken by entmax_move, because a step of Newton's method from near the solution
-   may still miss it by too much. */
+/* Solves N = 1, sets p to values with a sum of almost 1, and returns this sum. entmax_move usually
+   takes the last step if alpha is at most 1.5. With a larger alpha, a step of Newton's method that
+   begins near the solution may still end too far from it. */
 static float entmax_solve(const float *x, float *p, int n, struct entmax *e)
 {
     enum { STEPS = 60 }; /* more than ever needed */
@@ -254,7 +255,8 @@ static inline vf entmax_curve(vf z, vf log, vf g, float order)
                      vf_mul(large, vf_splat(1 / (order * order))));
 }
 
-/* Returns g = z^(1 - order) and, if `curve` is not NULL, the factor of the gradient of alpha. */
+/* Returns g = z^(1 - order). If `curve` is not NULL, sets it to the factor of the gradient of
+   alpha. */
 static inline vf entmax_root(vf z, float order, vf *curve)
 {
     if (!curve) return order == 1 ? vf_splat(1) : vf_sqrt(z);

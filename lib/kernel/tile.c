@@ -7,8 +7,9 @@ enum { MAX_PANELS = 4 * VF_PANELS }; /* panels of the widest tile, which has few
 
 _Static_assert(VF_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
 
-/* Returns the number of panels of the widest tile with `rows` rows: the largest number for which
-   the sums, one vector of each panel and one vector of a fit into the registers. */
+/* Returns the number of panels of the widest tile with `rows` rows: the largest number, at most
+   MAX_PANELS, for which the sums, one vector of each panel and one vector of a fit into the
+   registers. */
 static inline __attribute__((always_inline)) int tile_panels(int rows)
 {
     int panels = (VF_ROWS + 1) * VF_PANELS / (rows + 1);
@@ -41,9 +42,10 @@ static inline vf panel_load(enum panel_type type, const void *b, ptrdiff_t n)
 }
 
 enum {
-    FEW_ROWS = VF_ROWS > 8 ? 8 : 4, /* with at most this many rows, b is streamed from memory */
-    FETCH_STEPS = 16                /* b is prefetched this many steps ahead, even into the next
-                                       tile */
+    FEW_ROWS = VF_ROWS > 8 ? 8 : 4, /* with at most this many rows, reading b limits the speed, so b
+                                       is prefetched */
+    FETCH_STEPS = 16                /* distance of these prefetches in steps of k; they may reach
+                                       into the next tile */
 };
 
 /* Computes the sums of a tile, sum[r * panels + q]. type, rows and panels are constants where this

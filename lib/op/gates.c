@@ -118,7 +118,7 @@ void rapt__output_gate_backward(const struct exec_context *c, const struct outpu
 
        y = log sigmoid(z) = min(z, 0) - log(1 + e^-|z|)     dz = dy (1 - sigmoid(z))
 
-   y is finite if z is. A row has only a few gates, so double precision costs little. */
+   y is finite if z is. A row has only a few gates, so using double precision costs little. */
 
 static float log_sigmoid(double z)
 {

@@ -4,9 +4,10 @@
 
 #include <limits.h>
 
-/* ---- choice: in bf16 if the context asks for it, by OpenBLAS if the context asks for it and the
-   product is large enough, and otherwise by the built-in kernels. The choice depends only on the
-   shape of the product. ---- */
+/* ---- choice: products of 16-bit weights are computed by the built-in kernels. All others are
+   computed in bf16 if the context asks for bf16, by OpenBLAS if the context asks for OpenBLAS and
+   the product is large enough, and else by the built-in kernels. Within a context, the choice
+   depends only on the type of the weights and the shape of the product. ---- */
 
 /* Returns true if the context asks for OpenBLAS for this product of a layer. */
 static bool wants_openblas(const struct products *p, const struct gemm *g)
@@ -127,8 +128,8 @@ int rapt__gemm_even_panels(int members, int row_parts, int panels, int max)
 }
 
 /* Units have at most GEMM_UNIT_ROWS rows and max_panels() panels. In a team they have fewer panels
-   (but at least FEW_PANELS) if members would otherwise get fewer than four units, or unequal
-   shares. */
+   (but at least FEW_PANELS, if c has as many) if members would otherwise get fewer than four units,
+   or unequal shares. */
 struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, const struct gemm *g,
                                            int columns)
 {

@@ -49,7 +49,7 @@ enum {
     GEMM_UNIT_ROWS = 52,   /* maximum number of rows of a unit */
     GEMM_FEW_ROWS = 16,    /* fewer rows are multiplied in place, over the whole depth */
     GEMM_DEPTH = 512,      /* depth of a block */
-    GEMM_COPY_DEPTH = 256, /* depth of a copy of a on a member's stack, which takes 53 KB */
+    GEMM_COPY_DEPTH = 256, /* depth of a copy of a on a member's stack, which takes 52 KB */
 };
 
 /* How a unit reads a: in place, from a copy, or from a copy packed tile by tile. */

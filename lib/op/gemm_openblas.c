@@ -10,7 +10,8 @@
    threads of its own. Its OpenMP build starts none if the OpenMP thread count of the calling thread
    is 1, which is set for each call; the serial build never does; the pthreads build would, so it is
    rejected. OpenBLAS cannot read weights in panels, so they are first copied to row-major order in
-   the pack buffer, one block of columns at a time. */
+   the pack buffer, block by block; gradients of weights are computed there in row-major order and
+   then added to panels. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "op/gemm.h"
 
@@ -118,7 +119,7 @@ rapt_status rapt__openblas_load(rapt_message *why)
 
 enum {
     BLAS_ROWS = 256,  /* rows of c per unit of work */
-    BLAS_MIN = 32768, /* products with fewer rows * columns are left to the built-in kernels */
+    BLAS_MIN = 32768, /* products with a smaller rows * columns are left to the built-in kernels */
 };
 
 /* Returns the number of columns of a block, a multiple of 16 that fits into the pack buffer. */
@@ -128,7 +129,8 @@ static int blas_columns(int depth, int columns)
     return rapt__min(max, rapt__ceil_div(columns, LANES) * LANES);
 }
 
-/* The product must be large enough, and a block of columns must have at least four panels. */
+/* The product must be large enough, the pack buffer must hold at least four panels, and OpenBLAS
+   must be loaded. */
 bool rapt__gemm_openblas_serves(const struct gemm *g)
 {
     int inner = g->form == GEMM_PANELS       ? g->depth

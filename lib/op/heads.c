@@ -208,9 +208,9 @@ void rapt__unit_heads_backward(const struct exec_context *c, const struct unit_h
        y = (1 - a) norm(m1 - lambda m2),   lambda = exp(x0 . x1) - exp(x2 . x3) + a
 
    m1 and m2 are the outputs of the two attentions of a head, which have the same values; norm is
-   the RMSNorm of a head (see norms) with gains that all heads share; and x0 to x3 are learned
-   vectors. All heads share lambda. Its gradient is a sum over rows and heads: it is summed over the
-   heads of each row, and the sums of rows are added in order. ---- */
+   the RMSNorm of a head (see norms) with gains that all heads share; x0 to x3 are learned vectors;
+   and a is the constant `initial`. All heads share lambda. The gradient of lambda is first summed
+   over the heads of each row, and then the sums of rows are added in order. ---- */
 
 /* Computes the two exponentials in lambda. */
 static void lambda_terms(const struct difference *d, double *first, double *second)

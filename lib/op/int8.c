@@ -89,9 +89,9 @@ static void quantize(const struct exec_context *c, const float *x, ptrdiff_t x_r
 
 enum { UNIT_PANELS = 64 }; /* maximum number of panels of a unit */
 
-/* Divides y into units. Their panels take at most half of the L2 cache, where units of other rows
-   find them, unless there would be fewer than 8. The number of rows is a multiple of what the
-   kernel computes at a time. */
+/* Divides y into units. The panels of a unit take at most half of the L2 cache, where units of
+   other rows find them, unless that would mean fewer than 8 panels. The number of rows is a
+   multiple of what the kernel computes at a time. */
 static struct gemm_partition int8_partition(const struct exec_context *c, const struct linear *l,
                                             int rows)
 {
@@ -195,8 +195,8 @@ void rapt__int8_forward(const struct exec_context *c, const struct linear *layer
     }
 }
 
-/* ---- weights: lays out 8-bit weights in panels (kernel/int8.h): quantizes floats, converts back
-   to floats, and gathers rows, such as those of a shortlist. ---- */
+/* ---- weights: lays out 8-bit weights in panels (kernel/int8.h): quantizes floats, stores
+   integers, converts both back to floats, and gathers rows, such as those of a shortlist. ---- */
 
 size_t rapt__int8_weight_bytes(int out, int in)
 {
@@ -276,7 +276,8 @@ void rapt__int8_set_rows(const struct int8_rows *to, int first, int count, const
     }
 }
 
-/* Returns true if quantizing the floats row[k] / factor with this factor restores the integers. */
+/* Returns true only if quantizing the floats row[k] / factor with this factor restores the
+   integers. */
 static bool restorable(const int8_t *row, int count, float factor)
 {
     int8_t least = 0;

@@ -1,5 +1,5 @@
-/* linear.c - linear layers, observers of their inputs, and the choice between OpenBLAS and the
-   built-in kernels for their products. */
+/* linear.c - linear layers, observers of their inputs, and the measurements that choose between
+   OpenBLAS and the built-in kernels for their products. */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "kernel/int8.h"
 #include "op/gemm.h"
@@ -101,7 +101,7 @@ void rapt__linear_backward_input(const struct exec_context *c, const struct line
                                  .add = add});
 }
 
-enum { BIAS_GRAIN = 4 * LANES }; /* members sum multiples of this number of columns of dy */
+enum { BIAS_GRAIN = 4 * LANES }; /* members take multiples of this number of columns of dy */
 
 /* Adds the sum of dy over rows to dbias. No barrier is needed, because the product that follows
    neither reads nor writes dbias. */
@@ -162,8 +162,8 @@ void rapt__observe(const struct exec_context *c, const struct linear *layers, in
     for (int i = 0; i < count; i++) c->observer->see(c->observer->user, &layers[i], largest);
 }
 
-/* ---- products: decides which matrix products OpenBLAS computes, by timing each of the three
-   products of a layer with and without it. ---- */
+/* ---- products: decides which matrix products OpenBLAS computes: all, none, or those that were
+   faster with it when the three products of a layer were timed. ---- */
 
 const struct products rapt__products_all = {.all = true};
 const struct products rapt__products_bf16 = {.bf16 = true};
@@ -207,8 +207,8 @@ static void compute_product(const struct exec_context *c, const struct product_t
         rapt__linear_backward_weight(c, l, t->x, l->in, t->y, l->out, t->rows, t->dweight, NULL);
 }
 
-/* Returns true if OpenBLAS is faster than the built-in kernels. The two alternate. After a warm-up
-   run of each, the fastest of TRIES runs of each counts. */
+/* Returns true if OpenBLAS is faster than the built-in kernels. Their runs alternate. After a
+   warm-up run of each, the fastest of TRIES runs of each counts. */
 static bool openblas_wins(const struct exec_context *c, const struct product_trial *t,
                           enum product kind)
 {

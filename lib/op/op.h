@@ -20,7 +20,7 @@ struct exec_context {
     const struct kernels *kernels;
     float *pack; /* [PACK_FLOATS] packed operands of matrix products, shared by the team */
     const struct products *products; /* how products are computed; NULL means by the built-in
-                                        kernels */
+                                        kernels, in floats */
     const struct observer *observer; /* receives the inputs of layers; may be NULL */
 };
 enum { PACK_FLOATS = 1 << 19 };
@@ -32,15 +32,15 @@ struct linear; /* declared below */
 /* ---- linear.c: decides how products of floats are computed ---- */
 /* The three products of a layer: y, dx and dW (linear.c). */
 enum product { PRODUCT_FORWARD, PRODUCT_INPUT, PRODUCT_WEIGHT, PRODUCTS };
-/* Which products of layers with weights [out][in] OpenBLAS computes. */
+/* Says which products of layers with weights [out][in] OpenBLAS computes. */
 struct product_shape {
     int out, in;
     bool openblas[PRODUCTS];
 };
 enum { PRODUCT_SHAPES = 16 };
 struct products {
-    /* If true, OpenBLAS computes every product that is large enough; if false, only those of them
-       that are marked in shapes. */
+    /* If true, OpenBLAS computes every product that is large enough. If false, it computes those of
+       them that are marked in shapes. */
     bool all;
     bool bf16; /* every product of floats is computed in bf16 (kernel/bf16.h), none by OpenBLAS */
     /* Workspace of the size of the largest x. Not NULL if the forward pass was computed in 8-bit
@@ -53,12 +53,12 @@ struct products {
 extern const struct products rapt__products_all, rapt__products_bf16;
 /* Returns the entry for `out` outputs and `in` inputs, or NULL if there is none. */
 const struct product_shape *rapt__products_find(const struct products *p, int out, int in);
-/* Returns true if OpenBLAS should compute a product with weights [out][in]. p may be NULL, which
-   means never. */
+/* Returns true if OpenBLAS should compute a product with weights [out][in], provided that it is
+   large enough. p may be NULL, which means never. */
 bool rapt__products_take(const struct products *p, enum product kind, int out, int in);
-/* Measures which products of l are faster with OpenBLAS, which must be loaded, and adds the shape
-   of l to p, which must have room for it. Overwrites x [rows][in], y [rows][out] and dweight (in
-   panels). */
+/* Measures which products of l are faster with OpenBLAS, and adds the shape of l to p. OpenBLAS
+   must be loaded, and p must have room for the shape. Overwrites x [rows][in], y [rows][out] and
+   dweight (in panels). */
 void rapt__products_measure(const struct exec_context *c, struct products *p,
                             const struct linear *l, int rows, float *x, float *y, float *dweight);
 
@@ -78,8 +78,9 @@ void rapt__observe(const struct exec_context *c, const struct linear *layers, in
 
 /* ---- gemm_openblas.c ---- */
 /* Loads OpenBLAS unless it is loaded. Returns RAPT_BAD_ARGUMENT if this library was built without
-   OpenBLAS, if OpenBLAS cannot be loaded, or if it starts its own threads. Returns RAPT_NO_MEMORY
-   if less than 640 MB of address space is left. After an error, a later call tries again. */
+   OpenBLAS or OpenMP, if OpenBLAS cannot be loaded or lacks a function, or if it starts its own
+   threads. Returns RAPT_NO_MEMORY if less than 640 MB of address space is left. After an error, a
+   later call tries again. */
 rapt_status rapt__openblas_load(rapt_message *why);
 
 /* ---- linear.c: y = x W' + b ----
@@ -161,7 +162,7 @@ void rapt__int8_set_rows(const struct int8_rows *to, int first, int count, const
 bool rapt__int8_set_integers(const struct int8_rows *to, int first, int count, const int8_t *rows,
                              const float *factors);
 /* Copies the rows of l with the indices rows [count] to weight and scale, and their biases, if l
-   has any, to bias. */
+   has any, to bias. Zeroes the rows that pad the last panel. */
 void rapt__int8_gather(const struct exec_context *c, const struct linear *l, const int32_t *rows,
                        int count, int8_t *weight, float *scale, float *bias);
 /* Sets x to `factor` times elements [first, first + count) of a row of the weights of l, which must
@@ -176,8 +177,7 @@ void rapt__int8_floats(const struct linear *l, int row, int first, int count, fl
    starts[b] .. starts[b+1]-1; its first row has position past[b], or 0 if past is NULL. With
    first_is_zero, 0 replaces scale * E[token] at position 0. */
 struct embedding {
-    struct linear table; /* E as a layer without bias: in = width, out = vocab. The backward pass
-                            needs floats */
+    struct linear table; /* E as a layer without bias: in = width, out = vocab */
     const float *types, *positions;
     float scale;
     bool first_is_zero;
@@ -245,7 +245,8 @@ struct head_norm {
    reciprocals of the root mean squares. Both may be NULL. */
 void rapt__head_norm_forward(const struct exec_context *c, const struct head_norm *n, int rows,
                              float *x, float *raw, float *inverse);
-/* Does the same for one head of one row, on the calling thread and without a barrier. */
+/* Does the same for one head of one of the `rows` rows, on the calling thread and without a
+   barrier. */
 void rapt__head_norm_one(const struct exec_context *c, const struct head_norm *n, int rows,
                          size_t row, size_t head, float *x, float *raw, float *inverse);
 /* Replaces d, the gradient of the result, with that of x, and adds the gradient of the gain to
@@ -258,14 +259,15 @@ void rapt__head_norm_backward(const struct exec_context *c, const struct head_no
 
 /* ---- heads.c: differences of two attentions ---- */
 struct difference {
-    const float *vectors; /* [4][width / 2] of lambda */
+    const float *vectors; /* [4][width / 2]: x0 .. x3 in the formula of lambda */
     const float *gain;    /* [width], the same for all heads */
     int heads, width;
     int group;     /* heads that share keys; divides heads */
-    float initial; /* a in the formula of lambda; the results are multiplied by 1 - a */
+    float initial; /* a term of lambda; the results are multiplied by 1 - initial */
     float epsilon;
 };
-/* Returns lambda = exp(x0 . x1) - exp(x2 . x3) + initial. */
+/* Returns lambda = exp(x0 . x1) - exp(x2 . x3) + initial, where x0 .. x3 are the rows of `vectors`.
+ */
 float rapt__difference_lambda(const struct difference *d);
 /* Computes y [rows][heads][width] from the outputs of attentions, maps [rows][heads /
    group][2][group][width], where the first attentions of a group precede the second ones. For
@@ -303,7 +305,7 @@ void rapt__head_map_forward(const struct exec_context *c, const struct head_map 
    layouts of x and y. */
 void rapt__head_map_backward(const struct exec_context *c, const struct head_map *m, int rows,
                              const float *x, const float *dy, float *dx, float *dweight);
-/* Copies `heads` heads of width floats from x to y, laid out as above. */
+/* Copies `heads` heads of width floats from x to y, laid out as in struct head_map. */
 void rapt__heads_copy(const struct exec_context *c, int heads, int width, int rows, const float *x,
                       ptrdiff_t x_head, ptrdiff_t x_row, float *y, ptrdiff_t y_head,
                       ptrdiff_t y_row);
@@ -369,8 +371,8 @@ struct ssru {
 };
 void rapt__ssru_forward(const struct exec_context *c, const struct ssru *s, const float *x,
                         float *cells, float *y);
-/* Computes dx from dcells [rows][width], the gradient of the cells through y only, and overwrites
-   dcells. states must be NULL. */
+/* Computes dx from dcells [rows][width], the gradient of the cells through y alone, without later
+   cells, and overwrites dcells. states must be NULL. */
 void rapt__ssru_backward(const struct exec_context *c, const struct ssru *s, const float *x,
                          const float *cells, float *dcells, float *dx);
 
@@ -431,6 +433,7 @@ struct adam_range {
 void rapt__adam_range(const struct exec_context *c, const struct adam *a, const float *p,
                       const float *g, const float *m, const float *v, size_t n, double *partial,
                       struct adam_range *range);
+/* Takes a step of Adam: updates p, m and v. */
 void rapt__adam(const struct exec_context *c, const struct adam *a, float *p, const float *g,
                 float *m, float *v, size_t n);
 /* Compute x = value, y = x, and y += x for n elements. */

@@ -103,7 +103,7 @@ void rapt__loss(const struct exec_context *c, const struct linear *l, const floa
 
 /* ---- adam: Adam for whole blocks of parameters: the sum of squared gradients (for clipping), the
    range of the results of a step, the step itself (kernel/adam.c), and filling, copying and adding.
-   The sum is computed in chunks, whose sums are added in order in double precision. ---- */
+   The squares are summed in chunks, whose sums are added in order in double precision. ---- */
 
 enum { SUM_CHUNK = 4096 };
 
