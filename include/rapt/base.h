@@ -88,7 +88,7 @@ RAPT_API size_t rapt_struct_size(const char *name);
    A call uses a single thread if it is made inside a parallel region, or if other programs keep the
    processors so busy that several threads would be slower. A call uses fewer threads than requested
    if OpenMP provides fewer. It uses more threads than there are processors, which is slow, only if
-   both `threads` and OMP_NUM_THREADS exceed the number of processors. A thread needs 64 KB of
+   both `threads` and OMP_NUM_THREADS exceed the number of processors. A thread needs 96 KB of
    stack; if OMP_STACKSIZE leaves OpenMP's threads too little, calls use one thread.
 
    Any thread may call any function. Any number of threads may share an object that is passed as

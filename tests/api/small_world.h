@@ -60,10 +60,8 @@ static inline uint64_t api_generate(const rapt_model *model, uint64_t seed, int 
 }
 
 /* Trains a new model for a few steps. Returns a hash of the result, or 0 if anything fails. */
-static inline uint64_t api_train(uint64_t seed, int threads)
+static inline uint64_t api_train_with(uint64_t seed, int threads, const rapt_train_options *o)
 {
-    rapt_train_options o;
-    rapt_train_options_default(&o, sizeof o);
     rapt_train_limits limits = {sizeof limits, 3, 40, 40, .threads = threads};
     rapt_model *model = NULL;
     rapt_trainer *trainer = NULL;
@@ -73,7 +71,7 @@ static inline uint64_t api_train(uint64_t seed, int threads)
     small_fill(&source, 60, lengths, 3, seed);
     small_fill(&target, 60, lengths, 3, seed + 1);
     if (rapt_model_create(&model, &api_config, seed, NULL, NULL)) return 0;
-    if (rapt_trainer_create(&trainer, model, &o, &limits, NULL, NULL)) return 0;
+    if (rapt_trainer_create(&trainer, model, o, &limits, NULL, NULL)) return 0;
     for (int i = 0; i < 3; i++)
         if (rapt_train_gradient(trainer, &source.tokens, &target.tokens, &report, NULL) ||
             rapt_train_step(trainer, &report, NULL))
@@ -85,6 +83,13 @@ static inline uint64_t api_train(uint64_t seed, int threads)
     rapt_trainer_free(trainer);
     rapt_model_free(model);
     return h;
+}
+
+static inline uint64_t api_train(uint64_t seed, int threads)
+{
+    rapt_train_options o;
+    rapt_train_options_default(&o, sizeof o);
+    return api_train_with(seed, threads, &o);
 }
 
 /* ---- everything that a call takes ---- */
