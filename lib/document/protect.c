@@ -228,8 +228,12 @@ static rapt_status check_pattern(rapt_text pattern, size_t index, rapt_message *
     size_t stars = 0;
     rapt_status status =
         rapt__text_check("protected_patterns", index, pattern.bytes, pattern.size, why);
-    for (size_t i = 0; !status && i < pattern.size; i++)
-        stars += pattern.bytes[i] == '*' && (i == 0 || pattern.bytes[i - 1] != '\\');
+    for (size_t i = 0; !status && i < pattern.size; i++) {
+        if (pattern.bytes[i] == '\\')
+            i++; /* the next byte stands for itself */
+        else
+            stars += pattern.bytes[i] == '*';
+    }
     if (status) return status;
     const bool valid = rapt_utf8_valid(pattern) == pattern.size;
     if (pattern.size > 0 && pattern.size <= PHRASE_MAX && stars <= STARS_MAX && valid)

@@ -156,6 +156,7 @@ static void test_refusals(void **state)
     refuses((rapt_text){"", 0}, "[0] is empty");
     refuses((rapt_text){much, sizeof much}, "is too long");
     refuses((rapt_text){"a*b*c*", 6}, "has too many stars");
+    refuses((rapt_text){"\\\\*b*c*", 7}, "has too many stars");
     refuses((rapt_text){"\xFF", 1}, "is not valid UTF-8");
     refuses((rapt_text){NULL, 3}, "bytes is NULL");
     assert_int_equal(rapt__protection_open(&p, &missing, NULL), RAPT_BAD_ARGUMENT);
