@@ -157,7 +157,8 @@ static size_t guard_text(rapt_text document, rapt_span contents, char *out, size
         if (code == 0 || (code == ' ' && (size == 0 || out[size - 1] == ' '))) continue;
         size += rapt__utf8_encode(code, out + size);
     }
-    return size > 0 && out[size - 1] == ' ' ? size - 1 : size;
+    if (size > 0 && out[size - 1] == ' ') size--;
+    return size + 4 > capacity ? 0 : size;
 }
 
 /* Reads an element that is not translated. Returns true if it ends the block. */

@@ -86,6 +86,21 @@ static void test_guards(void **state)
     becomes_html("the <code>n</code>th use", "USE NTH THE <code>n</code>");
 }
 
+/* A guard of more than 124 bytes is not shown to the model, so it stays with its neighbor. */
+static void test_long_guards(void **state)
+{
+    (void)state;
+    char code[126], document[200], wanted[200];
+    for (int size = 124; size <= 125; size++) {
+        memset(code, 'x', sizeof code);
+        code[size] = 0;
+        snprintf(document, sizeof document, "a <code>%s</code> b", code);
+        snprintf(wanted, sizeof wanted, size == 124 ? "B <code>%s</code> A" : "<code>%s</code> B A",
+                 code);
+        becomes_html(document, wanted);
+    }
+}
+
 static void test_references(void **state)
 {
     (void)state;
@@ -235,14 +250,23 @@ static void test_markdown_broken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tags),          cmocka_unit_test(test_apart),
-        cmocka_unit_test(test_sentences),     cmocka_unit_test(test_html_kept),
-        cmocka_unit_test(test_guards),        cmocka_unit_test(test_references),
-        cmocka_unit_test(test_html_broken),   cmocka_unit_test(test_unaligned),
-        cmocka_unit_test(test_unspaced),      cmocka_unit_test(test_names),
-        cmocka_unit_test(test_blocks),        cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_markdown_kept), cmocka_unit_test(test_inline),
-        cmocka_unit_test(test_beginnings),    cmocka_unit_test(test_markdown_broken),
+        cmocka_unit_test(test_tags),
+        cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_html_kept),
+        cmocka_unit_test(test_guards),
+        cmocka_unit_test(test_long_guards),
+        cmocka_unit_test(test_references),
+        cmocka_unit_test(test_html_broken),
+        cmocka_unit_test(test_unaligned),
+        cmocka_unit_test(test_unspaced),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_markdown_kept),
+        cmocka_unit_test(test_inline),
+        cmocka_unit_test(test_beginnings),
+        cmocka_unit_test(test_markdown_broken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
