@@ -220,6 +220,12 @@ static void spell_roberta(char name[IMPORT_NAME])
     memcpy(name, theirs, new);
 }
 
+static void spell_roberta_old(char name[IMPORT_NAME])
+{
+    spell_roberta(name);
+    spell_old(name);
+}
+
 void rapt__hf_family_spelling(struct import *i, const struct hf_family *f)
 {
     char name[IMPORT_NAME];
@@ -227,6 +233,10 @@ void rapt__hf_family_spelling(struct import *i, const struct hf_family *f)
     const bool bare = !rapt__tensors_find(i->file, name);
     snprintf(name, sizeof name, "%sembeddings.LayerNorm.gamma", bare ? "" : f->prefix);
     const bool old = rapt__tensors_find(i->file, name) != NULL;
-    i->spell = bare && old ? spell_bare_old : bare ? spell_bare : old ? spell_old : NULL;
-    if (!i->spell && strcmp(f->prefix, "roberta.") == 0) i->spell = spell_roberta;
+    if (bare)
+        i->spell = old ? spell_bare_old : spell_bare;
+    else if (strcmp(f->prefix, "roberta.") == 0)
+        i->spell = old ? spell_roberta_old : spell_roberta;
+    else
+        i->spell = old ? spell_old : NULL;
 }

@@ -18,6 +18,7 @@ static void test_parameters(void **state)
         {DISTILBERT, true, false, 0, NULL},
         {ROBERTA, false, false, 0, "lm_head.bias"},
         {ROBERTA, true, false, 0, "pooler.dense.bias"},
+        {ROBERTA, false, true, 0, "lm_head.bias"},
         {XLM_ROBERTA, false, false, 2, "roberta.embeddings.position_ids"},
         {MPNET, true, false, 0, "pooler.dense.bias"},
         {MPNET, false, false, 3, NULL},
