@@ -1,5 +1,5 @@
-/* flash.h - arguments of the attention kernels. A call computes attention for a few queries of the
-   same keys and values.
+/* flash.h - arguments of the attention kernels. A call computes attention for a few queries that
+   share keys and values.
 
    Keys are stored in panels of 16, [keys / 16][key width][16], so one vector holds sixteen scores.
    Values are stored as rows padded to whole vectors, [keys][padded value width]. Lanes after the
@@ -270,8 +270,8 @@ static inline size_t rapt__attend_workspace(int key_width, int value_width)
     return rapt__attend_layout(key_width, value_width).size;
 }
 
-/* A head of a short sequence with all of its queries and keys in rows, of which only the queries
-   are packed. The results are bit-identical to those of attend. Rows of v and out have
+/* A head of a short sequence. All of its queries, keys and values are rows, of which only the
+   queries are packed. The results are bit-identical to those of attend. Rows of v and out have
    rapt__padded(value_width) floats; the padding is 0 in v and meaningless in out. */
 enum {
     HEAD_QUERIES = 32,   /* number of queries processed together */
@@ -318,7 +318,8 @@ struct attend_head_gradients {
     float *dq, *dk, *dv;      /* gradients to which this call adds; NULL if not requested; rows of
                                  dq are q_row apart */
     ptrdiff_t dk_row, dv_row; /* distances between rows of dk and of dv */
-    bool unfinished;          /* continues the sums over other queries in dk and dv */
+    bool unfinished;          /* dk and dv hold unfinished sums over earlier queries, which this
+                                 call continues */
     float *q_panels;          /* workspace: HEAD_GRADIENTS * key_width floats */
     float *dout_panels;       /* workspace: HEAD_GRADIENTS * value_width floats */
     float *weights, *dscores; /* workspace: HEAD_GRADIENTS * keys floats each */

@@ -1,6 +1,7 @@
 /* flash_head_scores.c - finds the keys that the queries of a short head see, computes their scores,
-   and applies the cap, biases and masks, with queries in the lanes of vectors; for flash_head.c and
-   flash_head_backward.c. */
+   and applies the cap, biases and masks, with queries in the lanes of vectors. It also adds up
+   weights by distance and the gradients of biases. Used by flash_head.c and flash_head_backward.c.
+   */
 #include "kernel/flash.h"
 
 #include <math.h>
@@ -48,8 +49,8 @@ static void head_clear(const struct key_range *range, int key, int last, float *
     for (int s = rapt__max(range->key, range->last); s < last; s++) vf_store(x + s * ld, vf_zero());
 }
 
-/* Sets the scores of hidden keys in [key, last) to -infinity, for the 16 queries starting at
-   `query`. Rows are ld apart. */
+/* Sets the scores of the keys in [key, last) that `low` and `high` hide to -infinity, for the 16
+   queries starting at `query`. Rows are ld apart. */
 static void head_mask(const struct attend_head *a, int query, int key, int last, float *scores,
                       ptrdiff_t ld)
 {

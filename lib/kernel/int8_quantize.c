@@ -17,7 +17,8 @@ static float quantize_factor(int32_t bits, float *scale)
 static inline __attribute__((always_inline)) void
 quantize_terms(int terms, const float *x, int n, int8_t *const *q, float *scale, int32_t *sum)
 {
-    const float least = 0x1p-117f; /* smallest scale for which scale / 254 is a normal float */
+    const float least = 0x1p-117f; /* a scale of at least this remains a normal float if it is
+                                      divided by 254 */
     const size_t bytes = rapt__round_up_size((size_t)n, LANES);
     vi max = vi_zero(), total = vi_zero(), rest_total = vi_zero();
     for (int k = 0; k < n; k += LANES)

@@ -21,7 +21,7 @@ enum {
 struct block {
     int column, columns, k, depth;
     const float *panels;
-    ptrdiff_t panel, step; /* distance in floats from one panel to the next, and from one k to the
+    ptrdiff_t panel, step; /* distance in elements from one panel to the next, and from one k to the
                               next */
 };
 
