@@ -52,17 +52,17 @@ static inline float rapt__score_factor(float scale)
 enum attend_kind {
     ATTEND_NOTHING, /* the normalizer cannot be computed in tiles */
     ATTEND_SOFTMAX, /* e^x / sum of e^x */
-    ATTEND_SINK,   /* e^x / (e^b + sum of e^x): the sink is one more key that every query sees last,
-                      with score b and value 0 */
-    ATTEND_SIGMOID /* 1 / (1 + e^-(x + b)) */
+    ATTEND_SINK,    /* e^x / (e^b + sum of e^x): the sink is one more key, with score b and value 0,
+                       that every query sees last unless it is fully masked */
+    ATTEND_SIGMOID  /* 1 / (1 + e^-(x + b)) */
 };
 
 /* Terms that are added to the scores of a query, after scale and cap, by the distance d of a key
    from the query's position: the index of the key minus the position, clamped to -before ..
    after. */
 struct distances {
-    const float *by_query; /* element d, from -before - 15 to after + 15, is the term for d after
-                              clamping; NULL means 0 */
+    const float *by_query; /* element i, from -before - 15 to after + 15, is the term for distance
+                              i, clamped; NULL means 0 */
     const float *by_key;   /* [panels][before + after + 16][16]: vector e + after of a panel that
                               begins with key s has the terms of its keys for a query at position s
                               + e; NULL means 0 */
@@ -91,15 +91,15 @@ struct attend_row {
     const float *bias,
         *relative;       /* [key] their sum is added to the scaled and capped score; NULL means
                             0 */
-    const float *forget; /* [panels][2][16] C of each key, as high + low, where C is the sum of log
-                            f over all keys up to this one. C of the query minus C of the key is
-                            added to the scaled and capped score; NULL means 0 */
-    float forget_high, forget_low;      /* C of the query */
+    const float *forget; /* [panels][2][16] C of each key, as a sum of two floats, where C is the
+                            sum of log f over all keys up to this one. C of the query minus C of the
+                            key is added to the scaled and capped score; NULL means 0 */
+    float forget_high, forget_low;      /* C of the query, as a sum of two floats */
     struct distances distances;         /* also added to the scaled and capped score */
     float *dbias, *drelative, *dforget; /* [key] gradients to which ds is added; NULL if not
                                            requested */
     float *dsum; /* 1 float to which the sum of ds over the keys is added; NULL if not requested */
-    uint64_t drop_key, drop_row; /* key and row as in struct dropout; columns are keys */
+    uint64_t drop_key, drop_row; /* random key and row of dropout_row; columns are keys */
     float number;                /* b of enum attend_kind; 0 if there is none */
 };
 
