@@ -370,7 +370,7 @@ typedef struct rapt_config_field {
     const char *name;     /* as in rapt_config and in model files, such as "ffn_width" */
     rapt_field_type type; /* type of the member */
     size_t offset;        /* offset of the member in rapt_config; every member is 4 bytes long */
-    double min, max;      /* smallest and largest value, set for every type */
+    double min, max;      /* smallest value, set for every type; largest value, likewise */
     double zero;          /* the value that 0 stands for if that is a constant, else 0 */
     const char *(*word)(
         int value); /* returns the name of an enumerator, such as "pre", or NULL if the value is
