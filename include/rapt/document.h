@@ -44,8 +44,8 @@ extern "C" {
 
    RAPT_DOCUMENT_FORMAT_SRT is a subtitle file in UTF-8, in SubRip or WebVTT format. Time codes and
    cue numbers are kept. A sentence ends with its cue, and before a line that begins with a marker
-   such as "- ". Any other line break in a sentence is put at the place nearest to its relative
-   position in the source, instead of a space or, in scripts without spaces, between words. It is
+   such as "- ". Any other line break in a sentence keeps its relative position: it replaces the
+   nearest space of the translation or, in scripts without spaces, is put between words. It is
    dropped if the translation has no such place.
 
    RAPT_DOCUMENT_FORMAT_XLIFF is XLIFF 1.2 or 2.0 in UTF-8, with elements that have no namespace
@@ -81,8 +81,8 @@ RAPT_API const char *rapt_document_format_name(int format);
    seen few sentences in capitals or title case in training. In sentence case, all letters but the
    first are lower case, except in the word I (if the language is English or not given) and in
    glossary terms, which are spelled as in the glossary. The original case is then restored in the
-   translation. Protected text and elements that are kept do not change. A sentence is not converted
-   if only the conversion makes it longer than max_length.
+   translation. Protected text and elements that are kept do not change. A sentence that fits into
+   max_length only in its original case is not converted.
 
    A sentence, or a part of a sentence that was cut, is in capitals if at least 9 of 10 letters are
    capitals and it has at least 2 words, one of them with 4 letters or more (shorter words may be
@@ -116,8 +116,8 @@ typedef struct rapt_document_options { /* size-first, see base.h */
        sentence case. A longer sentence is cut at the end of a clause if possible, and otherwise
        between words or characters. 0 means 128. */
     int max_length;
-    /* If nonzero, all translations have alignments, as in rapt_translate_many. If 0, only those
-       have them for which the library needs them. */
+    /* If nonzero, all translations have alignments, as in rapt_translate_many. If 0, only the
+       translations for which the library itself needs an alignment have one. */
     int alignments;
     /* Language of the document as an ISO 639 code such as "en". The rest of a language tag such as
        "en-GB" is ignored. The language selects the list of abbreviations after which a sentence
@@ -125,7 +125,7 @@ typedef struct rapt_document_options { /* size-first, see base.h */
        lists of all languages. */
     const char *language;
     /* Sequence number of the document's first sentence for sampling, to continue another document;
-       see rapt_translate_call.first. */
+       see rapt_translate_call.first. rapt_document_translate_with ignores this field. */
     uint64_t first;
     /* By default, certain parts of a sentence are protected: in the translation, they replace, byte
        for byte, what the model wrote for them. Protected parts are URLs, e-mail and IP addresses,
@@ -140,11 +140,11 @@ typedef struct rapt_document_options { /* size-first, see base.h */
     int unprotected;
     size_t protected_pattern_count; /* length of protected_patterns */
     /* Patterns of additional words and phrases to protect. They match only whole words. * matches
-       any number of characters other than white space, in up to 255 bytes, ? matches one such
-       character, and \ removes the special meaning of the next character. Matching is
-       case-sensitive. A pattern has 1 to 255 bytes of UTF-8 and at most 2 asterisks. Patterns
-       without * and ? form a do-not-translate list. The strings must remain valid during the call.
-       May be NULL if the count is 0. */
+       up to 255 bytes of characters other than white space, ? matches one such character, and \
+       removes the special meaning of the next character. Matching is case-sensitive. A pattern has
+       1 to 255 bytes of UTF-8 and at most 2 asterisks. Patterns without * and ? form a
+       do-not-translate list. The strings must remain valid during the call. May be NULL if the
+       count is 0. */
     const rapt_text *protected_patterns;
     /* If 0, a sentence whose translation has a fault is translated again, as with mend and copy of
        rapt_translate_call, and rapt_translation.faults is set. rapt_document_translate_with ignores
@@ -186,10 +186,10 @@ typedef struct rapt_document_piece {
        translation needs none. */
     const char *text;
     /* The translation of a sentence. Its `text` is what the model wrote; in the text of the piece,
-       markup, escapes, protected parts, case and line breaks have been restored. Its `sentence`
-       counts, from 0, the sentences, and the parts of sentences that were cut, that are valid
-       UTF-8. NULL for kept pieces, for sentences that are not valid UTF-8, and if the engine passes
-       NULL. */
+       markup, escapes, protected parts, case and line breaks have been restored. Its `sentence` is
+       the number of this sentence, or part of a cut sentence, from 0; those that are not valid
+       UTF-8 are not counted. NULL for kept pieces, for sentences that are not valid UTF-8, and if
+       the engine passes NULL. */
     const rapt_translation *translation;
     int continued; /* 1 if the sentence was cut and this is not its first part */
     /* The bytes of the document that were translated or copied. They differ from `source` only if
@@ -233,7 +233,8 @@ typedef struct rapt_document_engine { /* size-first, see base.h */
     rapt_fit_fn *fit;             /* NULL means that every character counts as a token */
     void *user;                   /* passed to all functions */
     /* Protected text for which this function returns 0 is replaced by a name such as X1 before the
-       sentence is translated. NULL means that the model can write every text. */
+       sentence is translated, if the function accepts the name and no word touches the text. NULL
+       means that the model can write every text. */
     rapt_spells_fn *spells;
 } rapt_document_engine;
 
@@ -259,7 +260,8 @@ RAPT_API rapt_status rapt_document_translate(rapt_translator *translator, rapt_t
                                              rapt_message *why);
 
 /* Works like rapt_document_translate, but calls engine->translate to translate sentences.
-   max_length is in tokens as counted by engine->fit; 0 means that sentences are never cut.
+   max_length is in tokens as counted by engine->fit; 0 means no limit; even then, a sentence is cut
+   after about 64 KB or, in formats with markup, 512 tags, comments and line breaks.
    options.alignments is ignored. If engine->translate fails, the call ends with its status and
    message. If it returns RAPT_OK before it has translated all sentences, the call stops and returns
    RAPT_OK.

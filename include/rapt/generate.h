@@ -134,8 +134,8 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     float temperature;    /* temperature of sampling, 0 or more; 0 means no sampling. Above 0, beams
                              must be 0 or 1 */
     int top_k;            /* sample only from the k most likely tokens; 0 means all */
-    float top_p; /* sample only from the most likely tokens whose probabilities together reach this,
-                    0 to 1; 0 means all */
+    float top_p; /* sample only from the fewest most likely tokens whose probabilities, before
+                    top_k, together reach this, 0 to 1; 0 means all, and so does 1 */
     int suppressed_count;      /* length of suppressed */
     const int32_t *suppressed; /* [suppressed_count] tokens that are never generated; may be NULL if
                                   suppressed_count is 0 */
@@ -173,12 +173,13 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
        limit must leave room for the terms. If max_ratio is set, its limit is raised by the number
        of their tokens, but never above max_length. A term counts as the tokens of its shortest
        phrase. Logits are normalized as if there were no terms. Hypotheses that lack terms come
-       after all others, and the model cannot end them. For a source with terms, the rules in
-       rapt_search_rules for survivors and for finished sources do not apply. The search for this
-       source stops when nbest hypotheses with all terms score at least as high as the best live
-       one, ignoring live hypotheses in which the end was the most likely token at some step while
-       terms were missing. no_repeat_ngram does not forbid tokens that begin or continue a phrase of
-       a missing term. A source without terms is not affected. Cannot be combined with
+       after all others, and the model cannot end them. For a source with terms, the table in
+       rapt_search_rules does not apply: an end finishes its hypothesis if its rank among the
+       candidates without missing terms is below the number of their places in the beam. The search
+       for this source stops when nbest hypotheses with all terms score at least as high as the best
+       live one, ignoring live hypotheses in which the end was the most likely token at some step
+       while terms were missing. no_repeat_ngram does not forbid tokens that begin or continue a
+       phrase of a missing term. A source without terms is not affected. Cannot be combined with
        temperature. */
     const rapt_terms *terms;
     /* Penalty r for tokens that a sequence, including its prefix, already contains: their logits x
@@ -235,9 +236,9 @@ typedef struct rapt_generate_outputs { /* size-first, see base.h */
     int *terms; /* [N * nbest] number of terms that the sequence contains */
 } rapt_generate_outputs;
 
-/* Encodes the sources and generates their targets. A sequence also ends if it reaches its limit, or
-   if no token can follow because all tokens are suppressed or forbidden or the logits are not
-   finite. options->max_length may exceed limits.target_length if there are few sources: with N
+/* Encodes the sources and generates their targets. A sequence ends with its end token, at its
+   limit, or if no token can follow because all tokens are suppressed or forbidden or the logits are
+   not finite. options->max_length may exceed limits.target_length if there are few sources: with N
    sources it may be up to 16 * floor(limits.batch * ceil(limits.target_length / 16) / N), but not
    above config.positions. A prefix that reaches the length limit of its source is a complete
    sequence; a prefix of more than max_length tokens is an error. After this call, rapt_encode must

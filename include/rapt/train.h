@@ -41,10 +41,10 @@ typedef enum rapt_products {
                           the instruction, and for any number of threads */
 } rapt_products;
 
-/* The baseline that is subtracted from the rewards of sampled keys. A reward is the negated sum of
-   the losses of rows; the baseline is the same sum with an estimate in place of each loss. The
-   estimate does not depend on the draws of the batch, so the baseline changes only the variance of
-   the gradient, not its mean. */
+/* The baseline that is subtracted from the rewards of sampled keys. The reward of a key is minus
+   the sum of the losses of the rows that it can affect; the baseline is the same with an estimate
+   in place of each loss. The estimate does not depend on the draws of the batch, so the baseline
+   changes only the variance of the gradient, not its mean. */
 typedef enum rapt_baseline {
     RAPT_BASELINE_MEAN,    /* the estimate is a running mean of the loss per token in earlier
                               batches */
@@ -87,7 +87,7 @@ typedef struct rapt_train_options { /* size-first, see base.h */
     float ffn_dropout;       /* fraction of hidden units of feed-forward layers dropped, same
                                 range */
     rapt_products products;  /* 0 is built-in; see also rapt_train_options_default */
-    uint64_t seed;           /* seed of dropout, sampled keys and adapters */
+    uint64_t seed;           /* seed of dropout, noise, sampled keys and adapters */
     /* If nonzero, targets are y1 .. yn, and the library adds begin and end to each of them. If 0,
        the caller must have added these tokens, and the fields begin and end must be 0. In a target
        of two or more tokens, the library cannot detect that begin and end are missing; a model
@@ -281,8 +281,9 @@ RAPT_API rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_token
 
 /* Returns the gradients, a block of *count floats in the layout of the parameters. **tokens is the
    number of tokens that contributed to them. The caller may change both, for example to sum them
-   across machines. count and tokens may be NULL. The block belongs to the trainer; with
-   limits.shards, it is valid until the trainer's next call. Returns NULL for NULL. */
+   across machines. In a step in shards, **tokens is 0 and is not read, since the records hold the
+   numbers. count and tokens may be NULL. The block belongs to the trainer; with limits.shards, it
+   is valid until the trainer's next call. Returns NULL for NULL. */
 RAPT_API float *rapt_trainer_gradients(rapt_trainer *trainer, size_t *count, long long **tokens);
 /* Copies the gradient of a parameter to data [rows][columns], in the layout of rapt_model_read.
    Returns RAPT_BAD_ARGUMENT if the index is out of range. */
@@ -301,9 +302,9 @@ RAPT_API rapt_status rapt_trainer_read_adapter(const rapt_trainer *trainer, int 
 
        g(first, count) = g(first, count/2) + g(first + count/2, count/2)
 
-   in floats. Dropout and draws depend only on the seed, the number of steps attempted and the
-   number of the shard. The baseline of sampled keys is updated once per step. The bits therefore do
-   not depend on which machine computes a shard, or when.
+   in floats. Random numbers depend only on the seed, the number of steps attempted and the number
+   of the shard. The baseline of sampled keys is updated once per step. The bits therefore do not
+   depend on which machine computes a shard, or when.
 
    On one machine, call rapt_train_shard for 0 .. S-1, then rapt_train_shards_step. On several
    machines, each has a trainer with the same model, options and number of shards, and the caller
@@ -418,10 +419,11 @@ RAPT_API void rapt_trainer_set_rate(rapt_trainer *trainer, float rate);
    quantized model, so its losses can be compared throughout. Checkpoints store this setting. */
 RAPT_API void rapt_trainer_set_quantized(rapt_trainer *trainer, int on);
 
-/* Saves a checkpoint: parameters, moments, the number of steps and the random counters. A trainer
-   that loads the checkpoint continues with the same bits. The file is replaced atomically (file.h).
-   metadata has the same meaning as for rapt_model_save, and rapt_model_load can also read the file.
-   Allocates memory for the duration of the call.
+/* Saves a checkpoint: parameters, adapters, moments, the peak learning rate and the other state of
+   the trainer, but not its options. A trainer with the same options that loads it continues with
+   the same bits. The file is replaced atomically (file.h). metadata has the same meaning as for
+   rapt_model_save, and rapt_model_load can also read the file. Allocates memory for the duration of
+   the call.
 
    Returns RAPT_BAD_ARGUMENT if there are gradients or shards that no step has applied, if the rate
    is out of range, or if rapt_model_save would reject metadata. Returns RAPT_NOT_FINITE if a
@@ -434,11 +436,12 @@ RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *
    checkpoint are copied to the model. The peak learning rate becomes that of the checkpoint instead
    of options.rate. Gradients and shards that no step has applied are discarded.
 
-   Returns RAPT_NO_FILE if the file cannot be read, and RAPT_BAD_FILE if it is damaged, belongs to
-   another kind of trainer, or lacks a counter, parameter or moment, or if one is out of range; *why
-   names it. Returns RAPT_NO_MEMORY if an allocation fails. With RAPT_PRODUCTS_AUTO, also returns
-   RAPT_BAD_ARGUMENT if the run used OpenBLAS, but OpenBLAS cannot be loaded now. With
-   RAPT_PRODUCTS_BUILTIN, a run that used OpenBLAS continues with slightly different results. */
+   Returns RAPT_NO_FILE if the file cannot be read, and RAPT_BAD_FILE if it is damaged, is a model
+   without this state, belongs to a trainer with another configuration or other adapters, or lacks a
+   counter, parameter or moment, or if one is out of range; *why names it. Returns RAPT_NO_MEMORY if
+   an allocation fails. With RAPT_PRODUCTS_AUTO, also returns RAPT_BAD_ARGUMENT if the run used
+   OpenBLAS, but OpenBLAS cannot be loaded now. With RAPT_PRODUCTS_BUILTIN, a run that used OpenBLAS
+   continues with slightly different results. */
 RAPT_API rapt_status rapt_trainer_load(rapt_trainer *trainer, const char *path, rapt_message *why);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
-/* torch.c - turns the tensors of a state dict into entries, checking names, types, shapes and
-   strides, and reads the files of torch.save since PyTorch 1.6, zip files that contain a state
-   dict:
+/* torch.c - reads the files that torch.save has written since PyTorch 1.6, and turns the tensors of
+   a state dict into entries after checking their names, types, shapes and strides. Such a file is a
+   zip file that contains
 
        NAME/data.pkl         a pickle: keys, and each tensor's storage, offset, shape and strides
        NAME/data/KEY         the bytes of a storage
@@ -101,9 +101,9 @@ static rapt_status add_tensor(struct torch_reading *r, const struct pickle_pair 
 
 /* ---- the state dict ---- */
 
-/* Returns whether the keys of a dict have more than `size` bytes in total, the size of the pickle.
-   If so, a key occurs twice, because distinct keys occupy distinct bytes of the pickle. Checking
-   this before the keys are copied bounds the memory for the copies. */
+/* Returns whether the keys of a dict have more bytes in total than the whole pickle, which has
+   `size`. If so, a key occurs twice, because distinct keys occupy distinct bytes of the pickle.
+   Checking this before the keys are copied bounds the memory for the copies. */
 static bool keys_exceed(const struct torch_reading *r, const struct pickle_value *dict, size_t size)
 {
     size_t left = size;

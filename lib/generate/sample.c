@@ -143,8 +143,8 @@ static float bound_of_k(const struct urn *urn, int top_k)
 }
 
 /* Returns a logit such that all tokens below it together have a probability of less than 1 - top_p.
-   If all `vocab` tokens had this logit, their total probability would be exactly 1 - top_p. The
-   terms with 1e-3 and 1e-6 allow for rounding. */
+   A token with this logit has a probability of just under (1 - top_p) / vocab: the terms with 1e-3
+   and 1e-6 lower it, to allow for rounding. */
 static float bound_of_p(const struct urn *urn, double top_p)
 {
     double share = (1 - top_p) * urn->all / urn->vocab;
@@ -170,7 +170,7 @@ static int draw_truncated(const rapt_generate_options *o, struct urn *urn, doubl
         passed += (double)urn->shares[heap.items[i]];
         if (passed > u * kept) return heap.items[i];
     }
-    return likeliest; /* rounding has made u * kept equal to kept */
+    return likeliest; /* not reached: u < 1, and `passed` ends equal to `kept` */
 }
 
 /* Draws a token. Returns -1 if no token has a probability above 0, because all are suppressed or

@@ -29,7 +29,7 @@ static bool visit(void *user, const char *name)
     return false;
 }
 
-/* Returns the format of the tensors, or -1 for one of our own model files. */
+/* Returns the format of a file of tensors, or -1 if it is one of our own model files. */
 static int format_of(const struct tensor_file *file)
 {
     if (rapt__tensors_container(file) == CONTAINER_CTRANSLATE2) return EXPORT_CT2;
@@ -76,6 +76,6 @@ rapt_status rapt__export_check_folder(const struct exporting *e, const struct ex
             status = check_replaced(e, plan->names[n], &found);
     if (status || !found.name[0]) return status;
     return rapt__fail(e->why, RAPT_BAD_ARGUMENT,
-                      "%.200s: %.60s is a file of another model; choose another folder", e->folder,
-                      found.name);
+                      "%.200s: %.60s is a file of another model or format; choose another folder",
+                      e->folder, found.name);
 }

@@ -1,9 +1,9 @@
 /* flash_backward.c - attention backward, one block of at most 56 queries and 128 keys at a time.
    The equations are in flash.h (Dao et al. 2022, "FlashAttention", appendix B.2; algorithm 4 in
-   B.4). Weights are recomputed from the softmax statistics, so no queries x keys matrix is stored.
-   Every element of dq is a single chain of fma in the order of keys, and every element of dk and dv
-   one in the order of queries, even across blocks, so the bits do not depend on how threads divide
-   the work. */
+   B.4). Weights are recomputed from queries, keys and, except for sigmoids, the statistics of
+   forward, so no queries x keys matrix is stored. Every element of dq is a single chain of fma in
+   the order of keys, and every element of dk and dv one in the order of queries, even across
+   blocks, so the bits do not depend on how threads divide the work. */
 
 struct span { /* a tile of rows of a block, and the keys of the block that they see */
     int tile, row, rows;
@@ -169,8 +169,9 @@ static vf delta_left(const struct attend_weights *from, const struct attend_row 
     return vf_fnma(weight, vf_splat(center), left);
 }
 
-/* For one row, replaces dp in ds with scale ds, and p in w with the weight after dropout. slopes
-   are the slopes of the cap if `capped`, which is a constant where this is inlined. */
+/* Processes one row. On entry, the array ds contains dp and w contains p; on return, ds contains
+   the gradients of the unscaled scores and w the weights after dropout. slopes are the slopes of
+   the cap if `capped`, which is a constant where this is inlined. */
 static inline __attribute__((always_inline)) void
 score_gradient(const struct attend_block *b, const struct attend_weights *from,
                const struct attend_dkv *d, const struct span *s, int r, bool capped,
@@ -294,8 +295,8 @@ static void key_gradients(const struct attend_block *b, const float *weights,
     }
 }
 
-/* Does the same, one weight or score gradient at a time, skipping zeros, for blocks in which 0
-   times an element may be NaN. */
+/* Does the work of key_gradients one weight or score gradient at a time and skips zeros, for blocks
+   in which 0 times an element may be NaN. */
 static void key_gradients_non_finite(const struct attend_block *b, const float *weights,
                                      const struct attend_dkv *d)
 {

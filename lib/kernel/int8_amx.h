@@ -1,5 +1,6 @@
-/* int8_amx.h - the operations of kernel/int8_tiles.h, by the instructions of AMX, in asm, because
-   the intrinsics of gcc do not tell the compiler what memory they read. */
+/* int8_amx.h - implements the operations of kernel/int8_tiles.h with AMX instructions. They are
+   written in inline assembly because gcc's intrinsics do not tell the compiler which memory they
+   read. */
 #if !defined(__AMX_INT8__) && !defined(__AMXINT8__) /* clang 14 defines the second */
 #error "compile with -mamx-tile -mamx-int8"
 #endif

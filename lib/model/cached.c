@@ -89,7 +89,7 @@ void rapt__cross_append(const struct exec_context *c, const struct stack *s, int
     cached_append(c->team, &spec, state, layer, NULL, starts, &h, u->projected_keys);
 }
 
-/* Computes what attention to a cache needs of the queries beforehand, if anything: their
+/* Computes what the score of attention to a cache needs in addition to the queries: their
    projections, their products with distance vectors, and the centers of local-p. */
 static void prepare_queries(struct team *team, const struct step *s, const rapt_attention *spec,
                             const struct cache_state *state, const struct heads *h)

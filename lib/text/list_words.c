@@ -2,12 +2,12 @@
    et al. 2019). Special tokens that the text spells out, such as "[MASK]", are found first. Nothing
    is allocated.
 
-   Text is prepared as by BERT's tokenizer: control characters are removed, Chinese characters and
-   punctuation become separate words, and in uncased models accents are removed and text is
-   converted to lower case. The properties of characters come from utf8proc. The reference is the
-   Rust library `tokenizers` of Hugging Face (0.23). It classifies punctuation, nonspacing marks and
-   format characters by Unicode 8 of 2015, so characters that later versions added are none of
-   these.
+   Text is prepared as by BERT's tokenizer: control characters are removed, and punctuation becomes
+   separate words. Depending on the options, Chinese characters also become separate words, accents
+   are removed, and text is converted to lower case. The properties of characters come from
+   utf8proc. The reference is the Rust library `tokenizers` of Hugging Face (0.23). It classifies
+   punctuation, nonspacing marks and format characters by Unicode 8 of 2015, so characters that
+   later versions added are none of these.
 
    A word becomes the longest name that it begins with, then the longest name "##..." that the
    rest begins with, and so on. A word that cannot be divided in this way, or that has more than
@@ -51,8 +51,8 @@ static const struct character_range later_punctuation[] = {
 /* Format characters that were added after Unicode 8. */
 static const struct character_range later_formats[] = {
     {0x890, 0x891}, {0x8E2, 0x8E2}, {0x110CD, 0x110CD}, {0x13430, 0x1343F}};
-/* The Chinese characters that the reference separates. U+2B820 to U+2B91F and later extensions are
-   missing there, too. */
+/* The Chinese characters that the reference separates. It omits U+2B820 to U+2B91F and the later
+   extensions, and so does this table. */
 static const struct character_range han[] = {
     {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},  {0x20000, 0x2A6DF},
     {0x2A700, 0x2B81F}, {0x2B920, 0x2CEAF}, {0x2F800, 0x2FA1F}};

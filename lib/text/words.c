@@ -1,4 +1,4 @@
-/* words.c - finds where words end, and counts the distinct words of texts. */
+/* words.c - finds where words end, and counts how often each word occurs in texts. */
 #include "text/text.h"
 
 #include <string.h>

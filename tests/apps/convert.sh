@@ -223,7 +223,7 @@ refuses() { # MODEL FORMAT FOLDER FILE
     cp -r "$3" folder
     contents folder >before
     code 1 "$program" convert --model "$1" --to "$2" --out folder --force
-    grep -q "folder: $4 is a file of another model; choose another folder" err || { fail "$3 to $2:"; cat err; }
+    grep -q "folder: $4 is a file of another model or format; choose another folder" err || { fail "$3 to $2:"; cat err; }
     contents folder >after
     check "nothing is written ($3 to $2)" cmp -s before after
     rm -r folder

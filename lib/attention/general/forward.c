@@ -118,8 +118,8 @@ void rapt__forward_sum(const struct general_forward *f, const struct row_block *
 }
 
 /* Computes the outputs of at most BLOCK_ROWS rows of a head, starting at t. Values are summed for
-   the whole block, except if the normalizer is hard, because each row then reads only one value, or
-   if distances add to values. */
+   the whole block if its dot products are computed together. There are two exceptions: a hard
+   normalizer, with which each row reads only one value, and distances that add to values. */
 static void attend_block(const struct general_forward *f, const struct sequence *b,
                          const struct row_head *head, int h, int t, int rows)
 {

@@ -1,7 +1,7 @@
-/* words.c - splits a text into words, and joins words to a text as Moses' detokenizer does.
-   Splitting applies the substitutions of rules.c. It makes each run of dots a word, and also the
-   full stop at the end of a word, unless the word keeps it, as abbreviations do. Source: sacremoses
-   0.1.1: tokenize.py, util.py. */
+/* words.c - splits a text into words, and joins words into a text as Moses' detokenizer does.
+   Splitting applies the substitutions of rules.c. A run of two or more dots becomes a word. So does
+   the full stop at the end of a word, unless the word keeps it (keeps_stop), as abbreviations do.
+   Source: sacremoses 0.1.1: tokenize.py, util.py. */
 #include "text/moses/moses.h"
 
 #include <string.h>
@@ -87,7 +87,7 @@ static bool keeps_stop(const struct moses_text *t, size_t from, size_t to, uint3
            (next >= '0' && next <= '9' && is_listed(&t->now, from, to, l->numeric));
 }
 
-/* Separates full stops from the words before them, and words by single spaces. */
+/* Puts single spaces between words, and before the full stop of a word that does not keep it. */
 static void separate_stops(struct moses_text *t)
 {
     const struct moses_buffer *b = &t->now;
@@ -126,7 +126,7 @@ void rapt__moses_text_free(struct moses_text *t)
     rapt__free(&t->allocator, t->next.at, t->next.capacity * sizeof *t->next.at);
 }
 
-/* ---- characters that were written as in XML ---- */
+/* ---- references of XML ---- */
 
 static const struct {
     const char *name;
@@ -176,9 +176,8 @@ static size_t join_hyphens(char *bytes, size_t size)
 
 struct joined_word {
     rapt_text text;
-    bool quotes; /* consists of opening quotes */
-    bool odd;    /* an odd number of the same quotes have been counted up to this word: the last one
-                    counted opens */
+    bool quotes; /* consists of quotation marks, opening or closing */
+    bool odd;    /* the last quotation mark of its kind, up to and including this word, opens */
 };
 
 struct joining {
