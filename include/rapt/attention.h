@@ -12,8 +12,8 @@
    hidden by a causal mask, a window, the locality, key counts, a boolean mask or a bias of
    -infinity. A hidden key never affects a result, so it and its value may be NaN. There are two
    exceptions. The forget gates of hidden keys are included in sums. And talking heads mix the
-   scores and weights of all heads, so a key or a query is treated as hidden or fully masked only if
-   it is in every head.
+   scores and weights of all heads, so a key counts as hidden, and a query as fully masked, only if
+   this is so in every head.
 
    Scores are computed in float, so a scaled dot product beyond 3.4e38 may become infinite. Without
    a cap, a score of +infinity may make all results of its query NaN, and a score of -infinity hides
@@ -113,9 +113,9 @@ RAPT_API const char *rapt_normalizer_name(rapt_normalizer normalizer);
 
 /* The layout of an array: row r of sequence b and head h starts at data + b*batch + h*head + r*row,
    and the elements of a row are contiguous. Strides count floats, or bytes in rapt_mask.allowed and
-   rapt_sparse.blocks. A stride of 0 repeats the same rows. It is not allowed between rows of out,
-   nor between rows of q, k, v or log_forget if their gradients are requested, because gradients
-   have the same layout. Rows of out must not overlap. */
+   rapt_sparse.blocks. A stride of 0 repeats the same rows. It is not allowed between different rows
+   of out, nor between rows of q, k, v or log_forget if their gradients are requested, because
+   gradients have the same layout. Rows of out must not overlap. */
 typedef struct rapt_stride {
     ptrdiff_t batch; /* from one sequence to the next */
     ptrdiff_t head;  /* from one head to the next */
@@ -153,7 +153,7 @@ typedef struct rapt_mask {
     const float *bias;       /* row t has one float per key, which is added to the scaled and capped
                                 score; -infinity hides the key; NULL for no bias */
     rapt_stride bias_stride; /* strides of bias and of its gradient */
-    uint64_t reserved[4];
+    uint64_t reserved[4];    /* must be 0 */
 } rapt_mask;
 
 /* The learned arrays of scores, localities and normalizers, all contiguous and row-major. Each
@@ -194,12 +194,12 @@ typedef struct rapt_attention_parameters {
     int positions;     /* location: rows of P per key head, at least `keys` */
     int channels;      /* location-aware: number of filters */
     int filter_width;  /* location-aware: width of each filter, odd: f[s][i] = sum over j of F[i][j]
-                          p[s + j - filter_width/2], where p are the weights of the previous query,
-                          and 0 outside the sequence */
+                          y[s + j - (filter_width - 1)/2], where y[s] is the weight of key s in the
+                          previous query, or 0 for s outside the sequence */
     int center_hidden; /* local-p: number of hidden units of the network that predicts the
                           centers */
     const float *array[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* indexed by rapt_attention_parameter */
-    uint64_t reserved[4];
+    uint64_t reserved[4];                                  /* must be 0 */
 } rapt_attention_parameters;
 
 /* The keys that queries see with RAPT_LOCALITY_SPARSE in addition to those within the radius. If
@@ -218,21 +218,23 @@ typedef struct rapt_sparse {
                                  nonzero means that query t sees them; NULL for no blocks */
     rapt_stride block_stride; /* strides of blocks, in bytes, for sequences and query heads as in
                                  rapt_mask; `row` is the distance between rows of blocks */
-    uint64_t reserved[4];
+    uint64_t reserved[4];     /* must be 0 */
 } rapt_sparse;
 
 /* An attention problem. rapt_attention_init and its variants fill it in; all other functions only
-   read it. Fields that init does not set default to 0. There may be at most 2147483519 keys in all
-   sequences, and as many queries in all sequences and heads. Problems whose offsets or workspace
-   overflow are rejected, too. */
+   read it. Fields that init does not set default to 0. The number of keys in all sequences is at
+   most 2147483519, and so is the number of queries in all sequences and heads; batch * heads is at
+   most 2147483647, and so is queries + keys with slopes or a table. Problems whose offsets or
+   workspace overflow are rejected, too. */
 typedef struct rapt_attention { /* size-first, see base.h */
     size_t size;
     int batch;       /* number of sequences, 0 or more */
     int heads;       /* number of query heads, 1 or more */
     int key_heads;   /* number of heads of k and v; must divide heads. Query head h reads key head
                         h / (heads / key_heads). 0 means the same number as heads */
-    int queries;     /* rows of q in every sequence or, with query_starts, in the longest one */
-    int keys;        /* rows of k and v in every sequence or, with key_starts, in the longest one */
+    int queries;     /* rows of q in every sequence; with query_starts, no sequence may have more */
+    int keys;        /* rows of k and v in every sequence; with key_starts, no sequence may have
+                        more */
     int key_width;   /* floats per row of k, 1 to 65536 */
     int value_width; /* floats per row of v and out, 1 to 65536 */
     int query_width; /* floats per row of q, at most 65536; 0 means key_width. Only general scores,
@@ -242,10 +244,11 @@ typedef struct rapt_attention { /* size-first, see base.h */
     rapt_stride k;   /* layout of k */
     rapt_stride v;   /* layout of v */
     rapt_stride out; /* layout of out */
-    const int *query_starts; /* offsets [batch + 1] for a ragged batch, in which the rows of q of
-                                all sequences are stored back to back; NULL if every sequence has
-                                `queries` rows */
-    const int *key_starts;   /* the same for k and v, with `keys` rows */
+    const int *query_starts; /* offsets [batch + 1], from 0 and not decreasing, for a ragged batch,
+                                in which the rows of q of all sequences are stored back to back;
+                                NULL if every sequence has `queries` rows */
+    const int *key_starts;   /* the same for k, v and log_forget; NULL if every sequence has `keys`
+                                rows */
     rapt_score score;        /* default: scaled dot product */
     float scale;  /* factor applied to scores without a tanh, except cosine; its magnitude is at
                      most 2.35e38. 0 means 1 / sqrt(K) for scaled dot products and 1 for others */
@@ -300,10 +303,10 @@ typedef struct rapt_attention { /* size-first, see base.h */
 /* Fills in *a for scaled dot products, softmax and no mask, with arrays
    [batch][heads][rows][width]. The next three functions do the same for other layouts. size is
    sizeof *a. Any field may be changed afterwards, together with the strides that depend on it.
-   query_width affects the strides of q, value_width those of v and out, and key_heads those of k
-   and v: after init, set the batch stride to key_heads * keys * width; after init_rows and
-   init_ragged, set the row stride to key_heads * width; after init_rows, also set the batch stride
-   to keys * key_heads * width.
+   key_width affects the strides of k and, if query_width is 0, of q; query_width affects those of
+   q, value_width those of v and out, and key_heads those of k and v: after init, set the batch
+   stride to key_heads * keys * width; after init_rows and init_ragged, set the row stride to
+   key_heads * width; after init_rows, also set the batch stride to keys * key_heads * width.
 
    All four functions return RAPT_BAD_ARGUMENT only if a or query_starts is NULL, or if size is less
    than sizeof(size_t) or more than 65536. They do not check the numbers; rapt_attention_check and
@@ -390,9 +393,9 @@ RAPT_API size_t rapt_attention_workspace(const rapt_attention *a);
 
 /* Results of rapt_attention_forward in addition to out, for rapt_attention_backward and
    rapt_attention_weights. lse and chosen are [heads][query rows of all sequences, back to back];
-   statistics has two floats for each of these elements. The two functions require lse or
-   statistics, and return the same bits with either. They read only statistics; without it, they
-   recompute it from q and k. */
+   statistics has two floats for each of these elements. These two functions require lse or
+   statistics, and return the same bits with either: they read only statistics, and recompute it
+   from q and k if it is NULL. */
 typedef struct rapt_attention_saved { /* size-first, see base.h */
     size_t size;
     float *lse;  /* log of the softmax denominator, including the sink if there is one; 0 for

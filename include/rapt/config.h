@@ -1,5 +1,6 @@
 /* config.h - the configuration of a Transformer: its halves, layers, widths and kinds of attention.
-   transformer.h creates models from it, and block.h single layers. */
+   transformer.h creates models from it, and block.h single layers. Names of parameters are in
+   quotes; those of layers are given without their prefix, such as "encoder.layers.0.". */
 #ifndef RAPT_CONFIG_H
 #define RAPT_CONFIG_H
 
@@ -27,8 +28,8 @@ typedef enum rapt_activation {
     RAPT_ACTIVATION_SILU,     /* x / (1 + exp(-x)) */
     RAPT_ACTIVATION_GELU_TANH /* x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2, close to GELU */
 } rapt_activation;
-/* Positional embeddings, which are added to the embeddings of tokens or vectors. In sinusoids, p is
-   the position of a token, counted from first_position. */
+/* Positional embeddings, which are added to the embeddings of tokens or vectors. Sinusoids need an
+   even width; p is the position of a token, counted from first_position. */
 typedef enum rapt_position {
     /* Sinusoids with angle(p, i) = p / 10000^(2i / width) for i = 0 .. width/2 - 1: */
     RAPT_POSITION_INTERLEAVED,     /* columns sin cos sin cos ...      Vaswani et al. 2017, 3.5 */
@@ -43,7 +44,8 @@ typedef enum rapt_position {
 typedef enum rapt_tie {
     RAPT_TIE_NONE,   /* all three differ */
     RAPT_TIE_OUTPUT, /* the target embeddings are the output matrix */
-    RAPT_TIE_ALL     /* all three are one matrix, for one vocabulary */
+    RAPT_TIE_ALL     /* all three are one matrix, for one vocabulary: source_vocab must be
+                        target_vocab or 0 */
 } rapt_tie;
 /* The type of the norms of layers, of embeddings and after the last layer. */
 typedef enum rapt_norm_type {
@@ -53,9 +55,9 @@ typedef enum rapt_norm_type {
 /* Effects of the distance between key and query in self-attention. The values up to T5 select
    biases of the scores, which all layers of an encoder or decoder share. The others select vectors
    for distances up to relative_distance; larger distances share the last vector (rapt/distances.h).
-   Decoders are causal, so they need no vectors for later keys (but DeBERTa's table has rows for
-   both directions). Vectors require scores that are scaled dot products or dot products, without
-   rotary positions, latent_width or talking_heads. */
+   Their formulas below replace q . k in the score. Decoders are causal, so they need no vectors for
+   later keys (but DeBERTa's table has rows for both directions). Vectors require scores that are
+   scaled dot products or dot products, without rotary positions, latent_width or talking_heads. */
 typedef enum rapt_relative_bias {
     RAPT_RELATIVE_BIAS_NONE,  /* nothing */
     RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance| with slope 2^(-8 h / heads) for head h = 1, 2,
@@ -69,9 +71,12 @@ typedef enum rapt_relative_bias {
                                          "decoder.relative_bias.weight". In the encoder, half of the
                                          buckets are for keys after the query. Raffel et al. 2020 */
     RAPT_RELATIVE_BIAS_SHAW_KEYS,     /* q . (k + r), with learned vectors r that the heads of a
-                                         layer share: "self_attn.distances.keys" [distances][width
-                                         of a head]. Shaw, Uszkoreit and Vaswani 2018 */
-    RAPT_RELATIVE_BIAS_SHAW, /* also adds vectors to the values: "self_attn.distances.values" */
+                                         layer share: "self_attn.distances.keys" [n][width of a
+                                         head], where n is 2 relative_distance + 1 in the encoder
+                                         and relative_distance + 1 in the decoder. Shaw, Uszkoreit
+                                         and Vaswani 2018 */
+    RAPT_RELATIVE_BIAS_SHAW, /* also adds vectors to the values: "self_attn.distances.values"
+                                [n][width of a head] */
     RAPT_RELATIVE_BIAS_TRANSFORMER_XL, /* (q + u) . k + (q + v) . r, where r is a projection of
                                           sinusoids by "self_attn.distances.key.weight", and u and v
                                           are "self_attn.distances.content_bias" and
@@ -101,15 +106,15 @@ typedef enum rapt_decoder_start {
                                   embedding is still added: Marian, CTranslate2 */
     RAPT_DECODER_START_UNKNOWN /* RAPT_TOKEN_UNKNOWN of the tokenizer: MADLAD-400 */
 } rapt_decoder_start;
-/* The recurrent unit that replaces self-attention in a decoder. At inference, the memory it needs
-   does not grow with the length of the target.
+/* The recurrent unit that replaces self-attention in a decoder. At inference, its memory does not
+   grow with the length of the target.
 
    All kinds but NONE and SSRU are linear attention (linear_attention.h): each key head has a matrix
    S, which starts at 0 and changes with every token; ' denotes the transpose. As in self-attention,
-   one matrix, "decoder.layers.0.linear_attn.qkv.weight" with "...qkv.bias", computes the queries,
-   keys and values from the input x of the sublayer, and "...out.weight" with "...out.bias" projects
-   the outputs of the heads. Linear attention depends on heads, key_heads, head_width and
-   output_gate; attention dropout does not apply.
+   one matrix, "linear_attn.qkv.weight" with "...qkv.bias", computes the queries, keys and values
+   from the input x of the sublayer, and "...out.weight" with "...out.bias" projects the outputs of
+   the heads. Of the fields of attention, linear attention uses heads, key_heads, head_width and
+   output_gate. Attention dropout does not apply.
 
    In GATED, DELTA and GATED_DELTA, q, k and v pass through SiLU. Each head of q and k is then
    divided by its length, sqrt(sum of squares + norm_epsilon). The output of a head is S' q, divided
@@ -119,8 +124,8 @@ typedef enum rapt_recurrence {
     RAPT_RECURRENCE_NONE,   /* self-attention */
     RAPT_RECURRENCE_SSRU,   /* the simpler simple recurrent unit of Kim et al. 2019: y_t = max(c_t,
                                0), c_t = f_t c_(t-1) + (1 - f_t) W x_t, f_t = sigmoid(V x_t + b),
-                               c_0 = 0. W is "decoder.layers.0.recurrent.input.weight", V is
-                               "...forget.weight" and b is "...forget.bias" */
+                               c_0 = 0. W is "recurrent.input.weight", V is "...forget.weight" and b
+                               is "...forget.bias" */
     RAPT_RECURRENCE_LINEAR, /* S = S + phi(k) v', out = S' phi(q) / (z . phi(q)), where z is the sum
                                of phi(k) over the tokens so far, and phi(x) = elu(x) + 1
                                (Katharopoulos et al. 2020) */
@@ -130,7 +135,8 @@ typedef enum rapt_recurrence {
     RAPT_RECURRENCE_DELTA,  /* the delta rule: S = S + r k (v - S' k)', r = sigmoid(W x), where W is
                                "...linear_attn.rate.weight" [key heads][width] (Yang et al. 2024,
                                arXiv 2406.06484) */
-    RAPT_RECURRENCE_GATED_DELTA /* S = a S, then the delta rule (arXiv 2412.06464) */
+    RAPT_RECURRENCE_GATED_DELTA /* S = a S with the decay of GATED, then the delta rule (arXiv
+                                   2412.06464) */
 } rapt_recurrence;
 
 /* Gates of the outputs c of attention heads: the last projection reads c sigmoid(W x), where x is
@@ -159,8 +165,9 @@ typedef enum rapt_output_gate {
 typedef enum rapt_cross_monotonic {
     RAPT_CROSS_MONOTONIC_NONE,    /* cross_normalizer applies */
     RAPT_CROSS_MONOTONIC_HARD,    /* the value of the key at which the head stops */
-    RAPT_CROSS_MONOTONIC_CHUNK,   /* a softmax over the last monotonic_chunk keys up to that key */
-    RAPT_CROSS_MONOTONIC_LOOKBACK /* a softmax over all keys up to that key */
+    RAPT_CROSS_MONOTONIC_CHUNK,   /* the values of the last monotonic_chunk keys up to that key,
+                                     weighted by a softmax */
+    RAPT_CROSS_MONOTONIC_LOOKBACK /* the values of all keys up to that key, weighted by a softmax */
 } rapt_cross_monotonic;
 
 /* The number of fields that rapt_config_field_at describes. */
@@ -169,16 +176,17 @@ enum { RAPT_CONFIG_FIELDS = 66 };
 /* The configuration of a model. Set size and the fields that should not be 0, or start from a
    preset. Fields named self_* apply to self-attention in both halves. At inference, attention is
    deterministic: SAMPLE chooses the most likely key, and GUMBEL_SOFTMAX adds no noise.
-   rapt_config_field_at describes every field. Some combinations of values within the ranges below
-   are rejected, too, such as positions * width above 2^26; rapt_config_check says why. */
+   rapt_config_field_at describes every field but size and reserved. Floats must be finite. Some
+   combinations of values within the ranges below are rejected, too, such as positions * width above
+   2^26; rapt_config_check says why. */
 typedef struct rapt_config { /* size-first, see base.h */
     size_t size;             /* sizeof(rapt_config) */
     rapt_kind kind;          /* which halves the model has */
-    int source_vocab; /* size of the source vocabulary, 0 to 2^24; must be 0 without an encoder, or
-                         if it reads vectors (source_width) */
+    int source_vocab; /* size of the source vocabulary, 0 to 2^24; 0 if and only if the model has no
+                         encoder or its encoder reads vectors (source_width) */
     int target_vocab; /* size of the target vocabulary, or number of classes of an encoder-only
-                         model, 0 to 2^24; 0 only for an encoder-only model without an output
-                         matrix */
+                         model, 0 to 2^24; 0 only for an encoder-only model, which then has no
+                         output matrix and must have output_bias 0 */
     int positions;    /* maximum length of a sequence in tokens, 1 to 2^24 */
     int width;        /* elements of a token's vector, 1 to 2^16; 512 in Vaswani et al. */
     int heads;        /* attention heads, 1 to 2^16; must divide width if head_width is 0 */
@@ -186,8 +194,8 @@ typedef struct rapt_config { /* size-first, see base.h */
                          divide heads (Ainslie et al. 2023) */
     int ffn_width;    /* hidden units of the feed-forward layers, 0 to 2^20; 0 means no
                          feed-forward layers. Vaswani et al. use 4 width */
-    int encoder_layers; /* layers of the encoder, 0 to 2^10; 0 only without an encoder */
-    int decoder_layers; /* layers of the decoder, 0 to 2^10; 0 only without a decoder */
+    int encoder_layers; /* layers of the encoder, 0 to 2^10; 0 if and only if there is no encoder */
+    int decoder_layers; /* layers of the decoder, 0 to 2^10; 0 if and only if there is no decoder */
 
     rapt_score self_score;  /* score function of self-attention */
     rapt_score cross_score; /* score function of cross-attention */
@@ -219,18 +227,20 @@ typedef struct rapt_config { /* size-first, see base.h */
     int center_hidden;         /* hidden units of the network that predicts the center of local-p, 0
                                   to 2^16; 0 means the width of a head */
     int location_channels;     /* filters of location-aware scores, 0 to 2^10; 0 means 4 */
-    int location_filter_width; /* odd width of these filters, 0 to 2^10; 0 means 7 */
+    int location_filter_width; /* width of these filters in keys, 0 to 2^10; 0 means 7, and other
+                                  values must be odd */
 
     rapt_pooling pooling; /* how an encoder-only model reduces a sequence to one result;
                              RAPT_POOLING_NONE means one result per token. Must be NONE in models
                              with a decoder */
 
     rapt_rotary rotary; /* rotary positions in self-attention (Su et al. 2021). Not supported for
-                           scores with a tanh */
-    int rotary_width;   /* number of leading elements of a head that are rotated, 0 to 2^16; 0 means
-                           all. The number must be even and at most the width of a head, with NTK at
-                           least 4. With latent_width, these are additional elements, which may be
-                           more; 0 then means the width of a head */
+                           scores with a tanh, nor with distance vectors (relative_bias) */
+    int rotary_width;   /* number of leading elements of each query and key that are rotated, 0 to
+                           2^16; 0 means all. The number must be even, at least 2 (with NTK, 4), and
+                           at most their width. With latent_width, these are additional elements,
+                           and their number may exceed the width of a head; 0 then means the width
+                           of a head */
     float rotary_base;  /* base of the rotary angles, 0 or more; 0 means 10000 */
 
     rapt_relative_bias relative_bias; /* effects of the distance between key and query in
@@ -262,9 +272,9 @@ typedef struct rapt_config { /* size-first, see base.h */
                                            differential and score_cap must then be 0, too */
     int no_source_end;   /* 1: translators and text encoders (encoder.h) append no end token to the
                             source */
-    int alignment_layer; /* decoder layer whose cross-attention gives alignments, counted from 1, 0
-                            to 2^10. They are the mean of its first alignment_heads heads; 0 means
-                            the mean of all layers and heads. At most decoder_layers, and 0 without
+    int alignment_layer; /* decoder layer whose cross-attention gives alignments, counted from 1:
+                            the mean of its first alignment_heads heads. 0 to 2^10; 0 means the mean
+                            of all layers and heads. At most decoder_layers, and 0 without
                             cross-attention */
     int embedding_norm;  /* 1: the sum of the embeddings of a token, its type and its position is
                             normalized (Devlin et al. 2019) */
@@ -280,7 +290,7 @@ typedef struct rapt_config { /* size-first, see base.h */
                             width / heads */
     rapt_rotary_scaling rotary_scaling; /* how rotary angles are reduced for long sequences */
     float rotary_factor;    /* with rotary_scaling, the ratio of the new to the original length, 0
-                               or more; 0 means 1. Values between 0 and 1 are rejected */
+                               or more; 0 means 1, and other values must be at least 1 */
     int rotary_positions;   /* with YaRN, the original length in tokens, 0 to 2^24; 0 means
                                `positions` */
     float rotary_magnitude; /* with YaRN, the factor applied to sines and cosines, 0 or more; 0
@@ -301,8 +311,8 @@ typedef struct rapt_config { /* size-first, see base.h */
                          0. If r heads share keys, the rows of their queries are r first halves,
                          then r second halves. For norms, scores, biases and forget gates, the two
                          attentions count as heads with queries and keys of half the width, in the
-                         same order. The width of a head must be even, and hard normalizers are not
-                         supported */
+                         same order. The width of a head must be even. Hard normalizers,
+                         latent_width, talking_heads and monotonic are not supported */
     int forget_gate;  /* 1: self-attention of the decoder has a forget gate for each token and head,
                          sigmoid(W x + b), where x is the input of the sublayer. The logarithms of
                          the gates of all tokens after a key, up to the query, are added to the
@@ -311,9 +321,10 @@ typedef struct rapt_config { /* size-first, see base.h */
                          is "self_attn.forget.bias", which starts at 0. Must be 0 without a decoder
                          that has self-attention */
     int global_tokens; /* with sparse attention, the number of leading tokens of a sequence that see
-                          all tokens and are seen by all tokens, 0 to 2^24; 0 means 1. In
-                          cross-attention, queries at these positions see the whole source, and all
-                          queries see these positions of the source */
+                          all tokens and are seen by all tokens (in a decoder, except that no token
+                          sees a later one), 0 to 2^24; 0 means 1. In cross-attention, queries at
+                          these positions see the whole source, and all queries see these positions
+                          of the source */
     int latent_width;  /* elements of the latent row c of a token, from which the keys and values of
                           all heads are computed, a multiple of 16, 0 to 2^16; 0 means that keys
                           and values are computed from the input (DeepSeek-AI 2024). c is the last
@@ -364,13 +375,14 @@ typedef enum rapt_field_type {
     RAPT_FIELD_TYPE_FLOAT, /* a float */
     RAPT_FIELD_TYPE_ENUM   /* an enumeration, read and written as int */
 } rapt_field_type;
-/* A field of rapt_config, for programs that list, parse or print configurations. It is static;
-   later versions may append members. */
+/* The description of a field of rapt_config, for programs that list, parse or print configurations.
+   Descriptions are static. Later versions may append members to the struct. min and max are set for
+   every type. */
 typedef struct rapt_config_field {
     const char *name;     /* as in rapt_config and in model files, such as "ffn_width" */
     rapt_field_type type; /* type of the member */
     size_t offset;        /* offset of the member in rapt_config; every member is 4 bytes long */
-    double min, max;      /* smallest value, set for every type; largest value, likewise */
+    double min, max;      /* smallest value; largest value */
     double zero;          /* the value that 0 stands for if that is a constant, else 0 */
     const char *(*word)(
         int value); /* returns the name of an enumerator, such as "pre", or NULL if the value is
@@ -384,8 +396,8 @@ RAPT_API const rapt_config_field *rapt_config_field_at(int index);
 /* Fills in *config, whose size must be set, with a preset: "tiny" (4+4 layers, width 128), "small"
    (6+6, width 256) or "base" (6+6, width 512; Vaswani et al. 2017, table 3). All are
    encoder-decoders with a single vocabulary of `vocab` tokens, tied embeddings and 512 positions.
-   Returns RAPT_BAD_ARGUMENT if the name is unknown. Does not check vocab (rapt_config_check does).
-   */
+   Returns RAPT_BAD_ARGUMENT if the name is unknown or NULL. Does not check vocab (rapt_config_check
+   does). */
 RAPT_API rapt_status rapt_config_preset(rapt_config *config, const char *name, int vocab,
                                         rapt_message *why);
 /* Checks whether a configuration is valid. Returns RAPT_BAD_ARGUMENT if it is not; *why names the

@@ -31,7 +31,7 @@ typedef enum rapt_rotary_scaling {
                                    rotary_magnitude (Peng et al. 2023) */
 } rapt_rotary_scaling;
 /* Effects of the distance between a query's position and a key s. All of them require
-   mask.causal_alignment. If every field is 0, there are none. */
+   mask.causal_alignment. If every field is 0, there are no such effects. */
 typedef struct rapt_relative {
     const float *slopes; /* [heads]: adds -slope |position - s| to scores (ALiBi: Press, Smith and
                             Lewis 2022); may be NULL */
@@ -44,8 +44,8 @@ typedef struct rapt_relative {
     int bidirectional; /* if nonzero, half of the buckets are for keys after the position; if 0, all
                           of these keys share the bucket of distance 0 */
     rapt_rotary rotary; /* rotates both vectors of the dot product, after any projection that the
-                           score applies: pair i at a position turns by the angle position * f[i],
-                           where rotary_scaling defines f (Su et al. 2021). Not allowed for scores
+                           score applies: pair i turns by the position times its angle per position,
+                           which rotary_scaling defines (Su et al. 2021). Not allowed for scores
                            with a tanh, nor with distance vectors */
     int rotary_width;   /* number of leading elements that are rotated, even, at least 2 (with NTK,
                            4) and at most the width of the vectors; 0 means all */
@@ -56,7 +56,7 @@ typedef struct rapt_relative {
     int rotary_positions;   /* with YARN, the original length, at least 1 */
     float rotary_magnitude; /* with YARN, the factor applied to sines and cosines, 0 or more; 0
                                means 0.1 ln(rotary_factor) + 1 */
-    uint64_t reserved[2];
+    uint64_t reserved[2];   /* must be 0 */
 } rapt_relative;
 
 /* Distance vectors: vectors for the distances between queries and keys. Let d be s - position, the
@@ -68,15 +68,15 @@ typedef struct rapt_relative {
 
    Shaw, Uszkoreit and Vaswani 2018 use r and a, with before = after. Transformer-XL (Dai et al.
    2019) uses r, u and v. DeBERTa (He et al. 2021) uses r and r' and a scale of 1 / sqrt(3 K).
-   Scores must be scaled dot products or dot products, without rotary positions or talking heads.
-   All terms of the score except that of u are added after the cap, like a bias. If all fields are
-   0, there are no distance vectors.
+   Scores must be scaled dot products or dot products, without rotary positions or talking heads,
+   and mask.causal_alignment is required. All terms of the score except that of u are added after
+   the cap, like a bias. If all fields are 0, there are no distance vectors.
 
    There are n = before + 1 + after distances, at most 65536. K is key_width and V value_width. Row
    0 of an array is for distance -before. With `buckets`, distances share vectors instead: r[d],
    r'[d] and a[d] are row buckets[before + d] of arrays with bucket_count rows. For each head, a
-   workspace grows by about 2 n floats per query row for r, as much for a, and 2 n floats per key
-   row for r'. */
+   workspace grows by about 2 m floats per query row for r, as much for a, and 2 n floats per key
+   row for r', where m is n or, with `buckets`, n + bucket_count. */
 typedef struct rapt_distances {
     int before;        /* distances below -before count as -before; 0 or more */
     int after;         /* distances above `after` count as `after`; 0 or more */
@@ -86,10 +86,10 @@ typedef struct rapt_distances {
     const float *values;        /* a [n][heads][V]; NULL means 0 */
     const float *content_bias;  /* u [heads][K], not shared; NULL means 0 */
     const float *position_bias; /* v [heads][K], not shared; NULL means 0; requires keys */
-    const int *buckets; /* [n] the row, 0 to bucket_count - 1, for each distance from -before to
-                           after; NULL means that r, r' and a have a row for each distance */
-    int bucket_count;   /* with buckets, the number of rows of r, r' and a, 1 to n; else 0 */
-    uint64_t reserved[2];
+    const int *buckets;   /* [n] the row, 0 to bucket_count - 1, for each distance from -before to
+                             after; NULL means that r, r' and a have a row for each distance */
+    int bucket_count;     /* with buckets, the number of rows of r, r' and a, 1 to n; else 0 */
+    uint64_t reserved[2]; /* must be 0 */
 } rapt_distances;
 
 /* The arrays to which gradients of a rapt_distances are added. Each has the layout of the array it

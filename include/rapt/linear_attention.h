@@ -58,12 +58,13 @@ RAPT_API const char *rapt_feature_map_name(rapt_feature_map map);
 typedef struct rapt_linear_attention { /* size-first, see base.h */
     size_t size;
     int batch;         /* number of sequences, 0 or more */
-    int heads;         /* number of query heads, which q and out have; 1 or more */
+    int heads;         /* number of query heads, which q and out have; 1 or more. batch * heads is
+                          at most 2147483647 */
     int key_heads;     /* number of heads of k, v, gates and states; must divide heads. Query head h
                           reads the state of key head h / (heads / key_heads). 0 means the same
                           number as heads */
-    int rows;          /* rows of every sequence or, with starts, of the longest one; at most
-                          2147483519 */
+    int rows;          /* rows of every sequence, 0 to 2147483519; with starts, no sequence may have
+                          more */
     int key_width;     /* floats per row of q and k, 1 to 65536 */
     int value_width;   /* floats per row of v and out, 1 to 65535 */
     rapt_stride q;     /* layout of q; with starts, the batch strides of all arrays are ignored */
@@ -71,24 +72,28 @@ typedef struct rapt_linear_attention { /* size-first, see base.h */
     rapt_stride v;     /* layout of v */
     rapt_stride out;   /* layout of out */
     rapt_stride gates; /* layout of log_decay and beta, whose rows are single floats of key heads */
-    const int *starts; /* offsets [batch + 1] for a ragged batch, in which the rows of all sequences
-                          are stored back to back; NULL if every sequence has `rows` rows */
-    const float *log_decay;       /* log of the decay of the state before each row, at most 0.
-                                     -infinity forgets all earlier rows. NULL means no decay */
+    const int *starts; /* offsets [batch + 1], from 0 and not decreasing, for a ragged batch, in
+                          which the rows of all sequences are stored back to back; NULL if every
+                          sequence has `rows` rows */
+    const float *log_decay;       /* logarithm of the decay by which each row first multiplies the
+                                     state, at most 0. -infinity sets the state to 0. NULL means no
+                                     decay */
     const float *beta;            /* rate of the delta rule, usually 0 to 1; NULL means no delta
                                      rule */
     const float *initial_state;   /* S before the first row, in the layout below; NULL means 0.
                                      Ignored by step */
     float scale;                  /* factor applied to out, finite; 0 means 1 / sqrt(key_width) */
     rapt_feature_map feature_map; /* function applied to q and k; default: none */
-    int normalized; /* if nonzero, out is divided by the sum of the weights, which is S' q for
-                       values of 1, and scale has no effect. Requires a feature map and no beta. If
-                       the sum is 0, out is 0 and no gradient flows through the row */
+    int normalized; /* if nonzero, out[t] is S' q[t] / (z . q[t]), where z is the state for values
+                       that are the single number 1, and scale has no effect. Requires a feature map
+                       and no beta. If z . q[t] is 0, out[t] is 0 and no gradient flows through the
+                       row */
     int threads;    /* maximum number of threads, see base.h */
 } rapt_linear_attention;
 
 /* States are [batch][key_heads][key_width][value_width], contiguous. If `normalized` is set, each
-   row of S has one more float at its end, as if every value ended with an additional 1. */
+   row of S ends with one more float, its element of z, as if every value ended with an additional
+   1. */
 
 /* Fills in *a for arrays [batch][heads][rows][width] and gates [batch][heads][rows]. size is sizeof
    *a. Any field may be changed afterwards, together with the strides that depend on it. Returns
@@ -105,13 +110,15 @@ RAPT_API rapt_status rapt_linear_attention_check(const rapt_linear_attention *a,
 /* Returns the number of bytes of workspace that the functions below need for this problem and its
    number of threads, or 0 if the problem is invalid. The workspace must be aligned to 64 bytes. If
    `backward` is 0, it suffices for forward and step, and its size does not depend on `rows`.
-   Otherwise it also suffices for backward, and its size is linear in `rows`. */
+   Otherwise it also suffices for backward, and its size is linear in `rows`. If threads is 0,
+   OpenMP's number of threads must not grow before the workspace is used. */
 RAPT_API size_t rapt_linear_attention_workspace(const rapt_linear_attention *a, int backward);
 
 /* Computes out [batch][heads][rows][value_width] from q [batch][heads][rows][key_width], k
    [batch][key_heads][rows][key_width] and v [batch][key_heads][rows][value_width], with the strides
    in `a`. out must not overlap the inputs. final_state receives the state after the last row of
-   each sequence; it may be NULL, or the same array as a->initial_state.
+   each sequence; it may be NULL, or the same array as a->initial_state. In the latter case,
+   backward needs a copy of the initial state.
 
    Returns RAPT_BAD_ARGUMENT if rapt_linear_attention_check rejects the problem, a required array is
    NULL, or workspace is NULL or misaligned. Arrays without rows may be NULL. */

@@ -13,8 +13,8 @@
        alpha[t][s] = p[t][s] reach[t][s]
 
    where alpha[-1] is 1 for key 0 and 0 for all others, and the first term of reach[t][0] is 0. A
-   query that stops at key s outputs v[s], or the mean of values up to s weighted by a softmax of
-   chunk energies, u[t][l] = chunk_scale chunk_q[t].chunk_k[l]:
+   query that stops at key s outputs v[s], or a mean of values up to v[s], weighted by the softmax
+   of chunk energies u[t][l] = chunk_scale chunk_q[t].chunk_k[l]:
 
        mode        out of a query that stops at key s       source
        hard        v[s]                                     Raffel et al. 2017 (arXiv 1704.00784)
@@ -56,7 +56,8 @@ typedef enum rapt_monotonic {
 RAPT_API const char *rapt_monotonic_name(rapt_monotonic mode);
 
 /* A problem of monotonic attention. rapt_monotonic_attention_init fills it in; all other functions
-   only read it. Fields that init does not set default to 0. */
+   only read it. Fields that init does not set default to 0. The numbers of sequences, heads and
+   rows have the same limits as in rapt_attention. */
 typedef struct rapt_monotonic_attention { /* size-first, see base.h */
     size_t size;
     int batch;               /* number of sequences, 0 or more */
@@ -64,10 +65,10 @@ typedef struct rapt_monotonic_attention { /* size-first, see base.h */
     int key_heads;           /* number of heads of k, v and chunk_k; must divide heads. Query head h
                                 reads key head h / (heads / key_heads). 0 means the same number as
                                 heads */
-    int queries;             /* rows of q in every sequence or, with query_starts, in the longest
-                                one */
-    int keys;                /* rows of k and v in every sequence or, with key_starts, in the
-                                longest one */
+    int queries;             /* rows of q in every sequence; with query_starts, no sequence may have
+                                more */
+    int keys;                /* rows of k and v in every sequence; with key_starts, no sequence may
+                                have more */
     int key_width;           /* floats per row of q, k, chunk_q and chunk_k, 1 to 65536 */
     int value_width;         /* floats per row of v and out, 1 to 65536 */
     rapt_monotonic mode;     /* default: hard */
@@ -81,16 +82,18 @@ typedef struct rapt_monotonic_attention { /* size-first, see base.h */
     rapt_stride out;         /* layout of out */
     rapt_stride weights;     /* layout of alpha and weights; a row has one float per key of its
                                 sequence */
-    const int *query_starts; /* offsets [batch + 1] for a ragged batch, in which the rows of q of
-                                all sequences are stored back to back; NULL if every sequence has
-                                `queries` rows */
-    const int *key_starts;   /* the same for k, v and chunk_k, with `keys` rows */
+    const int *query_starts; /* offsets [batch + 1], from 0 and not decreasing, for a ragged batch,
+                                in which the rows of q of all sequences are stored back to back;
+                                NULL if every sequence has `queries` rows */
+    const int *key_starts;   /* the same for k, v and chunk_k; NULL if every sequence has `keys`
+                                rows */
     const int *key_counts;   /* [batch] number of existing keys of each sequence, or NULL if all
                                 keys exist. Other keys are ignored */
-    const float *offset;     /* [heads], see p above; papers start at -1 to -4. NULL means 0 */
+    const float *offset;     /* [heads] added to the argument of the sigmoid in p; NULL means 0.
+                                Papers start training with -1 to -4 */
     float scale;             /* factor of q.k, finite; 0 means 1 / sqrt(key_width) */
     float chunk_scale;       /* factor of chunk_q.chunk_k, finite; 0 means 1 / sqrt(key_width) */
-    int chunk;               /* number of keys in a chunk, 1 or more; ignored in the other modes */
+    int chunk;               /* number of keys in a chunk, 1 or more; only mode chunk reads it */
     int last_stops; /* if nonzero, a head that reaches the last existing key stops there (mass
                        preservation in fairseq). Set it to 0 while a source is still
                        arriving */
@@ -120,7 +123,8 @@ RAPT_API rapt_status rapt_monotonic_attention_check(const rapt_monotonic_attenti
 /* Returns the number of bytes of workspace that the functions below need for this problem and its
    number of threads, or 0 if the problem is invalid. The workspace must be aligned to 64 bytes. If
    `backward` is 0, it suffices for forward and step, and its size is linear in `keys`. Otherwise it
-   also suffices for backward, and has queries x keys floats for each thread. */
+   also suffices for backward, and has queries x keys floats for each thread. If threads is 0,
+   OpenMP's number of threads must not grow before the workspace is used. */
 RAPT_API size_t rapt_monotonic_attention_workspace(const rapt_monotonic_attention *a, int backward);
 
 /* Results of rapt_monotonic_attention_forward in addition to out. Each array may be NULL. */
@@ -182,7 +186,7 @@ RAPT_API rapt_status rapt_monotonic_attention_backward(const rapt_monotonic_atte
    the key where the last query stopped, or the number of existing keys if it did not stop. If the
    keys of a stream are still arriving, the same query can be repeated once there are more; it
    continues after the keys that it has read. n queries in one call or in n calls give the same
-   bits. In mode hard, values are copied.
+   bits. In mode hard, out is an exact copy of values.
 
    Apart from `outputs`, errors are the same as for rapt_monotonic_attention_forward. Also returns
    RAPT_BAD_ARGUMENT if a position is negative or greater than the number of existing keys. */
