@@ -274,7 +274,7 @@ typedef struct rapt_attention { /* size-first, see base.h */
     const float *previous_weights; /* [batch][heads][keys]. location-aware: weights of a query
                                       before the first one. coverage: the coverage of the first
                                       query. Only elements of existing keys are read. NULL means 0.
-                                      They get no gradient */
+                                      Other scores ignore the array. It gets no gradient */
     /* [batch], for SAMPLE. If an element is nonzero, its sequence is computed with SOFTMAX instead:
        the weights are p, the expected value of a draw (Xu et al. 2015, section 4.1), and chosen is
        set to -1. NULL means all 0. */
@@ -290,7 +290,7 @@ typedef struct rapt_attention { /* size-first, see base.h */
                                       per row of k, with one element; heads are query heads */
     rapt_sparse sparse;            /* global positions and blocks of the locality sparse */
     rapt_distances distances;      /* distance vectors */
-    /* Talking heads (Shazeer et al. 2020). heads may then be at most 65536. Not supported with
+    /* Talking heads (Shazeer et al. 2020), for at most 65536 heads. Not supported with
        location-aware scores, coverage scores or distance vectors */
     const float *talking_scores;  /* [heads][heads]: before biases and masks, the score of head h is
                                      the sum over g of talking_scores[h][g] times the capped score
@@ -304,9 +304,10 @@ typedef struct rapt_attention { /* size-first, see base.h */
    [batch][heads][rows][width]. The next three functions do the same for other layouts. size is
    sizeof *a. Any field may be changed afterwards, together with the strides that depend on it.
    key_width affects the strides of k and, if query_width is 0, of q; query_width affects those of
-   q, value_width those of v and out, and key_heads those of k and v: after init, set the batch
-   stride to key_heads * keys * width; after init_rows and init_ragged, set the row stride to
-   key_heads * width; after init_rows, also set the batch stride to keys * key_heads * width.
+   q, value_width those of v and out, and key_heads those of k and v. If only key_heads changes, set
+   the batch stride of k and v to key_heads * keys * width after init; set their row stride to
+   key_heads * width after init_rows and init_ragged, and after init_rows also their batch stride to
+   keys * key_heads * width.
 
    All four functions return RAPT_BAD_ARGUMENT only if a or query_starts is NULL, or if size is less
    than sizeof(size_t) or more than 65536. They do not check the numbers; rapt_attention_check and
@@ -401,9 +402,9 @@ typedef struct rapt_attention_saved { /* size-first, see base.h */
     float *lse;  /* log of the softmax denominator, including the sink if there is one; 0 for
                     sigmoid, sparsemax and both kinds of entmax. -infinity if the query is fully
                     masked in its head. May be NULL */
-    int *chosen; /* hard normalizers: the key of each query, or -1 if the query is fully
-                    masked or `expected` is set for its sequence. Soft normalizers ignore it;
-                    it may then be NULL */
+    int *chosen; /* hard normalizers: the index of each query's key in its sequence, or -1 if the
+                    query is fully masked or `expected` is set for its sequence. Soft normalizers
+                    ignore it; it may then be NULL */
     /* Numbers from which the weights are recomputed. Their meaning is internal, and forward leaves
        them unset if the problem does not need them. May be NULL. */
     float *statistics;

@@ -130,11 +130,11 @@ typedef enum rapt_recurrence {
                                of phi(k) over the tokens so far, and phi(x) = elu(x) + 1
                                (Katharopoulos et al. 2020) */
     RAPT_RECURRENCE_GATED,  /* S = a S + k v' with a decay for each token and key head, a =
-                               sigmoid(W x + b). W is "...linear_attn.forget.weight" [key
+                               sigmoid(W x + b). W is "linear_attn.forget.weight" [key
                                heads][width], and b is "...forget.bias" */
     RAPT_RECURRENCE_DELTA,  /* the delta rule: S = S + r k (v - S' k)', r = sigmoid(W x), where W is
-                               "...linear_attn.rate.weight" [key heads][width] (Yang et al. 2024,
-                               arXiv 2406.06484) */
+                               "linear_attn.rate.weight" [key heads][width] (Yang et al. 2024, arXiv
+                               2406.06484) */
     RAPT_RECURRENCE_GATED_DELTA /* S = a S with the decay of GATED, then the delta rule (arXiv
                                    2412.06464) */
 } rapt_recurrence;
@@ -192,8 +192,8 @@ typedef struct rapt_config { /* size-first, see base.h */
     int heads;        /* attention heads, 1 to 2^16; must divide width if head_width is 0 */
     int key_heads;    /* heads of keys and values, 0 to 2^16; 0 means one per query head. Must
                          divide heads (Ainslie et al. 2023) */
-    int ffn_width;    /* hidden units of the feed-forward layers, 0 to 2^20; 0 means no
-                         feed-forward layers. Vaswani et al. use 4 width */
+    int ffn_width;    /* hidden units of the feed-forward layers, 0 to 2^20; 0 means no feed-forward
+                         layers. Vaswani et al. use 4 times width */
     int encoder_layers; /* layers of the encoder, 0 to 2^10; 0 if and only if there is no encoder */
     int decoder_layers; /* layers of the decoder, 0 to 2^10; 0 if and only if there is no decoder */
 
@@ -272,9 +272,9 @@ typedef struct rapt_config { /* size-first, see base.h */
                                            differential and score_cap must then be 0, too */
     int no_source_end;   /* 1: translators and text encoders (encoder.h) append no end token to the
                             source */
-    int alignment_layer; /* decoder layer whose cross-attention gives alignments, counted from 1:
-                            the mean of its first alignment_heads heads. 0 to 2^10; 0 means the mean
-                            of all layers and heads. At most decoder_layers, and 0 without
+    int alignment_layer; /* decoder layer, counted from 1, whose cross-attention gives alignments,
+                            as the mean of its first alignment_heads heads. 0 to 2^10; 0 means the
+                            mean of all layers and heads. At most decoder_layers, and 0 without
                             cross-attention */
     int embedding_norm;  /* 1: the sum of the embeddings of a token, its type and its position is
                             normalized (Devlin et al. 2019) */
