@@ -79,10 +79,10 @@ RAPT_API const char *rapt_document_format_name(int format);
 
 /* Which sentences are converted to sentence case before the model reads them, because models have
    seen few sentences in capitals or title case in training. In sentence case, all letters but the
-   first are lower case, except in the word I (if the language is English or not given) and in
-   glossary terms, which are spelled as in the glossary. The original case is then restored in the
-   translation. Protected text and elements that are kept do not change. A sentence that fits into
-   max_length only in its original case is not converted.
+   first of the sentence are lower case, except in the word I (if the language is English or not
+   given) and in glossary terms, which are spelled as in the glossary. The original case is then
+   restored in the translation. Protected text and elements that are kept do not change. A sentence
+   that fits into max_length only in its original case is not converted.
 
    A sentence, or a part of a sentence that was cut, is in capitals if at least 9 of 10 letters are
    capitals and it has at least 2 words, one of them with 4 letters or more (shorter words may be
@@ -142,9 +142,9 @@ typedef struct rapt_document_options { /* size-first, see base.h */
     /* Patterns of additional words and phrases to protect. They match only whole words. * matches
        up to 255 bytes of characters other than white space, ? matches one such character, and \
        removes the special meaning of the next character. Matching is case-sensitive. A pattern has
-       1 to 255 bytes of UTF-8 and at most 2 asterisks. Patterns without * and ? form a
-       do-not-translate list. The strings must remain valid during the call. May be NULL if the
-       count is 0. */
+       1 to 255 bytes of UTF-8 and at most 2 asterisks without \ before them. Patterns without * and
+       ? form a do-not-translate list. The strings must remain valid during the call. May be NULL if
+       the count is 0. */
     const rapt_text *protected_patterns;
     /* If 0, a sentence whose translation has a fault is translated again, as with mend and copy of
        rapt_translate_call, and rapt_translation.faults is set. rapt_document_translate_with ignores
@@ -175,7 +175,7 @@ typedef struct rapt_document_piece {
        tokens; or the status that an engine passed. After an error, `text` is the text of the
        document. */
     rapt_status status;
-    rapt_span source; /* bytes of the piece in the document */
+    rapt_span source; /* bytes of the document that the piece replaces; may be empty */
     rapt_span target; /* bytes of the piece in the translated document */
     /* [target.end - target.begin] bytes without a terminator. The text of a kept piece is that of
        `original`, with two exceptions. First, the tags that are written around the text of a

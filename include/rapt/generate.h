@@ -163,11 +163,11 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
     /* If not NULL, limits each target to the end token, the tokens of its source's terms, and the
        tokens that the shortlist lists for its source. Other tokens have probability 0. The call
        then allocates a copy of the rows of the output matrix that its sources need, and computes no
-       other logits unless `logits` is set. Requires a source of tokens. Cannot be combined with
-       temperature. */
+       other logits unless `logits` is set. Requires a source of tokens, and vocabularies of the
+       sizes for which the shortlist was made. Cannot be combined with temperature. */
     const rapt_shortlist *shortlist;
-    const uint64_t *sequences; /* [batch] sequence number of each source, for sampling; NULL means
-                                  sequence + b for source b */
+    const uint64_t *sequences; /* [N] for N sources: sequence number of each source, for sampling;
+                                  NULL means sequence + b for source b */
     /* If not NULL, the terms of each source. The beam is partitioned by the number of term tokens
        that hypotheses lack, so `beams` should exceed the number of tokens of all terms. The length
        limit must leave room for the terms. If max_ratio is set, its limit is raised by the number
@@ -188,10 +188,10 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
        et al., CTRL (2019, arXiv 1909.05858), also divide negative logits, which makes these tokens
        more likely. See rapt_search_rules. */
     float repetition_penalty;
-    /* Weight b, 0 or more, of a penalty for tokens of the source that a translation does not attend
+    /* Weight w, 0 or more, of a penalty for tokens of the source that a translation does not attend
        to (Y. Wu et al., Google's Neural Machine Translation System, 2016, arXiv 1609.08144):
 
-           score = sum of log-probabilities / length^length_penalty + b * sum of log min(c, 1)
+           score = sum of log-probabilities / length^length_penalty + w * sum of log min(c, 1)
 
        over all tokens of the source, where c is the attention to a token, as in
        rapt_generate_outputs.alignments, summed over the tokens of the target, including its prefix
@@ -208,8 +208,8 @@ RAPT_API void rapt_generate_options_default(rapt_generate_options *options, size
                                             int32_t begin, int32_t end);
 
 /* The caller's arrays for the results of N sources. All but ids and counts may be NULL. Results are
-   ordered by source, then from best to worst: the hypothesis of rank r < nbest of source b has
-   index b * nbest + r. When the search ranks continuations, ties go to the earlier hypothesis, then
+   ordered by source, then from best to worst: the hypothesis of rank i < nbest of source b has
+   index b * nbest + i. When the search ranks continuations, ties go to the earlier hypothesis, then
    to the lower token. Hypotheses of equal score are in the order in which they finished. */
 typedef struct rapt_generate_outputs { /* size-first, see base.h */
     size_t size;
@@ -236,13 +236,14 @@ typedef struct rapt_generate_outputs { /* size-first, see base.h */
     int *terms; /* [N * nbest] number of terms that the sequence contains */
 } rapt_generate_outputs;
 
-/* Encodes the sources and generates their targets. A sequence ends with its end token, at its
-   limit, or if no token can follow because all tokens are suppressed or forbidden or the logits are
-   not finite. options->max_length may exceed limits.target_length if there are few sources: with N
-   sources it may be up to 16 * floor(limits.batch * ceil(limits.target_length / 16) / N), but not
-   above config.positions. A prefix that reaches the length limit of its source is a complete
-   sequence; a prefix of more than max_length tokens is an error. After this call, rapt_encode must
-   be called before rapt_decode.
+/* Encodes the sources and generates their targets. For a decoder-only model, set only
+   source->batch, as for rapt_encode; the prompts are options->prefix. A sequence ends with its end
+   token, at its limit, or if no token can follow because all tokens are suppressed or forbidden or
+   the logits are not finite. options->max_length may exceed limits.target_length if there are few
+   sources: with N sources it may be up to 16 * floor(limits.batch * ceil(limits.target_length / 16)
+   / N), but not above config.positions. A prefix that reaches the length limit of its source is a
+   complete sequence; a prefix of more than max_length tokens is an error. After this call,
+   rapt_encode must be called before rapt_decode.
 
    Returns RAPT_BAD_ARGUMENT if the model has no decoder, if an option, token or count is out of
    range, if options cannot be combined, or if an option or output requires a limit that the session

@@ -15,8 +15,9 @@ extern "C" {
    Both sides of an entry may have several forms, such as singular and plural. Any form of the
    source is matched, and any form of the target is accepted. A form matches only whole words,
    except in scripts that are written without spaces. If several forms match at the same position,
-   the longest counts, and matching continues after it. If forms that differ only in case match the
-   same words, that of the first entry counts.
+   the longest counts, and matching continues after it. If several of these match the
+   same words, because they differ only in case or in the rules below, that of the first entry
+   counts.
 
    By default, a form also matches with a capital first letter or in capitals. With the rule
    "nocase", it matches in any case. An entry with the rule "exact" is matched, and required,

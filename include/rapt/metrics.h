@@ -20,8 +20,8 @@ extern "C" {
    long or an enumerator is unknown. If a call fails, the counts are unchanged. */
 
 /* Methods of splitting a sentence into words: the tokenizers of sacreBLEU that need no model. In
-   scripts without spaces between words, 13a treats all text up to the next space or ASCII
-   punctuation mark as one word. */
+   scripts without spaces between words, 13a treats the text between spaces and ASCII punctuation
+   marks as one word. */
 typedef enum rapt_bleu_tokens {
     RAPT_BLEU_TOKENS_13A,  /* mteval-v13a tokenization, the default of sacreBLEU */
     RAPT_BLEU_TOKENS_NONE, /* white space only, for text that is tokenized already */

@@ -18,7 +18,7 @@ extern "C" {
          is a multiple of 8;
        - the end token.
 
-   It is immutable, and any number of threads may share it. */
+   A shortlist is immutable: any number of threads may share one. */
 typedef struct rapt_shortlist rapt_shortlist;
 
 /* Loads a shortlist for a pair of vocabularies; if both sides share a vocabulary, pass the same
@@ -26,7 +26,7 @@ typedef struct rapt_shortlist rapt_shortlist;
 
        binary   as in Bergamot and Firefox (lex.*.bin)
        text     lines "target source probability", as in fast_align's lexicons and Marian's lex.s2t,
-                with probabilities from 0 to 1 (1.01 is accepted, for rounding)
+                with probabilities from 0 to 1 (up to 1.01 is accepted, for rounding)
 
    A shortlist from a text file lists the 100 most likely target tokens of each source token, and
    the first 100 tokens of the target vocabulary. As in Marian, lines with the word NULL are
@@ -55,7 +55,8 @@ typedef struct rapt_lexical_pair {
     float probability; /* probability of target given source; pairs with a probability of 0 or less
                           are ignored */
 } rapt_lexical_pair;
-/* Creates a shortlist from pairs [count] in any order. It lists the `best` (1 or more) most likely
+/* Creates a shortlist from pairs [count] in any order; for a shared vocabulary, pass the same
+   tokenizer twice. It lists the `best` (1 or more) most likely
    target tokens of each source token, and the first `first` (0 or more) tokens of the target
    vocabulary. Ties go to the greater target id. If a pair occurs more than once, its highest
    probability counts. The caller must free *shortlist. Returns RAPT_BAD_ARGUMENT if a token is
@@ -79,11 +80,11 @@ RAPT_API rapt_status rapt_shortlist_write(const rapt_shortlist *shortlist, const
                                           rapt_message *why);
 
 /* Writes the target tokens for source [count] to tokens [capacity] in ascending order, and their
-   number to *found. The source tokens may be in any order and may be repeated. A search adds the
-   end token, which is included here only if the shortlist lists it. tokens may be NULL if capacity
-   is 0. Allocates memory for the duration of the call. Returns RAPT_BAD_ARGUMENT if a source token
-   is outside its vocabulary, or if capacity is less than the number needed, which *found receives.
-   Returns RAPT_NO_MEMORY if an allocation fails. */
+   number to *found. The source tokens may be in any order and may be repeated. The end
+   token, which a search adds, is included here only if another rule includes it. tokens may be NULL
+   if capacity is 0. Allocates memory for the duration of the call. Returns RAPT_BAD_ARGUMENT if a
+   source token is outside its vocabulary, or if capacity is less than the number needed, which
+   *found receives. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_shortlist_tokens(const rapt_shortlist *shortlist, const int32_t *source,
                                            size_t count, int32_t *tokens, int capacity, int *found,
                                            rapt_message *why);

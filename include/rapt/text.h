@@ -1,6 +1,7 @@
-/* text.h - tokenizers, which turn text into token ids and back, and the normalization of text. The
-   library supports byte-level byte-pair encodings, which it can also learn, SentencePiece models,
-   lists of names, WordPiece, the byte pairs of GPT-2, and byte pairs within the words of Moses. */
+/* text.h - tokenizers, which turn text into token ids and back, the normalization of text, and a
+   check for valid UTF-8. The library supports byte-level byte-pair encodings, which it can also
+   learn, SentencePiece models, lists of names, WordPiece, the byte pairs of GPT-2, and byte pairs
+   within the words of Moses. */
 #ifndef RAPT_TEXT_H
 #define RAPT_TEXT_H
 
@@ -33,10 +34,10 @@ extern "C" {
    rapt_model_import creates the tokenizers of models that use the byte pairs of GPT-2 (Radford et
    al. 2019), such as BART and RoBERTa. These tokenizers split text into words by Unicode
    categories, so the words depend on the version of Unicode that utf8proc implements. Decoding
-   restores any bytes, with two exceptions. The names <s>, <pad>, </s>, <unk> and <mask> in a text
-   become the tokens with these names, of which only <mask> has text, and white space before <mask>
-   is dropped. If the model has the option add_prefix_space, each part of the text between these
-   tokens gets a space at its beginning unless it has one.
+   restores any bytes, with two exceptions. First, the names <s>, <pad>, </s>, <unk> and <mask> in a
+   text become the tokens with these names, of which only <mask> has text, and white space before
+   <mask> is dropped. Second, if the model has the option add_prefix_space, each part of the text
+   between these tokens gets a space at its beginning unless it has one.
 
    rapt_model_import also creates the tokenizer of an Argos Translate package that contains
    bpe.model. It normalizes punctuation and splits text into words as Moses' scripts do for a
@@ -91,8 +92,8 @@ RAPT_API rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, cons
                                                 rapt_message *why);
 
 /* Creates a tokenizer from names [count], one per id, as in vocabulary files of other projects. The
-   names <unk>, <pad> or <blank>, <s> and </s> in the list are its special tokens. An empty name is
-   a token without text. The caller must free *tokenizer.
+   names <unk>, <pad> (or <blank>), <s> and </s> in the list are its special tokens. An empty name
+   is a token without text. The caller must free *tokenizer.
 
    If pieces is NULL, the text to encode must consist of names separated by spaces. Otherwise the
    SentencePiece tokenizer `pieces`, of which a copy is kept, splits the text, and the results are
@@ -121,9 +122,9 @@ typedef struct rapt_wordpiece_options { /* size-first, see base.h */
 /* Creates a WordPiece tokenizer (Devlin et al. 2019) from the lines of a vocab.txt, names [count],
    whose indices are the ids. It computes the same ids as the BERT tokenizers of Hugging Face, but
    adds no [CLS] and [SEP], which are RAPT_TOKEN_BEGIN and RAPT_TOKEN_END. In a vocabulary that
-   contains <s> and </s>, such as MPNet's, <s> and </s> take their place. The name of a special
-   token in a text, such as [MASK], becomes that token. options may be NULL for the defaults. The
-   caller must free *tokenizer.
+   contains <s> and </s>, such as MPNet's, these are the begin and end tokens instead. The name of a
+   special token in a text, such as [MASK], becomes that token. options may be NULL for the
+   defaults. The caller must free *tokenizer.
 
    Returns RAPT_BAD_ARGUMENT if the names lack [UNK], an option is out of range, or
    rapt_tokenizer_create_list would reject names or count. Returns RAPT_BAD_FILE if the library was
@@ -173,9 +174,10 @@ RAPT_API int32_t rapt_tokenizer_special(const rapt_tokenizer *tokenizer, int whi
 RAPT_API rapt_text rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t id);
 
 /* Returns the name of a token, which belongs to the tokenizer. It is spelled as in the
-   SentencePiece model or list, for example "<s>" or "<0x0A>"; U+2581 stands for a space or, with
-   the byte pairs of GPT-2, U+0120. In a byte-pair vocabulary, the name is the text of the token.
-   The size is 0 for invalid ids and a NULL tokenizer. */
+   SentencePiece model or list, for example "<s>" or "<0x0A>". A space is spelled U+2581, or
+   U+0120 with the byte pairs of GPT-2. In a byte-pair vocabulary, the name is the text of the
+   token, so special tokens have none. The size is 0 for tokens without a name, invalid ids and a
+   NULL tokenizer. */
 RAPT_API rapt_text rapt_tokenizer_name(const rapt_tokenizer *tokenizer, int32_t id);
 /* Returns the token with this name (in a byte-pair vocabulary, the first of several), or -1 if the
    name is unknown or empty or the tokenizer is NULL. */
@@ -208,8 +210,8 @@ RAPT_API rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt
    capacity are written, without a terminator. Special tokens become the text that
    rapt_tokenizer_token returns for them. Decoding allocates memory only for the words of Moses, and
    if a SentencePiece model has rules for its output (denormalizer_spec). Returns RAPT_BAD_ARGUMENT
-   if capacity is less than *size. Also returns it, but without writing anything, if an id is
-   outside the vocabulary or the text is too long for such rules (2^30 bytes). Returns
+   if capacity is less than *size. Also returns RAPT_BAD_ARGUMENT, but without writing anything, if
+   an id is outside the vocabulary or the text is too long for such rules (2^30 bytes). Returns
    RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, const int32_t *ids,
                                            size_t count, char *bytes, size_t capacity, size_t *size,
@@ -226,7 +228,8 @@ typedef enum rapt_preprocess {
 /* Normalizes text into bytes [capacity], without a terminator. A capacity of text.size is always
    enough. *size receives the number of bytes needed; at most capacity are written. ends [capacity],
    which may be NULL, receives for each output byte the offset in text just after the bytes it comes
-   from. A line break counts as a control character. Allocates nothing. Returns RAPT_BAD_ARGUMENT if
+   from. A line break counts as a control character. Bytes that are not valid
+   UTF-8 do not change. Allocates nothing. Returns RAPT_BAD_ARGUMENT if
    `by` is unknown, or if capacity is less than *size, unless bytes and ends are NULL. */
 RAPT_API rapt_status rapt_text_preprocess(rapt_preprocess by, rapt_text text, char *bytes,
                                           size_t *ends, size_t capacity, size_t *size,

@@ -199,13 +199,14 @@ typedef struct rapt_train_limits { /* size-first, see base.h */
     int threads;       /* maximum number of threads, see base.h */
     int shards; /* shards per step for rapt_train_shard, a power of two, at most 1024; takes memory
                    for log2(shards) more gradients. 0 means that rapt_train_shard cannot be used */
-    int reserved;
+    int reserved; /* must be 0 */
 } rapt_train_limits;
 
 /* Returns the number of bytes that a trainer with default options allocates, or 0 if an argument is
    invalid or the number overflows. */
 RAPT_API size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_limits *limits);
-/* Returns the number of bytes for the given options, or the defaults if options is NULL. A frozen
+/* Works like rapt_trainer_bytes for the given options, or the defaults if options is NULL. Checks
+   only the options on which the number depends: tuning, adapters and quantize_aware. A frozen
    parameter needs no moments, and one with RAPT_TUNING_LORA needs W0, A, B and the moments of A and
    B instead of its own. */
 RAPT_API size_t rapt_trainer_bytes_with(const rapt_model *model, const rapt_train_options *options,
@@ -231,10 +232,10 @@ RAPT_API void rapt_trainer_free(rapt_trainer *trainer);
    token, or per source sequence if the configuration pools; negative labels are ignored.
 
    Returns RAPT_BAD_ARGUMENT if the batch exceeds the limits, if a token, label or length is out of
-   range, if a source is empty, if alignments from rapt_train_align do not suit the batch, or if no
-   step has yet applied the shards from rapt_train_shard. Returns RAPT_NOT_FINITE if the loss is
-   infinite or NaN. In that case the gradients added since the last step are discarded, and the
-   model is unchanged. */
+   range, if a source is empty, if sources and targets do not match in number, if alignments from
+   rapt_train_align do not suit the batch, or if no step has yet applied the shards from
+   rapt_train_shard. Returns RAPT_NOT_FINITE if the loss is infinite or NaN. In that case the
+   gradients added since the last step are discarded, and the model is unchanged. */
 RAPT_API rapt_status rapt_train_gradient(rapt_trainer *trainer, const rapt_tokens *source,
                                          const rapt_tokens *target, rapt_report *report,
                                          rapt_message *why);
@@ -253,8 +254,9 @@ typedef struct rapt_alignment {
    contributes the mean of -log(weight + 1e-6) over its aligned tokens, with the weights before
    dropout. rapt_report.alignment reports this term separately.
 
-   The arrays are not copied. That call checks and reads them; they then no longer apply, unless it
-   returned RAPT_BAD_ARGUMENT. If alignment is NULL, an earlier call is canceled. Otherwise returns
+   The arrays are not copied; the next call checks and reads them. Unless that call returns
+   RAPT_BAD_ARGUMENT, they no longer apply after it. If alignment is NULL, an earlier call of
+   rapt_train_align is canceled. Otherwise returns
    RAPT_BAD_ARGUMENT if options.guided_alignment is 0. */
 RAPT_API rapt_status rapt_train_align(rapt_trainer *trainer, const rapt_alignment *alignment,
                                       rapt_message *why);
@@ -273,7 +275,8 @@ RAPT_API rapt_status rapt_train_step(rapt_trainer *trainer, rapt_report *report,
 /* Computes the loss of a batch without dropout and without changing the gradients. With
    options.quantize_aware, it is the loss of the model quantized to 8 bits. source and target are as
    for rapt_train_gradient. Returns RAPT_BAD_ARGUMENT if the batch exceeds the limits, if a token,
-   label or length is out of range, or if a source is empty. Returns RAPT_NOT_FINITE if the loss is
+   label or length is out of range, if a source is empty, or if sources and targets do not match in
+   number. Returns RAPT_NOT_FINITE if the loss is
    infinite or NaN. */
 RAPT_API rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_tokens *source,
                                          const rapt_tokens *target, rapt_report *report,
@@ -322,11 +325,12 @@ RAPT_API rapt_status rapt_trainer_read_adapter(const rapt_trainer *trainer, int 
    machines. */
 
 /* The results of a shard that other machines need in addition to its gradient. A program may send
-   the struct as raw bytes to a program that uses the same version of the library. */
+   the struct as raw bytes to a program that uses the same version of the library on a machine with
+   the same byte order. */
 typedef struct rapt_shard { /* size-first, see base.h */
     size_t size;
-    int shard; /* number of the shard */
-    int reserved;
+    int shard;         /* number of the shard */
+    int reserved;      /* must be 0 */
     double loss;       /* as in rapt_report; if infinite or NaN, the whole step is skipped */
     double likelihood; /* as in rapt_report */
     long long tokens;  /* as in rapt_report */
@@ -355,10 +359,11 @@ RAPT_API rapt_status rapt_shards_range(int shards, int machines, int machine, in
    RAPT_BAD_ARGUMENT.
 
    Returns RAPT_BAD_ARGUMENT if the batch exceeds the limits, a token, label or length is out of
-   range, a source is empty, or alignments from rapt_train_align do not suit the batch. Also returns
-   RAPT_BAD_ARGUMENT if limits.shards is 0, if shard is out of range or has been computed for this
-   step, or if no step has yet applied the gradients from rapt_train_gradient. A loss that is
-   infinite or NaN is not an error here; record->loss reports it. */
+   range, a source is empty, sources and targets do not match in number, or alignments from
+   rapt_train_align do not suit the batch. Also returns RAPT_BAD_ARGUMENT if limits.shards is 0, if
+   shard is out of range or has been computed for this step, or if no step has yet applied the
+   gradients from rapt_train_gradient. A loss that is infinite or NaN is not an error here;
+   record->loss reports it. */
 RAPT_API rapt_status rapt_train_shard(rapt_trainer *trainer, int shard, const rapt_tokens *source,
                                       const rapt_tokens *target, rapt_shard *record,
                                       rapt_message *why);
@@ -376,9 +381,9 @@ RAPT_API rapt_status rapt_train_shard_early(rapt_trainer *trainer, int shard,
                                             rapt_shard *record, rapt_ready_fn *ready, void *user,
                                             rapt_message *why);
 /* Copies the largest complete subtrees of the shards computed since the last step to list
-   [capacity], in order of their shards, and returns their number, which may exceed capacity. list
-   may be NULL. The gradients of the subtrees are valid until the trainer's next call; the caller
-   may change them. */
+   [capacity], in order of their shards, and returns their number, which may exceed capacity; 0 for
+   NULL. list may be NULL. The gradients of the subtrees are valid until the trainer's next call;
+   the caller may change them. */
 RAPT_API int rapt_train_shard_sums(const rapt_trainer *trainer, rapt_subtree *list, int capacity);
 /* Adds the gradients of the subtrees in list [count], which must cover all `shards` in order. Only
    the first `floats` floats at each gradient pointer are added, so a caller can sum the gradients
@@ -439,9 +444,9 @@ RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *
    Returns RAPT_NO_FILE if the file cannot be read, and RAPT_BAD_FILE if it is damaged, is a model
    without this state, belongs to a trainer with another configuration or other adapters, or lacks a
    counter, parameter or moment, or if one is out of range; *why names it. Returns RAPT_NO_MEMORY if
-   an allocation fails. With RAPT_PRODUCTS_AUTO, also returns RAPT_BAD_ARGUMENT if the run used
-   OpenBLAS, but OpenBLAS cannot be loaded now. With RAPT_PRODUCTS_BUILTIN, a run that used OpenBLAS
-   continues with slightly different results. */
+   an allocation fails. With RAPT_PRODUCTS_AUTO, also returns RAPT_BAD_ARGUMENT if the checkpoint
+   stores a choice of OpenBLAS, but OpenBLAS cannot be loaded now. If `products` differs from that
+   of the trainer that saved the checkpoint, training continues with slightly different results. */
 RAPT_API rapt_status rapt_trainer_load(rapt_trainer *trainer, const char *path, rapt_message *why);
 
 #ifdef __cplusplus
