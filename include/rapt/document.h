@@ -132,11 +132,11 @@ typedef struct rapt_document_options { /* size-first, see base.h */
        file and host names, names with underscores or followed by (), placeholders (%s, %1$d,
        {name}, {{ name }}, ${name}), XML tags, code in backticks, numbers with units, amounts of
        money, emoji and other symbols. The model reads at most the first 124 bytes of a protected
-       part, or a name such as X1 if its vocabulary cannot spell the part. If the translation of a
-       sentence lacks a protected part, the sentence is translated again with the part as a term;
-       see rapt_translate_call.copy. If the translation contains a placeholder more often than the
-       sentence, the surplus ones are left out. If this field is nonzero, only matches of
-       protected_patterns are protected. */
+       part. If its vocabulary cannot spell them and no word touches the part, the model reads a
+       name such as X1 instead. If the translation of a sentence lacks a protected part, the
+       sentence is translated again with the part as a term; see rapt_translate_call.copy. If the
+       translation contains a placeholder more often than the sentence, the surplus ones are left
+       out. If this field is nonzero, only matches of protected_patterns are protected. */
     int unprotected;
     size_t protected_pattern_count; /* length of protected_patterns */
     /* Patterns of additional words and phrases to protect. They match only whole words. * matches

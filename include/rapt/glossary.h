@@ -15,16 +15,15 @@ extern "C" {
    Both sides of an entry may have several forms, such as singular and plural. Any form of the
    source is matched, and any form of the target is accepted. A form matches only whole words,
    except in scripts that are written without spaces. If several forms match at the same position,
-   the longest counts, and matching continues after it. If several of these match the
-   same words, because they differ only in case or in the rules below, that of the first entry
-   counts.
+   the longest counts, and matching continues after it. If several forms match the same words,
+   because they differ only in case or in the rules below, that of the first entry counts.
 
    By default, a form also matches with a capital first letter or in capitals. With the rule
    "nocase", it matches in any case. An entry with the rule "exact" is matched, and required,
    exactly as it is written. Without this rule, the case of the target may change with that of the
    source. The target may begin with a capital if the match differs from the form by a capital first
-   letter or by being in capitals, or if it is at the beginning of the sentence. The target may be
-   in capitals if the match differs from the form by being in capitals.
+   letter or by being in capitals, or if the match is at the beginning of the sentence. The target
+   may be in capitals if the match differs from the form by being in capitals.
 
    An entry whose target is the same as its source keeps a word or phrase. The search places it
    where it reads best, but cannot guarantee that it is in the translation. A do-not-translate list

@@ -174,10 +174,10 @@ RAPT_API int32_t rapt_tokenizer_special(const rapt_tokenizer *tokenizer, int whi
 RAPT_API rapt_text rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t id);
 
 /* Returns the name of a token, which belongs to the tokenizer. It is spelled as in the
-   SentencePiece model or list, for example "<s>" or "<0x0A>". A space is spelled U+2581, or
-   U+0120 with the byte pairs of GPT-2. In a byte-pair vocabulary, the name is the text of the
-   token, so special tokens have none. The size is 0 for tokens without a name, invalid ids and a
-   NULL tokenizer. */
+   SentencePiece model or list, for example "<s>" or "<0x0A>". A space is spelled U+2581, or U+0120
+   with the byte pairs of GPT-2. In a byte-pair vocabulary, the name is the text of the token, so
+   special tokens have none. The size is 0 for tokens without a name, invalid ids and a NULL
+   tokenizer. */
 RAPT_API rapt_text rapt_tokenizer_name(const rapt_tokenizer *tokenizer, int32_t id);
 /* Returns the token with this name (in a byte-pair vocabulary, the first of several), or -1 if the
    name is unknown or empty or the tokenizer is NULL. */
@@ -228,9 +228,9 @@ typedef enum rapt_preprocess {
 /* Normalizes text into bytes [capacity], without a terminator. A capacity of text.size is always
    enough. *size receives the number of bytes needed; at most capacity are written. ends [capacity],
    which may be NULL, receives for each output byte the offset in text just after the bytes it comes
-   from. A line break counts as a control character. Bytes that are not valid
-   UTF-8 do not change. Allocates nothing. Returns RAPT_BAD_ARGUMENT if
-   `by` is unknown, or if capacity is less than *size, unless bytes and ends are NULL. */
+   from. A line break counts as a control character. Bytes that are not valid UTF-8 do not change.
+   Allocates nothing. Returns RAPT_BAD_ARGUMENT if `by` is unknown, or if capacity is less than
+   *size, unless bytes and ends are NULL. */
 RAPT_API rapt_status rapt_text_preprocess(rapt_preprocess by, rapt_text text, char *bytes,
                                           size_t *ends, size_t capacity, size_t *size,
                                           rapt_message *why);

@@ -1,4 +1,5 @@
-/* train.h - training with teacher forcing, label-smoothed cross-entropy and Adam. A trainer is
+/* train.h - training with teacher forcing, label-smoothed cross-entropy and Adam, including
+   low-rank adapters, steps whose batches are divided among machines, and checkpoints. A trainer is
    created for a model. Each batch adds gradients, and each step updates the model. While a call of
    the trainer runs, no session may use its model. */
 #ifndef RAPT_TRAIN_H
@@ -232,7 +233,7 @@ RAPT_API void rapt_trainer_free(rapt_trainer *trainer);
    token, or per source sequence if the configuration pools; negative labels are ignored.
 
    Returns RAPT_BAD_ARGUMENT if the batch exceeds the limits, if a token, label or length is out of
-   range, if a source is empty, if sources and targets do not match in number, if alignments from
+   range, if a source is empty, if sources and targets do not match, if alignments from
    rapt_train_align do not suit the batch, or if no step has yet applied the shards from
    rapt_train_shard. Returns RAPT_NOT_FINITE if the loss is infinite or NaN. In that case the
    gradients added since the last step are discarded, and the model is unchanged. */
@@ -256,8 +257,8 @@ typedef struct rapt_alignment {
 
    The arrays are not copied; the next call checks and reads them. Unless that call returns
    RAPT_BAD_ARGUMENT, they no longer apply after it. If alignment is NULL, an earlier call of
-   rapt_train_align is canceled. Otherwise returns
-   RAPT_BAD_ARGUMENT if options.guided_alignment is 0. */
+   rapt_train_align is canceled. Otherwise returns RAPT_BAD_ARGUMENT if options.guided_alignment is
+   0. */
 RAPT_API rapt_status rapt_train_align(rapt_trainer *trainer, const rapt_alignment *alignment,
                                       rapt_message *why);
 
@@ -275,9 +276,8 @@ RAPT_API rapt_status rapt_train_step(rapt_trainer *trainer, rapt_report *report,
 /* Computes the loss of a batch without dropout and without changing the gradients. With
    options.quantize_aware, it is the loss of the model quantized to 8 bits. source and target are as
    for rapt_train_gradient. Returns RAPT_BAD_ARGUMENT if the batch exceeds the limits, if a token,
-   label or length is out of range, if a source is empty, or if sources and targets do not match in
-   number. Returns RAPT_NOT_FINITE if the loss is
-   infinite or NaN. */
+   label or length is out of range, if a source is empty, or if sources and targets do not match.
+   Returns RAPT_NOT_FINITE if the loss is infinite or NaN. */
 RAPT_API rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_tokens *source,
                                          const rapt_tokens *target, rapt_report *report,
                                          rapt_message *why);
@@ -359,11 +359,11 @@ RAPT_API rapt_status rapt_shards_range(int shards, int machines, int machine, in
    RAPT_BAD_ARGUMENT.
 
    Returns RAPT_BAD_ARGUMENT if the batch exceeds the limits, a token, label or length is out of
-   range, a source is empty, sources and targets do not match in number, or alignments from
-   rapt_train_align do not suit the batch. Also returns RAPT_BAD_ARGUMENT if limits.shards is 0, if
-   shard is out of range or has been computed for this step, or if no step has yet applied the
-   gradients from rapt_train_gradient. A loss that is infinite or NaN is not an error here;
-   record->loss reports it. */
+   range, a source is empty, sources and targets do not match, or alignments from rapt_train_align
+   do not suit the batch. Also returns RAPT_BAD_ARGUMENT if limits.shards is 0, if shard is out of
+   range or has been computed for this step, or if no step has yet applied the gradients from
+   rapt_train_gradient. A loss that is infinite or NaN is not an error here; record->loss reports
+   it. */
 RAPT_API rapt_status rapt_train_shard(rapt_trainer *trainer, int shard, const rapt_tokens *source,
                                       const rapt_tokens *target, rapt_shard *record,
                                       rapt_message *why);
@@ -446,7 +446,8 @@ RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *
    counter, parameter or moment, or if one is out of range; *why names it. Returns RAPT_NO_MEMORY if
    an allocation fails. With RAPT_PRODUCTS_AUTO, also returns RAPT_BAD_ARGUMENT if the checkpoint
    stores a choice of OpenBLAS, but OpenBLAS cannot be loaded now. If `products` differs from that
-   of the trainer that saved the checkpoint, training continues with slightly different results. */
+   of the trainer that saved the checkpoint, the results may differ slightly from those of that
+   trainer. */
 RAPT_API rapt_status rapt_trainer_load(rapt_trainer *trainer, const char *path, rapt_message *why);
 
 #ifdef __cplusplus
