@@ -59,10 +59,10 @@ extern "C" {
 
    RAPT_DOCUMENT_FORMAT_MARKDOWN is CommonMark with the tables, task lists, footnotes and
    strikethrough of GitHub; any sequence of bytes is accepted. Lines of a paragraph are joined
-   within a sentence. Code blocks, the front matter, link definitions, link destinations and
-   templates such as {{ name }} and {% name %} are kept; code in backticks, autolinks such as
-   <https://example.org>, and labels that are also the text of a link, as in [label], are kept like
-   <code> in HTML. HTML in Markdown is parsed as HTML. */
+   within a sentence; a hard line break ends a sentence. Code blocks, the front matter, link
+   definitions, link destinations and templates such as {{ name }} and {% name %} are kept; code in
+   backticks, autolinks such as <https://example.org>, and labels that are also the text of a link,
+   as in [label], are kept like <code> in HTML. HTML in Markdown is parsed as HTML. */
 typedef enum rapt_document_format {
     RAPT_DOCUMENT_FORMAT_TEXT,
     RAPT_DOCUMENT_FORMAT_HTML,

@@ -138,7 +138,8 @@ typedef struct rapt_train_options { /* size-first, see base.h */
        matrix W [rows][columns], the trainer stores a copy W0 of its initial values, and learns A
        [lora_rank][columns] and B [rows][lora_rank]; s is lora_alpha / lora_rank. A is initialized
        with random numbers of variance 1 / columns, and B with 0. After every step W is W0 + s B A,
-       so sessions and model files need no adapters. Projections that the library stores as one
+       so sessions and model files need no adapters. clip_norm and rapt_report.gradient_norm refer
+       to the gradients of A and B instead of that of W. Projections that the library stores as one
        matrix, such as self_attn.qkv.weight, share one A. Do not write to W while the trainer
        exists. */
     int lora_rank;    /* 1 to the smaller dimension of each such matrix; 0 if no parameter has
