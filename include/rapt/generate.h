@@ -221,9 +221,9 @@ typedef struct rapt_generate_outputs { /* size-first, see base.h */
     /* Cross-attention of each token and of the end, averaged over the heads that
        config.alignment_layer and config.alignment_heads select. A row sums to 1 if the weights of
        each head do, which is not so with, for example, sigmoids or hard monotonic attention. The
-       row of the end is 0 if the sequence has no end (`ended` is 0). A hypothesis has [counts +
-       1][S] values, stored in [max_length + 1][S] floats, where S is the number of tokens of its
-       source. The nbest hypotheses of a source are adjacent. Requires limits.alignments. */
+       row of the end is 0 if the sequence has no end (`ended` is 0). The values of a hypothesis,
+       [counts + 1][S], are stored in [max_length + 1][S] floats, where S is the number of tokens of
+       its source. The nbest hypotheses of a source are adjacent. Requires limits.alignments. */
     float *alignments;
     /* [N * nbest][max_length] log-probabilities of the tokens, followed by that of the end, in
        nats, each given the preceding tokens; 0 for tokens of the prefix. They are normalized as the
