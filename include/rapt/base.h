@@ -42,9 +42,8 @@ typedef enum rapt_status {
 RAPT_API const char *rapt_status_text(rapt_status status);
 
 /* Explains why a call failed, in one sentence that names what is wrong, such as a field, file or
-   tensor. The caller owns
-   the message; concurrent calls need separate ones. NULL means that no message is needed. A call
-   that succeeds leaves the message unchanged. This struct will not grow. */
+   tensor. The caller owns the message; concurrent calls need separate ones. NULL means that no
+   message is needed. A successful call leaves it unchanged. This struct will not grow. */
 typedef struct rapt_message {
     char text[512]; /* UTF-8, terminated by 0 */
 } rapt_message;
@@ -88,8 +87,8 @@ RAPT_API size_t rapt_struct_size(const char *name);
    A call uses a single thread if it is made inside a parallel region, or if other programs keep the
    processors so busy that several threads would be slower. A call uses fewer threads than requested
    if OpenMP provides fewer. It uses more threads than there are processors, which is slow, only if
-   both `threads` and OMP_NUM_THREADS exceed the number of processors. A thread needs 96 KB of
-   stack; if OMP_STACKSIZE leaves OpenMP's threads too little, calls use one thread.
+   both `threads` and OMP_NUM_THREADS exceed the number of processors. An OMP_STACKSIZE of 96 KB
+   suffices; on Linux, if it leaves OpenMP's threads too little stack, calls use one thread.
 
    Any thread may call any function. Any number of threads may share an object that is passed as
    const, such as a model or a tokenizer. Only one thread at a time may use any other object.

@@ -72,8 +72,9 @@ typedef enum rapt_file_use {
     RAPT_FILE_USE_SETTINGS,   /* contains settings of the model or of decoding */
     RAPT_FILE_USE_SHORTLIST   /* not read, but can be passed to rapt_translator_load_shortlist */
 } rapt_file_use;
-/* Receives the name of a file in the folder and how it was used. reason explains why the file was
-   chosen or not read, and may be "". name and reason are valid during the call. */
+/* Receives the name of a file in the folder or its parent folder, and how it was used. reason
+   explains why the file was chosen or not read, and may be "". name and reason are valid during the
+   call. */
 typedef void rapt_file_fn(void *user, const char *name, rapt_file_use use, const char *reason);
 
 #ifdef __cplusplus

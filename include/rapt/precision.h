@@ -49,11 +49,11 @@ RAPT_API const char *rapt_precision_name(rapt_precision precision);
    or the precision that the model already has, changes nothing. After an error, the model is
    unchanged. `threads` is the maximum number of threads, see base.h.
 
-   Returns RAPT_BAD_ARGUMENT if precision or threads is out of range, if the precision is F16 and an
-   element is too large, infinite or NaN, or if the precision is INT8 and the rows of a matrix have
-   more than 133,144 elements, so that a sum of products could overflow. Returns RAPT_NO_MEMORY if
-   an allocation fails, and RAPT_BAD_FILE if the value of the metadata key "rapt.scales" is damaged.
-   */
+   Returns RAPT_BAD_ARGUMENT if precision or threads is out of range, if the precision is F16 and a
+   parameter is infinite or NaN or an element of a matrix is too large, or if the precision is INT8
+   and the rows of a matrix have more than 133,144 elements, so that a sum of products could
+   overflow. Returns RAPT_NO_MEMORY if an allocation fails, and RAPT_BAD_FILE if the value of the
+   metadata key "rapt.scales" is damaged. */
 RAPT_API rapt_status rapt_model_set_precision(rapt_model *model, rapt_precision precision,
                                               int threads, rapt_message *why);
 

@@ -52,8 +52,8 @@ typedef struct rapt_metadata {
    equal files. The file is replaced atomically, as described in file.h.
 
    Returns RAPT_NO_FILE if the file cannot be written, and RAPT_NO_MEMORY if an allocation fails.
-   Returns RAPT_BAD_ARGUMENT if a key is NULL, reserved for the library or given twice, if a key or
-   value is not UTF-8, or if count is negative. */
+   Returns RAPT_BAD_ARGUMENT if a key is NULL, given twice or one that the library writes itself, if
+   a key or value is not UTF-8, or if count is negative. */
 RAPT_API rapt_status rapt_model_save(const rapt_model *model, const char *path,
                                      const rapt_metadata *metadata, int count, rapt_message *why);
 /* Options of rapt_model_save_with. */
@@ -281,9 +281,9 @@ RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *pare
 /* Copies the cross-attention weights of the tokens in the last rapt_decode, for a layer and head. A
    layer or head of -1 means the mean over all layers or heads. weights is [tokens][source tokens],
    back to back, where each row is as long as its own source. Rows that see a key sum to 1, except
-   with local-p, sinks, sigmoids, differential or talking heads. Returns RAPT_BAD_ARGUMENT if the
-   model has no cross-attention, if the layer or head is out of range, or if targets have been
-   reordered since the last rapt_decode. */
+   with monotonic attention, local-p, sinks, sigmoids, differential or talking heads. Returns
+   RAPT_BAD_ARGUMENT if the model has no cross-attention, if the layer or head is out of range, or
+   if targets have been reordered since the last rapt_decode. */
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
 

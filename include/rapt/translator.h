@@ -16,7 +16,7 @@ extern "C" {
 /* A model, its tokenizers and a session. Only one thread at a time may use a translator. Any number
    of translators and threads may share the model and the tokenizers.
 
-   rapt_frame lists the special tokens around sources and targets. Targets never contain tokens
+   rapt_frame lists the special tokens around sources and targets. The search never chooses tokens
    without a name, nor the ids in the model's metadata key "rapt.suppressed", which are separated by
    spaces. All search rules except CT2 also exclude the pad token and the token that
    rapt_target_begin returns (unless it is the end or the unknown token); MARIAN excludes the
@@ -63,8 +63,8 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     int max_length;              /* maximum number of target tokens, including the end token; 0
                                     means no such limit */
     /* If above 0, translations are sampled at this temperature, and beams is ignored. nbest
-       translations, at most 1024, are drawn and sorted by score, best first. Draw n for a text
-       depends only on the text, the seed, n and the text's sequence number (see
+       translations, at most 1024, are drawn and sorted by score, best first. The random numbers of
+       draw n for a text depend only on the seed, n and the text's sequence number (see
        rapt_translate_call.first). Cannot be combined with a shortlist or a glossary. */
     float temperature;
     int top_k;     /* as in rapt_generate_options */
@@ -147,8 +147,9 @@ RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
 
 /* Works like rapt_model_import, with options; NULL means the defaults. For files of other projects,
    only options->precision has an effect. If `file` is not NULL and the model is of another project,
-   calls it at the end with `user` for every file in the folder, in any order, to report how the
-   file was used. Errors are the same as for rapt_model_import and rapt_model_load_with. */
+   calls it with `user` at the end for every file in the folder, and for files used from the parent
+   folder, in any order, to report how the file was used. Errors are the same as for
+   rapt_model_import and rapt_model_load_with. */
 RAPT_API rapt_status rapt_model_import_with(rapt_model **model, const char *path,
                                             const rapt_load_options *options, rapt_file_fn *file,
                                             void *user, const rapt_allocator *allocator,
@@ -164,10 +165,10 @@ RAPT_API rapt_status rapt_model_import_with(rapt_model **model, const char *path
    maximum number of threads, see base.h.
 
    No session, trainer or translator may use the model at the same time. Returns RAPT_BAD_ARGUMENT
-   if the model is not an encoder-decoder with a single language pair, a text is too long, no text
-   contains a word, or the model computes values that are not finite. Returns RAPT_BAD_FILE if the
-   model's metadata is damaged or its tokenizers are missing or unsuitable, and RAPT_NO_MEMORY if an
-   allocation fails. After an error, the model is unchanged. */
+   if the model is not an encoder-decoder with a single language pair, threads is negative, a text
+   is too long, no text contains a word, or the model computes values that are not finite. Returns
+   RAPT_BAD_FILE if the model's metadata is damaged or its tokenizers are missing or unsuitable, and
+   RAPT_NO_MEMORY if an allocation fails. After an error, the model is unchanged. */
 RAPT_API rapt_status rapt_model_calibrate(rapt_model *model, const rapt_text *texts, size_t count,
                                           int threads, rapt_message *why);
 
@@ -232,9 +233,9 @@ RAPT_API rapt_status rapt_model_export_with(const rapt_model *model, rapt_export
                                             rapt_message *why);
 
 /* Loads a translator that owns its model and tokenizers. path and errors are the same as for
-   rapt_model_import. Also returns RAPT_BAD_ARGUMENT if an option is out of range or a language is
-   unknown, and RAPT_BAD_FILE if the model is not an encoder-decoder or its tokenizers are missing
-   or unsuitable. While the translator exists, a packed file remains mapped and must not be
+   rapt_model_import. Also returns RAPT_BAD_ARGUMENT if an option is out of range or the model lacks
+   a language, and RAPT_BAD_FILE if the model is not an encoder-decoder or its tokenizers are
+   missing or unsuitable. While the translator exists, a packed file remains mapped and must not be
    truncated (see rapt_model_load_with). If options is NULL, those of
    rapt_translator_options_default are used. The caller must free *translator. */
 RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const char *path,
@@ -248,10 +249,10 @@ RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const ch
    rapt_model_set_precision first. The caller must free *translator.
 
    Returns RAPT_BAD_ARGUMENT if the model is not an encoder-decoder, if an option is out of range,
-   if options->precision is not 0, if a language is unknown, if target is given without source, or
-   if a given tokenizer lacks a token that the translator needs (see rapt_frame) or does not match
-   the model's vocabulary. Returns RAPT_BAD_FILE if the tokenizers in the metadata are missing or
-   unsuitable, and RAPT_NO_MEMORY if an allocation fails. */
+   if options->precision is not 0, if the model lacks a language, if target is given without source,
+   or if a given tokenizer lacks a token that the translator needs (see rapt_frame) or does not
+   match the model's vocabulary. Returns RAPT_BAD_FILE if the tokenizers in the metadata are missing
+   or unsuitable, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_translator_create(rapt_translator **translator, const rapt_model *model,
                                             const rapt_tokenizer *source,
                                             const rapt_tokenizer *target,
@@ -297,8 +298,8 @@ RAPT_API rapt_status rapt_translator_set_shortlist(rapt_translator *translator,
 RAPT_API rapt_status rapt_translator_load_shortlist(rapt_translator *translator, const char *path,
                                                     rapt_message *why);
 
-/* Returns the decoder's first input according to config.decoder_start, or -1 if the target's
-   tokenizer lacks this token or an argument is NULL. */
+/* Returns the decoder's first input according to config.decoder_start (the end token for ZERO), or
+   -1 if the target's tokenizer lacks this token or an argument is NULL. */
 RAPT_API int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target);
 
 /* Translates one sentence, `text`, into out [capacity]; both are terminated by 0. *size receives
@@ -360,14 +361,14 @@ typedef struct rapt_translation {
     int target_word_count;
     /* [target words][source words]: the weights, summed over the tokens of the source word and
        averaged over the tokens of the target word. A token with bytes in several words counts
-       toward each of them in proportion. End tokens, and tokens that consist only of white space,
-       are omitted. */
+       toward each of them in proportion. End tokens and tokens outside words are omitted. */
     const float *word_alignment;
     int ended;  /* 1 if the translation has an end (see rapt_generate_outputs); 0 if a limit or the
                    caller cut it off or the sentence has no tokens */
     int faults; /* RAPT_FAULT_... of the sentence's best translation in the first search, for all
-                   ranks. With RAPT_FAULT_REMAINS, the translations are those of this search,
-                   otherwise those of a second one. 0 if rapt_translate_call.mend is 0 */
+                   ranks. If there are faults but not RAPT_FAULT_REMAINS, the translations are those
+                   of a second search (unless `stop` ended it). 0 if rapt_translate_call.mend is 0
+                   */
     int terms;  /* number of glossary terms in the sentence */
     int terms_met; /* number of these terms whose targets are in the translation */
     /* [target_count + ended] log-probabilities of the tokens and of the end, in nats, each given
@@ -420,11 +421,10 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
        sentence without tokens has an empty translation. If a prefix has more tokens than the length
        limit, the status of the translation is RAPT_BAD_ARGUMENT. */
     const rapt_text *prefixes;
-    /* Callbacks as in rapt_generate_options, on the calling thread. Their argument `source` is an
-       index into texts; with token or logits there may be at most INT_MAX texts. Calls for
-       different sentences are interleaved in no particular order. If token or stop ends the call
-       early, callback still receives the translations that have begun; unfinished ones are
-       truncated. */
+    /* Callbacks as in rapt_generate_options, on the calling thread. For token and logits, `source`
+       is an index into texts, which are then at most INT_MAX. Calls for different sentences are
+       interleaved in no particular order. If token or stop ends the call early, callback still
+       receives the translations that have begun; unfinished ones are truncated. */
     rapt_token_fn *token;   /* reports tokens of each sentence's best translation once they are
                                final; if translations are sampled, nbest must be 1 */
     rapt_logits_fn *logits; /* changes logits before a token is chosen */
@@ -438,14 +438,14 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
        are not checked. Cannot be combined with token. */
     int mend;
     const rapt_glossary *glossary; /* replaces the glossary of the options; NULL changes nothing */
-    /* [opaque_starts[count]] parts of the texts in ascending order, such as addresses, in which no
-       terms are looked for; NULL if there are none */
+    /* [opaque_starts[count]] parts of the texts, such as addresses, that terms must not overlap.
+       The parts of a text are in ascending order. NULL if there are none */
     const rapt_span *opaque;
     /* [count + 1] the index of the first part of each text; read if opaque is not NULL */
     const size_t *opaque_starts;
     /* If nonzero, a missing opaque part is a fault (RAPT_FAULT_LOST), and the sentence is
-       translated again with its opaque parts as terms (see glossary). Parts that the target's
-       tokenizer cannot spell are ignored. Has no effect if mend is 0 or temperature is above 0. */
+       translated again with its opaque parts of at most 255 bytes as terms (see glossary). Parts
+       that the target's tokenizer cannot spell are ignored. Needs mend, and temperature 0. */
     int copy;
     int log_probabilities; /* if nonzero, fill in `log_probabilities` and the fields that depend on
                               it */
@@ -468,7 +468,7 @@ RAPT_API rapt_status rapt_translate_many_with(rapt_translator *translator, const
 typedef struct rapt_text_score {
     size_t pair;           /* index into sources and targets */
     rapt_status status;    /* RAPT_BAD_ARGUMENT if the source has no tokens, or if source or target
-                              has too many */
+                              has too many; the fields below are then 0 */
     double sum;            /* sum of the log-probabilities of the target's tokens and its end, in
                               nats */
     const int32_t *target; /* [target_count] tokens, without special tokens around them */

@@ -1,13 +1,14 @@
 /* faults.c - finds faults of translations: loops (which weak models often produce), too many tokens
    for a short source, empty translations, and parts of the source that were not copied. Also
-   returns constraints under which these faults cannot occur again. */
+   returns constraints that exclude all of these faults but the last. */
 #include "translate/translate.h"
 
 #include <string.h>
 
 /* ---- opaque parts of texts ----
 
-   Parts such as addresses and placeholders, which translations may have to contain unchanged. */
+   Addresses and placeholders are examples. If the caller requests it, a translation must contain
+   the opaque parts of its source unchanged. */
 
 rapt_status rapt__opaque_check(const rapt_translate_call *call, const rapt_text *texts,
                                size_t count, rapt_message *why)

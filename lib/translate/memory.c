@@ -56,8 +56,8 @@ rapt_status rapt__call_text(const rapt_translator *t, struct call_memory *m, con
     return status;
 }
 
-/* m need not be the first in the list: nested calls that a callback of this call made and left by
-   longjmp precede it, and remain in the list. */
+/* m need not be the first in the list. If a callback of this call made another call, against the
+   rules, and left it by longjmp, the memory of that call precedes m and remains in the list. */
 void rapt__call_end(rapt_translator *t, struct call_memory *m)
 {
     struct call_memory **at = &t->calls;

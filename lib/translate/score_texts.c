@@ -165,7 +165,7 @@ static rapt_status score_all(struct text_pairs *p, size_t before, struct text_sc
     return RAPT_OK;
 }
 
-/* Allocates memory for p->count pairs, tokenizes and scores them. */
+/* Allocates memory for p->count pairs, then tokenizes and scores them. */
 static rapt_status score_some(struct text_pairs *p, size_t before, struct text_score_receiver *to,
                               rapt_message *why)
 {

@@ -1,15 +1,15 @@
-/* settings.c - settings that a translator reads from its options and the metadata of its model: the
-   project whose rules it follows, defaults of its options, length limits, the tokens with which
-   sources and targets begin, and tokens that it never produces. Metadata is not trusted: unusable
-   values are ignored. */
+/* settings.c - determines settings of a translator from its options and the metadata of its model:
+   the project whose rules it follows, defaults of its options, length limits, the tokens of
+   languages and other first tokens, and the tokens that it never generates. Metadata is not
+   trusted: unusable values are ignored. */
 #include "translate/translate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the rules of the project that a model was imported from, according to the metadata that
-   importers write. */
+/* Returns the search rules of the project that a model was imported from, according to the metadata
+   that importers write; RAPT for other models. */
 static rapt_search_rules origin_of(const rapt_model *model)
 {
     static const struct {

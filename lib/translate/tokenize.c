@@ -79,8 +79,8 @@ rapt_status rapt__window_take_texts(struct window *w)
 }
 
 /* Returns true if a source has an empty translation because its text consists of a begin token, an
-   end token, or both. Another token, such as a language, may follow the end token. With the rules
-   of Marian and transformers, such a source is translated. */
+   end token, or both. One other token, such as a language, may follow the end token. With the
+   search rules MARIAN and HF, such a source is translated. */
 static bool is_bare(const struct window *w, const int32_t *ids, size_t count)
 {
     const rapt_tokenizer *t = w->t->source;
@@ -96,7 +96,7 @@ static bool is_bare(const struct window *w, const int32_t *ids, size_t count)
 }
 
 /* Writes the tokens of `text` to w->ids + s->start, and sets s->count and s->limit. If the text is
-   too long, sets s->count to -1. */
+   too long, sets s->count to -1. If there is nothing to translate, leaves both 0. */
 static rapt_status tokenize_source(struct window *w, rapt_text text, struct sentence *s)
 {
     const rapt_translator *t = w->t;
@@ -120,9 +120,9 @@ static rapt_status tokenize_source(struct window *w, rapt_text text, struct sent
     return RAPT_OK;
 }
 
-/* Writes the first token of the target and the tokens of a prefix to w->given + s->prefix. Drops
-   spaces at the end of the prefix, since they belong to the next word. If there are too many
-   tokens, sets s->count to -1. */
+/* Writes the forced first token of the target, if there is one, and the tokens of a prefix to
+   w->given + s->prefix, and counts them in s->prefix_count. Drops spaces at the end of the prefix,
+   since they belong to the next word. If there are too many tokens, sets s->count to -1. */
 static rapt_status tokenize_prefix(struct window *w, rapt_text text, struct sentence *s)
 {
     size_t count = 0;

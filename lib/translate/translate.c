@@ -1,4 +1,4 @@
-/* translate.c - translates sentences window by window and calls back for each sentence, in
+/* translate.c - translates sentences window by window and calls back for each translation, in
    order. */
 #include "translate/translate.h"
 
@@ -17,8 +17,8 @@ static void fill_logs(const struct window *w, const struct sentence *s, rapt_tra
         out->mean_log_probability = (float)(sum / (count - s->prefix_count));
 }
 
-/* Fills in the tokens, score and alignment of translation `rank` of a sentence. Returns false if
-   the sentence has fewer translations. */
+/* Fills in the results of the search for translation `rank` of a sentence. Returns false if the
+   sentence has fewer translations. */
 static bool found(const struct window *w, const struct sentence *s, int rank, rapt_translation *out)
 {
     size_t nbest = (size_t)w->job->options.nbest, at = (size_t)s->number * nbest + (size_t)rank;

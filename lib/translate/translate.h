@@ -1,7 +1,8 @@
-/* translate.h - interface of the translate layer. translator.c creates translators, and settings.c
-   reads their defaults from the model's metadata. translate.c translates sentences window by window
-   and passes the translations to callbacks: tokenize.c tokenizes the sentences, window.c searches,
-   and searches again if faults.c finds faults, and words.c finds words. score_texts.c scores given
+/* translate.h - interface of the translate layer. translator.c creates translators, and imports and
+   exports models. settings.c reads the defaults of a translator from the model's metadata, and
+   finds the tokens of languages. translate.c translates sentences window by window and passes the
+   translations to callbacks: tokenize.c tokenizes the sentences, window.c searches, and searches
+   again if faults.c finds faults, and words.c aligns words. score_texts.c scores given
    translations. terms.c finds the terms of a glossary. memory.c manages the memory of these calls.
    calibrate.c measures a model while it translates. encoder.c turns texts into vectors or logits,
    without a translator. */
@@ -133,7 +134,8 @@ rapt_status rapt__languages_find(rapt_translator *t, rapt_message *why);
 size_t rapt__source_front(const rapt_translator *t);
 size_t rapt__source_more(const rapt_translator *t);
 size_t rapt__source_frame(const rapt_translator *t, int32_t *ids, size_t count);
-/* Returns RAPT_BAD_ARGUMENT if the model has languages, but the options did not name both. */
+/* Returns RAPT_BAD_ARGUMENT if the model has languages, but the options did not name both. The
+   language of targets may also come from the metadata. */
 rapt_status rapt__languages_given(const rapt_translator *t, rapt_message *why);
 
 /* ---- settings.c ---- */
@@ -146,7 +148,7 @@ int32_t rapt__read_token(const rapt_model *model, const char *key);
 /* Unless the options name search rules, adopts those of the project that the model comes from. Sets
    t->limit to the limits of the search rules. */
 void rapt__follow_project(rapt_translator *t);
-/* Lists in t->suppressed the tokens that the translator never produces. */
+/* Allocates t->suppressed and lists in it the tokens that are never generated. */
 rapt_status rapt__suppress(rapt_translator *t, rapt_message *why);
 
 /* ---- tokenize.c: a text ---- */
@@ -248,7 +250,7 @@ rapt_status rapt__opaque_check(const rapt_translate_call *call, const rapt_text 
 /* Returns the opaque parts of text `number`. */
 struct opaque_parts rapt__window_parts(const struct window *w, int number);
 rapt_text rapt__part_text(const struct window *w, int number, rapt_span part);
-/* Sets *spelled to true if the tokens of a text decode to the same text. */
+/* Sets *spelled to whether the tokens of a text decode to the same text. */
 rapt_status rapt__spelled(const rapt_translator *t, const rapt_tokenizer *tokenizer, rapt_text text,
                           bool *spelled);
 /* Returns true if translations of text `number` have to contain its opaque parts. */

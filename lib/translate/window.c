@@ -240,7 +240,7 @@ static rapt_status search_all(struct window *w, int first, int n, int longest,
     const rapt_translate_call *call = &w->job->call;
     const struct search_batch *b = &w->batch;
     const bool sampled = options->temperature > 0;
-    const bool named = t->target_first >= 0; /* the language is forced, as in transformers */
+    const bool named = t->target_first >= 0; /* the first token is forced, as in transformers */
     const bool has_terms = w->order[first]->term_count > 0;
     rapt_status status = fill_batch(w, first, n);
     if (status) return rapt__fail(why, status, "no memory for the terms of a glossary");
