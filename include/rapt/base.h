@@ -81,8 +81,8 @@ typedef struct rapt_allocator {
 RAPT_API size_t rapt_struct_size(const char *name);
 
 /* Threads. A field named `threads` limits the number of threads of a call. If it is 0, the call
-   uses as many as OpenMP would, but no more than there are processors. Results are bit-identical
-   for any number of threads.
+   uses as many as OpenMP would, but no more than there are processors. No call uses more than 1024.
+   Results are bit-identical for any number of threads.
 
    A call uses a single thread if it is made inside a parallel region, or if other programs keep the
    processors so busy that several threads would be slower. A call uses fewer threads than requested

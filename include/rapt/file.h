@@ -14,8 +14,8 @@ extern "C" {
    loss of power, path names either the old file or the complete new one. Once the call has returned
    RAPT_OK, path names the new one. Symbolic links are followed, and the permissions of an existing
    file are kept. A call that fails leaves the old file unchanged and removes its temporary file.
-   There is one exception: after the message "is written, but its folder cannot be synced" the new
-   file is in place, but may be lost in a crash.
+   There is one exception: if the message says that the file "is written", but that its folder or
+   name cannot be synced, the new file is in place, but may be lost in a crash.
 
    The new file is first written next to the old one as .rapt-*.tmp. Before it writes to a folder,
    the library removes temporary files that killed processes left there. It removes only files that

@@ -59,8 +59,8 @@ RAPT_API rapt_status rapt_model_save(const rapt_model *model, const char *path,
 /* Options of rapt_model_save_with. */
 typedef struct rapt_save_options { /* size-first, see base.h */
     size_t size;
-    int packed; /* if nonzero, use the library's own layout, see below */
-    int reserved;
+    int packed;   /* if nonzero, use the library's own layout, see below */
+    int reserved; /* must be 0 */
 } rapt_save_options;
 /* Saves a model with options; NULL means the defaults. Errors are the same as for rapt_model_save.
    Also returns RAPT_BAD_ARGUMENT if an option is out of range.
@@ -77,9 +77,8 @@ RAPT_API rapt_status rapt_model_save_with(const rapt_model *model, const char *p
                                           rapt_message *why);
 /* Loads a model from a file that rapt_model_save or one of its variants wrote, or from a checkpoint
    of rapt_trainer_save. Both must come from version 0.2 of the library or later. The caller must
-   free *model.
-   Returns RAPT_NO_FILE if the file cannot be read, RAPT_BAD_FILE if it is damaged or a parameter is
-   infinite or NaN, and RAPT_NO_MEMORY if an allocation fails. */
+   free *model. Returns RAPT_NO_FILE if the file cannot be read, RAPT_BAD_FILE if it is damaged or
+   not a model or a parameter is infinite or NaN, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_load(rapt_model **model, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
 /* Options of rapt_model_load_with. */

@@ -1,4 +1,4 @@
-/* memory.c - the memory of calls and of their windows. Also divides a window into batches. */
+/* memory.c - manages the memory of calls and windows, and divides windows into batches. */
 #include "translate/translate.h"
 
 /* ---- calls that pass results to a callback ----

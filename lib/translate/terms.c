@@ -6,8 +6,10 @@
 #include <string.h>
 
 enum {
-    TERM_BATCH_SLOTS = 64,                   /* hypotheses of a batch of sentences with terms */
-    CONTEXT = 2,                             /* bytes before a form when it is encoded */
+    TERM_BATCH_SLOTS = 64,                   /* usual number of hypotheses of a batch of sentences
+                                                with terms */
+    CONTEXT = 2,                             /* maximum number of bytes before a form when it is
+                                                encoded */
     FORM_BYTES = CONTEXT + 4 * GLOSSARY_FORM /* capitals may be longer */
 };
 
@@ -89,8 +91,8 @@ rapt_status rapt__batch_terms(struct window *w, const struct sentence *s)
 
 /* ---- the translator ---- */
 
-/* Returns true if a single byte of a character counts as part of a word: a continuation byte, or
-   the first byte of a character from U+00C0 to U+07FF, most of which are letters. */
+/* Returns true if a byte that is not a whole character counts as part of a word: a continuation
+   byte, or the first byte of a character from U+00C0 to U+07FF, most of which are letters. */
 static bool is_part_of_word(unsigned char byte)
 {
     return rapt__utf8_continues(byte) || (byte >= 0xC3 && byte <= 0xDF);

@@ -1,7 +1,7 @@
 /* window.c - translates a window of consecutive sentences: sorts them by length, searches in
    batches of similar length, and searches again for sentences whose translations have faults. The
-   results are tokens, scores and alignments. Windows bound the memory needed to translate many
-   sentences. */
+   results are tokens, scores and, if requested, log-probabilities and alignments. Windows bound the
+   memory needed to translate many sentences. */
 #include "translate/translate.h"
 
 #include <math.h>
@@ -138,7 +138,8 @@ static void keep_results(struct window *w, const struct sentence *s, int i, int 
     }
 }
 
-/* ---- callbacks for rapt_generate, which call the caller's with the index of a text ---- */
+/* ---- callbacks for rapt_generate, which call the caller's and convert indices of sources to those
+   of texts ---- */
 
 /* Returns the index into the caller's texts of a source in the current batch. */
 static int index_of(const struct window *w, int source)
