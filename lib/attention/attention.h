@@ -6,8 +6,8 @@
    must have been checked. The function ends at a barrier (lib/base/base.h). The team shares the
    workspace. The result of a row has the same bits for every batch, every number of threads and
    every instruction set with fused multiply-add, and whether keys come from a cache or from arrays.
-   Gradients have the same bits for every number of threads and every such instruction set. Only the
-   steps of linear/ differ from the results for whole sequences, by rounding errors. */
+   Gradients have the same bits for every number of threads and every such instruction set. The
+   steps of linear/ agree with the results for whole sequences up to rounding errors. */
 #ifndef RAPT_LIB_ATTENTION_H
 #define RAPT_LIB_ATTENTION_H
 
@@ -64,8 +64,9 @@ void rapt__attention_weights(struct team *team, const rapt_attention *a, const f
 size_t rapt__attention_workspace(const rapt_attention *a, int team_size);
 /* Returns the bytes of workspace that suffice for every problem with the heads, widths, score and
    other options of `spec`, at most `batch` sequences, and at most query_rows and key_rows rows in
-   all sequences. spec->queries and spec->keys bound the rows of a single sequence; 0 means no
-   bound. The starts in spec are ignored. `guided` means that a guide may be passed. */
+   all sequences, with a team of spec->threads. spec->queries and spec->keys bound the rows of a
+   single sequence; 0 means no bound. The starts in spec are ignored. `guided` means that a guide
+   may be passed. Returns 0 if the size overflows size_t. */
 size_t rapt__attention_workspace_spec(const rapt_attention *spec, int batch, int query_rows,
                                       int key_rows, bool guided);
 
@@ -306,8 +307,8 @@ struct monotonic_call { /* arguments of forward, backward or step */
     rapt_monotonic_attention_gradients d;
     const float *q, *k, *v, *chunk_q, *chunk_k, *dout, *dalpha, *ddelays;
     float *out;
-    const int *source; /* step: [batch] index in a.key_starts of the keys that each sequence of
-                          queries reads; NULL means its own index */
+    const int *source; /* step: [batch] index of the sequence whose keys each sequence of queries
+                          reads; NULL means its own index */
     int *positions;    /* step: see rapt_monotonic_attention_step */
     int *stops;        /* step: [heads][query rows] receives the key at which each query stops, or
                           the number of existing keys if it does not stop; may be NULL */

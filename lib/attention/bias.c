@@ -1,6 +1,6 @@
-/* bias.c - terms that are added to the scaled scores of a query, apart from the bias of the mask:
-   relative biases, sums of the logarithms of forget gates, and products with distance vectors
-   (score/distances.c). */
+/* bias.c - terms that are added to the scores of a query after scale and cap, apart from the bias
+   of the mask: relative biases, sums of the logarithms of forget gates, and products with distance
+   vectors (score/distances.c). */
 #include "attention/score/score.h"
 
 #include <stdlib.h>
@@ -17,8 +17,8 @@
    If biases are bidirectional, the upper half of the buckets is for keys after the position, and
    the lower half for all others. Otherwise all buckets are for keys up to the position, and keys
    after it are in bucket 0, like the key at the position. On each side, the first half of the
-   buckets, rounded down, holds one distance each. The sizes of the others grow exponentially up to
-   `distance`, and the last one holds all distances from there on. */
+   buckets, rounded down, holds at most one distance each. The sizes of the others grow
+   exponentially up to `distance`; all distances from there on are in the last one. */
 
 bool rapt__relative_wanted(const rapt_attention *a)
 {

@@ -134,8 +134,8 @@ float *rapt__distance_by_vector(const rapt_attention *a, float *row);
    (score/distance_values.c). */
 void rapt__distance_output(const rapt_attention *a, int h, int rows, float *sums, float *out,
                            ptrdiff_t out_row);
-/* Returns the index of the distance of key s from a query. Index 0 stands for distances up to
-   -x->before. */
+/* Returns the index of the distance of key s from a query, 0 to before + after. Distances beyond
+   -before or after have the first or the last index. */
 static inline int rapt__distance_of(const struct distances *x, int s)
 {
     int64_t d = (int64_t)s - x->position;

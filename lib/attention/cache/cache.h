@@ -105,7 +105,7 @@ struct row_keys rapt__cached_keys(const struct cached_rows *x, int i, int h);
 struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *head,
                             const struct row_keys *keys, int i, int h, int r);
 /* With talking heads, computes t->mixed, the weights of row r of query sequence i in all heads.
-   Returns false if no head sees a key. */
+   Returns false, without writing them, if the range of visible keys is empty in every head. */
 bool rapt__cached_talking(const struct cached_rows *x, struct talking *t, int i, int r);
 void rapt__cache_attend_general(struct team *team, const struct projected *projected,
                                 const struct cache *c, const struct cached_queries *q,

@@ -1,6 +1,6 @@
-/* backward.c - flash backward: adds the gradients of projected queries, keys, values, biases and
-   learned numbers to the arrays in struct projected_gradients. A pair is a table of blocks: a
-   member of the team takes a block of keys and processes all queries against it. The order of every
+/* backward.c - flash backward: adds to the gradients in struct projected_gradients. A pair (one
+   sequence and key head) is a table of blocks: a member of the team takes a block of keys and
+   processes all queries against it. The order of every
    sum does not depend on which member computes what (backward_blocks.c). Pairs with few queries and
    keys are not divided into blocks (heads.c). If there are many pairs, each member takes whole
    pairs; if there are few, the team shares one pair at a time. Pairs that share a bias must add to

@@ -11,15 +11,16 @@
 /* Returns true if this path supports the problem. Ignores the arrays q and k. */
 bool rapt__flash_supports(const struct projected *c);
 
-/* Lays out enough workspace for any of the next five functions. */
+/* Lays out enough workspace for rapt__flash_forward, and for one of the functions that compute
+   statistics followed by rapt__flash_backward or rapt__flash_weights. */
 void rapt__flash_layout(struct arena *arena, const struct bounds *b);
 
 /* All members of a team call these functions. Each function lays out its workspace after the
    present contents of the arena. */
 void rapt__flash_forward(struct team *team, const struct projected *c, const float *v, float *out,
                          const rapt_attention_saved *saved, struct arena *arena);
-/* Compute the statistics [H][query rows][STATISTICS] in the arena if forward did not save them: for
-   all rows, or only for query rows [first, first + rows) of one sequence and head. */
+/* Compute the statistics [H][query rows][STATISTICS], which forward may not have saved, in the
+   arena: for all rows, or only for query rows [first, first + rows) of one sequence and head. */
 const float *rapt__flash_statistics(struct team *team, const struct projected *c,
                                     struct arena *arena);
 const float *rapt__flash_statistics_of(struct team *team, const struct projected *c, int sequence,

@@ -1,14 +1,14 @@
-/* heads.c - decides which pairs (a sequence and a key head) have so few queries and keys that no
-   key or value is read often enough to repay packing, and computes such pairs one query head at a
-   time on plain rows, forward (kernel/flash_head.c) and backward (kernel/flash_head_backward.c).
-   Also decides whether rows are prefetched. */
+/* heads.c - computes pairs (a sequence and a key head) with few queries and keys one query head at
+   a time on plain rows, forward (kernel/flash_head.c) and backward (kernel/flash_head_backward.c),
+   because their keys and values are not read often enough to repay packing. Also decides which
+   pairs these are, and whether rows are prefetched. */
 #include "attention/flash/flash.h"
 #include "op/op.h"
 
 #include <string.h>
 
-/* Computes the ranges of visible keys of all queries. Returns false if every range contains all
-   keys. */
+/* Computes the ranges of visible keys of all queries. Returns false, without writing them, if no
+   mask or locality of the problem restricts them. */
 static bool visible_ranges(const rapt_attention *a, const struct sequence *b, float *low,
                            float *high)
 {
@@ -138,8 +138,8 @@ bool rapt__flash_forward_heads(const struct flash_forward *f, const struct seque
 /* ---- backward ---- */
 
 /* If the width of a row is not a multiple of 16, its padded copy is in the workspace of
-   backward_blocks.c. Gradients are also summed there if rows are padded or a pair takes several
-   calls of the kernel. Sums have the same order as in backward_blocks.c. */
+   backward_blocks.c, where gradients may be summed, too (summed_apart). Sums have the same order as
+   in backward_blocks.c. */
 
 /* Returns true if q, k and dout of a pair are finite. Values need not be finite, since products
    with the value of a hidden key are not used. */

@@ -1,5 +1,4 @@
-/* backward.c - general backward: adds the gradients of projected queries, keys, values, biases,
-   centers and learned arrays to the arrays in struct projected_gradients.
+/* backward.c - general backward: adds to the gradients in struct projected_gradients.
 
    A member of the team takes a sequence and key head, and processes the rows of its query heads in
    order, so that the order of every sum is fixed. Gradients that sequences share are summed per

@@ -20,12 +20,13 @@
 
    g is Gumbel noise: argmax(x + g) is distributed as p (Gumbel 1954; Maddison, Tarlow and Minka
    2014, "A* sampling", section 2). Without noise it is 0. g[s] is column s of the query's row of
-   random numbers (kernel/random.c), so it depends only on seed, sequence, head, query and key. Ties
-   go to the key with the lowest index. Hidden keys have x = -infinity, and their weights and
-   gradients are 0.
+   random numbers (kernel/random.c), so it depends only on seed, sequence, head, query and key. If
+   several keys have the maximum, the first is chosen. Hidden keys have x = -infinity, and their
+   weights and gradients are 0.
 
-   If the temperature is so low that y would be infinite, z is its limit, with all weight at the
-   maximum. If the inverse of the temperature is infinite, dx is its limit, 0. */
+   If the temperature is so low that the maximum of y would be infinite, the maximum of x + g is
+   subtracted before the division. If the inverse of the temperature is infinite, dx is its limit,
+   0. */
 #include "attention/general/general.h"
 
 #include <float.h>

@@ -107,7 +107,7 @@ struct row {
     float lse;                 /* output, if head->keeps_lse */
     float sink_weight;         /* output, with a sink: its weight */
     float dnumber;             /* output of backward: gradient of head->number, if it is learned */
-    bool fully_masked;         /* output: there is no visible key, and no array is written */
+    bool fully_masked;         /* output: there is no visible key; arrays over keys may be unset */
     int first, end;            /* output: visible.low .. visible.high - 1, extended to whole
                                   panels */
     const float *dropped;      /* weights after dropout, set by rapt__row_drop */
@@ -167,7 +167,8 @@ bool rapt__block_begin(struct row_block *block, const struct projected *c, const
                        const struct row_head *head, const struct row_keys *keys, int h, int t,
                        int rows);
 /* Returns true if `rows` rows see enough keys in common to be computed together. [first, end)
-   contains every key that a row sees, and `seen` is the sum over the rows of the number of keys. */
+   contains every key that a row sees, and `seen` is the sum of the lengths of the rows' own
+   ranges, in whole panels. */
 static inline bool rapt__block_fits(int rows, int first, int end, int64_t seen)
 {
     return seen > 0 && (int64_t)rows * (end - first) <= 2 * seen;
@@ -245,8 +246,8 @@ struct talking {
 
 void rapt__talking_layout(struct arena *arena, const struct bounds *b, bool backward,
                           struct talking *t);
-/* Computes u and, for each of t->rows, its own weights, lse and chosen key. Returns false if no
-   head sees a key; then u is not written. */
+/* Computes u and, for each of t->rows, its own weights, lse and chosen key. Returns false, without
+   writing u, if the range of visible keys is empty in every head. */
 bool rapt__talking_weights(struct talking *t);
 /* Adds the values of head h, times u after dropout, to out. */
 void rapt__talking_sum(const struct talking *t, int h, float *out);
@@ -264,9 +265,9 @@ struct row_block *rapt__talking_blocks(struct arena *part, const struct bounds *
    chosen are read from c->chosen. */
 void rapt__talking_rows(struct talking *t, const struct projected *c, const struct sequence *b,
                         int query, bool decided);
-/* Starts a block of *rows queries, whose rows are then in t->block, and returns the keys that at
-   least one of them sees in at least one head. Sets *rows to 1 if the queries see too few keys in
-   common to be computed together. */
+/* Starts a block of *rows queries, whose rows are then in t->block, and returns a range that
+   contains every key that one of them sees in one of the heads. Sets *rows to 1 if the queries see
+   too few keys in common to be computed together. */
 struct talking_range rapt__talking_block(struct talking *t, const struct projected *c,
                                          const struct sequence *b, int query, int *rows,
                                          bool decided);

@@ -4,7 +4,7 @@
 
        dropout(dout.(v[s] + a[s]))               a[s] is the distance vector added to the value
        the next query's dnext[s]                 recurrent scores
-       -guide->weight / (n (w[s] + 1e-6))        for each of the n keys that guide the query
+       -guide->weight / (n (w[s] + 1e-6))        in the guided head, for each of the query's n keys
        coverage->weight                          if w[s] is below the coverage of key s
 
    guide and coverage are the losses in struct weight_losses; if w[s] is not below the coverage, the

@@ -82,8 +82,8 @@ static void span(struct talking *t)
     t->end = rapt__round_up(t->high, LANES);
 }
 
-/* Sets the rows of a block. Returns the keys that at least one of `rows` queries sees in at least
-   one head. */
+/* Sets the rows of a block. Returns a range that contains every key that one of the `rows` queries
+   sees in one of the heads. */
 static struct talking_range range_of(struct talking *t, const struct projected *c,
                                      const struct sequence *b, int query, int rows, bool decided)
 {

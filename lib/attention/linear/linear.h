@@ -1,17 +1,19 @@
 /* linear.h - linear attention and the delta rule in chunks of rows (rapt/linear_attention.h).
 
    One item is a key head of a sequence with the query heads that share its state. One member of the
-   team computes an item, chunk by chunk. Let s be the scale, S the state before a chunk, G[r] the
-   sum of the logarithms of the decays of rows 0 .. r of the chunk, and D[r][i] = exp(G[r] - G[i]).
-   The rows of a chunk are then (Yang et al. 2024, arXiv 2406.06484 and 2412.06464)
+   team computes an item, chunk by chunk (in step.c, row by row). Let s be the scale, S the state
+   before a chunk, G[r] the sum of the logarithms of the decays of rows 0 .. r of the chunk, and
+   D[r][i] = exp(G[r] - G[i]). The rows of a chunk are then (Yang et al. 2024, arXiv 2406.06484 and
+   2412.06464)
 
        X = V - exp(G) K S - N B X          N = D K K' below the diagonal, B = diag(beta)
        U = B X                             without the delta rule, U = X = V
        out = s exp(G) Q S + P U            P = s D Q K' up to the diagonal
        S becomes exp(G[last]) S + (exp(G[last] - G) K)' U
 
-   Q, K and V are the queries, keys and values of the chunk, and ' denotes the transpose. D
-   multiplies K K' and Q K' element by element; exp(G) multiplies rows. Every exponent is a sum of
+   Q and K are the features of the queries and keys of the chunk, V its values, and ' denotes the
+   transpose. D multiplies K K' and Q K' element by element; exp(G) multiplies rows. To normalize,
+   V has one more column, of ones, and out is divided by its last column. Every exponent is a sum of
    logarithms of decays and therefore at most 0. No decay is divided by another. */
 #ifndef RAPT_LIB_ATTENTION_LINEAR_H
 #define RAPT_LIB_ATTENTION_LINEAR_H

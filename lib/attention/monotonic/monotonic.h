@@ -1,10 +1,11 @@
 /* monotonic.h - monotonic attention (rapt/monotonic_attention.h): expected alignments, their
    gradients, and hard stops.
 
-   One item is a key head of a sequence with the query heads that share its keys. One member of the
-   team computes an item. The alignment of a query depends on that of the query before it, so rows
-   are computed in order; only products of queries, keys and values are computed in blocks of rows.
-   No recurrence divides by a product of probabilities, which may underflow. */
+   One item is a key head of a sequence with the query heads that share its keys (in step.c, with
+   one query head). One member of the team computes an item. The alignment of a query depends on
+   that of the query before it, so rows are computed in order; only products of queries, keys and
+   values are computed in blocks of rows. No recurrence divides by a product of probabilities, which
+   may underflow. */
 #ifndef RAPT_LIB_ATTENTION_MONOTONIC_H
 #define RAPT_LIB_ATTENTION_MONOTONIC_H
 
@@ -72,7 +73,7 @@ void rapt__monotonic_energies(const struct monotonic_problem *m, const struct mo
                               const float *chunk_q, const struct monotonic_block *b);
 
 /* ---- recurrence.c: rows of n keys ---- */
-/* Computes the alignment before the first query: 1 for key 0. */
+/* Computes the alignment before the first query: 1 for key 0, and 0 for all others. */
 void rapt__monotonic_begin(int n, float *alpha);
 /* Computes reach and alpha, the probabilities that a query reaches each key and that it stops
    there, from `before`, the alignment of the previous query. */

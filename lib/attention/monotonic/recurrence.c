@@ -21,7 +21,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Smaller alignments and weights become 0, because arithmetic with denormal numbers is slow. */
+/* Smaller probabilities and weights become 0, because arithmetic with denormal numbers is slow. */
 static const double LEAST = 0x1p-100;
 
 enum { PART = 64 }; /* keys whose probabilities are converted at once */

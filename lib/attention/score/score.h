@@ -154,7 +154,7 @@ struct transformed {
     float *query_panels, *key_panels, *center_panels; /* weights packed in panels */
     double *frequencies;                              /* frequencies of rotary positions */
     float *relative, *forget, *centers, *hidden;      /* see struct projected; hidden is C q of
-                                                         local-p */
+                                                         local-p, then tanh(C q) */
     float *dqueries, *dkeys, *drelative, *dcenters;   /* gradients of projected rows */
     float *forget_rows, *forget_keys;                 /* see struct projected_gradients */
     struct distance_fill distances, ddistances;       /* arrays by distance, and their gradients */
@@ -177,7 +177,8 @@ void rapt__transform(struct team *team, const rapt_attention *a, const float *q,
 void rapt__transform_begin_outputs(struct team *team, struct transformed *t);
 void rapt__transform_add_outputs(struct team *team, const struct transformed *t, float *out);
 /* Returns the arrays to which gradients of projected rows are to be added: the caller's, or zeroed
-   ones in t. dout is the gradient of the output. */
+   ones in t. Also sets by_dout and distance_weights of t->projected. dout is the gradient of the
+   output. */
 struct projected_gradients rapt__transform_backward(struct team *team, struct transformed *t,
                                                     const float *dout, const rapt_gradients *d);
 /* Converts the gradients of projected rows to the caller's gradients. dout is the gradient of the

@@ -295,7 +295,7 @@ static struct score_rows rotated_back(struct team *team, const struct transforme
     return r;
 }
 
-/* Adds the gradient of the content bias of distances. dqueries is NULL if there are no query
+/* Adds the gradient of the content bias of distances. dqueries may be NULL if there are no query
    rows. */
 static void finish_content_bias(struct team *team, const struct transformed *p)
 {
