@@ -1,11 +1,11 @@
 /* backward.c - flash backward: adds to the gradients in struct projected_gradients. A pair (one
    sequence and key head) is a table of blocks: a member of the team takes a block of keys and
-   processes all queries against it. The order of every
-   sum does not depend on which member computes what (backward_blocks.c). Pairs with few queries and
-   keys are not divided into blocks (heads.c). If there are many pairs, each member takes whole
-   pairs; if there are few, the team shares one pair at a time. Pairs that share a bias must add to
-   its gradient in order, so either one member computes them all, or the team computes one after the
-   other. If memory for the queries of a long pair exists only once, the team shares the pair.
+   processes all queries against it. The order of every sum does not depend on which member computes
+   what (backward_blocks.c). Pairs with few queries and keys are not divided into blocks (heads.c).
+   If there are many pairs, each member takes whole pairs; if there are few, the team shares one
+   pair at a time. Pairs that share a bias must add to its gradient in order, so either one member
+   computes them all, or the team computes one after the other. If memory for the queries of a long
+   pair exists only once, the team shares the pair.
 
    Rows of a relative bias overlap, because many queries and keys have the same distance s -
    position. Their gradient is therefore summed first within each pair, by one member, and then over

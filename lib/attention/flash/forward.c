@@ -1,5 +1,5 @@
-/* forward.c - flash forward: computes out, lse and softmax statistics from projected queries, keys
-   and values, or only the statistics for callers that did not save them. Also recomputes weights
+/* forward.c - flash forward: computes out, lse and statistics from projected queries, keys and
+   values, or only the statistics for callers that did not save them. Also recomputes weights
    from statistics, and lays out the workspace of the whole flash path.
 
    A pair is a sequence and a key head. Each member of the team takes whole pairs, which then stay

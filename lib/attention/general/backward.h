@@ -68,8 +68,8 @@ struct backward_row {
     float *dnext; /* for recurrent scores: on entry, the gradient of the next query's `before`; on
                      return, that of this query's */
     struct head_sums sums;         /* sums of the head and sequence */
-    const struct row_block *block; /* stores dx and, unless the normalizer is hard, the weights of
-                                      this row at `index`, for products of all rows. If NULL,
+    const struct row_block *block; /* collects weights and dx, those of this row at `index`, for
+                                      products that are computed for all rows together. If NULL,
                                       rapt__row_backward adds to all gradients itself */
     int index;
 };

@@ -6,8 +6,8 @@
        x = cap tanh(x / cap) if there is a cap,  x += biases,  x = -infinity at masked keys
        z = normalize(x),  w = z gauss,  out = sum over s of dropout(w)[s] (v[s] + a[s])
 
-   gauss is 1 except with local-p, and a[s] is the vector that the distance of key s adds to values,
-   or 0. */
+   q and k are projected (projected.h). L f is 0 unless the score is recurrent, gauss is 1 except
+   with local-p, and a[s] is the vector that the distance of key s adds to values, or 0. */
 #ifndef RAPT_LIB_ATTENTION_GENERAL_H
 #define RAPT_LIB_ATTENTION_GENERAL_H
 

@@ -1,6 +1,5 @@
-/* query_backward.c - adds the contributions of one query to the gradients of q, keys, values,
-   biases, center, hidden vector and features. Let w be the weights before dropout and dw their
-   gradient, which is the sum of the terms that apply:
+/* query_backward.c - adds the contributions of one query to all gradients. Let w be the weights
+   before dropout and dw their gradient, which is the sum of the terms that apply:
 
        dropout(dout.(v[s] + a[s]))               a[s] is the distance vector added to the value
        the next query's dnext[s]                 recurrent scores

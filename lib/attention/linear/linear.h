@@ -79,7 +79,8 @@ struct chunk {
     float *queries;       /* [C][key_ld] features of the queries of one head */
     float *scaled;        /* [C][key_ld] rows of keys or queries, scaled */
     float *decay;         /* D [C][C], 0 above the diagonal */
-    float *dots;          /* N [C][C], 0 from the diagonal on */
+    float *dots;          /* N [C][C], 0 from the diagonal on; dots, solver and beta are for the
+                             delta rule */
     float *scores, *weights; /* [C][C] Q K' and P */
     float *solver;           /* [C][C] coefficients of the triangular system */
     float *x, *u;            /* [C][value_ld]; without the delta rule, u and x are the same array */
@@ -88,7 +89,8 @@ struct chunk {
     float *start, *end;      /* [C] exp(G), and exp(G[last] - G) */
 };
 void rapt__chunk_layout(struct arena *arena, const struct linear_problem *l, struct chunk *c);
-/* Loads rows [first, first + c->rows) of keys and gates, and computes decay and dots. */
+/* Loads rows [first, first + c->rows) of keys and gates, and computes decay, start and end and, for
+   the delta rule, dots and solver. */
 void rapt__chunk_load(const struct linear_problem *l, const struct linear_item *item,
                       const float *k, int first, struct chunk *c);
 /* Loads values and computes x and u from the state [width][value_ld] before the chunk. */

@@ -4,7 +4,7 @@
 
        out[t] += sum over d of W[t][d] a[d]        dw[t][s] += dout[t].a[distance of s]
 
-   Kernels and the general path sum weights and read dout.a by distance. Both products with the n
+   Kernels and the general path sum weights and read dout.a by distance. Both products with the
    vectors are therefore matrix products, computed once for the rows of a head. If distances share
    buckets, the sums of each bucket's distances are added first, and dout.a is copied from buckets
    to distances. */
