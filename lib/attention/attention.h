@@ -81,7 +81,7 @@ int rapt__longest(int batch, const int *starts);
    except mask.causal, are ignored. The bits are the same as in rapt__attention_forward. */
 struct rows_given { /* rows of queries or of keys, all heads */
     int sequences;
-    const int *starts;    /* [sequences + 1] rows of each sequence, back to back */
+    const int *starts;    /* [sequences + 1] first row of each sequence, and the end of the last */
     const int *positions; /* [sequences] position of the first row among the keys */
     const float *x; /* row r of head h is at x + h*x_head + r*x_row; ignored if the projected rows
                        depend only on positions (location) */

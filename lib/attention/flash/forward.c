@@ -1,6 +1,6 @@
 /* forward.c - flash forward: computes out, lse and statistics from projected queries, keys and
-   values, or only the statistics for callers that did not save them. Also recomputes weights
-   from statistics, and lays out the workspace of the whole flash path.
+   values, or only the statistics for callers that did not save them. Also recomputes weights from
+   statistics, and lays out the workspace of the whole flash path.
 
    A pair is a sequence and a key head. Each member of the team takes whole pairs, which then stay
    in its caches. Usually, it packs the keys and values of a pair and then processes its query rows

@@ -1,11 +1,11 @@
 /* backward.c - general backward: adds to the gradients in struct projected_gradients.
 
    A member of the team takes a sequence and key head, and processes the rows of its query heads in
-   order, so that the order of every sum is fixed. Gradients that sequences share are summed per
-   head and sequence, then over the batch. Key heads and sequences that share the gradient of a bias
-   are computed by one member, and so are all key heads of a sequence with talking heads. With a
-   recurrent score, gradients flow backward through time, and the weights of all queries of a head,
-   or their sums up to each query, are stored. */
+   order, so that the order of every sum is fixed. Gradients of learned arrays and relative
+   biases are summed per head and sequence, then over the batch. Key heads and sequences that share
+   the gradient of a bias are computed by one member, and so are all key heads of a sequence with
+   talking heads. With a recurrent score, gradients flow backward through time, and the weights of
+   all queries of a head, or their sums up to each query, are stored. */
 #include "attention/general/backward.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "attention/general/general.h"
 
-/* Gradients that sequences share, summed over the rows of one head and sequence. */
+/* Gradients that are first summed over the rows of one head and sequence. */
 struct head_sums {
     float *vector, *filters, *feature_weight, *number;
     float *talking_scores, *talking_weights; /* row h of each matrix, for head h */
