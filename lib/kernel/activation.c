@@ -4,14 +4,18 @@
      relu(x) = max(x, 0)
      gelu(x) = x Phi(x), where Phi is the normal distribution function: Hendrycks and Gimpel 2016,
                "Gaussian error linear units", section 2, the exact form
-     silu(x) = x / (1 + e^-x): Elfwing, Uchibe and Doya 2018, "Sigmoid-weighted linear units"
+     sigmoid(x) = 1 / (1 + e^-x)
+     silu(x) = x sigmoid(x): Elfwing, Uchibe and Doya 2018, "Sigmoid-weighted linear units"
      gelu_tanh(x) = x (1 + tanh u) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3): Hendrycks
-               and Gimpel 2016, the approximation. It is x s(2 u) with s(z) = 1 / (1 + e^-z)
-     sigmoid(x) = s(x)
+               and Gimpel 2016, the approximation. It is equal to x sigmoid(2 u)
 
-   The slope of relu is 1 for x > 0, else 0. The others are Phi + x phi, with the normal density
-   phi, for gelu, s (1 + x (1 - s)) with s = s(x) for silu, s (1 + x (1 - s) 2 u') with s = s(2 u)
-   for gelu_tanh, and s (1 - s) for sigmoid. */
+   and their slopes, where phi is the normal density,
+
+     relu        1 if x > 0, else 0
+     gelu        Phi(x) + x phi(x)
+     sigmoid     s (1 - s)               with s = sigmoid(x)
+     silu        s (1 + x (1 - s))       with s = sigmoid(x)
+     gelu_tanh   s (1 + x (1 - s) 2 u')  with s = sigmoid(2 u) */
 
 /* Returns min(|x|, limit). At the limits, the exponentials used below are already 0. */
 static inline vf magnitude(vf x, float limit)

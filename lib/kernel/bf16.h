@@ -22,7 +22,7 @@
 
    PAIRS. The factors for k and k + 1, k even, are stored as a pair in 32 bits, with the odd one in
    the upper half. Panels of pairs have 16 columns: pair j of column n is at (n/16)*panel + j*16 +
-   n%16. */
+   n%16, with panel = 16 * (depth/2 rounded up). */
 #ifndef RAPT_LIB_BF16_H
 #define RAPT_LIB_BF16_H
 

@@ -117,7 +117,7 @@ struct attend_tile { /* at most VF_ROWS rows of a call of attend */
     const float *q; /* [key width][VF_ROWS] */
     float *part;    /* [rows][width] */
     /* for the current block of keys: */
-    int key, keys, panels; /* the keys that the rows see; keys is 0 if there are none */
+    int key, keys, panels; /* as set by seen_keys, and the number of panels of these keys */
     float *scores;         /* [rows][ATTEND_BLOCK], then weights */
     struct seen seen;
     float base[LANES], rescale[LANES];

@@ -1,9 +1,9 @@
-/* flash.h - arguments of the attention kernels. A call computes attention for a few queries that
-   share keys and values.
+/* flash.h - arguments of the attention kernels. A call computes attention, or its gradients, for
+   some queries that share keys and values.
 
-   Keys are stored in panels of 16, [keys / 16][key width][16], so one vector holds sixteen scores.
-   Values are stored as rows padded to whole vectors, [keys][padded value width]. Lanes after the
-   last key may contain anything, because no row sees them. */
+   Unless noted otherwise, keys are stored in panels of 16, [keys / 16][key width][16], so one
+   vector holds sixteen scores, and values are stored as rows padded to whole vectors, [keys][padded
+   value width]. Lanes after the last key may contain anything, because no row sees them. */
 #ifndef RAPT_LIB_FLASH_H
 #define RAPT_LIB_FLASH_H
 
@@ -33,7 +33,7 @@ static inline int rapt__padded(int width)
    scale, and their dot products with keys are multiplied by the remaining factor. The power is the
    largest that is at most |scale| and 1, so dot products overflow only if scaled scores would. (If
    the scale is subnormal, the power is the smallest normal number.) The results have the same bits
-   as if the whole scale were applied afterwards, except where queries become subnormal. */
+   as if the whole scale were applied afterwards, unless numbers become subnormal or overflow. */
 static inline float rapt__query_factor(float scale)
 {
     float magnitude = fabsf(scale), power = 1;
@@ -57,9 +57,8 @@ enum attend_kind {
     ATTEND_SIGMOID  /* 1 / (1 + e^-(x + b)) */
 };
 
-/* Terms that are added to the scores of a query, after scale and cap, by the distance d of a key
-   from the query's position: the index of the key minus the position, clamped to -before ..
-   after. */
+/* Terms and sums of a query by distance: the index of a key minus the query's position, clamped to
+   -before .. after. The terms in by_query and by_key are added to scores after scale and cap. */
 struct distances {
     const float *by_query; /* element i, from -before - 15 to after + 15, is the term for distance
                               i, clamped; NULL means 0 */
@@ -77,14 +76,14 @@ struct distances {
                                    added; NULL if not requested */
 };
 
-/* One query. The bits of its results depend only on this struct and on its visible keys. */
+/* One query. The bits of its results do not depend on the other queries of a call. */
 struct attend_row {
     const float *q;            /* [key width] */
-    float *out, *lse;          /* results: [value width], NULL in all rows if not requested; and 1
-                                  float, or NULL */
+    float *out, *lse;          /* results: out is [value width], or NULL in all rows if not
+                                  requested; lse is 1 float, or NULL */
     float *statistics;         /* result: the STATISTICS floats described below, or NULL */
     int low, high;             /* keys low .. high - 1 are visible, unless hidden by `allowed`,
-                                  `sparse` or a bias of -infinity */
+                                  `sparse` or an added term of -infinity */
     struct sparse_keys sparse; /* rows of a call that use it differ only in near, near_end and
                                   blocks */
     const uint8_t *allowed;    /* [key] 0 hides the key; NULL hides none */
@@ -280,8 +279,8 @@ enum {
 };
 
 struct attend_head {
-    const float *q, *k, *v; /* rows of key_width, key_width and value_width floats; v is ignored if
-                               out is NULL */
+    const float *q, *k, *v; /* rows of key_width, key_width and value_width floats; the forward
+                               pass ignores v if out is NULL */
     ptrdiff_t q_row, k_row, v_row, out_row;
     int queries, keys; /* keys is 1 .. ATTEND_BLOCK */
     int key_width, value_width;

@@ -170,7 +170,8 @@ static vf delta_left(const struct attend_weights *from, const struct attend_row 
 }
 
 /* Processes one row. On entry, the array ds contains dp and w contains p; on return, ds contains
-   the gradients of the unscaled scores and w the weights after dropout. slopes are the slopes of
+   the gradients of the unscaled scores and w the weights after dropout. Also adds the gradients of
+   biases. slopes are the slopes of
    the cap if `capped`, which is a constant where this is inlined. */
 static inline __attribute__((always_inline)) void
 score_gradient(const struct attend_block *b, const struct attend_weights *from,
@@ -280,6 +281,7 @@ static void visible_rows(const struct attend_block *b, int key, int keys, int *f
     *first = from, *last = to;
 }
 
+/* Adds the terms of a block to dk and dv. */
 static void key_gradients(const struct attend_block *b, const float *weights,
                           const struct attend_dkv *d)
 {
@@ -324,6 +326,7 @@ static void attend_dkv(const struct attend_block *b, const struct attend_weights
         key_gradients(b, from->weights, d);
 }
 
+/* Adds the terms of a block to dq. */
 static void query_gradients(const struct attend_block *b, const struct attend_dq *d)
 {
     int width = rapt__padded(b->key_width);
@@ -337,6 +340,7 @@ static void query_gradients(const struct attend_block *b, const struct attend_dq
     }
 }
 
+/* Does the work of query_gradients like key_gradients_non_finite. */
 static void query_gradients_non_finite(const struct attend_block *b, const struct attend_dq *d)
 {
     int width = rapt__padded(b->key_width);

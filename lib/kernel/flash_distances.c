@@ -1,7 +1,7 @@
 /* flash_distances.c - terms that depend on the distance between a key and a query, and are added to
    scores and to gradients of weights; their gradients; and sums of weights by distance. Sixteen
    adjacent keys have sixteen adjacent distances, and the arrays of struct distances repeat the
-   terms of the largest distances, so one load reads all sixteen. */
+   terms of the extreme distances, so one load reads all sixteen. */
 #include "kernel/flash.h"
 
 static int limited(ptrdiff_t x, int min, int max)
@@ -35,7 +35,7 @@ static vf add_distances(const struct distances *x, int key, vf added)
     return vf_select(vf_equal(added, min), min, vf_add(added, sum));
 }
 
-/* Adds ds of these keys to the gradients of their terms. */
+/* Adds ds of the sixteen keys starting at `key` to the gradients of their terms. */
 static void add_distance_gradients(const struct distances *x, int key, vf ds)
 {
     float *to = x->dby_query;
@@ -51,7 +51,7 @@ static vf add_dout_distances(const struct distances *x, int key, vf dp)
     return vf_add(dp, vf_load(x->by_dout + query_distances(x, key)));
 }
 
-/* Adds the weights of these keys to the sums by distance. */
+/* Adds the weights of the sixteen keys starting at `key` to the sums by distance. */
 static void add_distance_weights(const struct distances *x, int key, vf w)
 {
     float *to = x->weights + query_distances(x, key);

@@ -5,7 +5,7 @@
 
 struct head_gradient { /* sixteen queries of a head */
     const struct attend_head *a;
-    int query, key, last; /* the visible keys are key .. last - 1; key is a multiple of 16 */
+    int query, key, last; /* no key outside key .. last - 1 is visible; key is a multiple of 16 */
     float *w, *ds;        /* [keys][HEAD_GRADIENTS] of these queries, starting at `key` */
     const float *slopes;  /* slopes of the cap, [keys][16]; NULL if there is no cap */
 };
@@ -89,9 +89,10 @@ static void head_scale_gradients(const struct head_gradient *h,
     }
 }
 
-/* Replaces dp in ds with scale ds, and the weights with those after dropout. With a cap, or if
-   gradients of biases are requested, ds first holds the unscaled gradient, to which
-   head_scale_gradients applies the rest. */
+/* On entry, the array ds contains dp and w contains p; on return, ds contains the gradients of the
+   unscaled scores and w the weights after dropout. With a cap, or if gradients of biases are
+   requested, ds first receives the gradients of the biased scores, and head_scale_gradients does
+   the rest. */
 static void head_score_gradients(const struct head_gradient *h,
                                  const struct attend_head_gradients *d)
 {

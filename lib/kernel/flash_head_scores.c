@@ -128,8 +128,8 @@ static __attribute__((noinline)) void head_cap(const struct attend_head *a, int 
                    slopes ? slopes + s * LANES : NULL);
 }
 
-/* Adds the sums of log f between sixteen keys and query t. A query after the last key uses the sum
-   of the last key; a query before the first key sees no key. */
+/* Adds to `added` the sums of log f between query t and the sixteen keys starting at `key`. A query
+   after the last key uses the sum of the last key; a query before the first key sees no key. */
 static vf head_forget(const struct attend_head *a, int t, int key, vf added)
 {
     int l = rapt__max(0, rapt__min(a->position + t, a->keys - 1));
@@ -175,9 +175,9 @@ static void head_added(const struct attend_head *a, int query, int key, vf x[LAN
     vf_transpose(x);
 }
 
-/* Adds biases to the scores of keys [key, last) and the sixteen queries starting at `query`, after
-   scaling them, and sets the scores of keys hidden by a bias or `allowed` to -infinity. Without a
-   bias, the other scores do not change. key must be a multiple of 16. */
+/* Scales the scores of keys [key, last) and the sixteen queries starting at `query`, adds biases to
+   them, and sets the scores of keys hidden by a bias or `allowed` to -infinity. Without a bias, the
+   other scores do not change. key must be a multiple of 16. */
 static __attribute__((noinline)) void head_add(const struct attend_head *a, int query, int key,
                                                int last, float *scores, ptrdiff_t ld)
 {
@@ -228,7 +228,8 @@ static __attribute__((noinline)) void head_sum_by_distance(const struct attend_h
     }
 }
 
-/* Adds the terms of distances.by_dout to dp of these keys and queries. */
+/* Adds the terms of distances.by_dout to dp of keys [key, last) and the sixteen queries starting at
+   `query`. */
 static __attribute__((noinline)) void head_add_dout(const struct attend_head *a, int query, int key,
                                                     int last, float *dp, ptrdiff_t ld)
 {

@@ -6,7 +6,7 @@
        mean    c[r][n]  = inverse[r] (sum over k of a[r][k] b[k][n])
        plus    c[r][n]  = c[r][n] + (sum over k of a[r][k] b[k][n])
 
-   for `rows` rows and panels n .. n + panels - 1. `added` starts its chains of fma with c, and
+   for `rows` rows and `panels` panels of columns. `added` starts its chains of fma with c, and
    `plus` adds finished chains to c. rows and panels are constants where this is inlined, so that
    the sums stay in registers. */
 #include "kernel/flash.h"

@@ -1,6 +1,6 @@
 /* flash_scores.c - a tile of attention scores, at most VF_ROWS queries by 128 keys, and the
-   operations before the product with values: packing queries into slots, soft cap, biases, masks,
-   exponentials, sigmoids, sinks and dropout of weights. Forward and backward share this code, so
+   operations around it: packing rows into slots, soft cap, biases, masks, exponentials, sigmoids,
+   sinks, dropout of weights, and sums over visible keys. Forward and backward share this code, so
    scores and weights have the same bits in both. */
 #include "kernel/flash.h"
 
@@ -147,9 +147,9 @@ static struct sparse_bits open_rows(const struct attend_row *row, int rows, int 
     return any;
 }
 
-/* Sets *key and *keys to the range of keys in [begin, end) from the first to the last panel in
-   which the rows of a tile see a key; *keys is 0 if there is none. `begin` must be a multiple of
-   16. */
+/* Finds a range of keys in [begin, end) that includes all keys that the rows of a tile see there.
+   Sets *key to its first key, a multiple of 16, and *keys to its length, which may be 0. `begin`
+   must be a multiple of 16. */
 static void seen_keys(const struct attend_row *row, int rows, const struct visible_range *visible,
                       int begin, int end, int *key, int *keys, struct seen *seen)
 {
@@ -183,7 +183,7 @@ static const float *moved(const float *x, ptrdiff_t n)
     return x ? x + n : NULL;
 }
 
-/* Returns true if anything is added to the scores, after scaling them. */
+/* Returns true if anything is added to the scaled scores. */
 static bool biased(const struct attend_row *row)
 {
     return row->bias || row->relative || row->forget || has_distances(&row->distances);
@@ -286,7 +286,7 @@ static float capped_scale(float scale, float cap)
     return cap > 0 ? 1 : rapt__score_factor(scale);
 }
 
-/* Returns the scale of scores after mask_tile, which scales them if it adds a bias. */
+/* Returns the scale of scores after cap_tile and mask_tile, which scales them if it adds a bias. */
 static float masked_scale(const struct attend_row *row, float scale, float cap)
 {
     return rapt__statistics_scale(scale, cap, biased(row));
@@ -380,8 +380,8 @@ static bool all_open(const struct seen *seen, int rows, int panels)
     return true;
 }
 
-/* Masks the scores of `panels` panels starting at `key`, as found by seen_keys. Rows are ld floats
-   apart. */
+/* Scales scores and adds biases, if there are any, and sets the scores of hidden keys to -infinity,
+   in `panels` panels starting at `key`, as found by seen_keys. Rows are ld floats apart. */
 static void mask_tile(const struct attend_row *row, int rows, const struct visible_range *visible,
                       float scale, int key, int panels, float *scores, int ld, struct seen *seen)
 {

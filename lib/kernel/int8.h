@@ -13,7 +13,8 @@
      nothing.
    - A row with an infinity or a NaN has q = 0 and s = NaN, so its products are NaN.
 
-   Rows of weights are quantized in the same way. The product of a row q with a row w of weights
+   Rows of weights are quantized in the same way, unless they come from integers (quantize_panel).
+   The product of a row q with a row w of weights
    with scale t is
 
        y = (float)(sum over k of q[k] w[k]) * (s * t) + bias        (bias 0 if there is none)
@@ -108,14 +109,14 @@ struct int8_kernels {
     /* Quantizes 16 rows of weights: a panel [depth][16] of floats (kernel/kernel.h) to a panel of
        bytes. Sets their scales [16]. factors [16] may be NULL. A factors[n] above 0 means that row
        n comes from integers: it is quantized with r = factors[n] and s = 1 / r, which restores
-       these integers. The factor is ignored if an integer would exceed 127. */
+       these integers. The factor is ignored if the magnitude of an integer would exceed 127. */
     void (*quantize_panel)(const float *w, int depth, const float *factors, int8_t *q,
                            float *scale);
 };
 
 /* ---- choose.c ---- */
 /* Returns the kernels of the best form that this processor can run and that belongs to this
-   instruction set or a lesser one. */
+   instruction set or a lesser one. The first call for an instruction set decides for all. */
 const struct int8_kernels *rapt__int8_kernels(rapt_isa isa);
 /* Returns the kernels of a form, or NULL if this build does not contain it or this machine cannot
    run it. */

@@ -1,6 +1,6 @@
-/* int8_quantize.c - quantizes rows of floats, as defined in int8.h. Magnitudes are compared as
-   integers with the same bits: infinities and NaNs are then larger than all numbers, and
-   floating-point modes do not matter. */
+/* int8_quantize.c - quantizes rows of floats and panels of weights, as defined in int8.h.
+   Magnitudes are compared as integers with the same bits: infinities and NaNs are then larger than
+   all numbers, and floating-point modes do not matter. */
 
 /* Sets the scale of a row, given the bits of its largest magnitude. Returns the factor for its
    elements, or 0 if all of them become 0. */

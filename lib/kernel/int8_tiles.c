@@ -10,8 +10,8 @@
    which hide the latency of the instruction (52 cycles, while one can start every 16: Intel's
    optimization manual, chapter on AMX). Sums are stored and then scaled as in int8_gemm.c.
 
-   Up to TILES_FEW_ROWS rows are left to another form, RAPT_INT8_FEW (such as avx512vnni), because
-   reading the weights then takes most of the time, and tiles would be nearly empty.
+   A product with at most TILES_FEW_ROWS rows is left to another form, RAPT_INT8_FEW (such as
+   avx512vnni), because reading the weights takes most of its time, and tiles would be nearly empty.
 
    The build defines the macros of int8_gemm.c, RAPT_TILES_HEADER (such as "kernel/int8_amx.h") and
    RAPT_INT8_FEW. The table at the end is the only symbol. */

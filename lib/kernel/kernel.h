@@ -1,7 +1,7 @@
-/* kernel.h - interface of lib/kernel: single-threaded functions on rows and tiles of floats. There
-   is a table of these functions for each instruction set. All tables are compiled from the same
-   source and give the same bits, unless plain C is compiled without fused multiply-add
-   (simd_scalar.h).
+/* kernel.h - interface of lib/kernel: single-threaded functions on rows and tiles of floats (int8.h
+   and bf16.h declare products of other types). There is a table of these functions for each
+   instruction set. All tables are compiled from the same source and give the same bits, unless
+   plain C is compiled without fused multiply-add (simd_scalar.h).
 
    PANELS. The right operand b[depth][columns] of a product is stored as panels of 16 columns:
    b[k][n] is at (n/16)*panel + k*step + n%16, with panel = 16*depth and step = 16. The last panel
@@ -177,10 +177,10 @@ struct kernels {
     /* Sets p to the entmax of x with alpha = 1 + order, 2^-20 <= order <= 1. The result and special
        values are as in simplex_row. */
     bool (*entmax_row)(const float *x, float *p, int n, float order);
-    /* Replaces the gradient dz of the results z of these functions by that of x, which is 0 where z
-       is 0. order is 1 for sparsemax and 1/2 for 1.5-entmax. Returns the gradient of alpha, or 0 if
-       curves is NULL, which requires one of these two orders. roots and curves are scratch space,
-       [n] each. */
+    /* Replaces dz, the gradient of the results z of these functions, with that of x, which is 0
+       where z is 0. order is 1 for sparsemax and 1/2 for 1.5-entmax. Returns the gradient of alpha,
+       or 0 if curves is NULL, which requires one of these two orders. roots and curves are scratch
+       space, [n] each. */
     float (*entmax_row_backward)(const float *z, float *dz, int n, float order, float *roots,
                                  float *curves);
     /* Replaces logits with scale times the gradient of the loss, p - (1-s) [i == label] - s/n,
@@ -217,7 +217,7 @@ struct kernels {
     /* adam.c: a step of Adam for n adjacent parameters */
     void (*adam_span)(const struct adam *a, float *p, const float *g, float *m, float *v, size_t n);
 
-    /* flash.c, flash_head.c, flash_head_backward.c, flash_backward.c */
+    /* flash*.c */
     /* Copies rows of `width` floats, ld apart, and pads them with 0 to whole vectors. Returns true
        if a float is infinite or NaN. */
     bool (*pad_rows)(const float *x, ptrdiff_t ld, int rows, int width, float *to);
@@ -242,9 +242,10 @@ struct kernels {
 };
 
 /* ---- choose.c ---- */
-const struct kernels *rapt__kernels(void);            /* returns the active table */
-const struct kernels *rapt__kernels_of(rapt_isa isa); /* returns NULL if this build does not contain
-                                                         it or this machine cannot run it */
+const struct kernels *rapt__kernels(void); /* returns the active table */
+/* Returns the table of an instruction set, or NULL if this build does not contain the table or this
+   machine cannot run it. */
+const struct kernels *rapt__kernels_of(rapt_isa isa);
 bool rapt__kernels_plain(void); /* returns true if, of the tables in this build, only the scalar one
                                    runs on this machine */
 

@@ -1,5 +1,5 @@
-/* row.c - dot products, sums of squares, elementwise sums of two rows, sums down columns, and
-   weighted sums of rows.
+/* row.c - dot products, sums of squares, elementwise sums of two rows, sums down columns, weighted
+   sums of rows, and rank-1 updates.
 
    Sums along a row have a fixed order. A block of BLOCK floats is summed in four vectors of sixteen
    lanes, which are added pairwise. The lanes are added as 8+8, 4+4, 2+2, 1+1, and the sums of

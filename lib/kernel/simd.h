@@ -27,10 +27,12 @@
      vu_xor(x,y) vu_high(x)    x >> 32
      vu_times(x,u)             (x mod 2^32) u, u < 2^32
      vu_words(x,to)            to[4 c + w] = lane c of x[w] mod 2^32, w < 4
-     vu_less(x,y,u)            a vm: lanes of x, then of y, mod 2^32 < u, u < 2^32
+     vu_less(x,y,u)            a mask: w mod 2^32 < u for the lanes w of x, then of y; u < 2^32
      vf_exp exp2 log tanh      simd_math.h
      VF_REST                   defined in place of vf_power if vf_ldexp is one instruction; then
      vf_rest(v)                v - vf_round(v), 0 for infinity
+     VF_ISA                    the instruction set
+     VF_ROWS VF_PANELS         rows and panels of the register tile
 
    vf_max(a,b) and vf_min return b if either is NaN. */
 #ifndef RAPT_LIB_SIMD_H

@@ -87,8 +87,8 @@ static inline vf vf_log_normal(vf x)
     return vf_log_parts(m, n);
 }
 
-/* Returns the natural logarithm with an error below 0.88 ulp: -infinity for 0, and NaN for negative
-   numbers. */
+/* Returns the natural logarithm with an error below 0.88 ulp: -infinity for 0, +infinity for
+   +infinity, and NaN for NaN and negative numbers. */
 static inline vf vf_log(vf x)
 {
     vm small = vf_less(x, vf_splat(0x1p-126f));

@@ -11,8 +11,8 @@
    logarithm and an exponential for each element. To save steps if alpha is at most 1.5, where N''
    is bounded, Halley's method is used, and the last step usually updates p instead of recomputing
    it. If order is small, u is close to 1 and log u is multiplied by a large number, so tau is
-   stored as two floats, and the rounding error of u is computed (Dekker 1971) and its effect on the
-   logarithm added. */
+   stored as two floats, and the effect of the rounding error of u (Dekker 1971) is added to the
+   logarithm. */
 
 static inline vf above_threshold(const float *x, size_t left, float max, float share, float tau)
 {
