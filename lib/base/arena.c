@@ -1,6 +1,6 @@
 /* arena.c - counts the bytes that a layout needs, then hands out aligned pieces of a block of that
-   size. Two invariants hold: a layout function that counted `used` bytes fits into a block of
-   `used` bytes, and pieces do not overlap.
+   size. Two invariants hold: a layout that needed `used` bytes when it was counted fits into a
+   block of `used` bytes, and pieces do not overlap.
 
    In debug builds (no NDEBUG) and under AddressSanitizer, a red zone follows every piece. It holds
    a pattern and ends with a record of where it begins and where the previous one ends;

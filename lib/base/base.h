@@ -212,7 +212,7 @@ struct team; /* team.c, below */
    follows each piece, so sizes depend on the build. */
 struct arena {
     char *base;
-    size_t used, size;
+    size_t used, size;   /* bytes handed out or counted; bytes of the memory at base */
     bool overflow;       /* a piece did not fit into the memory or size_t; reserve then fails */
     bool raw;            /* the contents of pieces are undefined; reserve does not zero the
                             memory */
@@ -254,7 +254,7 @@ void rapt__workspace_end(struct team *team, struct arena *arena);
 
 /* ---- numbers.c: Philox 4x32-10 (Salmon et al. 2011), a function of a key and a counter ---- */
 void rapt__philox(uint64_t key, uint64_t counter_low, uint64_t counter_high, uint32_t out[4]);
-double rapt__uniform(uint64_t key, uint64_t index); /* uniform in [0, 1) */
+double rapt__uniform(uint64_t key, uint64_t index); /* number `index` of a key: uniform in [0, 1) */
 double rapt__normal(uint64_t key, uint64_t index);  /* approximately normal, mean 0, standard
                                                        deviation 1 */
 uint64_t rapt__mix(uint64_t key, uint64_t word);    /* derives a new key from a key and a word */
@@ -315,11 +315,12 @@ typedef void rapt__work(struct team *team, void *argument);
 
 /* Returns the maximum number of members of a team of `threads`, which sizes of workspaces depend
    on. If threads is 0, this is the number that OpenMP would use, but at most the number of
-   processors. It is never above 1024. The actual number, team->size, may be smaller: it is 1 inside
-   a parallel region, while other programs occupy the processors (crowd.c), or if the stacks of
-   OpenMP's threads are too small. A team has more members than there are processors only if
-   OMP_NUM_THREADS allows it. */
+   processors. It is never above 1024. The actual number, team->size, may be smaller. For example,
+   it is 1 inside a parallel region, while other programs occupy the processors (crowd.c), and if
+   the stacks of OpenMP's threads are too small. A team has more members than there are processors
+   only if OMP_NUM_THREADS allows it. */
 int rapt__team_size(int threads);
+/* Runs `work` on a team of at most rapt__team_size(threads) members. */
 void rapt__team_run(int threads, rapt__work *work, void *argument);
 void rapt__team_barrier(struct team *team);
 /* Waits briefly, and longer once `attempt` (0, 1, 2, ...) is large. Called by loops that poll
@@ -343,11 +344,11 @@ void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *b
    A team is slow if other programs occupy the processors of some members, because the other members
    wait for these at every barrier.
 
-   The rate of a call is the processor time that its threads get per second, minus the time spent in
-   barriers. If a team's rate is below 1, one thread may be faster, even if it, too, has to share
-   its processor. Calls then try one thread, and the rates are compared. If that of one thread is
-   higher, calls use one thread for a while before they try a team again. Results do not depend on
-   this, because they have the same bits for any number of threads. */
+   The rate of a call is the processor time that its threads get per second, not counting the time
+   spent in barriers. If a team's rate is below 1, one thread may be faster, even if it, too, has to
+   share its processor. Calls then try one thread, and the rates are compared. If that of one thread
+   is higher, calls use one thread for a while before they try a team again. Results do not depend
+   on this, because they have the same bits for any number of threads. */
 struct crowd {
     bool alone;         /* true while calls use one thread */
     double wall, work;  /* seconds that calls have taken since the last decision, and seconds of

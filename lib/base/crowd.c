@@ -7,9 +7,10 @@
 #include <time.h>
 
 /* A team is tried for TRIAL seconds (at least one call), which is many time slices of the
-   scheduler. If the rate of one thread is not known, one thread is then tried for as long as the
-   team was. If its rate is known and higher, it is used for ALONE times as long. A measured rate is
-   trusted for BELIEVED seconds longer than that. */
+   scheduler. If the team's rate is below 1 and that of one thread is not known, one thread is then
+   tried for as long as the team was. If the rate of one thread is known and higher, one thread is
+   used for ALONE times as long. A measured rate is trusted for BELIEVED seconds longer than that.
+ */
 static const double TRIAL = 0.05, ALONE = 8, BELIEVED = 2;
 
 static bool alone_is_known(const struct crowd *c, double now)

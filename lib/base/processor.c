@@ -216,8 +216,8 @@ static struct caches read_caches(void)
 }
 #endif
 
-/* Zero until first used. All threads compute the same values, so the order of writes does not
-   matter. */
+/* The result of read_caches; zero until first used. All threads compute the same values, so the
+   order of writes does not matter. */
 static _Atomic(struct caches) caches;
 
 static struct caches the_caches(void)

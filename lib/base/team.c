@@ -176,9 +176,9 @@ static int ask_for(int threads, int capacity)
     return rapt__min(size, rapt__max(wanted, capacity));
 }
 
-/* STACK_NEEDED is the number of bytes of stack that a member needs: at most 71 KB, of which
-   bf16_gemm in kernel/bf16_gemm.c takes 69 KB. OMP_STACKSIZE applies to the whole process, so the
-   stack of OpenMP's threads is checked once, on one thread. */
+/* STACK_NEEDED is the number of bytes of stack that a thread must have left. Members use at
+   most 71 KB, of which bf16_gemm in kernel/bf16_gemm.c takes 69 KB. OMP_STACKSIZE applies to the
+   whole process, so the stack of OpenMP's threads is checked once, on one thread. */
 enum { STACK_NEEDED = 74 << 10 };
 enum { STACK_UNKNOWN, STACK_ENOUGH, STACK_SMALL };
 static atomic_int workers_stack;

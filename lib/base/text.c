@@ -11,8 +11,8 @@
    ties to even. Everything that affects results is computed with integers, so the locale, rounding
    mode and flush-to-zero of the host do not matter. ---- */
 
-/* A midpoint between two floats is m 2^e with m below 2^25 and e at least -150. It has the most
-   significant digits if e is -150: 2^-150 has 105, and m adds at most 8. */
+/* A midpoint between two floats is m 2^e with m below 2^25 and e at least -150. The number
+   of its significant digits is largest if e is -150: 2^-150 has 105, and m adds at most 8. */
 enum { DIGITS = 128, SHORT = 9, MAX_BITS = 0x7f7fffff };
 
 /* The number 0.d0 d1 d2 ... times 10^exponent, where d0 is not 0. A count of 0 means zero. */
@@ -69,8 +69,8 @@ static void split_float(uint32_t bits, uint32_t *m, int *e)
 }
 
 /* Returns true if d rounds to the float with these bits or a smaller one, that is, if it is at most
-   the midpoint between this float and the next. At the midpoint itself, the tie goes to the even
-   one. */
+   the midpoint between this float and the next. At the midpoint itself, d rounds to the
+   even one of these two. */
 static bool at_most(const struct decimal *d, uint32_t bits)
 {
     uint32_t m;
@@ -100,8 +100,8 @@ static uint32_t divide(uint64_t n, uint64_t d)
                                                                    the exponent */
 }
 
-/* Finds the float that is nearest to d with 64-bit integers. Returns false if d has too many digits
-   for these, or is too large or too small. */
+/* Computes the float that is nearest to d, using 64-bit integers. Returns false if these cannot
+   hold the digits of d, or if d is too large or too small. */
 static bool nearest(const struct decimal *d, uint32_t *bits)
 {
     enum { MOST = 18 }; /* 10^18 < 2^60 */

@@ -1,5 +1,5 @@
-/* util.h - arithmetic for every layer: minimum, maximum, division and rounding up, and elementary
-   functions of doubles. */
+/* util.h - arithmetic for every layer: minimum, maximum, quotients rounded up, multiples, and
+   elementary functions of doubles. */
 #ifndef RAPT_LIB_UTIL_H
 #define RAPT_LIB_UTIL_H
 

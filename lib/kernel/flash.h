@@ -336,8 +336,8 @@ struct attend_head_gradients {
 
    p and ds of hidden keys are exactly 0. attend_pack and, unless all keys fit in one block,
    attend_delta run once for each block of queries. Then, for each block of keys, either
-   attend_weights computes only p, or attend_dkv computes p, ds, dk, dv and dbias, and attend_dq
-   computes dq. */
+   attend_weights computes only p, or attend_dkv computes p, ds, dk, dv and the gradients of
+   biases, and attend_dq computes dq. */
 struct attend_block {
     const struct attend_row *row; /* [rows]; q, out, lse and statistics are ignored */
     int rows;                     /* 1 .. ATTEND_ROWS */

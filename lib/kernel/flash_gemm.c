@@ -1,5 +1,5 @@
 /* flash_gemm.c - the products of attention, made of the tiles of flash_panels.c. Each product
-   dispatches once on the number of rows, which is then a constant, as are the strides. */
+   dispatches once on the number of rows, which is then a constant, as are most strides. */
 #include "kernel/flash.h"
 
 /* Computes tiles of `panels` panels from panel n on, as long as they fit, and returns the next
@@ -30,7 +30,7 @@ static inline __attribute__((always_inline)) void tiling_row(int rows, enum tili
     if (max > 1) tiling_run(rows, 1, kind, t, n);
 }
 
-/* Computes up to VF_ROWS rows. Inlined, so that kind and strides are constants. */
+/* Computes up to VF_ROWS rows. Inlined, so that kind and most strides are constants. */
 static inline __attribute__((always_inline)) void tiling(int rows, enum tiling_kind kind,
                                                          const struct tiling *t)
 {

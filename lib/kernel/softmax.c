@@ -1,5 +1,5 @@
-/* softmax.c - the softmax of a row of scores, the logarithm of its sum, the loss of a row of
-   logits, and the k largest elements of a row.
+/* softmax.c - the exponentials in the softmax of a row of scores and their sum, the logarithm of
+   such a sum, the loss of a row of logits, and the k largest elements of a row.
 
      p[i] = exp(x[i] - max x) / sum,  sum = sum over i of exp(x[i] - max x)
 

@@ -6,8 +6,8 @@
 
 /* ---- embed ---- */
 
-/* Embeddings and their gradients. An embedding is the sum of rows of three tables, for the token,
-   its type and its position:
+/* Embeddings and their gradients. An embedding is the sum of rows of up to three tables, for the
+   token, its type and its position:
 
        y[r] = scale E[ids[r] % vocab] + T[ids[r] / vocab] + P[position of r],  then dropout
        (with first_is_zero, 0 replaces scale E[...] at position 0)

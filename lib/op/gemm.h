@@ -40,7 +40,7 @@ void rapt__gemm_openblas(const struct exec_context *exec, const struct gemm *g);
 bool rapt__gemm_openblas_serves(const struct gemm *g);
 
 /* Applies the activation of g, if there is one, to the finished block [rows][columns] at c, which
-   is within g->c. */
+   is within g->c. Called by one member. */
 void rapt__gemm_activate(const struct exec_context *exec, const struct gemm *g, const float *c,
                          int rows, int columns);
 

@@ -2,10 +2,10 @@
 
    c is divided into units of some rows and some panels of columns, which members take by tickets.
    Within a unit the depth is divided into blocks, which are added to the sums in order. The
-   division depends on the machine and the team, but never changes the order of k, so the bits are
-   the same. If b must be packed (rapt__gemm_packs), the team packs it block by block: while one
-   half of exec->pack is being multiplied, the other is filled with the next block, at the cost of
-   one barrier per block. Otherwise b is read in place. Goto and van de Geijn 2008, "Anatomy of
+   division depends on the machine and the team, but never changes the order of k, so it does not
+   affect the bits. If b must be packed (rapt__gemm_packs), the team packs it block by block: while
+   one half of exec->pack is being multiplied, the other is filled with the next block, at the cost
+   of one barrier per block. Otherwise b is read in place. Goto and van de Geijn 2008, "Anatomy of
    high-performance matrix multiplication". */
 #include "op/gemm.h"
 

@@ -7,11 +7,13 @@
 
    Each member calls OpenBLAS for parts of c. The size of a part depends only on the shape, so the
    bits depend neither on the size of the team nor on the host's settings. OpenBLAS must not start
-   threads of its own. Its OpenMP build starts none if the OpenMP thread count of the calling thread
-   is 1, which is set for each call; the serial build never does; the pthreads build would, so it is
-   rejected. OpenBLAS cannot read weights in panels, so they are first copied to row-major order in
-   the pack buffer, block by block; gradients of weights are computed there in row-major order and
-   then added to panels. */
+   threads of its own. Its serial build never starts any. Its OpenMP build starts none if the OpenMP
+   thread count of the calling thread is 1, which is set for each call. Its pthreads build would
+   start some, so it is rejected.
+
+   OpenBLAS cannot read weights in panels, so they are first copied to row-major order in the pack
+   buffer, block by block. Gradients of weights are computed there in row-major order and then added
+   to panels. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "op/gemm.h"
 
@@ -129,8 +131,8 @@ static int blas_columns(int depth, int columns)
     return rapt__min(max, rapt__ceil_div(columns, LANES) * LANES);
 }
 
-/* The product must be large enough, the pack buffer must hold at least four panels, and OpenBLAS
-   must be loaded. */
+/* The product must be large enough, the pack buffer must have room for at least four panels, and
+   OpenBLAS must be loaded. */
 bool rapt__gemm_openblas_serves(const struct gemm *g)
 {
     int inner = g->form == GEMM_PANELS       ? g->depth

@@ -90,7 +90,7 @@ enum { UNIT_PANELS = 64 }; /* maximum number of panels of a unit */
 
 /* Divides y into units. The panels of a unit take at most half of the L2 cache, where units of
    other rows find them, unless that would mean fewer than 8 panels. The number of rows is a
-   multiple of what the kernel computes at a time. */
+   multiple of the kernel's height. */
 static struct gemm_partition int8_partition(const struct exec_context *c, const struct linear *l,
                                             int rows)
 {

@@ -1,8 +1,8 @@
 /* op.h - interface of lib/op: operations on whole arrays by a team, forward and backward.
 
-   All members of a team call each function that takes an exec_context, with the same arguments
-   (lib/base/base.h). The function divides its work among them and, unless noted otherwise, ends at
-   a barrier, so all members can read the results. One member computes each output element, as a sum
+   Unless noted otherwise, all members of a team call each function that takes an exec_context, with
+   the same arguments (lib/base/base.h). The function divides its work among them and ends at a
+   barrier, so all members can read the results. One member computes each output element, as a sum
    in an order that depends only on shapes, so results have the same bits for any number of threads.
    Only rapt__openblas_load allocates memory.
 
@@ -29,7 +29,7 @@ enum { WIDE = 4 * LANES };
 
 struct linear; /* declared below */
 
-/* ---- linear.c: decides how products of floats are computed ---- */
+/* ---- linear.c: how products of floats are computed ---- */
 /* The three products of a layer: y, dx and dW (linear.c). */
 enum product { PRODUCT_FORWARD, PRODUCT_INPUT, PRODUCT_WEIGHT, PRODUCTS };
 /* Says which products of layers with weights [out][in] OpenBLAS computes. */
@@ -39,8 +39,8 @@ struct product_shape {
 };
 enum { PRODUCT_SHAPES = 16 };
 struct products {
-    /* If true, OpenBLAS computes every product that is large enough. If false, it computes those of
-       them that are marked in shapes. */
+    /* If true, OpenBLAS computes every product that is large enough. If false, it computes only the
+       large products that are marked in shapes. */
     bool all;
     bool bf16; /* every product of floats is computed in bf16 (kernel/bf16.h), none by OpenBLAS */
     /* Workspace of the size of the largest x. Not NULL if the forward pass was computed in 8-bit
@@ -408,8 +408,8 @@ void rapt__pool_backward(const struct exec_context *c, const struct pool *p, con
 struct loss {
     /* sums over rows with labels: smoothed cross-entropy, and -log p[label]; in nats */
     double loss, likelihood;
-    long long tokens, correct; /* number of these rows, and of those among them whose largest logit
-                                  is the label's */
+    long long tokens, correct; /* number of rows with labels, and of those whose largest logit is
+                                  the label's */
     float *rows; /* [rows] receives the loss of each row, or 0 if it has no label; may be NULL */
 };
 size_t rapt__loss_workspace(int rows, int in, int vocab); /* number of floats of `workspace`, which

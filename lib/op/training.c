@@ -1,4 +1,4 @@
-/* training.c - the loss, Adam, and the arithmetic of whole arrays that they are used with. */
+/* training.c - the loss, Adam, and filling, copying and adding whole arrays. */
 #include "op/op.h"
 
 #include <math.h>
