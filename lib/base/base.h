@@ -157,7 +157,7 @@ static inline void rapt__heap_up(void *items, size_t at, size_t size, rapt__orde
 }
 
 /* Moves item `at` toward the leaves, past children that come after it. Must be called after
-   replacing the root. */
+   replacing an item, usually the root, with one that comes before it. */
 static inline void rapt__heap_down(void *items, size_t at, size_t count, size_t size,
                                    rapt__order *order, const void *context)
 {

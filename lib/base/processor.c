@@ -7,9 +7,9 @@
 
 /* ---- instruction sets ----
 
-   On x86 the processor must support an instruction set (CPUID) and the operating system must save
-   its registers (XGETBV): Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1,
-   sections 14.3 and 15.2. On arm64 NEON is always present. */
+   On x86-64 the processor must support an instruction set (CPUID) and the operating system must
+   save its registers (XGETBV): Intel 64 and IA-32 Architectures Software Developer's Manual, volume
+   1, sections 14.3 and 15.2. On arm64 NEON is always present. */
 
 #if defined(__x86_64__)
 #include <cpuid.h>

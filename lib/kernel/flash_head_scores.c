@@ -1,6 +1,7 @@
 /* flash_head_scores.c - finds the keys that the queries of a short head see, computes their scores,
    and applies the cap, biases and masks, with queries in the lanes of vectors. It also adds up
-   weights by distance and the gradients of biases. Used by flash_head.c and flash_head_backward.c.
+   weights by distance and the gradients of biases, and adds terms of distances to the gradients of
+   weights. Used by flash_head.c and flash_head_backward.c.
    */
 #include "kernel/flash.h"
 

@@ -1,7 +1,7 @@
-/* half.h - 16-bit weights, which products widen to floats. bf16 is the upper half of a float; f16
-   has 5 bits of exponent and 10 of fraction. Widening is exact, except that a signaling NaN becomes
-   quiet. Rounding is to nearest, ties to even, and uses only integers, so it does not depend on the
-   floating-point environment. */
+/* half.h - converts 16-bit weights to floats, which products compute with, and back. bf16 is the
+   upper half of a float; f16 has 5 bits of exponent and 10 of fraction. Widening is exact, except
+   that a signaling NaN becomes quiet. Rounding is to nearest, ties to even, and uses only integers,
+   so it does not depend on the floating-point environment. */
 #ifndef RAPT_LIB_HALF_H
 #define RAPT_LIB_HALF_H
 

@@ -178,9 +178,9 @@ struct kernels {
        values are as in simplex_row. */
     bool (*entmax_row)(const float *x, float *p, int n, float order);
     /* Replaces dz, the gradient of the results z of these functions, with that of x, which is 0
-       where z is 0. order is 1 for sparsemax and 1/2 for 1.5-entmax. Returns the gradient of alpha,
-       or 0 if curves is NULL, which requires one of these two orders. roots and curves are scratch
-       space, [n] each. */
+       where z is 0. order is 1 for sparsemax and 1/2 for 1.5-entmax; with another order, curves
+       must not be NULL. Returns the gradient of alpha, or 0 if curves is NULL. roots and curves are
+       scratch space, [n] each. */
     float (*entmax_row_backward)(const float *z, float *dz, int n, float order, float *roots,
                                  float *curves);
     /* Replaces logits with scale times the gradient of the loss, p - (1-s) [i == label] - s/n,

@@ -44,7 +44,7 @@ typedef void cblas_sgemm_fn(enum cblas_order order, enum cblas_transpose left,
 typedef int get_parallel_fn(void);
 enum { PARALLEL_PTHREADS = 1 }; /* result of openblas_get_parallel */
 
-/* sgemm is NULL until OpenBLAS is loaded, and is written only once. */
+/* sgemm is NULL until OpenBLAS is loaded, and then does not change. */
 static struct {
     pthread_mutex_t mutex;
     _Atomic(cblas_sgemm_fn *) sgemm;
