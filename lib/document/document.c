@@ -28,8 +28,9 @@ const char *rapt_document_format_name(int format)
 }
 
 enum {
-    WINDOW_PARTS = 1024,   /* the number of sentences that translate/window.c translates at once */
-    WINDOW_BYTES = 1 << 20 /* a window ends when its sentences have more bytes */
+    WINDOW_PARTS = 1024, /* equal to WINDOW in translate/translate.h, the number of sentences that a
+                            translator translates at once */
+    WINDOW_BYTES = 1 << 20 /* a window ends when its sentences have this many bytes or more */
 };
 
 /* ---- memory ---- */

@@ -40,17 +40,17 @@ struct breaks {
     void *lines;
     void *text;
 };
-/* Opens ICU's iterator of sentences unless `rules` is true. Returns RAPT_NO_MEMORY if an allocation
-   fails, and RAPT_BAD_FILE if ICU cannot read its data. The caller closes *breaks even after a
-   failure. */
+/* Opens ICU's iterator of sentences, if ICU was built in and `rules` is false. Returns
+   RAPT_NO_MEMORY if an allocation fails, and RAPT_BAD_FILE if ICU fails otherwise, usually because
+   its data are missing. The caller closes *breaks even after a failure. */
 rapt_status rapt__breaks_open(struct breaks *breaks, bool rules, rapt_message *why);
 void rapt__breaks_close(struct breaks *breaks);
-/* Sets the block, which must remain valid. */
+/* Sets the block, which must remain valid. Errors are those of rapt__breaks_open. */
 rapt_status rapt__breaks_set(struct breaks *breaks, rapt_text block, rapt_message *why);
 /* Returns the first place after `from` where a sentence may begin, or the size of the block. */
 size_t rapt__breaks_next(struct breaks *breaks, size_t from);
-/* Returns the last place up to `limit` where a line may be broken. Returns 0 if ICU finds none or
-   was not built in. The block remains set. */
+/* Returns the last place up to `limit` where a line may be broken according to ICU, or 0 if there
+   is none or ICU is not used. The block remains set. */
 size_t rapt__breaks_line(struct breaks *breaks, rapt_text text, size_t limit);
 
 /* ---- ends.c: whether a sentence ends ---- */
@@ -60,19 +60,21 @@ struct languages { /* the languages whose abbreviations are recognized */
     const struct language *list[LANGUAGES_MAX];
     int count;
 };
-/* Returns the language with this ISO 639 code, or all languages if the code is NULL or unknown. */
+/* Returns the language with this ISO 639 code, of which anything from the first - _ . or @ on is
+   ignored. Returns all languages if the code is NULL or unknown. */
 struct languages rapt__languages(const char *code);
 /* Returns true if a sentence ends before `at`, a place in text that rapt__breaks_next returned. */
 bool rapt__sentence_ends(const struct languages *languages, rapt_text text, size_t at);
 
 /* ---- plain.c: plain text ---- */
-/* Finds the prose at or after *at, which is at the beginning of a line or after earlier prose.
-   Returns false at the end. */
+/* Finds the prose at or after *at, which is at the beginning of a line or after earlier prose, and
+   moves *at to its end. Returns false at the end of the document. */
 bool rapt__plain_next(rapt_text document, bool unwrap, size_t *at, rapt_span *prose);
 /* Returns the beginning of the prose of the line that begins at `at`, after white space and quote,
    heading and list markers. */
 size_t rapt__plain_marks(rapt_text text, size_t at);
-/* Copies text, replacing each tab and each byte of a line break with a space. */
+/* Copies text, replacing each tab, line feed, vertical tab, form feed and carriage return with a
+   space. */
 void rapt__plain_flatten(rapt_text text, char *flat);
 /* Copies text to `out`. White space that contains a line break becomes a single space. Between
    characters of scripts without spaces, after a hyphen within a word, and at both ends of the text,
@@ -86,6 +88,7 @@ struct protection {
     size_t pattern_count;
     bool firsts[256]; /* true for bytes with which a match of a pattern may begin */
 };
+/* Keeps pointers to the patterns of the options. Returns RAPT_BAD_ARGUMENT if one is invalid. */
 rapt_status rapt__protection_open(struct protection *protection,
                                   const rapt_document_options *options, rapt_message *why);
 /* Finds the first protected text that begins in [at, limit). Returns false if there is none. */
@@ -129,11 +132,13 @@ enum { CASE_GROWS = 3 }; /* no character grows to more than 3 times its bytes */
 struct recased {
     struct buffer text; /* the caller sets its allocator */
     size_t *places;     /* [size + 1] offset in `text` of each byte of the sentence */
-    char *capitals;     /* [text.size] nonzero for letters that were capitals */
+    char *capitals;     /* [text.size] nonzero for letters that were capitals, and for terms of the
+                           glossary */
     size_t size;        /* bytes of the sentence */
 };
 /* Converts a sentence to sentence case into *out, which must be freed afterwards, even after a
-   failure. The first letter remains a capital unless the sentence is continued. */
+   failure. The first letter remains a capital unless the sentence is continued. Returns
+   RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__case_lower(const struct recasing *how, rapt_text text, const struct mark *marks,
                              size_t count, enum letter_case letters, bool continued,
                              struct recased *out);
@@ -172,13 +177,15 @@ struct passage {      /* a sentence, or a part of one that was cut */
     bool continued;
 };
 /* Finds the next sentence, or the next part of one, that has letters to translate. Sets *found to
-   false at the end of the document. */
+   false at the end of the document. Returns errors of the format's reader and of rapt__breaks_set,
+   and RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__splitter_next(struct sentence_splitter *splitter, struct passage *part,
                                 bool *found, rapt_message *why);
 
 /* Returns the size of the longest prefix of text that has at most max_length tokens, or characters
    if the engine has no `fit`. If max_length is 0, this is the size of text. */
 size_t rapt__splitter_fit(const struct sentence_splitter *splitter, rapt_text text);
+
 /* ---- parts.c: guards ---- */
 /* The parts of sentences that must not change, as rapt_translate_call.opaque, and which sentences
    have marks. */
@@ -189,7 +196,8 @@ struct opaque {
     size_t *starts; /* [texts + 1] */
     size_t count, texts, span_capacity, start_capacity;
 };
-/* Appends a sentence with the guards among marks [count]. */
+/* Appends a sentence with the guards among marks [count]. Returns RAPT_NO_MEMORY if an allocation
+   fails. */
 rapt_status rapt__opaque_add(struct opaque *opaque, const struct mark *marks, size_t count,
                              const rapt_allocator *allocator);
 void rapt__opaque_free(struct opaque *opaque, const rapt_allocator *allocator);
@@ -249,7 +257,9 @@ struct document {
     size_t before;             /* sentences of earlier windows that were given to the engine */
     size_t done, written;      /* bytes of the document and of its translation that have been passed
                                   on */
-    uint32_t last;             /* last character of the last sentence's translation */
+    uint32_t last;             /* last character of the last sentence's translation, apart from
+                                  quotation marks; 0 before the first sentence of the document or of
+                                  an entry */
     bool ended, stopped;
     bool holds;             /* set if the texts of sentences are copied to `held` */
     struct buffer held;     /* texts of the window's sentences, without line breaks and markup */

@@ -90,7 +90,8 @@ static bool has_ordinals(const struct languages *of)
 
 /* ---- the words around a full stop ---- */
 
-/* Returns the word that ends at `end`: letters, digits, full stops and apostrophes. */
+/* Returns the word that ends at `end`: letters, digits, full stops and apostrophes. Of a word
+   longer than WORD_LONGEST, returns only the last bytes, but still more than WORD_LONGEST. */
 static rapt_text word_before(rapt_text text, size_t end)
 {
     size_t begin = end;

@@ -308,7 +308,7 @@ bool rapt__markdown_inline(struct format_reader *r)
 /* ---- writing ---- */
 
 /* Returns true if a character of a translation might be parsed as markup. `first` is true for text
-   at the beginning of a block. */
+   at the beginning of a sentence, with which a block may begin. */
 static bool needs_escape(rapt_text text, size_t at, bool first)
 {
     const char c = text.bytes[at], next = at + 1 < text.size ? text.bytes[at + 1] : ' ';

@@ -111,11 +111,10 @@ void rapt__block_copy(struct text_block *block, rapt_span from);
 /* Appends a space for white space of the document, unless the text ends in one or is empty. */
 void rapt__block_space(struct text_block *block, rapt_span from);
 /* Appends a mark. Pairs a closing tag with its opening tag. For a guard, also appends `text`, which
-   the model reads; for a break, a space. */
+   the model reads. For a break, also appends a space as rapt__block_space does. */
 void rapt__block_mark(struct text_block *block, enum mark_kind kind, rapt_span from, rapt_text name,
                       rapt_text text);
-/* Turns opening and closing tags without a partner into points. Used for formats that do not define
-   tags themselves. */
+/* Turns opening and closing tags without a partner into points. */
 void rapt__block_unpair(struct text_block *block);
 /* Returns true if the block must end, because it has too much text or too many marks, or because an
    allocation has failed. */
@@ -215,16 +214,17 @@ struct placed {
                                             may be NULL */
     bool apart; /* the first character is written as a character reference (rapt__tag_may_begin) */
     enum letter_case letters; /* case that the translation gets */
-    const char *capitals; /* [source.size] nonzero for letters that were capitals before the source
-                             was converted to sentence case; NULL for CASE_USUAL */
-    bool dotless;         /* the target is in a language with dotless i, such as Turkish */
+    const char *capitals;     /* [source.size] as in struct recased; NULL for CASE_USUAL */
+    bool dotless; /* set by rapt__place_marks if `letters` is not CASE_USUAL: the target has a
+                     dotless i or a capital I with a dot, as Turkish has */
     void (*write)(struct buffer *out, rapt_text text); /* appends text with the escapes of the
                                                           format */
     int lost; /* set by rapt__place_marks to the number of guards that are not in the translation */
 };
 /* Words are runs of letters and digits, which may have a hyphen, apostrophe, full stop or comma
    between them, and other single characters except white space. In scripts without spaces between
-   words, the edges of tokens separate words. */
+   words, the edges of tokens separate words; without tokens, each character is a word. The edges of
+   a guard that is part of a longer word separate words, too. */
 struct word_spans {
     rapt_span *spans; /* [count] */
     size_t count;
@@ -236,9 +236,8 @@ struct word_pairs {
     bool guessed; /* the translation had no alignment */
 };
 /* Finds the words of a sentence and of its translation, and gives each target word a source word:
-   by the alignment or, without one, by relative position. A punctuation mark or number is paired
-   with an equal one if both sides have the same number of them, and a guard with its copy. Returns
-   RAPT_NO_MEMORY if an allocation fails. */
+   by the alignment or, without one, by relative position. Punctuation marks, numbers and guards are
+   paired with equal ones where possible. Returns RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__words_pair(const struct placed *placed, struct word_pairs *pairs,
                              const rapt_allocator *allocator);
 void rapt__words_free(struct word_pairs *pairs, const rapt_allocator *allocator);
@@ -273,7 +272,8 @@ struct format_reader {
 struct format {
     const char *name; /* name of the format in options of programs, such as "html" */
     /* Reads the next block into reader->block. Sets *found to false at the end of the document.
-       NULL for plain text, which is split without blocks. */
+       Returns RAPT_NO_MEMORY if an allocation fails and, for XLIFF, RAPT_BAD_FILE if the document
+       is malformed. NULL for plain text, which is split without blocks. */
     rapt_status (*next)(struct format_reader *reader, bool *found, rapt_message *why);
     void (*write)(struct buffer *out, rapt_text text);
 };

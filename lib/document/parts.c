@@ -138,7 +138,7 @@ static bool is_spaced_letter(uint32_t c)
     return rapt__in_word(c) && !rapt__is_unspaced(c);
 }
 
-/* Returns true if a letter or digit precedes or follows a guard. */
+/* Returns true if a word directly precedes or follows a guard, except in scripts without spaces. */
 static bool touches_word(rapt_text text, rapt_span guard)
 {
     size_t start, next = guard.end;
@@ -159,10 +159,12 @@ static bool spells(const rapt_document_engine *engine, rapt_text text)
     return !engine->spells || engine->spells(engine->user, text) != 0;
 }
 
-/* Returns what the model sees of a guard. This is its beginning or, if the model cannot write that,
-   the beginning with spaces for other white space, or a name such as X1 that does not occur in the
-   text. If the model cannot write these either, or the guard touches a word, it sees the beginning.
-   The result may be in bytes [GUARD_TEXT]. *number is the number of the last such name. */
+/* Returns what the model sees of a guard: the first of these that the model can write.
+   - the beginning of the guard
+   - the beginning with spaces for other white space
+   - a name such as X1 that does not occur in the text, unless the guard touches a word
+   If it can write none of them, it sees the beginning. The result may be in bytes [GUARD_TEXT].
+   *number is the number of the last such name. */
 static rapt_text shown(const rapt_document_engine *engine, rapt_text text, rapt_span guard,
                        int *number, char *bytes)
 {
@@ -254,8 +256,8 @@ void rapt__opaque_free(struct opaque *o, const rapt_allocator *allocator)
 
 /* ---- parts of the window ---- */
 
-/* Appends the text of a sentence to d->held, with its lines joined if it is plain text. Appends its
-   marks in other formats. `text` is its span in the text that is split. */
+/* Appends the text of a sentence to d->held, with its lines joined if it is plain text. In other
+   formats, also appends its marks. `text` is its span in the text that is split. */
 static rapt_status hold_text(struct document *d, struct window_part *p, rapt_span text)
 {
     size_t first = 0, last = 0;

@@ -1,7 +1,7 @@
 /* place.c - puts the marks of a sentence into its translation. The marks form a tree of elements.
-   From the outside in, each element gets a range of target words (ranges.c). An element without
-   words, or a point, stays next to the translation of a neighboring word. A line break is put near
-   the same fraction of the sentence. */
+   From the outside in, each element or guard gets a range of target words (ranges.c). Marks without
+   words are put next to the translation of a source word near them. A line break is put near the
+   same fraction of the sentence. */
 #include "document/document.h"
 
 #include <string.h>
@@ -113,7 +113,8 @@ static size_t first_own(const struct placer *p, const struct node *n)
     return NO_PARTNER;
 }
 
-/* Places a node without target words. A guard goes before the first word that comes from it. */
+/* Places a node without target words. A guard goes before the first word that the alignment pairs
+   with it, if there is one. */
 static void place_point(struct placer *p, size_t index)
 {
     struct node *n = &p->nodes[index];
@@ -142,8 +143,8 @@ static bool may_break(const struct placer *p, size_t word)
     return rapt__is_unspaced(rapt__character_before(p->in->target, words[word].begin, &start));
 }
 
-/* Places a line break near the same fraction of the bytes as in the source. Drops it if no line may
-   be broken after the previous break. */
+/* Places a line break near the same fraction of the bytes as in the source. Drops it if
+   there is no place for it after the previous break. */
 static void place_break(struct placer *p, size_t index)
 {
     struct node *n = &p->nodes[index];
@@ -293,7 +294,9 @@ static bool is_word(uint32_t c)
 }
 
 /* Returns true if a space belongs between a guard and the character `near` next to it, which is not
-   white space. A guard between a space and punctuation such as { is separated from both. */
+   white space. `across` is the character on the other side of the guard. `touches` is true for
+   punctuation without a space on this side, such as ( before a guard. Other punctuation is
+   separated from the guard if there is a space on the other side. */
 static bool needs_blank(uint32_t near, uint32_t across, bool touches)
 {
     return is_word(near) || (rapt__utf8_space(across) && !rapt__is_unspaced(near) && !touches);

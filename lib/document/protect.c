@@ -70,7 +70,7 @@ static size_t blank_size(rapt_text text, size_t at)
     return begins_at(text, at, "\xE2\x80\xAF") ? 3 : 0;
 }
 
-/* Units, except those that are also words, such as "in", and except most single letters. */
+/* Units. Frequent words such as "in" and most single letters are left out. */
 /* clang-format off */
 static const char *const units[] = {
     "%", "\xE2\x80\xB0", "\xC2\xB0", "\xC2\xB0" "C", "\xC2\xB0" "F", "\xE2\x82\xAC", "\xC2\xA3",
@@ -184,7 +184,8 @@ static size_t symbols_end(rapt_text text, size_t at)
 
 #define NONE ((size_t)-1)
 
-/* Returns the end of the longest text at `at` that matches a pattern from byte `from`, or NONE. */
+/* Matches a pattern from byte `from` on with the text at `at`. Returns the end of the match, or
+   NONE. Each star matches as much as it can. */
 static size_t match_end(rapt_text pattern, size_t from, rapt_text text, size_t at)
 {
     for (; from < pattern.size; from++) {

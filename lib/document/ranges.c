@@ -37,7 +37,7 @@ static int value_of(const struct placer *p, size_t word)
 }
 
 /* Sets the range of an element that begins and ends within the sentence. Of equally good ranges
-   that overlap, takes the longest, which contains the most words of the element. */
+   with the same first word, takes the longest, which contains the most words of the element. */
 static void best_range(const struct placer *p, struct node *n, size_t low, size_t high)
 {
     long sum = 0, best = 0, own = 0;
@@ -136,7 +136,7 @@ static size_t spelled(const struct placer *p, rapt_text contents, size_t at, siz
 }
 
 /* Returns true if a run that spells `size` bytes of a guard is long enough to be an altered guard:
-   more than half of it, or the half without letters, such as the 5 of $5. */
+   more than half of it, or exactly half if the run has no letters, such as the 5 of $5. */
 static bool is_most(rapt_text contents, rapt_text run, size_t size)
 {
     size_t all = 0;

@@ -34,9 +34,9 @@ static rapt_text head_of(rapt_text text, size_t size)
     return text;
 }
 
-/* Returns true if a text may be in capitals: at least half of its ASCII letters are capitals, or it
-   consists of other scripts. This test avoids most of the searches for guards, which take
-   longer. */
+/* Returns false if a text is unlikely to be in capitals: fewer than half of its ASCII letters are
+   capitals, or it has neither capitals nor characters beyond ASCII. This test avoids most of the
+   searches for guards, which take longer. */
 static bool may_be_capitals(rapt_text text)
 {
     size_t letters = 0, capitals = 0, others = 0;
@@ -97,8 +97,8 @@ static rapt_status fit_lowered(const struct sentence_splitter *s, rapt_text text
     return status;
 }
 
-/* Sets *fits as rapt__splitter_fit does, for text at the beginning of s->sentence. If the model
-   reads the text in sentence case, the tokens of the converted text are counted. */
+/* Sets *fits as rapt__splitter_fit does, for text at the beginning of s->sentence. For text in
+   capitals, *fits is the larger of this size and the size that fits in sentence case. */
 static rapt_status fit_part(const struct sentence_splitter *s, rapt_text text, size_t *fits)
 {
     enum { LONGER = 4 }; /* how much longer a text may be in sentence case, at first */

@@ -264,8 +264,7 @@ struct word_run rapt__words_copy(const struct word_spans *words, rapt_text text,
 /* Pairs all words of a guard's copy in the target with the first word of the guard, if the
    alignment pairs one of them with the guard or there is only one copy. Of several copies, it takes
    the one with the most such words. A model may attend elsewhere at some tokens of a copy. Guards
-   of one byte are skipped.
- */
+   of one byte are skipped. */
 static void pair_guard(const struct placed *in, struct word_pairs *p, const struct mark *m)
 {
     const rapt_text contents = {in->source.bytes + m->text.begin, m->text.end - m->text.begin};

@@ -1,6 +1,6 @@
 /* xliff.c - finds the units of XLIFF 1.2 and 2.0 (OASIS) that have no translation or are marked as
    untranslated. A block is the contents of a <source>, or a part of them if they are long. The
-   translation is written to the <target> that follows the <source>, and that is added if there is
+   translation is written to the <target> that follows the <source>, or to a new one if there is
    none. The whole document is checked first, since the units of a malformed document cannot be
    trusted. */
 #include "document/document.h"

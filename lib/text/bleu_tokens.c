@@ -11,6 +11,7 @@
              \P{N}\p{P}  ->  "1 2 "       \p{P}\P{N}  ->  " 1 2"       \p{S}  ->  " x "
        char  each character  ->  " x "
 
+   White space at the end of the text is removed first, and zh also removes it at the beginning.
    A substitution matches one character or two adjacent ones, from left to right, and continues
    after the match. In replacements, x or 1 and 2 stand for the matched characters. Each
    substitution is a stage of a pipeline and holds back at most one character. */

@@ -39,7 +39,8 @@ struct glossary_match {
     size_t begin, end; /* offsets of the match in the sentence */
     bool capital;      /* the match has the form's letters with a capital first one, or no letter
                           precedes it in the sentence */
-    bool capitals;     /* the match is the form in capitals, and they differ in several letters */
+    bool
+        capitals; /* the match is the form in capitals, and differs in more than the first letter */
 };
 /* Finds the first match that begins at or after `at`. Returns false if there is none. */
 bool rapt__glossary_next(const rapt_glossary *glossary, rapt_text sentence, size_t at,

@@ -90,7 +90,8 @@ static bool continues(const struct list *l, int32_t id)
 /* Writes a token as it appears in text, returns its size, and sets byte[id]. Special tokens have no
    text, except the unknown token in lists that use neither a SentencePiece model nor byte pairs.
    With a SentencePiece model, U+2581 becomes a space, a byte piece becomes its byte, and language
-   tokens have no text. The "##" of WordPiece and the "@@" of Moses are left out. */
+   tokens have no text. With byte pairs, characters become the bytes that they represent. The "##"
+   of WordPiece and the "@@" of Moses are left out. */
 static size_t put_surface(struct list *l, int32_t id, char *to)
 {
     const rapt_text name = name_of(l, id);

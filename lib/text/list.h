@@ -30,7 +30,7 @@ struct list {
     struct wordpiece wordpiece;
     struct bytelevel bytes;
     struct moses *moses; /* NULL if there is none */
-    bool mbart;          /* the list has the languages of mBART-50 */
+    bool mbart;          /* the list has language tokens of mBART, such as en_XX */
     bool angled;         /* special tokens are <s> and </s>, not WordPiece's [CLS] and [SEP] */
     struct arena arena;  /* holds the arrays below */
     int count;

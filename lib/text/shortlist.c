@@ -207,7 +207,8 @@ rapt_status rapt_shortlist_load_memory(rapt_shortlist **shortlist, const void *b
     return kept(shortlist, &budget, status, why);
 }
 
-/* Reads an open file into a new array of file->size + 1 bytes, which the caller frees. */
+/* Reads an open file into a new array of file->size + 1 bytes, which the caller frees after
+   success. */
 static rapt_status read_bytes(const struct disk_source *file, const rapt_allocator *allocator,
                               char **bytes, rapt_message *why)
 {

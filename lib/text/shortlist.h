@@ -10,9 +10,9 @@ struct rapt_shortlist {
     rapt_allocator allocator;
     struct arena arena;
     int source_vocab, target_vocab;
-    bool shared;          /* both sides have the same vocabulary */
-    uint64_t first, best; /* first target tokens that belong to every list; maximum number of target
-                             tokens per source token, which is only stored */
+    bool shared;          /* both sides have the same tokenizer */
+    uint64_t first, best; /* number of target tokens, from 0 on, that belong to every list; maximum
+                             number of target tokens per source token, which is only stored */
     size_t count;
     uint64_t *starts; /* [source_vocab + 1] non-decreasing, at most count */
     int32_t *lists; /* [count] target tokens; those of source token s are lists[starts[s]..starts[s

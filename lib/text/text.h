@@ -44,8 +44,7 @@ bool rapt__is_boundary(rapt_text text, size_t at);
 enum { LANGUAGES = 204, NLLB_LANGUAGES = 202 };
 struct language_names { /* missing names are "" */
     const char *code;   /* code of FLORES-200, such as eng_Latn */
-    const char *brief;  /* code of M2M-100: the code of ISO 639-1 or, if there is none, of ISO
-                           639-3 */
+    const char *brief;  /* code of M2M-100, mostly that of ISO 639-1 */
     const char *name;   /* English name */
 };
 extern const struct language_names rapt__language_table[LANGUAGES];
@@ -57,8 +56,8 @@ extern const char *const rapt__mbart_languages[MBART_LANGUAGES];
    none. Anything of the form eng_Latn or __en__ counts as a language token, and so do the tokens of
    mBART-50 if `mbart` is true. */
 size_t rapt__language_token(rapt_text text, bool mbart);
-/* Returns the token of the language whose token, code or English name is `word`, ignoring case, or
-   -1 if the tokenizer has no such language. */
+/* Returns the token of the language whose token, code or English name is `word`, or -1 if the
+   tokenizer has no such language. Case is ignored, except in tokens such as __en__. */
 int32_t rapt__language_find(const rapt_tokenizer *t, const char *word);
 /* Returns true if the tokenizer has tokens of languages. */
 bool rapt__language_any(const rapt_tokenizer *t);
@@ -77,8 +76,8 @@ size_t rapt__lower_character(uint32_t character, uint32_t to[2]);
 size_t rapt__lower(rapt_text text, char *out);
 /* Returns true for a lower-case letter. */
 bool rapt__is_lower(uint32_t character);
-/* Returns the capital of a lower-case letter by its simple mapping. Returns any other character
-   unchanged. */
+/* Returns the simple upper-case mapping of a character, which is the character itself if it has no
+   other. */
 uint32_t rapt__upper_character(uint32_t character);
 
 struct ranked { /* an item to sort: a key and the item's original index */
@@ -176,7 +175,7 @@ rapt_status rapt__tokenizer_build(rapt_tokenizer **tokenizer, const int32_t *lef
 int32_t rapt__tokenizer_merge(const rapt_tokenizer *tokenizer, int32_t left, int32_t right);
 
 /* ---- kinds.c: creates a tokenizer from a list of names ---- */
-struct wordpiece { /* see list.h */
+struct wordpiece { /* see rapt_wordpiece_options */
     bool used;     /* WordPiece splits text into names */
     bool keep_case, keep_accents, keep_han;
 };
@@ -187,7 +186,7 @@ struct list_source {
     int count;
     rapt_text pieces; /* the bytes of a SentencePiece model that splits text, or NULL */
     struct wordpiece wordpiece;
-    struct list_merges { /* see list.h */
+    struct list_merges { /* see struct bytelevel in list.h */
         bool used;       /* byte pairs split text into names */
         bool space_first;
         const int32_t *pairs; /* [2 * count] ids, earliest merge first */
@@ -198,12 +197,13 @@ struct list_source {
         rapt_text language; /* its code, such as "en" */
     } moses;
 };
+/* Creates a tokenizer. Errors are those of rapt__list_create (list.h). */
 rapt_status rapt__tokenizer_list(rapt_tokenizer **tokenizer, const struct list_source *source,
                                  const rapt_allocator *allocator, rapt_message *why);
 
 /* Creates a tokenizer from names [count] and merges of Moses' words. Returns RAPT_BAD_FILE if the
-   merges cannot be read or the code of the language is empty or too long; other results are those
-   of rapt_tokenizer_create_list. */
+   merges cannot be read or are too large, or if the code of the language is empty or too long.
+   Other results are those of rapt_tokenizer_create_list. */
 rapt_status rapt__tokenizer_moses(rapt_tokenizer **tokenizer, const rapt_text *names, int count,
                                   const struct moses_source *moses, const rapt_allocator *allocator,
                                   rapt_message *why);
@@ -262,8 +262,8 @@ void rapt__pairs_free(struct pair_table *pairs);
 ptrdiff_t rapt__pairs_at(struct pair_table *pairs, int32_t left, int32_t right);
 /* Records that a word contains a pair. Returns false if out of memory. */
 bool rapt__pairs_use(struct pair_table *pairs, size_t pair, uint32_t word);
-/* Makes the pairs starting at index `from` candidates for a merge. After that, their counts may
-   only decrease. Returns false if out of memory. */
+/* Makes those pairs from index `from` on that occur at least twice candidates for a merge. After
+   that, their counts may only decrease. Returns false if out of memory. */
 bool rapt__pairs_offer(struct pair_table *pairs, size_t from);
 /* Removes the most frequent candidate and returns its index; of equally frequent ones, that with
    the lower ids. Returns -1 if no candidate occurs at least twice. */

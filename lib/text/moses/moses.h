@@ -7,8 +7,8 @@
    special characters are written as in XML ("&apos;"). These steps are substitutions (rules.c),
    except that runs of dots and full stops are separated by code (words.c). Each word is divided
    into pieces by merges (merges.c). A piece that does not end its word is followed by "@@", and is
-   looked up in a list of names (text/list_moses.c). Decoding joins pieces to words, and words to
-   text (words.c). */
+   looked up in a list of names (text/list_moses.c). Decoding joins pieces into words, and words
+   into text (words.c). */
 #ifndef RAPT_LIB_TEXT_MOSES_H
 #define RAPT_LIB_TEXT_MOSES_H
 
@@ -70,10 +70,13 @@ void rapt__moses_put(struct moses_text *t, uint32_t code, uint32_t end);
 void rapt__moses_swap(struct moses_text *t);
 /* Removes white space from both ends. */
 void rapt__moses_trim(struct moses_text *t);
-void rapt__moses_normalize(struct moses_text *t);       /* punctuation */
-void rapt__moses_separate(struct moses_text *t);        /* characters that are separate words */
-void rapt__moses_separate_commas(struct moses_text *t); /* and apostrophes */
-void rapt__moses_escape(struct moses_text *t);          /* as in XML */
+/* These functions apply the substitutions of one step to the text: they normalize punctuation,
+   make symbols separate words, separate commas and apostrophes from words, and write special
+   characters as in XML. */
+void rapt__moses_normalize(struct moses_text *t);
+void rapt__moses_separate(struct moses_text *t);
+void rapt__moses_separate_commas(struct moses_text *t);
+void rapt__moses_escape(struct moses_text *t);
 
 /* ---- words.c: splitting ---- */
 

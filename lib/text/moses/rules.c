@@ -1,6 +1,6 @@
 /* rules.c - the tables of Moses: classes of characters, abbreviations of languages, and the
-   substitutions by which Moses normalizes and splits text, in the order in which they are applied.
-   Source: sacremoses 0.1.1: normalize.py, tokenize.py.
+   substitutions by which Moses normalizes, splits and escapes text, in the order in which they are
+   applied. Source: sacremoses 0.1.1: normalize.py, tokenize.py.
 
    In the pattern of a substitution, % and a letter stand for a character of a class (in_class), %_
    is a no-break space, and %% is a percent sign. A character or class followed by + occurs at least

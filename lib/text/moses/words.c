@@ -275,7 +275,8 @@ static bool same_quotes(rapt_text a, rapt_text b)
     return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
 }
 
-/* Decides whether quotes open or close, which they do in turn, and records this in word i. */
+/* Decides whether quotes open or close, and records this in word i. They do so in turn, except „
+   and “ in Czech. */
 static enum place place_quotes(struct joining *j, size_t i)
 {
     struct joined_word *w = &j->words[i];

@@ -16,8 +16,9 @@ enum { SPM_SPACE_SIZE = 3 };
 
 /* ---- trie.c: maps strings to values, searched byte by byte ----
    A trie is a double array (Aoe 1989): the child of a unit for a byte is the unit base ^ byte,
-   provided that the label of that unit is the byte. No two units share a base, so checking the
-   label is enough to identify the parent. */
+   provided that the label of that unit is the byte. No two units with children share a base, and no
+   unit has the label of a child of base 0, so checking the label is enough to identify the
+   parent. */
 struct trie_unit {
     uint32_t link; /* base << 8 | label; base is 0 if there are no children */
     int32_t value; /* value of the key that ends here, or -1 */
@@ -90,7 +91,8 @@ struct spm_normalizer {
     rapt_text rules;    /* the charsmap as stored in the file */
     struct charsmap map;
     const struct trie *untouched; /* strings to leave unchanged, or NULL */
-    bool plain[256]; /* this ASCII byte is left unchanged before another ASCII byte or the end */
+    bool plain[256]; /* this byte is ASCII but not a space, and is left unchanged before an ASCII
+                        byte or the end */
 };
 /* Derives `map` and `plain` from the other fields. Errors are those of rapt__charsmap_create. */
 rapt_status rapt__spm_normalizer_create(struct spm_normalizer *normalizer,
@@ -141,8 +143,7 @@ struct spm_piece {
     enum spm_type type;
     int32_t reading; /* the id to which the piece is decoded: its own, or that of a reserved piece
                         with the same name */
-    uint32_t
-        split; /* in segment.c: 1 + index among the UNUSED pieces; 0 if the piece is not UNUSED */
+    uint32_t split;  /* for segment.c: 1 + index among the UNUSED pieces; 0 for other pieces */
 };
 struct spm {
     rapt_allocator allocator;
@@ -172,8 +173,8 @@ rapt_status rapt__spm_read(struct spm *spm, rapt_message *why);
 
 /* ---- pieces.c ---- */
 /* Builds the data that depend on all pieces: tries, byte pieces, scores and surfaces. Returns
-   RAPT_BAD_FILE if pieces are missing or contradict each other, and RAPT_NO_MEMORY if an allocation
-   fails. */
+   RAPT_BAD_FILE if pieces are missing, contradict each other, or are too many or too long, and
+   RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__spm_index(struct spm *spm, rapt_message *why);
 /* Returns the text of a piece. */
 rapt_text rapt__spm_surface(const struct spm *spm, int32_t id);
@@ -223,8 +224,8 @@ enum { CHARACTER_BYTES = 4 }; /* maximum size of a UTF-8 character */
 rapt_text rapt__spm_join_bytes(const char *bytes, size_t size, size_t *used);
 
 /* ---- segment.c ---- */
-/* These functions emit the pieces of out->text, which must not be empty. They return RAPT_NO_MEMORY
-   if an allocation fails. */
+/* These functions emit the pieces of out->text, which must not be empty. The first two return
+   RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__spm_unigram(struct spm_output *out);
 rapt_status rapt__spm_bpe(struct spm_output *out);
 void rapt__spm_words(struct spm_output *out);

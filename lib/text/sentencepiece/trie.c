@@ -10,8 +10,8 @@ enum {
     OPEN_BLOCKS = 16, /* free units are searched for only in the last blocks */
     OPEN_UNITS = OPEN_BLOCKS * BLOCK,
     MAX_UNITS = 1 << 24,
-    FREE_BASE = 1, /* base, within a block, that the labels of free units refer to; no unit has this
-                      base or base 0 */
+    FREE_BASE = 1, /* modulo BLOCK: free units have the labels of children of this base; units with
+                      children have neither this base nor base 0 */
     FIRST_BASE = 2
 };
 
