@@ -3,7 +3,8 @@
    the sentences and cuts long ones: plain.c finds the prose of plain text, breaks.c finds the
    places where sentences may end, ends.c decides whether they do, and protect.c and addresses.c
    find text that must not change. recase.c converts sentences in capitals to sentence case.
-   engine.c translates sentences with a translator. markup.h declares the formats with markup. */
+   engine.c translates sentences with a translator. characters.c classifies characters. markup.h
+   declares the formats with markup. */
 #ifndef RAPT_LIB_DOCUMENT_H
 #define RAPT_LIB_DOCUMENT_H
 
@@ -19,10 +20,9 @@ bool rapt__is_full_terminator(uint32_t character);
 bool rapt__is_closer(uint32_t character); /* closing quotation mark or bracket */
 bool rapt__is_opener(uint32_t character); /* opening quotation mark or bracket, or one that is used
                                              on both sides */
-/* Returns the span without leading and trailing white space. */
+/* Returns the span without leading and trailing white space and byte order marks (U+FEFF). */
 rapt_span rapt__trimmed(rapt_text text, rapt_span span);
-/* Returns the end of the span without trailing white space, or span.begin if the span is only white
-   space. */
+/* Returns the end of the span that rapt__trimmed returns, or span.begin if that span is empty. */
 size_t rapt__trimmed_end(rapt_text text, rapt_span span);
 bool rapt__has_letters(rapt_text text);
 bool rapt__is_break(char c); /* true for \n and \r */
@@ -216,7 +216,8 @@ struct translator_engine {
     size_t *ends;         /* [capacity] */
     size_t capacity;
 };
-/* Prepares to translate one document. On success, the caller must close the engine. */
+/* Prepares to translate one document. On success, the caller must close the engine. Returns
+   RAPT_NO_MEMORY if an allocation fails, and errors of rapt__struct_read for the options. */
 rapt_status rapt__engine_open(struct translator_engine *e, rapt_translator *translator,
                               const rapt_document_options *options, rapt_message *why);
 void rapt__engine_close(struct translator_engine *e);
@@ -270,7 +271,8 @@ struct document {
     struct opaque *opaque;  /* describes the window's sentences; may be NULL */
 };
 
-/* Appends a sentence, or a part of one, to the window. */
+/* Appends a sentence, or a part of one, to the window. Returns RAPT_NO_MEMORY if an allocation
+   fails. */
 rapt_status rapt__document_add(struct document *d, struct passage part, rapt_message *why);
 
 #endif

@@ -58,8 +58,8 @@ static rapt_text lowered(rapt_text word, bool first, bool others, char *low)
 }
 
 /* Returns true if the list contains the word. If any_first is set, the first letter of the word may
-   be a capital where that in the list is not. If the word is in capitals, so may its other
-   letters. */
+   be a capital where that in the list is not. If the word is in capitals, its other letters
+   may differ in case, too. */
 static bool list_has_form(const char *list, rapt_text word, bool any_first)
 {
     char low[2 * FORM_LONGEST];

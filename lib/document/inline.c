@@ -84,7 +84,8 @@ struct placeholder {
     size_t size;
 };
 
-/* Returns the next character, or 0 at the end. */
+/* Returns the next character, or 0 at the end or if p->text is full. At the end of a string, first
+   moves on to the next string of the message, if there is one. */
 static char peek(struct placeholder *p)
 {
     const char *bytes = p->document.bytes;

@@ -1,7 +1,8 @@
 /* markup.h - declarations shared by the formats of documents. A format reads a document block by
    block. A block is a run of text that sentences do not cross, such as a paragraph, without its
    markup. block.c stores the text, the offset in the document of each of its bytes, and its marks,
-   which are inline markup such as tags. inline.c and tags.c parse markup. words.c, ranges.c and
+   which are inline markup such as tags. html.c, markdown.c, markdown_inline.c, po.c, srt.c
+   and xliff.c read the formats; inline.c and tags.c parse markup for them. words.c, ranges.c and
    place.c put the marks into a translation. */
 #ifndef RAPT_LIB_MARKUP_H
 #define RAPT_LIB_MARKUP_H
@@ -93,6 +94,7 @@ struct elsewhere {
     bool given; /* if false, the block is translated in place */
 };
 
+/* A block. After an allocation has failed, text.failed remains set and nothing is added. */
 struct text_block {
     rapt_text document;
     struct buffer text;
@@ -132,7 +134,8 @@ rapt_span rapt__block_origin(const struct text_block *block, rapt_span text);
    is none. */
 rapt_span rapt__block_guard(const struct text_block *block, size_t at);
 
-/* ---- parts.c: guards of protected text ---- */
+/* ---- parts.c: guards of protected text ----
+   Functions that return a status return RAPT_NO_MEMORY if an allocation fails. */
 struct mark_list {
     const rapt_allocator *allocator;
     struct mark *items; /* [count] */
@@ -275,6 +278,7 @@ struct format {
        Returns RAPT_NO_MEMORY if an allocation fails and, for XLIFF, RAPT_BAD_FILE if the document
        is malformed. NULL for plain text, which is split without blocks. */
     rapt_status (*next)(struct format_reader *reader, bool *found, rapt_message *why);
+    /* Appends the text of a translation with the escapes of the format. */
     void (*write)(struct buffer *out, rapt_text text);
 };
 /* Returns NULL if the format is unknown. */
@@ -317,7 +321,7 @@ size_t rapt__placeholder_size(rapt_text text, size_t at, bool *numbered);
 
 /* Indices in reader->state. */
 enum {
-    MARKDOWN_HTML,   /* used by html.c */
+    MARKDOWN_HTML,   /* TITLE_END of html.c */
     MARKDOWN_END,    /* the end of the text (a paragraph, heading or cell) that is being read, or
                         0 */
     MARKDOWN_ROW,    /* the end of the table row that is being read, or 0 */

@@ -118,7 +118,7 @@ static size_t put_surface(struct list *l, int32_t id, char *to)
     return size;
 }
 
-/* Fills the hash table. Returns RAPT_BAD_ARGUMENT if two names are equal. */
+/* Fills the hash table. Returns RAPT_BAD_ARGUMENT if two nonempty names are equal. */
 static rapt_status enter_names(struct list *l, rapt_message *why)
 {
     for (size_t i = 0; i < l->slots; i++) l->table[i] = -1;

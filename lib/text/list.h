@@ -47,11 +47,11 @@ struct list {
                                        -1 */
 };
 
-/* Creates a list. Returns RAPT_BAD_ARGUMENT if two names are equal, a WordPiece vocabulary lacks
-   [UNK], a merge is wrong, or byte pairs lack a byte. Returns RAPT_BAD_FILE if the SentencePiece
-   model, or the merges or the language of Moses, are invalid, or if WordPiece or byte pairs are
-   requested and the library was built without utf8proc. Returns RAPT_NO_MEMORY if an allocation
-   fails. */
+/* Creates a list. Returns RAPT_BAD_ARGUMENT if two nonempty names are equal, a WordPiece vocabulary
+   lacks [UNK], a merge is wrong, or byte pairs lack a byte. Returns RAPT_BAD_FILE if the
+   SentencePiece model, or the merges or the language of Moses, are invalid, or if WordPiece or byte
+   pairs are requested and the library was built without utf8proc. Returns RAPT_NO_MEMORY if an
+   allocation fails. */
 rapt_status rapt__list_create(struct list **list, const struct list_source *source,
                               const rapt_allocator *allocator, rapt_message *why);
 void rapt__list_free(struct list *list);                          /* accepts NULL */

@@ -1,5 +1,5 @@
 /* shortlist.c - creates a lexical shortlist from pairs or from a file, and collects the target
-   tokens for source tokens. Source: marian-dev 1.12, data/shortlist.cpp. */
+   tokens for source tokens. Source: marian-dev 1.12, src/data/shortlist.cpp. */
 #include "text/shortlist.h"
 
 #include "format/format.h"
@@ -67,6 +67,7 @@ static int by_likelihood(const void *context, const void *x, const void *y)
     return (a->target < b->target) - (a->target > b->target);
 }
 
+/* Orders pairs by source token, then by target token, then by decreasing probability. */
 static int by_target(const void *context, const void *x, const void *y)
 {
     (void)context;

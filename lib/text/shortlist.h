@@ -26,6 +26,7 @@ rapt_status rapt__shortlist_make(rapt_shortlist **shortlist, const rapt_tokenize
                                  const rapt_allocator *allocator, rapt_message *why);
 
 /* ---- shortlist_files.c ---- */
+/* Returns true if the bytes begin with the magic number of the binary format. */
 bool rapt__shortlist_is_binary(const void *bytes, size_t size);
 /* Reads a file in the binary format. Returns RAPT_BAD_FILE if it is damaged or does not fit the
    vocabularies, and RAPT_NO_MEMORY if an allocation fails. */

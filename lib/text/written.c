@@ -69,7 +69,10 @@ bool rapt__base64_read(const char *text, size_t size, void *bytes)
     return true;
 }
 
-/* ---- writing ---- */
+/* ---- writing ----
+
+   The functions whose names begin with put_ write at text + at, or at `text`, unless text is NULL.
+   They return the offset after what they write. */
 
 static const char head[] = "rapt-bpe 1 ", spm_head[] = "rapt-spm 1 ", list_head[] = "rapt-list 1 ",
                   wordpiece_head[] = "rapt-wordpiece 1 ", bytes_head[] = "rapt-bytelevel 1 ",
