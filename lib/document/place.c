@@ -64,8 +64,8 @@ static void set_span(struct placer *p, struct node *n)
 /* Returns where in the target to put a mark at byte `at` of the source, as the index of the target
    word that follows. The place is either after the last target word that comes from the source word
    before the mark (*after is true), or before the first one that comes from the source word after
-   it. If no target word comes from these two, the place has the same relative position among the
-   words as in the source. */
+   the mark. If no target word comes from these two, the place has the same relative position among
+   the words as in the source. */
 static size_t neighbor(const struct placer *p, const struct node *parent, size_t at, bool *after)
 {
     const struct word_spans *words = &p->pairs.source;

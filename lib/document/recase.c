@@ -119,11 +119,11 @@ static bool next_word(struct word_reader *r, size_t at, struct case_word *word)
 
 /* ---- the case of a sentence ---- */
 
-/* Counts of a sentence, without words that have digits or no letters with case. */
+/* Counts of a sentence, without words that have digits or no letters with case. In `words`, words
+   without a space between them count as one. `longest` is the number of letters of the longest
+   word. */
 struct case_counts {
-    size_t words;   /* words without a space between them count as one */
-    size_t longest; /* letters of the longest word */
-    size_t letters, capitals;
+    size_t words, longest, letters, capitals;
     size_t capitalized; /* words that begin with a capital and are not in capitals; a single letter
                            counts */
     bool title;         /* no word so far contradicts title case */

@@ -28,13 +28,13 @@ rapt_status rapt__shortlist_make(rapt_shortlist **shortlist, const rapt_tokenize
 /* ---- shortlist_files.c ---- */
 /* Returns true if the bytes begin with the magic number of the binary format. */
 bool rapt__shortlist_is_binary(const void *bytes, size_t size);
-/* Reads a file in the binary format. Returns RAPT_BAD_FILE if it is damaged or does not fit the
-   vocabularies, and RAPT_NO_MEMORY if an allocation fails. */
+/* Reads a file in the binary format. Returns RAPT_BAD_FILE if the file is damaged or does not fit
+   the vocabularies, and RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__shortlist_read(rapt_shortlist **shortlist, const unsigned char *bytes,
                                  size_t size, const rapt_tokenizer *source,
                                  const rapt_tokenizer *target, const rapt_allocator *allocator,
                                  rapt_message *why);
-/* Does the same with the text format. */
+/* Reads a file in the text format. Errors are those of rapt__shortlist_read. */
 rapt_status rapt__shortlist_parse(rapt_shortlist **shortlist, const char *text, size_t size,
                                   const rapt_tokenizer *source, const rapt_tokenizer *target,
                                   const rapt_allocator *allocator, rapt_message *why);

@@ -176,8 +176,8 @@ rapt_status rapt_tokenizer_write(const rapt_tokenizer *tokenizer, char *text, si
     return RAPT_OK;
 }
 
-/* Reads a number and the space after it. Returns false if it is missing, exceeds max, has leading
-   zeros, or has no space after it. */
+/* Reads a number and the space after it. Returns false if the number is missing, exceeds max, has
+   leading zeros, or has no space after it. */
 static bool take_number(const char *text, size_t size, size_t *at, int32_t max, int32_t *number)
 {
     size_t begin = *at;

@@ -50,7 +50,7 @@ struct moses_character {
     uint32_t code; /* a byte that is not UTF-8 has the code that rapt__utf8_next returns for it */
     uint32_t end;  /* offset in the original text after the bytes that the character comes from */
 };
-/* The code of a dot in a run of at least two, which later steps thus do not take for a full
+/* The code of a dot in a run of at least two. It keeps later steps from taking the dot for a full
    stop. */
 enum { MOSES_DOT = 0x110000 };
 struct moses_buffer {
