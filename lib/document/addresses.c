@@ -1,4 +1,4 @@
-/* addresses.c - finds URLs, e-mail and IP addresses, paths, names of files and hosts, and
+/* addresses.c - finds URLs, e-mail and IPv4 addresses, paths, names of files and hosts, and
    identifiers. */
 #include "document/document.h"
 

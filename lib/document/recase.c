@@ -1,6 +1,6 @@
 /* recase.c - converts sentences in capitals and in title case to sentence case. Models have seen
-   few such sentences in training, so the model reads the converted sentences, and their case is
-   restored in the translation. */
+   few such sentences in training, so the model reads the converted sentences, and the original
+   case is restored in the translation. */
 #include "document/document.h"
 
 #include <string.h>

@@ -174,8 +174,8 @@ const char *rapt__charsmap_match(const struct charsmap *map, const char *text, s
 
 /* ---- normalization ---- */
 
-/* Returns true if a byte is ASCII, is not a space, and is left unchanged before every other ASCII
-   byte and at the end. */
+/* Returns true if a byte is ASCII, is not a space, and is left unchanged before every ASCII byte
+   and at the end. */
 static bool is_plain(const struct spm_normalizer *n, unsigned char byte)
 {
     size_t consumed;
