@@ -1,6 +1,6 @@
 /* disk.c - reads bytes at an offset, or one after another with a cursor, from files, memory and
-   readers; composes messages that name a file and the names of temporary files; and defines the
-   public functions that replace a file or check whether one could be written. The system-dependent
+   readers; composes messages about files, and names for temporary files; and defines the public
+   functions that replace a file or check whether one could be written. The system-dependent
    parts are in posix/ and windows/. */
 #include "disk.h"
 

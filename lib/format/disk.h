@@ -1,6 +1,7 @@
 /* disk.h - reads files, which may be compressed, at an offset or, with a cursor, one number after
-   another; replaces files atomically (temporary file, fsync, rename); lists folders. Calls that
-   succeed do not change errno. */
+   another; replaces files atomically (temporary file, fsync, rename); writes gzip files; lists
+   folders. Functions that take an allocator may also return RAPT_NO_MEMORY. Calls that succeed do
+   not change errno. */
 #ifndef RAPT_LIB_FORMAT_DISK_H
 #define RAPT_LIB_FORMAT_DISK_H
 
@@ -49,8 +50,9 @@ rapt_status rapt__disk_open_inflated(struct disk_source *source, const char *pat
 void rapt__disk_close(struct disk_source *source);
 /* Compresses the file `from` with gzip and writes the result to `to`, atomically. The bytes do not
    depend on the time, but may depend on the version of zlib. Returns RAPT_NO_FILE if a file cannot
-   be read or written, and RAPT_BAD_ARGUMENT if the library was built without zlib;
-   rapt__gzip_writes then returns false. Defined in deflate.c. */
+   be read or written, RAPT_BAD_FILE if `from` becomes shorter or zlib fails, and RAPT_BAD_ARGUMENT
+   if the library was built without zlib, in which case rapt__gzip_writes returns false. Defined in
+   deflate.c. */
 rapt_status rapt__gzip_write(const char *from, const char *to, const rapt_allocator *allocator,
                              rapt_message *why);
 bool rapt__gzip_writes(void);

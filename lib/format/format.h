@@ -54,7 +54,7 @@ struct tensor_metadata {
 /* An open file. Names, shapes and metadata are in memory; elements are read on demand. It is
    immutable once open, so threads may share it. Names and metadata keys are unique, shapes match
    offsets, and all offsets are within the file. Its size in memory is at most proportional to the
-   size of the file. */
+   size of the file, plus a few MB for a compressed file. */
 struct tensor_file;
 
 enum tensor_container {
@@ -76,16 +76,17 @@ enum tensor_container {
    safetensors README (Hugging Face, 0.5).
 
    `path` must name a regular file, which may be compressed with gzip or zstd. Returns the errors of
-   rapt__disk_open_inflated, and RAPT_BAD_FILE if the file violates a rule of the format; *why says
-   which. */
+   rapt__disk_open_inflated, RAPT_BAD_FILE if the file violates a rule of the format (*why says
+   which), and RAPT_BAD_ARGUMENT if path is NULL. */
 rapt_status rapt__tensors_open(struct tensor_file **file, const char *path,
                                const rapt_allocator *allocator, rapt_message *why);
-/* Opens an uncompressed file in memory. The bytes belong to the caller and must outlive the
-   file. */
+/* Opens an uncompressed file in memory. The bytes belong to the caller and must outlive the file.
+   Returns RAPT_BAD_FILE as above, and RAPT_BAD_ARGUMENT if bytes is NULL. */
 rapt_status rapt__tensors_open_memory(struct tensor_file **file, const void *bytes, size_t size,
                                       const rapt_allocator *allocator, rapt_message *why);
 /* Opens an uncompressed file that is read through a callback. *reader is copied; its function may
-   be called until the file is closed. Returns RAPT_NO_FILE if a call of the function fails. */
+   be called until the file is closed. Returns RAPT_NO_FILE if a call of the function fails,
+   RAPT_BAD_FILE as above, and RAPT_BAD_ARGUMENT if reader->read is NULL. */
 rapt_status rapt__tensors_open_reader(struct tensor_file **file, const rapt_reader *reader,
                                       const rapt_allocator *allocator, rapt_message *why);
 
@@ -197,11 +198,14 @@ struct tensor_source {
    exception is a failure of the last fsync, when the new file is already in place; *why says so. A
    symbolic link at path is followed, and on POSIX systems the permissions of the old file are kept.
    Returns RAPT_NO_FILE if the file cannot be written or path names something other than a regular
-   file, and RAPT_BAD_ARGUMENT for tensors or metadata that a reader would reject. */
+   file, and RAPT_BAD_ARGUMENT if path is NULL or a reader would reject the tensors or the
+   metadata. */
 rapt_status rapt__tensors_write(const char *path, const struct tensor_source *sources, int count,
                                 const struct tensor_metadata *metadata, int metadata_count,
                                 const rapt_allocator *allocator, rapt_message *why);
-/* Passes the same bytes to a writer, in order. Returns RAPT_NO_FILE if the writer fails. */
+/* Passes the bytes of such a file to a writer, in order. Returns RAPT_NO_FILE if the writer fails,
+   and RAPT_BAD_ARGUMENT if writer->write is NULL or a reader would reject the tensors or the
+   metadata. */
 rapt_status rapt__tensors_write_to(const rapt_writer *writer, const struct tensor_source *sources,
                                    int count, const struct tensor_metadata *metadata,
                                    int metadata_count, const rapt_allocator *allocator,
@@ -220,7 +224,8 @@ enum marian_precision {
    if all elements are, up to rounding errors, multiples of 1 / scale by factors from -127 to 127;
    otherwise the scale is 127 divided by the largest absolute value, or 1 if all are 0. The alpha of
    the matrix is the tensor "<name>_QuantMultA" [1], which the caller adds. Returns RAPT_NO_FILE if
-   the file cannot be written, and RAPT_BAD_ARGUMENT if a name or shape cannot be stored. */
+   the file cannot be written, and RAPT_BAD_ARGUMENT if path is NULL or a name or shape cannot be
+   stored. */
 rapt_status rapt__marian_write(const char *path, const struct tensor_source *sources, int count,
                                const char *model_yml, enum marian_precision precision,
                                const rapt_allocator *allocator, rapt_message *why);
@@ -254,8 +259,9 @@ rapt_status rapt__ct2_write(const char *path, const struct ct2_contents *content
 
 enum vocabulary_form {
     VOCABULARY_LINES, /* the token with number i is in line i + 1 */
-    VOCABULARY_YAML,  /* one "token: number" per line, or {token: number, ..}; read as JSON if it
-                         begins with '[', or with '{' and '"' or '}' */
+    VOCABULARY_YAML,  /* "token: number" on one line, or "? token" and ": number" on two; or
+                         {token: number, ..}. A file that begins with '[', or with '{' and '"' or
+                         '}', is read as JSON */
     VOCABULARY_JSON   /* {token: number, ..}, or [token, ..] */
 };
 struct vocabulary;
@@ -264,8 +270,9 @@ struct vocabulary;
    .yml or .yaml, otherwise lines. A compressed file is inflated. Returns the errors of
    rapt__disk_open_inflated, and RAPT_BAD_FILE if the file is damaged or has no tokens; if a token
    occurs twice, is empty, is not UTF-8 or contains a 0; or if the numbers are not 0 .. count - 1,
-   each once. A token "<extra_id_N>" may occur more than once: it keeps the lowest of its numbers,
-   and the other numbers get the token "". Memory is at most proportional to the file's size. */
+   each once. Returns RAPT_BAD_ARGUMENT if path is NULL. A token "<extra_id_N>" may occur more than
+   once: it keeps the lowest of its numbers, and the other numbers get the token "". Memory is at
+   most proportional to the file's size. */
 rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *path,
                                   const rapt_allocator *allocator, rapt_message *why);
 /* Does the same for a source, which stays open. The end of `name` determines the format. */

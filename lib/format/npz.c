@@ -173,8 +173,8 @@ static rapt_status spread_text(struct npy_reading *r)
     return RAPT_OK;
 }
 
-/* Marks a matrix in Fortran order as transposed. Arrays of more dimensions must be in C order. If
-   at most one dimension differs from 1, both orders are the same. */
+/* Marks a matrix in Fortran order as transposed. Arrays with more dimensions must be in C order,
+   unless at most one dimension differs from 1, in which case both orders are the same. */
 static rapt_status check_order(struct npy_reading *r)
 {
     struct tensor_entry *entry = r->entry;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Strings whose addresses do not change and which are all freed at once. A pool takes less than
+/* Strings whose addresses do not change and which are all freed at once. A pool takes at most about
    four times the sum of their sizes, plus 256 bytes. */
 struct string_block;
 struct string_pool { /* initialize with {0} */
@@ -89,7 +89,8 @@ rapt_status rapt__tensors_sort(struct tensor_file *file, rapt_message *why);
 /* Finds the entry named name[size] in a sorted file. Returns NULL if there is none. */
 struct tensor_entry *rapt__tensors_named(const struct tensor_file *file, const char *name,
                                          size_t size);
-/* Computes entry->count from the shape. Returns false if the count or count x bits overflows. */
+/* Computes entry->count from the shape. Returns false if the product of the dimensions other than
+   0, or this product times `bits`, overflows. */
 bool rapt__tensors_count_shape(struct tensor_entry *entry, unsigned bits);
 
 /* Fails with RAPT_BAD_FILE and the message "file: tensor "name" what", where `what` begins with a

@@ -210,7 +210,8 @@ static rapt_status find_storage(struct torch_reading *r, const struct pickle_val
 
 /* ---- the zip file ---- */
 
-/* Reads a nonempty member into *bytes, which has member->size bytes and is freed by the caller. */
+/* Reads a nonempty member into *bytes, which has member->size bytes or, after a failure, may be
+   NULL. The caller must free it in both cases. */
 static rapt_status read_member(const struct torch_reading *r, const struct zip_member *member,
                                unsigned char **bytes)
 {

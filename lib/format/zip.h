@@ -33,7 +33,8 @@ const struct zip_member *rapt__zip_find(const struct zip *zip, const char *name)
 
 /* Makes the bytes of a member available as a part of the file. If they are stored uncompressed,
    sets *part to 0 (main) and *begin to their offset in it. If they are deflated, inflates them into
-   memory, which becomes part *part, and sets *begin to 0. */
+   memory, which becomes part *part, and sets *begin to 0. Returns the errors of
+   rapt__zip_inflate. */
 rapt_status rapt__zip_part(struct tensor_file *file, const struct zip_member *member,
                            unsigned *part, uint64_t *begin, rapt_message *why);
 
@@ -47,8 +48,9 @@ rapt_status rapt__torch_read(struct tensor_file *file, const struct zip *zip,
 /* ---- deflate.c ---- */
 
 /* Inflates a deflated member into *data, which has max(member->size, 1) bytes and is freed by the
-   caller. Returns RAPT_BAD_FILE if the member is damaged or its size or checksum differs from the
-   directory, or if the library was built without zlib. */
+   caller. Returns the errors of rapt__disk_read, and RAPT_BAD_FILE if the member is damaged, if its
+   size or checksum differs from that in the directory, or if the library was built without
+   zlib. */
 rapt_status rapt__zip_inflate(const struct disk_source *source, const struct zip_member *member,
                               unsigned char **data, const rapt_allocator *allocator,
                               rapt_message *why);

@@ -21,7 +21,7 @@ enum ct2_use {
                             one before it, and so on */
     CT2_ALIGNMENT_HEADS, /* number of its heads to average, starting with the first; 0 means all */
     CT2_USES,
-    CT2_ANY, /* ignored, because it has no effect here */
+    CT2_ANY, /* ignored by ct2.c: it has no effect here or is checked elsewhere */
     CT2_ONLY /* must have the value `otherwise` */
 };
 /* Supported values of the attribute "activation". */

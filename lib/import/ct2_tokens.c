@@ -1,7 +1,7 @@
 /* ct2_tokens.c - reads the settings for special tokens, and the vocabularies, in a folder of
-   CTranslate2. The vocabularies are lists of names. If the folder also contains the files of a
-   tokenizer, they are read as well: source.spm and target.spm, or the files of Hugging Face under
-   their usual names.
+   CTranslate2. The vocabularies are lists of names. The files of a tokenizer are read as well if
+   they exist: source.spm and target.spm or the files of Hugging Face under their usual names, in
+   the folder, or those of a package of Argos, next to the folder.
 
    The folder of an encoder (BERT, DistilBERT, RoBERTa or XLM-RoBERTa) has the names of tokens, but
    not the rules for splitting text into tokens. The rules, and the settings of

@@ -156,9 +156,9 @@ rapt_status rapt__marian_export(struct exporting *e, enum marian_precision preci
 typedef void export_check(const struct exporting *e);
 export_check rapt__export_check_hf, rapt__export_check_ct2, rapt__export_check_marian,
     rapt__export_check_bergamot, rapt__export_check_firefox;
-/* Writes the files of a project, after its check. The tokenizers must have been opened. The
-   function checks the vocabularies. It is called with e->plan set, to collect the names of the
-   files, and then without, to write them. */
+/* Checks the vocabularies and writes the files of a project, after its check of the configuration.
+   The tokenizers must have been opened. The function is called with e->plan set, to collect the
+   names of the files, and, unless check_only is set, once more without, to write them. */
 typedef rapt_status export_write(struct exporting *e);
 export_write rapt__export_hf, rapt__export_ct2, rapt__export_marian, rapt__export_bergamot,
     rapt__export_firefox;

@@ -99,7 +99,8 @@ static int known_as(const char *name)
     return -1;
 }
 
-/* Returns whether a .npz or .bin file with this name may contain a model. */
+/* Returns whether a name is that of a .npz or .bin file, perhaps compressed, that may contain a
+   model. */
 static bool may_hold(const char *name)
 {
     return (rapt__import_ends(name, ".npz") || rapt__import_ends(name, ".bin")) &&

@@ -55,13 +55,14 @@ extern const struct hf_activation {
    values. */
 rapt_status rapt__hf_read_sizes(struct import *i, const struct import_settings *s,
                                 const struct hf_size *sizes, int count);
+/* Checks that each flag is missing, null or equal to its supported value. */
 rapt_status rapt__hf_check_flags(struct import *i, const struct import_settings *s,
                                  const struct hf_flag *flags, int count);
 /* Sets the activation from its name. `key` and `value` are the setting that contains the name, for
    messages. */
 rapt_status rapt__hf_set_activation(struct import *i, const char *key, const char *value,
                                     const char *name);
-/* Reads the activation. If the key is missing, it is "gelu". */
+/* Sets the activation to the one that the key names, or to "gelu" if the key is missing. */
 rapt_status rapt__hf_read_activation(struct import *i, const struct import_settings *s,
                                      const char *key);
 

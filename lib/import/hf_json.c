@@ -57,8 +57,9 @@ static bool take_maybe(struct json_reading *r, enum hf_maybe *flag)
     return word != NULL;
 }
 
-/* Reads a whole number below 2^24 into *number, which becomes -1 for a larger number, a negative
-   number or any other kind of value. A number with a fraction or an exponent is an error. */
+/* Reads a whole number below 2^24 into *number, which becomes -1 for a larger or negative number
+   and for any other kind of value. Errors are numbers from 2^64 on, and numbers without a sign that
+   have a fraction or an exponent. */
 static bool take_whole(struct json_reading *r, int *number)
 {
     uint64_t value;

@@ -1,9 +1,9 @@
-/* hf_t5.c - imports T5 (Raffel et al. 2020), ByT5 (Xue et al. 2022) and MADLAD-400 (Kudugunta et
-   al. 2023) from a folder of Hugging Face's transformers: config.json, the weights and the
-   vocabulary, pieces to which extra ids are added. ByT5 has no file of pieces, so a SentencePiece
-   model is created for it, with the pieces <pad>, </s>, <unk> and the 256 bytes. Models of
-   version 1.0, whose output matrix is tied to the embeddings, multiply the decoder's output by
-   width^-0.5. This factor becomes part of the gain of the decoder's last norm. Source:
+/* hf_t5.c - imports T5 (Raffel et al. 2020), mT5 (Xue et al. 2021), ByT5 (Xue et al. 2022) and
+   MADLAD-400 (Kudugunta et al. 2023) from a folder of Hugging Face's transformers: config.json, the
+   weights and the vocabulary, which consists of pieces and extra ids. ByT5 has no file of pieces,
+   so a SentencePiece model is created for it, with the pieces <pad>, </s>, <unk> and the 256 bytes.
+   Models of version 1.0, whose output matrix is tied to the embeddings, multiply the decoder's
+   output by width^-0.5. This factor becomes part of the gain of the decoder's last norm. Source:
    transformers 4.57, modeling_t5.py, tokenization_t5.py, tokenization_byt5.py. */
 #include "import/hf.h"
 

@@ -14,10 +14,11 @@
 
 /* Returns whether a path must be imported rather than loaded: a folder, a file that does not begin
    like a safetensors file, or a safetensors file without our configuration and with a config.json
-   in the same folder. Returns false for a file that cannot be read or has fewer than 9 bytes. */
+   in the same folder. Returns false for a file that cannot be opened or has fewer than 9 bytes. */
 bool rapt__import_wants(const char *path, const rapt_allocator *allocator);
-/* Imports a model, which the caller must free. `precision` is the requested precision. After the
-   model is complete, calls `file`, unless it is NULL, with `user` for every file in the folder and
+/* Imports a model, which the caller must free. `path` names its folder, its file of tensors, or a
+   package of Argos (.argosmodel). `precision` is the requested precision. After the model is
+   complete, calls `file`, unless it is NULL, with `user` for every file in the folder and
    every file next to it that was read. Returns RAPT_NO_FILE or RAPT_BAD_FILE if a file is missing
    or cannot be read, RAPT_BAD_FILE if the files are damaged or use a feature that this library does
    not support, RAPT_BAD_ARGUMENT if the model is too wide for the precision, and RAPT_NO_MEMORY;
@@ -43,8 +44,9 @@ struct export_settings {
     bool check_only; /* nothing is written; the folder may be NULL */
 };
 /* Writes a model and its tokenizers to an existing folder. Returns RAPT_BAD_ARGUMENT if the other
-   project cannot represent the model, or if the folder contains files of another model; *why names
-   the file, or as many reasons as fit, such as fields of the configuration. Also returns
+   project cannot represent the model, in which case *why contains as many reasons as fit, such as
+   fields of the configuration; if the folder has a file of another model or format, which *why
+   names; or if the path is too long. Also returns
    RAPT_NO_FILE if the folder cannot be listed or a file cannot be written, RAPT_BAD_FILE if a
    tokenizer of the model is damaged, and RAPT_NO_MEMORY. */
 rapt_status rapt__export(const rapt_model *model, enum export_format format, const char *folder,

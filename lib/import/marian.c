@@ -76,8 +76,8 @@ const int rapt__marian_row_count = sizeof rapt__marian_rows / sizeof *rapt__mari
 
 /* ---- the configuration ---- */
 
-/* Options that must be missing or have one of these values. The functions below read the options on
-   which the configuration depends. All other options are ignored. */
+/* Options that, if present, must have one of these values; `type` must be present. The functions
+   below read the options on which the configuration depends. All other options are ignored. */
 static const struct {
     const char *key, *good, *too; /* `too` is a second supported value, or NULL */
 } options[] = {

@@ -91,8 +91,8 @@ void rapt__marian_settings(const rapt_config *c, char text[MARIAN_SETTINGS])
 
 /* ---- the tensors ---- */
 
-/* Of the names that the tensors of a norm may have, selects those for the model's type and order of
-   norms. */
+/* Tables list several names for each tensor of a norm. Returns true for the names that match the
+   model's type and order of norms, and for all tensors that do not belong to a norm. */
 static bool takes(const struct exporting *e, const struct import_row *row, const char *pattern)
 {
     const rapt_config *c = e->config;

@@ -115,8 +115,9 @@ void rapt__import_use(struct import *i, const struct tensor_entry *entry);
 rapt_status rapt__import_match(struct import *i, const struct import_table *tables, int count);
 /* Fills the parameters of a matched model. If several rows for the same part name existing tensors,
    the first is used and the others must be equal to it. Returns RAPT_BAD_FILE if they differ or a
-   value is not finite. The memory for the parameters is outside the budget for reading, so
-   everything else, such as vocabularies, must already have been read and checked. */
+   value is not finite or too large for the precision. The memory for the parameters is outside the
+   budget for reading, so everything else, such as vocabularies, must already have been read and
+   checked. */
 rapt_status rapt__import_fill(struct import *i, const struct import_table *tables, int count);
 /* Multiplies the output of a filled model's decoder by a factor, which becomes part of the gain of
    the last norm. That norm must be an RMSNorm. */
@@ -201,14 +202,15 @@ rapt_status rapt__import_hf_decoding(struct import *i, const struct import_setti
                                      int pad, int end);
 
 /* ---- vocabulary.c ---- */
-/* Opens a file of the folder. If it is compressed, its contents are decompressed into memory. The
-   caller must close it. Returns RAPT_NO_FILE if it does not exist. */
+/* Opens a file of the folder. A member of i->archive is read into memory, and so is a compressed
+   file on disk. The caller must close the source. Returns the errors of rapt__archive_read or
+   rapt__disk_open_inflated, which include RAPT_NO_FILE if the file does not exist. */
 rapt_status rapt__import_source(struct import *i, const char *name, struct disk_source *source);
 /* Opens a file of the folder with names of tokens, and records its use. The caller must close the
    vocabulary. */
 rapt_status rapt__import_open_names(struct import *i, const char *name, struct vocabulary **v);
-/* Reads a file of the folder, decompressed if it is compressed, into *size + 1 bytes of
-   memory, of which the last is 0. The caller must free them. Returns the errors of
+/* Reads a file of the folder, as rapt__import_source does, into *size + 1 bytes of memory, of which
+   the last is 0. The caller must free them. Returns the errors of
    rapt__import_source, and RAPT_BAD_FILE if there are more than 2^28 bytes. */
 rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, size_t *size);
 /* Makes a tokenizer from the names in a file. There must be one name for each of the `vocab` rows

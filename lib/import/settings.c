@@ -1,6 +1,5 @@
-/* settings.c - reads a JSON object of settings and finds its values by key. Of a list, only its
-   tokens or its only element are stored; nested objects are skipped. Nothing in the file is
-   trusted. */
+/* settings.c - reads a JSON object of settings and finds its values by key. struct import_setting
+   says what is stored for a list; nested objects are skipped. Nothing in the file is trusted. */
 #include "import/parts.h"
 
 #include <limits.h>

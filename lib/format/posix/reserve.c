@@ -1,5 +1,5 @@
 /* reserve.c - compares the size of a file with the process's limit on file sizes and, before
-   writing begins, with the free space on the disk. */
+   writing begins, with the free space on the disk, and allocates space for it. */
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
 
