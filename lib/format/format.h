@@ -98,7 +98,7 @@ rapt_status rapt__tensors_open_any(struct tensor_file **file, const char *path,
                                    const rapt_allocator *allocator, rapt_message *why);
 rapt_status rapt__tensors_open_any_memory(struct tensor_file **file, const void *bytes, size_t size,
                                           const rapt_allocator *allocator, rapt_message *why);
-/* Does the same for a source, which the file owns if the call succeeds. */
+/* Like rapt__tensors_open_any, for an open source, which the file owns if the call succeeds. */
 rapt_status rapt__tensors_open_any_source(struct tensor_file **file,
                                           const struct disk_source *source,
                                           const rapt_allocator *allocator, rapt_message *why);
@@ -275,11 +275,13 @@ struct vocabulary;
    most proportional to the file's size. */
 rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *path,
                                   const rapt_allocator *allocator, rapt_message *why);
-/* Does the same for a source, which stays open. The end of `name` determines the format. */
+/* Reads a vocabulary like rapt__vocabulary_open, but from a source, which stays open. The end of
+   `name` determines the format. */
 rapt_status rapt__vocabulary_open_source(struct vocabulary **vocabulary,
                                          const struct disk_source *source, const char *name,
                                          const rapt_allocator *allocator, rapt_message *why);
-/* Does the same for bytes in memory, which are copied. */
+/* Reads a vocabulary from bytes in memory, which are copied. Returns RAPT_BAD_ARGUMENT if bytes is
+   NULL, and RAPT_BAD_FILE as rapt__vocabulary_open does. */
 rapt_status rapt__vocabulary_open_memory(struct vocabulary **vocabulary, const void *bytes,
                                          size_t size, enum vocabulary_form form,
                                          const rapt_allocator *allocator, rapt_message *why);

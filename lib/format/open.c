@@ -3,7 +3,7 @@
 
        safetensors   n as u64, '{'                    2 <= n <= 10^8
        Git LFS       "version h"                      begins a pointer: "version https://git-lfs..."
-       CTranslate2   version as u32, a nonzero u32     1 <= version <= 64
+       CTranslate2   version as u32, a nonzero u32    1 <= version <= 64
        Marian        version as u64                   1 (2: encrypted)
        zip           "PK", 3, 4                       npz, or PyTorch if it contains a pickle
        pickle        0x80, 2 to 5                     PyTorch before 1.6

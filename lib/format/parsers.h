@@ -77,8 +77,8 @@ struct yaml_item {
     const char *key, *value; /* UTF-8; the value of a list's head is NULL */
     int index;               /* index of an element in its list; -1 if not an element */
     int length;              /* number of elements that follow the head of a list */
-    bool quoted;             /* true if the value is in quotes: it is a string even if it looks like
-                                a number */
+    bool quoted;             /* true if the value is in quotes, so that it is a string even if it
+                                looks like a number */
 };
 struct yaml;
 

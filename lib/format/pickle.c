@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    TENSOR_ARGUMENTS = 6,    /* may be followed by metadata, which later versions add */
+    TENSOR_ARGUMENTS = 6,    /* may be followed by metadata, which later versions of PyTorch add */
     PARAMETER_ARGUMENTS = 3, /* _rebuild_parameter_with_state adds a state */
     STORAGE_ARGUMENTS = 5,   /* PyTorch before 1.6 adds a view */
     KEY_MAX = 128 /* maximum length of a storage's key, to bound the cost of comparing keys;

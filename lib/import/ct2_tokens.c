@@ -171,9 +171,9 @@ static rapt_status read_moses(struct import *i, const char *name, const char *la
     return status;
 }
 
-/* Makes a tokenizer from the vocabulary `name`, a JSON file or a list of lines. The merges of a
-   package of Argos or a SentencePiece model split texts; the latter is part of a package or may
-   have been copied to the folder by a converter. */
+/* Makes a tokenizer from the vocabulary `name`, a JSON file or a list of lines. Texts are split by
+   the merges of a package of Argos or by a SentencePiece model, which is part of a package or may
+   have been copied to the folder by a converter. Without either, they are split at spaces. */
 static rapt_status read_vocabulary(struct import *i, const char *name, const char *side, int vocab,
                                    rapt_tokenizer **tokenizer)
 {

@@ -331,8 +331,8 @@ void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *laye
 }
 
 /* Matches a parameter with the tensors in a table or, if `fill` is true, fills it with their
-   values. Bit k of *found is set once part k has been found; *parts receives the total number of
-   parts. */
+   values. Bit k of *found is set once part k has been found or may be missing; *parts receives the
+   total number of parts. */
 static rapt_status take_rows(struct import *i, const struct import_table *table,
                              const struct parameter *p, bool fill, unsigned *found, int *parts)
 {

@@ -235,7 +235,8 @@ rapt_status rapt__hf_names(struct import *i, const char *name, int vocab,
                            const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer);
 /* Makes i->source from the names in vocab.json and the byte-level merges in merges.txt, as in
    GPT-2, RoBERTa and BART. Names beyond the table are ignored, and rows without a name are never
-   produced. */
+   produced. Returns RAPT_BAD_FILE if the folder has added_tokens.json, which is not supported with
+   merges. */
 rapt_status rapt__hf_merges(struct import *i);
 
 #endif

@@ -52,8 +52,8 @@ static void ignore_versions(struct import *i)
 
 /* ---- BART and mBART: the configuration ---- */
 
-/* Checks flags of old configurations. Each has the same value in all models of BART, and in all of
-   mBART. */
+/* Checks flags of old configurations. All models of BART have the same flags, and so have all
+   models of mBART. */
 static rapt_status check_kind(struct import *i, const struct import_settings *s, bool mbart)
 {
     const struct hf_flag flags[] = {{"normalize_before", mbart},

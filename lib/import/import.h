@@ -18,9 +18,9 @@
 bool rapt__import_wants(const char *path, const rapt_allocator *allocator);
 /* Imports a model, which the caller must free. `path` names its folder, its file of tensors, or a
    package of Argos (.argosmodel). `precision` is the requested precision. After the model is
-   complete, calls `file`, unless it is NULL, with `user` for every file in the folder and
-   every file next to it that was read. Returns RAPT_NO_FILE or RAPT_BAD_FILE if a file is missing
-   or cannot be read, RAPT_BAD_FILE if the files are damaged or use a feature that this library does
+   complete, calls `file`, unless it is NULL, with `user` for every file in the folder and every
+   file next to it that was read. Returns RAPT_NO_FILE or RAPT_BAD_FILE if a file is missing or
+   cannot be read, RAPT_BAD_FILE if the files are damaged or use a feature that this library does
    not support, RAPT_BAD_ARGUMENT if the model is too wide for the precision, and RAPT_NO_MEMORY;
    *why names the file or the feature. */
 rapt_status rapt__import(rapt_model **model, const char *path, rapt_precision precision,
@@ -31,7 +31,7 @@ rapt_status rapt__import(rapt_model **model, const char *path, rapt_precision pr
 enum export_format {
     EXPORT_MARIAN,
     EXPORT_BERGAMOT, /* Marian's format with 8-bit matrices */
-    EXPORT_FIREFOX,  /* the same with Mozilla's names and settings */
+    EXPORT_FIREFOX,  /* like EXPORT_BERGAMOT, with Mozilla's names and settings */
     EXPORT_HF,
     EXPORT_CT2
 };

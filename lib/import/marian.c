@@ -1,8 +1,8 @@
 /* marian.c - imports a Marian model: model.bin or model.npz, which contains its configuration, and
    the vocabularies in the same folder. This includes models from OPUS-MT and Firefox (Bergamot).
-   Matrices are [in][out], and layers are numbered from 1. An unsupported option that changes the
-   results is rejected, and the message names it. Source: marian-nmt/marian-dev 1.12, transformer.h,
-   layers/generic.h, rnn/cells.h; browsermt/marian-dev. */
+   Matrices of layers are [in][out], and layers are numbered from 1. An unsupported option that
+   changes the results is rejected, and the message names it. Source: marian-nmt/marian-dev 1.12,
+   transformer.h, layers/generic.h, rnn/cells.h; browsermt/marian-dev. */
 #include "import/parts.h"
 
 #include <stdio.h>

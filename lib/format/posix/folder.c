@@ -24,7 +24,7 @@
 /* A writer holds a shared lock (flock) on the folder while the folder is open, and the kernel
    releases the lock when a process dies. A process that gets the exclusive lock therefore knows
    that nobody is writing there, and that all temporary files in the folder were left by killed
-   writers. */
+   writers. A writer that does not get its lock after WAITS waits continues without it. */
 
 /* Maximum number of waits, of 2 ms each, for another process that is removing abandoned files. */
 enum { WAITS = 50 };

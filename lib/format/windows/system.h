@@ -1,5 +1,5 @@
-/* system.h - converts the paths and errors of Windows to those used by the rest of the library,
-   UTF-8 and errno; also declares the functions for temporary files. */
+/* system.h - declarations shared by the files for Windows: conversions between its paths and errors
+   and those of the rest of the library (UTF-8, errno), and temporary files. */
 #ifndef RAPT_LIB_FORMAT_WINDOWS_SYSTEM_H
 #define RAPT_LIB_FORMAT_WINDOWS_SYSTEM_H
 
