@@ -193,18 +193,18 @@ struct tensor_source {
     const char *dtype;
 };
 
-/* Writes path atomically: a temporary file in the same folder, fsync, rename, fsync of the folder.
-   On failure the temporary file is removed and the old file at path is unchanged. The only
-   exception is a failure of the last fsync, when the new file is already in place; *why says so. A
-   symbolic link at path is followed, and on POSIX systems the permissions of the old file are kept.
-   Returns RAPT_NO_FILE if the file cannot be written or path names something other than a regular
-   file, and RAPT_BAD_ARGUMENT if path is NULL or a reader would reject the tensors or the
-   metadata. */
+/* Writes a safetensors file to path atomically: a temporary file in the same folder, fsync, rename,
+   fsync of the folder. On failure the temporary file is removed and the old file at path is
+   unchanged. The only exception is a failure of the last fsync, when the new file is already in
+   place; *why says so. A symbolic link at path is followed, and on POSIX systems the permissions of
+   the old file are kept. Returns RAPT_NO_FILE if the file cannot be written or path names something
+   other than a regular file, and RAPT_BAD_ARGUMENT if path is NULL or a reader would reject the
+   tensors or the metadata. */
 rapt_status rapt__tensors_write(const char *path, const struct tensor_source *sources, int count,
                                 const struct tensor_metadata *metadata, int metadata_count,
                                 const rapt_allocator *allocator, rapt_message *why);
-/* Passes the bytes of such a file to a writer, in order. Returns RAPT_NO_FILE if the writer fails,
-   and RAPT_BAD_ARGUMENT if writer->write is NULL or a reader would reject the tensors or the
+/* Passes the bytes of a safetensors file to a writer, in order. Returns RAPT_NO_FILE if the writer
+   fails, and RAPT_BAD_ARGUMENT if writer->write is NULL or a reader would reject the tensors or the
    metadata. */
 rapt_status rapt__tensors_write_to(const rapt_writer *writer, const struct tensor_source *sources,
                                    int count, const struct tensor_metadata *metadata,

@@ -5,8 +5,8 @@
 
        - a file with a usual name of Hugging Face, unless there is a model.bin
        - the only model in the folder
-       - the model that decoding settings name under `models:`, if all files of settings that name a
-         single model of the folder name this one
+       - the model that a file of decoding settings names as its only one under `models:`, unless
+         another such file names another model of the folder as its only one
        - model.bin or model.npz
        - the model whose name the others extend, as ende.npz.best-bleu.npz extends ende.npz
 

@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the files of sentence-transformers. modules.json lists the steps from a text to its vector
-   and their folders, config.json in the folder of the step Pooling specifies how rows are pooled,
-   and sentence_bert_config.json how many tokens of a text are read. Without modules.json, rows are
-   averaged, as sentence-transformers does by default. ---- */
+/* ---- the files of sentence-transformers. modules.json lists the steps from a text to its vector,
+   each with its folder. config.json in the folder of the step Pooling specifies how rows are
+   pooled. sentence_bert_config.json limits the number of tokens of a text that are read. Without
+   modules.json, rows are averaged, as sentence-transformers does by default. ---- */
 
 static rapt_status read_pooling(struct import *i, const char *folder)
 {

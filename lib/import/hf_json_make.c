@@ -45,8 +45,9 @@ static rapt_status check_only(struct import *i, const char *where, const struct 
     return RAPT_OK;
 }
 
-/* Checks that all added tokens are among these names, that none matches only whole words, and that
-   none includes the spaces around it, except that "<mask>" must include the spaces before it. */
+/* Checks that all added tokens are among these names and that none matches only whole words. No
+   token may include the spaces around it, except "<mask>", which must include the spaces before
+   it. */
 static rapt_status check_added(struct import *i, const struct hf_json *json,
                                const char *const *names, int count)
 {

@@ -1,7 +1,7 @@
 /* import.h - interface of the import layer, which knows how other projects name and lay out a
    Transformer. It turns a downloaded folder or file into a model with its tokenizers as metadata,
-   as if it had been loaded from a model file of our own, and writes models in the formats of other
-   projects. A model with a feature that this library or the other project does not support is
+   as if it had been loaded from a model file of our own. It also writes models in the formats of
+   other projects. A model with a feature that this library or the other project does not support is
    rejected with a message that states the reason.
 
    This layer handles other projects' files; the layers below it compute with the models. */
