@@ -5,8 +5,8 @@
    which are not the end. It ranks all of them by the log-probability of the whole sequence. Ties go
    to the earlier hypothesis, then to the lower token. An end token among the first `beams` finishes
    its hypothesis; the first `beams` other candidates survive. rapt_search_rules documents where
-   other projects differ, and finish.c handles the hypotheses that end. Greedy search is beam search
-   with beams = 1. */
+   other projects differ, term_beam.c chooses the survivors of sources with terms, and finish.c
+   handles the hypotheses that end. Greedy search is beam search with beams = 1. */
 #include "generate/search.h"
 
 #include <math.h>

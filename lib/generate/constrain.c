@@ -51,7 +51,8 @@ static void forbid(const void *rules, int row, const struct section *section)
 
 /* ---- repetition_penalty ----
 
-   Changes the logits of tokens that the hypothesis already contains. */
+   Changes the logits of tokens that the hypothesis already contains and, with HF's rules, of the
+   begin token. */
 
 static bool is_in(const int32_t *ids, int count, int32_t token)
 {
@@ -182,7 +183,7 @@ struct term_scan rapt__terms_scan(const struct term_list *l, struct term_scan se
     return settled;
 }
 
-/* Returns the largest number of tokens at the end of ids[count] that begin a phrase without
+/* Returns the largest number of tokens at the end of ids[count] that begin the phrase without
    completing it. Tokens of phrases that already count are left out. */
 static int begun_tokens(const struct term_list *l, const struct term_scan *s, int phrase,
                         const int32_t *ids, int count)

@@ -1,5 +1,5 @@
-/* encode.c - runs the encoder over source tokens and stores the keys and values of cross-attention
-   in the decoder's caches. Also pools and classifies the encoder's output. The encoder reads a few
+/* encode.c - runs the encoder over sources and stores the keys and values of cross-attention in the
+   decoder's caches. Also pools and classifies the encoder's output. The encoder reads a few
    sequences at a time, called a group, so the memory of its layers does not grow with the batch
    unless limits.self_weights is set. */
 #include "generate/generate.h"
@@ -92,7 +92,7 @@ static void answer(const struct exec_context *c, const struct reading *r, const 
                              output.out, ACTIVATION_NONE, NULL);
 }
 
-/* Packs the learned parameters of attention scores into the layout that the products read. */
+/* Prepares self- and cross-attention of the decoder (rapt__scores_pack). */
 static void pack_scores(const struct exec_context *c, rapt_session *s)
 {
     const struct stack decoder = rapt__session_stack(s, true);
@@ -100,7 +100,7 @@ static void pack_scores(const struct exec_context *c, rapt_session *s)
     rapt__scores_pack(c, &decoder, &s->cross, true);
 }
 
-/* Packs the parameters of a decoder-only model, which has no source. */
+/* Prepares a decoder-only model, which has no source to encode. */
 static void work_on_nothing(struct team *team, void *argument)
 {
     const struct exec_context c = rapt__session_exec(argument, team);

@@ -94,8 +94,8 @@ struct term_memory {
     int *places, *taken, *seen;   /* [banks] places of each bank in the beam, places used, and
                                      candidates counted so far */
 };
-/* Allocates memory for the terms of the encoded sources. If it succeeds, free it with
-   rapt__terms_end. */
+/* Allocates memory for the terms of the encoded sources, or returns RAPT_NO_MEMORY. After success,
+   free the memory with rapt__terms_end. */
 rapt_status rapt__terms_begin(rapt_session *s, const rapt_generate_options *o, rapt_message *why);
 void rapt__terms_end(rapt_session *s);
 
@@ -112,7 +112,8 @@ struct listed_rows {
 };
 /* Collects the tokens that each source may use, always including the end and the tokens of the
    source's terms, and copies their rows of the output matrix. Source tokens must be in the
-   vocabulary. Allocates memory; if it succeeds, free the result with rapt__listed_rows_free. */
+   vocabulary. Returns RAPT_NO_MEMORY if memory does not suffice. After success, free the result
+   with rapt__listed_rows_free. */
 rapt_status rapt__listed_rows_make(struct listed_rows *l, const rapt_session *s,
                                    const rapt_generate_options *options, const rapt_tokens *source,
                                    rapt_message *why);
@@ -181,7 +182,7 @@ struct rapt_session {
     rapt_limits limits; /* with defaults filled in */
     struct arena arena;
     struct stack_memory encoder, decoder;
-    struct cache_state self, cross; /* [decoder layers] caches */
+    struct cache_state self, cross; /* caches of the decoder's attention */
     int *capacity; /* [batch * beams] workspace: tokens that each sequence of a cache can hold */
     int *parents;  /* [batch * beams] workspace of rapt__reorder */
     void *attention_workspace;
@@ -195,8 +196,8 @@ struct rapt_session {
                           sequences outside the group are empty */
     float *states;     /* [source_tokens][D] encoder output, if there may be several groups */
     float *pack;       /* [PACK_FLOATS] */
-    float *logits;     /* [target_tokens][N]; in encoder-only models [source_tokens][N], or
-                          [batch][N] with pooling */
+    float *logits;     /* [target_tokens][N] with N = target_vocab; in encoder-only models
+                          [source_tokens][N], or [batch][N] with pooling */
     float *pooled;     /* [batch][D] */
     float *hidden;     /* [batch][D] after the pooler; NULL without one */
     int sources, targets; /* number of sequences of the last rapt_encode, and of their targets */

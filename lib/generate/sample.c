@@ -121,7 +121,7 @@ static int draw_whole(const struct urn *urn, double u)
     }
     for (int i = block * BLOCK; i < urn->vocab && i < (block + 1) * BLOCK; i++) {
         if (urn->shares[i] > 0)
-            token = i; /* the answer if `passed` stays below `point` because of
+            token = i; /* the answer if `passed` never exceeds `point` because of
                           rounding */
         passed += (double)urn->shares[i];
         if (passed > point) break;

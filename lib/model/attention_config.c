@@ -32,8 +32,8 @@ rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gra
     return d;
 }
 
-/* Placeholders while only sizes are computed: a pointer that is NULL would mean that the problem
-   has no such array. */
+/* Placeholders for arrays that are set later or, if only sizes are computed, never read: NULL would
+   mean that the problem has no such array. */
 static const float unread[1];
 static const int no_buckets[1];
 

@@ -104,8 +104,7 @@ static rapt_status check_ranges(const rapt_config *c, rapt_message *why)
     return status;
 }
 
-/* Checks the constraints on heads and on the sizes of learned arrays that ranges of single fields
-   cannot express. */
+/* Limits products of sizes, and checks that location_filter_width is odd. */
 static rapt_status check_attention(const rapt_config *c, rapt_message *why)
 {
     long long heads = c->heads, maps = rapt__maps(c);
@@ -143,8 +142,8 @@ static rapt_status check_differential(const rapt_config *c, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Returns the name of the first field that latent rows do not support and sets *needed to what it
-   must be. Returns NULL if there is none. */
+/* Returns the name of a field whose value cannot be combined with latent rows, and sets *needed to
+   what it must be. Returns NULL if it finds none; other checks reject further combinations. */
 static const char *not_latent(const rapt_config *c, const char **needed)
 {
     bool both = c->kind == RAPT_KIND_ENCODER_DECODER;

@@ -250,8 +250,8 @@ rapt_status rapt__blocks_match(const rapt_model *m, const struct block_file *blo
     return RAPT_OK;
 }
 
-/* The state while blocks are loaded. A matrix of bytes is read and quantized LANES rows at a
-   time. */
+/* The state while blocks are loaded. A matrix that becomes IN_BYTES is read and quantized LANES
+   rows at a time. */
 struct loading {
     const rapt_model *model;
     const struct block_file *to;

@@ -57,7 +57,8 @@ rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size
 #define LANGUAGE_START_KEY "rapt.language_starts"
 
 /* ---- metadata.c ---- */
-/* Copies the metadata of a file, except the library's own entries, to a model that has none yet. */
+/* Copies the metadata of a file, except the library's own entries, to a model that has none yet.
+   Returns RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file);
 /* Replaces the metadata with the given entries, in this order, leaving out those whose value is
    NULL. The entries may be those of m. If it returns RAPT_NO_MEMORY, the metadata is unchanged. */
@@ -88,7 +89,8 @@ struct scale_rows { /* rows [first, first + count) of a parameter */
     bool same;           /* all rows have the same scale */
     float alpha;         /* 0 means unknown */
 };
-/* Appends lines for these rows. Rows whose scale and alpha are both unknown may be left out. */
+/* Appends lines for these rows. Rows whose scale and alpha are both unknown may be left out.
+   Returns RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__scales_append(struct scale_text *t, const rapt_allocator *allocator,
                                 const struct scale_rows *rows, rapt_message *why);
 /* Replaces all alphas. `alphas` holds one for each parameter of the model, or 0 if it is unknown;
@@ -120,8 +122,9 @@ rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *
 /* Returns RAPT_BAD_FILE unless a file has a tensor of the right shape for each parameter. */
 rapt_status rapt__blocks_match(const rapt_model *model, const struct block_file *blocks, int count,
                                const struct tensor_file *file, rapt_message *why);
-/* Loads blocks from a file that rapt__blocks_match accepts. Returns RAPT_BAD_FILE if a value is out
-   of range or the metadata entry SCALES_KEY is damaged. */
+/* Loads blocks from a file that rapt__blocks_match accepts. Returns RAPT_NO_MEMORY, or
+   RAPT_BAD_FILE if the file cannot be read, a value is out of range or, for parameters IN_BYTES,
+   the metadata entry SCALES_KEY is damaged. */
 rapt_status rapt__blocks_load(const rapt_model *model, const struct block_file *blocks, int count,
                               struct tensor_file *file, rapt_message *why);
 
@@ -139,7 +142,7 @@ enum { PACKED_PIECES = 2 };
 int rapt__packed_pieces(const struct parameter *p, struct packed_piece pieces[PACKED_PIECES]);
 struct packed_layout { /* the value of LAYOUT_KEY */
     enum layout_kind matrices;
-    bool finite; /* true if the writer has checked every value */
+    bool finite; /* true if all values passed rapt_model_check when the file was written */
 };
 /* Parses the value of LAYOUT_KEY. Returns RAPT_BAD_FILE if it is unknown. */
 rapt_status rapt__packed_layout_read(struct packed_layout *layout, const char *text,
@@ -149,7 +152,7 @@ enum { PACKED_LAYOUT = 32 };
 void rapt__packed_layout_write(const rapt_model *m, char text[PACKED_LAYOUT]);
 /* Gives a block to a model that has none: maps the file if that is possible and the options allow
    it, otherwise reads it. `layout` is that of the file; the model's matrices must already be laid
-   out in the same way. */
+   out in the same way. Returns RAPT_NO_MEMORY, or RAPT_BAD_FILE if a tensor or value is invalid. */
 rapt_status rapt__packed_load(rapt_model *m, const struct tensor_file *file,
                               const struct packed_layout *layout, const rapt_load_options *options,
                               rapt_message *why);

@@ -1,6 +1,6 @@
 /* latent.c - attention sublayers whose keys and values are computed from latent rows (latent_width;
-   DeepSeek-AI 2024, section 2.1). Let c be the latent row of a token, and let p be the P rotated
-   elements of its key, which all heads share. Then head h has
+   DeepSeek-AI 2024, section 2.1). Let c be the latent row of a token after its norm, and let p be
+   the P rotated elements of its key, which all heads share. Then head h has
 
        k_h = (p, A_h' c)    v_h = B_h c    q_h . k_h = (q_h's first P elements) . p + (A_h q) . c
 

@@ -47,9 +47,10 @@ struct attention_offsets {       /* rows of qkv: queries, keys, values (struct h
     struct norm_offsets differential_norm;    /* gain [K] */
     struct norm_offsets output_norm;          /* of linear attention: gain [K] */
     struct score_offsets score;
-    size_t distance_keys, distance_values; /* with relative_bias shaw: [distances][width of a map]
-                                              and [distances][K] */
-    struct linear_offsets distance_key, distance_query; /* transformer-xl, deberta: no biases */
+    size_t distance_keys, distance_values; /* with relative_bias shaw-keys or shaw: [distances]
+                                              [width of a map]; with shaw: [distances][K] */
+    struct linear_offsets distance_key, distance_query; /* deberta, and for distance_key
+                                                           transformer-xl; no biases */
     size_t content_bias, position_bias;                 /* transformer-xl: [maps][width of a map] */
     size_t monotonic_offset;                            /* monotonic cross-attention: [heads] */
 };
@@ -125,8 +126,8 @@ int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3]);
 
 /* ---- config.c: the heads of an attention sublayer ---- */
 /* A map is an attention with weights of its own: a head or, with `differential`, one of the two
-   attentions of a head. Return the number of maps, the number of maps that have keys of their own,
-   and the width of the queries and keys of a map. */
+   attentions of a head. Return the number of maps, the number of keys per token (which several maps
+   may share), and the width of the queries and keys of a map. */
 int rapt__maps(const rapt_config *config);
 int rapt__key_maps(const rapt_config *config);
 int rapt__map_width(const rapt_config *config);
@@ -134,10 +135,11 @@ int rapt__map_width(const rapt_config *config);
 struct head_rows {
     int q, k, v;
 };
-/* Without latent_width, q is heads * K, and k and v are key_heads * K. With it, q is heads * (P +
-   K), or latent_query_width if that is set; k is P + latent_width; and v is 0, since the latent row
-   is also the value. In monotonic cross-attention with a softmax, q and v are twice as large: the
-   queries of the softmax follow the others in q, and its keys follow the values in v. */
+/* K is the width of a head. Without latent_width, q is heads * K, and k and v are key_heads * K.
+   With it, q is heads * (P + K), or latent_query_width if that is set; k is P + latent_width; and v
+   is 0, since the latent row is also the value. In monotonic cross-attention with a softmax, q and
+   v are twice as large: the queries of the softmax follow the others in q, and its keys follow the
+   values in v. */
 struct head_rows rapt__head_rows(const rapt_config *c, bool cross);
 /* Returns heads * (P + K), the number of floats in the queries of a token with latent_width. */
 int rapt__latent_queries_row(const rapt_config *c, bool cross);
@@ -145,8 +147,8 @@ int rapt__latent_queries_row(const rapt_config *c, bool cross);
    in the key. P is 0 without latent_width, without rotary positions, or in cross-attention. */
 int rapt__latent_rotary(const rapt_config *c, bool cross);
 
-/* Lays out the parameters of a model in an arena, which first counts and then hands out memory
-   (lib/base/base.h). `matrices` is as in struct layout. */
+/* Makes the layout of a model's parameters. Its arrays are in an arena, which first counts and then
+   hands out memory (lib/base/base.h). `matrices` is as in struct layout. */
 void rapt__layout_make(struct layout *layout, const rapt_config *config, enum layout_kind matrices,
                        struct arena *arena);
 /* Does the same for a single layer, without embedding, last norm and output. */

@@ -16,7 +16,8 @@ enum config_field {
 #define CONFIG_FIELD(ctype, name, ...) CONFIG_##name,
 #include "model/config.def"
 };
-/* Returns the value of a field; for a float, its bits. */
+/* Return the value of a field: the first function as an int, or the bits of a float; the second,
+   which requires a FLOAT field, as a float. */
 int rapt__config_get(const rapt_config *config, int field);
 float rapt__config_get_float(const rapt_config *config, int field);
 /* Sets a field to *value, an int or float. */
@@ -167,13 +168,17 @@ size_t rapt__monotonic_bytes(const rapt_config *config, int batch, int rows, int
                              bool learning, int threads);
 
 /* ---- stack.c: the layers of an encoder or decoder ----
-   Activations are [rows][D], sequences back to back. */
+   Activations are [rows][D], sequences back to back. In this section, H is config.heads (not the
+   number of maps, see layout.h), W is rapt__score_width, P is rapt__latent_rotary, and the other
+   letters are those of parameters.def. */
 struct drop { /* dropout rates of a pass, and its random key; all zeros at inference */
-    float share, attention, hidden; /* residual branches, attention weights, feed-forward units */
+    float share, attention, hidden; /* the embedding and residual branches, attention weights,
+                                       feed-forward units */
     uint64_t key;
 };
 
-/* The results of a sublayer, which backward reads. At inference, layers share most of it. */
+/* The results of a sublayer, which backward reads. At inference, layers share most of this
+   memory. */
 struct sublayer {
     float *q;  /* self-attention, also linear: [rows] queries, keys and values (struct head_rows);
                   cross-attention: [rows] queries; recurrent unit: [rows][2 D]
@@ -182,9 +187,10 @@ struct sublayer {
     float *raw_q, *raw_kv; /* for backward, with query_key_norm or latent_width: queries and keys
                               before their norms, in the layouts of q and kv; in linear attention,
                               raw_q is q before its activation */
-    float *inverse_q;      /* with raw_q: reciprocal norms [maps][rows], linear: [rows][H] */
-    float *inverse_k;      /* with raw_q: reciprocal norms [key maps][rows or source rows], linear:
-                              [rows][key_heads] */
+    float *inverse_q;      /* with raw_q: reciprocal norms [maps][rows], of latent rows
+                              [rows]; linear: [rows][H] */
+    float *inverse_k;      /* with raw_q: reciprocal norms [key maps][rows or source rows];
+                              linear: [rows][key_heads] */
     float *mixed;          /* [rows][H K] output of the heads, or [rows][D] cells of the unit */
     float *forget;         /* with forget_gate: [rows][maps] before the sigmoid; in linear
                               attention with decays, [rows][key_heads] */
@@ -192,7 +198,8 @@ struct sublayer {
     float *distances;      /* projected distance vectors (rapt__distances_project) */
     float *by_query;       /* at inference: result of rapt__score_distances */
     float *rate_in, *rate; /* delta rule: [rows][key_heads] before and after the sigmoid */
-    float *gate, *gated;   /* with output_gate: [rows][gates] before the sigmoid; [rows][H K] */
+    float *gate, *gated;   /* with output_gate: gates [rows][gates] before the sigmoid, and
+                              [rows][H K] outputs after the gates */
     float *values;         /* differential: [rows or source rows][key maps][K], each value twice */
     float *queries;        /* with latent_query_width: [rows][H (P + K)] queries, computed from the
                               latent rows in q */
@@ -227,7 +234,7 @@ struct stack_memory {
     struct norm_saved embedded_saved, first_saved;
     /* for backward only: */
     float *dout, *dstream;                             /* [rows][D] */
-    float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive only if gated */
+    float *dq, *dmixed, *dhidden, *dactive, *dy, *dkv; /* dactive only with ffn_gated */
     float *norm_partial;                               /* workspace for the norms of heads */
     float *dgate, *dgated, *dforget, *drate;           /* gradients of gate, gated, ... */
     float *ddistances;                                 /* of distance vectors */
@@ -251,14 +258,14 @@ static inline struct rows rapt__rows(int batch, const int *starts)
 struct monotonic_state {
     float *keys;       /* [layers][rows][floats] keys and values, in rows like those of u->kv */
     size_t rows;       /* capacity in source rows */
-    const int *starts; /* [sources + 1] rows of each source */
+    const int *starts; /* [sources + 1] where the rows of each source begin */
     int *positions;    /* [layers][targets][heads] the key at which each head continues */
-    int *spare;        /* scratch memory of the same size, used to reorder */
+    int *spare;        /* scratch memory as large as `positions`, used to reorder */
     int targets;
 };
 
 struct cache_state {      /* state of self- or cross-attention between calls at inference */
-    struct cache *caches; /* [layers] keys and values of past tokens */
+    struct cache *caches; /* [layers] keys and values of past tokens or of sources */
     struct attention_history *history; /* recurrent scores: [layers]; else NULL */
     float *packed;                     /* [layers][packed_size] (see rapt__score_pack) */
     size_t packed_size;                /* floats per layer; 0 if the score needs none */
@@ -269,7 +276,7 @@ struct cache_state {      /* state of self- or cross-attention between calls at 
     int *counts;                     /* [batch] number of keys of each target sequence */
     float *states;                   /* recurrent decoders only: [layers][sequences]
                                         [rapt__state_floats] */
-    float *spare_states;             /* scratch memory of the same size, used to reorder */
+    float *spare_states;             /* scratch memory as large as `states`, used to reorder */
     int sequences;
     struct monotonic_state monotonic; /* instead of caches; its pointers are NULL otherwise */
 };
@@ -297,12 +304,12 @@ struct stack {
 struct pass {
     const int32_t *ids;   /* [rows.count] */
     const float *vectors; /* replaces ids: [rows.count][source_width], or [rows.count][D] if bare */
-    struct rows rows, source;          /* `source` holds the keys of cross-attention; its count is 0
-                                          if there are none */
+    struct rows rows, source;          /* `source`: the rows that cross-attention without caches
+                                          reads; otherwise its count is 0 */
     const float *states;               /* [source.count][D] output of the encoder */
-    const struct stack_caches *caches; /* NULL in training and in encoders */
+    const struct stack_caches *caches; /* set only in decoders of sessions */
     struct drop drop;
-    bool learning;                  /* backward will follow; otherwise nothing is drawn at random */
+    bool learning;                  /* part of training; otherwise nothing is drawn at random */
     const float *reward, *baseline; /* while learning: [H][rows.count], for sampled keys */
     const uint8_t *expected; /* while learning: [rows.batch] (see rapt_attention); NULL if none */
     float entropy;           /* while learning: see rapt_reinforce */
@@ -313,10 +320,10 @@ struct pass {
                                     config.alignment_layer */
 };
 
-/* The results that a pass keeps. CROSS keeps the queries of cross-attention in every layer, from
-   which its weights can be computed. SELF also keeps the queries of self-attention and, in an
-   encoder, which has no caches, the keys. ALL keeps everything for backward: every sublayer has its
-   own memory, and there are no caches. */
+/* The results that a pass keeps. CROSS keeps, in every layer, what the weights of cross-attention
+   can be computed from in addition to the caches, such as queries. SELF does the same for
+   self-attention, too; in an encoder, which has no caches, this includes the keys. ALL keeps
+   everything for backward: every sublayer has its own memory, and there are no caches. */
 enum stack_keeps { KEEPS_CROSS, KEEPS_SELF, KEEPS_ALL };
 /* Lays out the memory of a pass of `rows` rows. source_rows is the number of source rows, 0 without
    cross-attention. */
@@ -353,7 +360,8 @@ struct step { /* one sublayer in a pass */
 };
 void rapt__sublayer_forward(const struct exec_context *c, const struct step *s, enum part part);
 /* Given dy, the gradient of u->y, sets din to the gradient of `in`, or adds it to din if `add` is
-   set. dy may be din. */
+   set. dy may be din. Adds the gradients of the parameters to the block `gradients` and, in
+   cross-attention, that of the encoder's output to dstates. */
 void rapt__sublayer_backward(const struct exec_context *c, const struct step *s, enum part part,
                              const float *dy, float *din, bool add, float *dstates,
                              float *gradients);
@@ -366,8 +374,8 @@ void rapt__encoder_weights(struct team *team, const struct stack *s, const struc
    to the factor with which its weights are added to the head's: 1, or -lambda for a second map. */
 int rapt__map_of(const struct stack *s, int layer, bool cross, int head, int i, float *share);
 enum site { SITE_RESIDUAL, SITE_ATTENTION, SITE_HIDDEN, SITES };
-/* Returns the dropout of one site of a pass. drop->key is the seed of a block or, in a trainer,
-   rapt__mix(seed, number of previous batches). The key of a site is rapt__mix(drop->key, ((index +
+/* Returns the dropout of one site of a pass. drop->key is rapt_block_rows.seed or, in a trainer,
+   rapt__mix(seed, index of the batch). The key of a site is rapt__mix(drop->key, ((index +
    1) * SITES + site) * 2 + decoder). index is the number of the sublayer within the encoder or
    decoder, or -1 for the embedding. */
 struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index,
@@ -376,12 +384,13 @@ struct dropout rapt__site(const struct drop *drop, float share, bool decoder, in
 /* ---- cached.c: attention of the decoder at inference ---- */
 /* Computes the keys and values of sources from states [rows][D] and appends them to the cache of a
    decoder layer, or to state->monotonic. Rows [starts[i], starts[i + 1]) belong to sequence i of
-   the cache; `starts` has an entry for every sequence. */
+   the cache; `starts` covers all sequences, most of which may be empty. */
 void rapt__cross_append(const struct exec_context *c, const struct stack *s, int layer,
                         const struct cache_state *state, const float *states, int rows,
                         const int *starts);
-/* For all layers of the decoder, packs the learned arrays of scores, projects distance vectors and
-   fills in relative biases. */
+/* Prepares self- or cross-attention of the decoder for rapt__stack_forward with caches: packs the
+   learned arrays of scores, projects distance vectors and fills in relative biases, as far as the
+   configuration has them. */
 void rapt__scores_pack(const struct exec_context *c, const struct stack *s,
                        const struct cache_state *state, bool cross);
 /* After a pass of the decoder, adds `share` times the attention weights of one of its rows in one
@@ -406,16 +415,16 @@ static inline int rapt__source_ids(const rapt_config *c)
     return c->source_vocab * rapt__max(c->token_types, 1);
 }
 struct token_limits {
-    const char *what; /* "source" or "target", for messages and for names of limits such as
-                         "source_tokens" */
-    int vocab, batch;
+    const char *what; /* name of the tokens in messages; limits.WHAT_tokens is the name of `tokens`
+                         unless that is INT32_MAX */
+    int vocab, batch; /* `batch` is the maximum number of sequences */
     int tokens, length; /* maximum number in the batch, and in a sequence */
     int extra; /* tokens that will be added around each sequence; both limits include them */
-    bool begin_and_end; /* the extra tokens are begin and end; messages say that they count */
+    bool begin_and_end; /* begin and end, whether extra or not, count; messages say so */
     bool vectors;       /* rows are vectors instead of tokens */
 };
-/* Return the largest valid limits for tokens and for sequences. They exist because attention counts
-   the rows of all heads in an int. */
+/* Return the largest valid limits for tokens and for sequences. With them, attention can count the
+   rows of all maps in an int. */
 static inline int rapt__tokens_max(const rapt_config *config)
 {
     return rapt__min(1 << 28, ATTENTION_ROWS / rapt__maps(config));
@@ -424,8 +433,8 @@ static inline int rapt__batch_max(const rapt_config *config)
 {
     return rapt__min(1 << 20, rapt__tokens_max(config));
 }
-/* Returns RAPT_BAD_ARGUMENT if tokens is NULL, starts are not ascending from 0, ids and vectors are
-   mixed up, a token is out of range, or a limit is exceeded. */
+/* Returns RAPT_BAD_ARGUMENT, with a message that names the field, if tokens is NULL, invalid or
+   beyond the limits. */
 rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_limits *limits,
                                rapt_message *why);
 

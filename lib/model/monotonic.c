@@ -3,10 +3,10 @@
        q, q2 = x Wq' + bq         k, v, k2 = z Wkv' + bkv        z: the encoder's output
        y = gate(attention(q, k, v, q2, k2, offset)) Wo' + bo
 
-   q2 and k2 are the queries and keys of the softmax in modes that have one. Training computes
-   expected outputs. At inference each head makes one hard stop per query, and a session stores the
-   position of each head of each target. Keys and values of the source are stored as plain rows
-   instead of panels, because a head that moves on reads few of them per query. */
+   q2 and k2 are the queries and keys of the softmax in modes that have one. Trainers and blocks
+   compute expected outputs. In a session, each head makes one hard stop per query, and the session
+   stores the position of each head of each target. It stores keys and values of the source as plain
+   rows instead of panels, because a head that moves on reads few of them per query. */
 #include "model/model.h"
 #include "model/sublayer.h"
 

@@ -2,7 +2,7 @@
    be mapped instead of read. Their metadata identifies them:
 
        "rapt.layout" = "panels 16", "int8 panels 16", "bf16 panels 16" or "f16 panels 16",
-                       followed by ", finite" if the writer has checked every value
+                       followed by ", finite" if all values passed rapt_model_check
 
    A matrix is stored in one of these forms:
 
@@ -16,7 +16,7 @@
    multiple of 16 elements. If the tensors are in the order of the layout and start at a multiple of
    64 bytes, they form the block and can be mapped. Otherwise, for example if another program wrote
    the file, they are read. Names, shapes and offsets are always checked. If a mapped file says that
-   its values are finite, this is not checked, since checking would read the whole file. */
+   its values are finite, they are not checked, since checking would read the whole file. */
 #include "kernel/int8.h"
 #include "model/model.h"
 

@@ -54,8 +54,8 @@ void rapt__positions_fill(const rapt_config *config, float *table)
 /* ---- distance vectors (rapt/distances.h) ----
 
    The vectors of Shaw et al. 2018 are parameters of a layer. Those of Transformer-XL and DeBERTa
-   are projections of a row for each distance: sinusoids, or learned rows that all layers of the
-   encoder or decoder share. The decoder sees no later keys, so it needs no vectors for distances d
+   are projections of rows that all layers of the encoder or decoder share: sinusoids of distances,
+   or learned rows. The decoder sees no later keys, so it needs no vectors for distances d
    above 0.
 
    In DeBERTa's term k . r', distances are measured from the key to the query. So if R[d] is the row
@@ -79,7 +79,7 @@ int rapt__distances_after(const rapt_config *c, bool decoder)
     return decoder ? 0 : rapt__config_int(c, CONFIG_relative_distance);
 }
 
-/* Returns B, or 0 if each distance has its own row. */
+/* Returns B, or 0 if there are no buckets of distance vectors. */
 static int bucket_limit(const rapt_config *c)
 {
     return c->relative_bias == RAPT_RELATIVE_BIAS_DEBERTA ? c->relative_buckets : 0;
@@ -113,8 +113,8 @@ static size_t row_floats(const rapt_config *c)
     return (size_t)(c->heads * rapt__head_width(c));
 }
 
-/* Returns the number of floats in the projected keys of a layer, and in its projected queries. It
-   is 0 if the vectors are not projections. */
+/* Returns the number of floats in one array of projected vectors of a layer, of keys or of queries.
+   Returns 0 if the vectors are not projections. */
 static size_t array_floats(const rapt_config *c, bool decoder)
 {
     size_t rows = (size_t)rapt__distances_rows(c, decoder);

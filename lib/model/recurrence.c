@@ -5,9 +5,10 @@
        y = gate(norm(attention(q, k, v, decay, rate))) Wo' + bo
 
    Each head of q and k is divided by its L2 norm, and `norm` is the RMSNorm of each head.
-   RAPT_RECURRENCE_LINEAR omits SiLU and all of these norms. Training computes chunks of rows. At
-   inference the state of each head is stored between calls, and rows are computed one by one, so
-   that their bits do not depend on how a target is divided into calls.
+   RAPT_RECURRENCE_LINEAR omits SiLU and all of these norms, and applies the feature map elu + 1
+   instead. Only some kinds have decays or rates. Trainers and blocks compute chunks of rows.
+   Sessions store the state of each head between calls and compute rows one by one, so that their
+   bits do not depend on how a target is divided into calls.
 
    A simpler simple recurrent unit (Kim et al. 2019, section 3.1; Marian's `ssru`), whose cells are
    likewise stored between calls:
@@ -17,8 +18,8 @@
 
 /* ---- linear attention ---- */
 
-/* Placeholder while only sizes are computed: a pointer that is NULL would mean that the problem has
-   no such array. */
+/* Placeholder for arrays that call_of sets or, if only sizes are computed, are never read: NULL
+   would mean that the problem has no such array. */
 static const float unread[1];
 
 /* Returns the problem of a decoder's heads without the numbers of sequences and rows. */

@@ -1,6 +1,6 @@
-/* scales.c - reads and writes the metadata entry "rapt.scales", which has the quantization scale of
-   each row of a parameter, and alpha, the scale of the activations that are multiplied by it. The
-   entry is not trusted. It consists of lines
+/* scales.c - reads and writes the metadata entry "rapt.scales", which has the quantization scales
+   of the rows of parameters, and alpha, the scale of the activations that a parameter multiplies.
+   The entry is not trusted. It consists of lines
 
        NAME FIRST ROWS SCALE ALPHA
 

@@ -64,7 +64,8 @@ void rapt__maps_backward(const struct exec_context *c, const struct step *s, boo
 void rapt__values_backward(const struct exec_context *c, const struct step *s, bool cross);
 
 /* ---- latent.c: without latent_width, these functions do nothing ---- */
-/* Normalizes the latent rows of self-attention, in u->q, or those of cross-attention, in u->kv. */
+/* Normalizes the latent rows from which keys and values are computed: those of self-attention, in
+   u->q, or those of cross-attention, in u->kv. */
 void rapt__latent_normalize(const struct exec_context *c, const struct stack *s, int layer,
                             bool cross, const struct sublayer *u, int rows);
 /* Computes u->latent_q from u->q, with latent_query_width by way of u->queries. */
@@ -145,10 +146,10 @@ struct rapt_block {
     rapt_allocator allocator;
     rapt_block_kind kind;
     rapt_block_limits limits;
-    rapt_model model; /* configuration, layout and slopes, but no parameters */
+    rapt_model model; /* configuration, layout and tables that follow from them; no parameters */
     enum part parts[3];
     int parts_count;
-    bool decoder;                 /* causal, or with cross-attention */
+    bool decoder;                 /* with causal or cross-attention */
     bool alone;                   /* a single function, without residual sum and norm */
     bool learned;                 /* true if the last forward pass stored what backward needs */
     int batch, rows, source_rows; /* number of sequences and of rows in that pass */

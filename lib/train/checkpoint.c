@@ -1,6 +1,6 @@
-/* checkpoint.c - saves and loads checkpoints: parameters, adapters, Adam's moments, and the
-   counters that determine the learning rate and random draws, all in one file. A trainer with the
-   same options that loads a checkpoint continues with the same bits as the trainer that saved
+/* checkpoint.c - saves and loads checkpoints: parameters, adapters, Adam's moments, and the numbers
+   of checkpoint.def, such as the number of steps, all in one file. A trainer with the same options
+   and limits.shards that loads a checkpoint continues with the same bits as the trainer that saved
    it. */
 #include "train/train.h"
 

@@ -174,10 +174,10 @@ void rapt__products_restore(rapt_trainer *t)
 
 /* ---- training for inference in 8-bit arithmetic (Jacob et al. 2018, section 3) ----
 
-   The forward pass gives the same bits as the model in RAPT_PRECISION_INT8: before each batch, the
-   parameters are quantized into a second model. In the backward pass, rounding is treated as a
-   function whose derivative is 1 (the straight-through estimator, Bengio et al. 2013). A product y
-   = x^ W^' of rounded factors thus has the gradients
+   Apart from random draws, the forward pass gives the same bits as the model in
+   RAPT_PRECISION_INT8: before each batch, the parameters are quantized into a second model. In the
+   backward pass, rounding is treated as a function whose derivative is 1 (the straight-through
+   estimator, Bengio et al. 2013). A product y = x^ W^' of rounded factors thus has the gradients
 
        dx = dy W^        dW = dy' x^
 

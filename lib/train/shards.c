@@ -4,8 +4,9 @@
        g(first, count) = g(first, count/2) + g(first + count/2, count/2)
 
    A gradient is stored until its sibling's gradient has been computed; then their sum replaces
-   both. A trainer has log2(shards) + 1 blocks. Blocks that hold no gradient are zero, and
-   t->gradients is one of these zero blocks as long as there is one. */
+   both. A trainer has log2(shards) + 1 blocks. Between calls, blocks that hold no gradient are
+   zero. t->gradients is one of these zero blocks as long as there is one. Once all shards have been
+   added, it is their sum. */
 #include "train/train.h"
 
 #include <math.h>
