@@ -1,5 +1,5 @@
-/* generate.c - rapt_generate: a loop over target positions. Each step decodes one token of every
-   live hypothesis, chooses the next tokens, and reorders the caches to match. */
+/* generate.c - implements rapt_generate, a loop over target positions. Each step decodes one token
+   of every live hypothesis, chooses the next tokens, and reorders the caches to match. */
 #include "generate/search.h"
 
 #include <math.h>

@@ -165,8 +165,8 @@ struct picks {             /* a request to pick tokens, and its result */
 /* Returns the number of sections of a row with this many logits. */
 int rapt__pick_sections(int vocab);
 /* Computes the logits x W' + b, with p->listed only those of listed tokens, and picks from them. If
-   p->keep, logits [rows][vocab] is filled in; otherwise it is workspace. Must be called by all
-   members of a team. */
+   p->keep, logits [rows][vocab] receives the logits, changed as in rapt__pick_again; otherwise it
+   is workspace. Must be called by all members of a team. */
 void rapt__pick(const struct exec_context *c, const struct linear *output, const float *x, int rows,
                 struct picks *p, float *logits);
 /* Picks from given logits [rows][vocab], which it changes: suppressed and forbidden tokens get

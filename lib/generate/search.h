@@ -1,4 +1,5 @@
-/* search.h - state of one call of rapt_generate, shared by the files of the search. */
+/* search.h - the state of one call of rapt_generate, and the functions that the files of the search
+   share. */
 #ifndef RAPT_LIB_GENERATE_SEARCH_H
 #define RAPT_LIB_GENERATE_SEARCH_H
 

@@ -31,6 +31,7 @@ rapt_config rapt__config_filled(const rapt_config *config);
 bool rapt__config_same(const rapt_config *a, const rapt_config *b);
 
 /* ---- config.c ---- */
+/* Returns RAPT_BAD_ARGUMENT if a configuration is invalid; the message names the field. */
 rapt_status rapt__config_check(const rapt_config *config, rapt_message *why);
 float rapt__epsilon(const rapt_config *config);
 int rapt__key_heads(const rapt_config *config);

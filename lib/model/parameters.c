@@ -196,8 +196,9 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool deco
     l->recurrent.forget.in = l->recurrent.forget.out = D;
     l->self.out.out = l->cross.out.out = l->feedforward.out.out = D;
     l->feedforward.in.out = I, l->feedforward.out.in = F;
-    /* Exponentials amplify errors in scores and gates. These matrices are small compared with those
-       of feed-forward layers and of the output, so a second term is inexpensive. */
+    /* Errors of these matrices matter most, mainly because exponentials amplify errors in scores
+       and gates. A second term is inexpensive, since they are small compared with the matrices of
+       feed-forward layers and of the output. */
     l->self.qkv.fine = l->cross.q.fine = l->cross.kv.fine = l->cross.out.fine = true;
     l->self.gate.fine = l->cross.gate.fine = l->self.forget.fine = l->self.rate.fine = true;
     l->self.key_up.fine = l->cross.key_up.fine = true;

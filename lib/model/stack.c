@@ -1,6 +1,6 @@
-/* stack.c - computes an encoder or decoder, from token ids to the output of the last layer, and
-   propagates the gradient of that output back to the parameters. Training and inference share this
-   code. Also computes the pooler.
+/* stack.c - computes an encoder or decoder, from token ids or vectors to the output of the last
+   layer, and propagates the gradient of that output back to the parameters. Training and inference
+   share this code. Also computes the pooler.
 
    A stack is a chain of sublayers f with the results `sum` and `out`. The results of the previous
    sublayer are sum' and out'. With post-norm (Vaswani et al. 2017, section 3.1):

@@ -209,7 +209,8 @@ static void batch_backward(const struct exec_context *c, struct batch *b, const 
     if (states) rapt__stack_backward(c, &encoder, &b->source, NULL, t->gradients, t->partial);
 }
 
-/* Runs the forward pass, computes rewards if keys are sampled, and runs the backward pass. */
+/* Runs the forward pass and, if gradients are requested, computes the rewards of sampled keys and
+   runs the backward pass. */
 static void work_on_batch(struct team *team, void *argument)
 {
     struct batch *b = argument;

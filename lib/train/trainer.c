@@ -1,5 +1,6 @@
-/* trainer.c - rapt_train_gradient, rapt_train_evaluate and rapt_train_step. A step of Adam updates
-   either all trained parameters and moments, or none of them if a result would not be finite. */
+/* trainer.c - implements rapt_train_gradient, rapt_train_evaluate and rapt_train_step. A step of
+   Adam updates either all trained parameters and moments, or none of them if a result would not be
+   finite. */
 #include "train/train.h"
 
 #include <math.h>

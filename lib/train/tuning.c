@@ -1,6 +1,6 @@
-/* tuning.c - decides which parameters a trainer changes, and trains adapters of low rank for
-   matrices (Hu et al. 2021, LoRA): W = W0 + s B A with A [rank][in], B [out][rank] and a constant
-   s.
+/* tuning.c - applies options.tuning, which selects the parameters that a trainer changes, and
+   trains adapters of low rank for matrices (Hu et al. 2021, LoRA): W = W0 + s B A with A
+   [rank][in], B [out][rank] and a constant s.
 
    The model always contains W, and the backward pass computes the gradient dW as for any other
    matrix. A step computes the exact gradients of A and B from dW:
