@@ -182,6 +182,8 @@ rapt_config rapt__config_filled(const rapt_config *c)
         bool is_float = fields[i].type == RAPT_FIELD_TYPE_FLOAT;
         float real = (float)fields[i].zero;
         int whole = (int)fields[i].zero;
+        if (i == CONFIG_relative_buckets && c->relative_bias == RAPT_RELATIVE_BIAS_DEBERTA)
+            continue; /* 0 means that each distance has its own vector */
         if (is_float ? rapt__config_get_float(c, i) == 0 : rapt__config_get(c, i) == 0)
             rapt__config_set(&all, i, is_float ? (void *)&real : (void *)&whole);
     }

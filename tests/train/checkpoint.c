@@ -92,6 +92,35 @@ static void test_forgets(void **state)
     }
 }
 
+/* 0 buckets are not the 32 of other biases with DeBERTa, but a vector for each distance. At a
+   maximum distance of 31, both have parameters of the same shapes. */
+static void test_buckets(void **state)
+{
+    (void)state;
+    char path[256];
+    rapt_config configs[2] = {small_configs[0], small_configs[0]};
+    rapt_model *models[2];
+    rapt_trainer *trainers[2];
+    rapt_train_options o = dropout_and_clipping();
+    rapt_message why = {""};
+    for (int i = 0; i < 2; i++) {
+        configs[i].relative_bias = RAPT_RELATIVE_BIAS_DEBERTA;
+        configs[i].relative_distance = 31, configs[i].relative_buckets = 32 * i;
+        models[i] = small_model(&configs[i], 1);
+        trainers[i] = trainer_of(models[i], &o, 1);
+    }
+    assert_int_equal(rapt_model_parameters(models[0]), rapt_model_parameters(models[1]));
+    for (int i = 0; i < 2; i++) {
+        if (rapt_trainer_save(trainers[i], small_path(path, "buckets"), NULL, 0, &why) ||
+            rapt_trainer_load(trainers[i], path, &why))
+            fail_msg("%s", why.text);
+        assert_int_equal(rapt_trainer_load(trainers[1 - i], path, &why), RAPT_BAD_FILE);
+        assert_non_null(strstr(why.text, "configuration"));
+        assert_int_equal(unlink(path), 0);
+    }
+    for (int i = 0; i < 2; i++) rapt_trainer_free(trainers[i]), rapt_model_free(models[i]);
+}
+
 static void test_wrong_files(void **state)
 {
     (void)state;
@@ -410,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_resume),
         cmocka_unit_test(test_forgets),
         cmocka_unit_test(test_gradient_of_no_token),
+        cmocka_unit_test(test_buckets),
         cmocka_unit_test(test_wrong_files),
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_numbers),
