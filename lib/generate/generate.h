@@ -66,7 +66,8 @@ void rapt__search_layout(struct search_memory *m, const rapt_limits *limits, int
 /* ---- alignment.c: cross-attention weights recorded during a search ---- */
 struct alignment_record {
     float *rows;  /* [positions][beams * source tokens]: at each position, for every slot, one row
-                     over the tokens of its source; NULL without limits.alignments */
+                     over the tokens of its source; NULL without limits.alignments or
+                     cross-attention */
     int *parents; /* [positions + 1][targets]: parents[p][i] is the slot from which slot i took over
                      its first p - 1 tokens */
     const unsigned char *wanted; /* [sources] only the rows of sources whose byte is not 0 are

@@ -89,9 +89,10 @@ struct rapt_trainer {
     float *pooled, *dpooled; /* [batch][D]; NULL unless the model pools */
     float *hidden, *dhidden; /* [batch][D] after the pooler; NULL unless the model has one */
     /* The next eight arrays are NULL unless the model samples keys. */
-    float *losses;                          /* [rows with labels] */
-    float *expected_losses;                 /* [rows with labels] losses if attention uses expected
-                                               values instead of draws */
+    float *losses;                          /* [rows] loss of each row of output, 0 without a
+                                               label */
+    float *expected_losses;                 /* [rows] the losses if attention uses expected values
+                                               instead of draws */
     uint8_t *expected;                      /* [batch] 1 if a sequence attends to expected values */
     uint8_t *all_expected;                  /* [batch] all 1 */
     float *encoder_reward, *decoder_reward; /* [H][rows] */
