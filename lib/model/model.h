@@ -16,8 +16,8 @@ enum config_field {
 #define CONFIG_FIELD(ctype, name, ...) CONFIG_##name,
 #include "model/config.def"
 };
-/* Return the value of a field: the first function as an int, or the bits of a float; the second,
-   which requires a FLOAT field, as a float. */
+/* Return the value of a field. The first function returns the bits of a FLOAT field, the second
+   requires one. */
 int rapt__config_get(const rapt_config *config, int field);
 float rapt__config_get_float(const rapt_config *config, int field);
 /* Sets a field to *value, an int or float. */
@@ -188,8 +188,8 @@ struct sublayer {
     float *raw_q, *raw_kv; /* for backward, with query_key_norm or latent_width: queries and keys
                               before their norms, in the layouts of q and kv; in linear attention,
                               raw_q is q before its activation */
-    float *inverse_q;      /* with raw_q: reciprocal norms [maps][rows], of latent rows
-                              [rows]; linear: [rows][H] */
+    float *inverse_q;      /* with raw_q: reciprocal norms [maps][rows]; latent: [rows]; linear:
+                              [rows][H] */
     float *inverse_k;      /* with raw_q: reciprocal norms [key maps][rows or source rows];
                               linear: [rows][key_heads] */
     float *mixed;          /* [rows][H K] output of the heads, or [rows][D] cells of the unit */
@@ -322,8 +322,8 @@ struct pass {
 };
 
 /* The results that a pass keeps. CROSS keeps, in every layer, what the weights of cross-attention
-   can be computed from in addition to the caches, such as queries. SELF does the same for
-   self-attention, too; in an encoder, which has no caches, this includes the keys. ALL keeps
+   can be computed from in addition to the caches, such as queries. SELF also does so for
+   self-attention; in an encoder, which has no caches, this includes the keys. ALL keeps
    everything for backward: every sublayer has its own memory, and there are no caches. */
 enum stack_keeps { KEEPS_CROSS, KEEPS_SELF, KEEPS_ALL };
 /* Lays out the memory of a pass of `rows` rows. source_rows is the number of source rows, 0 without
@@ -385,7 +385,7 @@ struct dropout rapt__site(const struct drop *drop, float share, bool decoder, in
 /* ---- cached.c: attention of the decoder at inference ---- */
 /* Computes the keys and values of sources from states [rows][D] and appends them to the cache of a
    decoder layer, or to state->monotonic. Rows [starts[i], starts[i + 1]) belong to sequence i of
-   the cache; `starts` covers all sequences, most of which may be empty. */
+   the cache; `starts` covers all sequences, some of which may be empty. */
 void rapt__cross_append(const struct exec_context *c, const struct stack *s, int layer,
                         const struct cache_state *state, const float *states, int rows,
                         const int *starts);
