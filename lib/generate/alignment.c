@@ -144,10 +144,12 @@ rapt_status rapt_session_weights(rapt_session *s, rapt_weights which, int layer,
     rapt_status status = check_part(s, which, why);
     if (status) return status;
     int layers = encoder ? c->encoder_layers : c->decoder_layers;
-    if (!encoder && s->reordered)
+    if (!encoder && (s->reordered || s->searched))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "weights of the last rapt_decode must be read before "
-                          "rapt_session_reorder, which moves the targets they belong to");
+                          "weights of the last rapt_decode must be read before %s, which %s the "
+                          "targets they belong to",
+                          s->searched ? "rapt_generate or a scoring" : "rapt_session_reorder",
+                          s->searched ? "replaces" : "moves");
     if (layer < -1 || layer >= layers || head < -1 || head >= c->heads)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "there is no layer %d, head %d: the model has %d layers of %d heads",

@@ -184,6 +184,7 @@ static void test_after_a_search(void **state)
     const rapt_tokens two = {.batch = 2, .ids = ids, .starts = starts};
     const float *logits;
     double sums[2];
+    float weights[8]; /* 4 tokens, whose sources have 2 each */
     rapt_generate_options o;
     rapt_generate_options_default(&o, sizeof o, 1, 2);
     o.stop = stop_second, o.user = &steps;
@@ -199,8 +200,11 @@ static void test_after_a_search(void **state)
         assert_int_equal(rapt_session_reorder(session, (const int[]){0, 1}, &why),
                          RAPT_BAD_ARGUMENT);
         assert_non_null(strstr(why.text, "call rapt_encode first"));
+        assert_int_equal(rapt_session_alignment(session, -1, -1, weights, &why), RAPT_BAD_ARGUMENT);
+        assert_non_null(strstr(why.text, "before rapt_generate or a scoring, which replaces"));
         assert_int_equal(rapt_encode(session, &two, NULL, NULL), RAPT_OK);
         assert_int_equal(rapt_decode(session, &two, &logits, NULL), RAPT_OK);
+        assert_int_equal(rapt_session_alignment(session, -1, -1, weights, NULL), RAPT_OK);
     }
     rapt_session_free(session);
     rapt_model_free(model);
