@@ -84,10 +84,10 @@ typedef struct rapt_linear_attention { /* size-first, see base.h */
                                      Ignored by step */
     float scale;                  /* factor applied to out, finite; 0 means 1 / sqrt(key_width) */
     rapt_feature_map feature_map; /* function applied to q and k; default: none */
-    int normalized; /* if nonzero, out[t] is S' q[t] / (z . q[t]), where z is the state for values
-                       that are the single number 1, and scale has no effect. Requires a feature map
-                       and no beta. If z . q[t] is 0, out[t] is 0 and no gradient flows through the
-                       row */
+    int normalized; /* if nonzero, out[t] is S' q[t] / (z . q[t]), where the vector z is the state
+                       that results if every value is the single number 1, and scale has no effect.
+                       Requires a feature map and no beta. If z . q[t] is 0, out[t] is 0 and no
+                       gradient flows through the row */
     int threads;    /* maximum number of threads, see base.h */
 } rapt_linear_attention;
 

@@ -44,10 +44,10 @@ RAPT_API const char *rapt_precision_name(rapt_precision precision);
    to 16 bits.
 
    Call this function before creating sessions. Only a model in RAPT_PRECISION_F32 can be trained or
-   written to. A conversion needs memory for the model in both precisions; converting while loading
-   a file that is not packed (rapt_load_options) needs memory for only one. RAPT_PRECISION_STORED,
-   or the precision that the model already has, changes nothing. After an error, the model is
-   unchanged. `threads` is the maximum number of threads, see base.h.
+   changed by rapt_model_write. A conversion needs memory for the model in both precisions;
+   converting while loading a file that is not packed (rapt_load_options) needs memory for only one.
+   RAPT_PRECISION_STORED, or the precision that the model already has, changes nothing. After an
+   error, the model is unchanged. `threads` is the maximum number of threads, see base.h.
 
    Returns RAPT_BAD_ARGUMENT if precision or threads is out of range, if the precision is F16 and a
    parameter is infinite or NaN or an element of a matrix is too large, or if the precision is INT8

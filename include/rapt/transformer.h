@@ -87,7 +87,9 @@ typedef struct rapt_load_options { /* size-first, see base.h */
     int non_finite;           /* if nonzero, parameters may be infinite or NaN */
     int no_mapping;           /* if nonzero, a packed file is read into memory instead of mapped */
     rapt_precision precision; /* precision of the loaded model. Matrices are converted while they
-                                 are read, those of a packed file afterwards */
+                                 are read, those of a packed file afterwards. With F16, non_finite
+                                 turns elements that are too large into infinities, but a packed
+                                 file must be finite */
 } rapt_load_options;
 /* Loads a model with options; NULL means the defaults. Errors are the same as for rapt_model_load.
    Also returns RAPT_BAD_ARGUMENT if an option is out of range, and RAPT_BAD_ARGUMENT or
@@ -205,8 +207,8 @@ typedef struct rapt_limits { /* size-first, see base.h */
     int source_tokens; /* total tokens of all source sequences, 1 or more; ignored for decoder-only
                           models */
     int target_length; /* maximum length of a target in tokens, 1 to config.positions; ignored for
-                          encoder-only models. rapt_generate and rapt_score_targets may exceed it,
-                          within the same memory, if a call has fewer sequences than `batch` */
+                          encoder-only models. rapt_generate and rapt_score_targets may exceed it
+                          within the same memory, as far as rapt_generate says */
     int target_tokens; /* total tokens per call of rapt_decode; 0 means batch * beams, which is
                           enough for rapt_generate */
     int threads;       /* maximum number of threads, see base.h */
@@ -252,11 +254,12 @@ RAPT_API rapt_status rapt_encode(rapt_session *session, const rapt_tokens *sourc
    0. */
 RAPT_API rapt_status rapt_classify(rapt_session *session, const rapt_tokens *source,
                                    const float **logits, rapt_message *why);
-/* Computes one vector per source sequence: encodes the source and pools the encoder's output.
-   `pooling` replaces the configuration's pooling and must not be RAPT_POOLING_NONE. *embeddings
-   becomes [source sequences][width]. It belongs to the session and is valid until the session's
-   next call. The vector of an empty sequence is 0. Errors are the same as for rapt_encode. Also
-   returns RAPT_BAD_ARGUMENT for a decoder-only model or another value of pooling. */
+/* Computes one vector per source sequence: encodes the source, as rapt_encode does, and pools the
+   encoder's output. Begins new targets, too, if the model has a decoder. `pooling` replaces the
+   configuration's pooling and must not be RAPT_POOLING_NONE. *embeddings becomes [source
+   sequences][width]. It belongs to the session and is valid until the session's next call. The
+   vector of an empty sequence is 0. Errors are the same as for rapt_encode. Also returns
+   RAPT_BAD_ARGUMENT for a decoder-only model or another value of pooling. */
 RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source,
                                 rapt_pooling pooling, const float **embeddings, rapt_message *why);
 /* Appends tokens to the targets of the last rapt_encode, limits.beams for each source, and predicts
@@ -265,8 +268,9 @@ RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source
    with n tokens gives the same bits as n calls with one token each. Returns RAPT_BAD_ARGUMENT if
    target->batch is not the number of targets, there are more tokens than the limits allow, a target
    becomes longer than limits.target_length, starts do not ascend from 0, or a token is outside the
-   vocabulary. Also returns RAPT_BAD_ARGUMENT if the model has no decoder, or if rapt_encode was not
-   called since the session was created or since the last rapt_generate or rapt_score_targets. */
+   vocabulary. Also returns RAPT_BAD_ARGUMENT if the model has no decoder, or if neither rapt_encode
+   nor rapt_embed was called since the session was created or since the last rapt_generate or
+   rapt_score_targets. */
 RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *target,
                                  const float **logits, rapt_message *why);
 /* Reorders targets, as a beam search does: the new target i continues the old target parents[i],
@@ -282,7 +286,8 @@ RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *pare
    back to back, where each row is as long as its own source. Rows that see a key sum to 1, except
    with monotonic attention, local-p, sinks, sigmoids, differential or talking heads. Returns
    RAPT_BAD_ARGUMENT if the model has no cross-attention, if the layer or head is out of range, or
-   if targets have been reordered since the last rapt_decode. */
+   if rapt_session_reorder, rapt_generate or rapt_score_targets was called since the last
+   rapt_decode. */
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
 
@@ -305,8 +310,8 @@ typedef enum rapt_weights {
    and head. With location-aware and coverage scores, the weights of all rows of the last call are
    also recomputed; with talking heads, those of all heads are. Returns RAPT_BAD_ARGUMENT if
    self-attention is requested but limits.self_weights is 0, if the model does not have the
-   attention, layer or head, or if weights of the last rapt_decode are requested after targets have
-   been reordered. */
+   attention, layer or head, or if weights of the last rapt_decode are requested after
+   rapt_session_reorder, rapt_generate or rapt_score_targets. */
 RAPT_API rapt_status rapt_session_weights(rapt_session *session, rapt_weights which, int layer,
                                           int head, float *weights, rapt_message *why);
 

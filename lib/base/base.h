@@ -26,8 +26,8 @@ rapt_status rapt__fail(rapt_message *why, rapt_status status, const char *format
 rapt_status rapt__int_check(const char *name, int value, int min, int max, rapt_message *why);
 rapt_status rapt__float_check(const char *name, float value, double min, double max,
                               rapt_message *why);
-/* Returns RAPT_BAD_ARGUMENT with a message if `bytes` is NULL and `size` is not 0. They belong to
-   text i of an array named `texts`. */
+/* Returns RAPT_BAD_ARGUMENT with a message if `bytes` is NULL and `size` is not 0. The message
+   calls them those of text i of the array whose name is `texts`. */
 rapt_status rapt__text_check(const char *texts, size_t i, const void *bytes, size_t size,
                              rapt_message *why);
 /* Returns RAPT_BAD_ARGUMENT with a message unless a fraction, such as a dropout rate, is at least 0
@@ -62,8 +62,8 @@ enum { FLOAT_TEXT = 24 }; /* enough for the text of any finite float, including 
 /* Writes x, which must be finite, rounded to the fewest digits with which it reads back as x. */
 void rapt__float_write(float x, char text[FLOAT_TEXT]);
 /* Writes the value of an int or a float for messages, as a user would type it: an integer of up to
-   15 digits as these digits; inf, -inf or nan; and any other number as by rapt__float_write.
-   Returns `text`. */
+   15 digits in full; infinities and NaN as inf, -inf and nan; any other number as rapt__float_write
+   does. Returns `text`. */
 const char *rapt__number_write(double x, char text[FLOAT_TEXT]);
 /* Reads a JSON number (leading zeros are allowed) as the nearest float. Returns false and leaves *x
    unchanged if the text is not such a number, has more than 128 significant digits or is too large
@@ -240,8 +240,8 @@ bool rapt__arena_close(struct arena *arena);
    Every member lays out the same structs and has its own pointers. In debug builds and under
    AddressSanitizer the pieces are filled with NaN. */
 struct arena rapt__arena_over(void *base, size_t bytes, int rank);
-/* Lays out `count` equal parts, one per member, by layout(part, what, to). `to` is `mine` for the
-   calling member's part and, unless `first` is NULL, `first` for that of member 0. */
+/* Lays out `count` equal parts, one per member, by layout(part, what, to). The calling member's
+   part is laid out into `mine` and, unless `first` is NULL, the part of member 0 into `first`. */
 typedef void rapt__layout(struct arena *part, const void *what, void *to);
 void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, const void *what,
                        void *mine, void *first);
@@ -313,12 +313,12 @@ struct team {
 };
 typedef void rapt__work(struct team *team, void *argument);
 
-/* Returns the maximum number of members of a team of `threads`, which sizes of workspaces depend
-   on. If threads is 0, this is the number that OpenMP would use, but at most the number of
-   processors. It is never above 1024. The actual number, team->size, may be smaller. For example,
-   it is 1 inside a parallel region, while other programs occupy the processors (crowd.c), and if
-   the stacks of OpenMP's threads are too small. A team has more members than there are processors
-   only if OMP_NUM_THREADS allows it. */
+/* Returns the maximum number of members of a team of `threads`. Workspaces are sized for it. If
+   threads is 0, this is the number that OpenMP would use, but at most the number of processors. It
+   is never above 1024. The actual number, team->size, may be smaller. For example, it is 1 inside a
+   parallel region, while other programs occupy the processors (crowd.c), and if the stacks of
+   OpenMP's threads are too small. A team has more members than there are processors only if
+   OMP_NUM_THREADS allows it. */
 int rapt__team_size(int threads);
 /* Runs `work` on a team of at most rapt__team_size(threads) members. */
 void rapt__team_run(int threads, rapt__work *work, void *argument);

@@ -22,7 +22,7 @@
 
 enum {
     VERSION_MAX = 6,
-    VARIABLE_MIN = 11, /* size of the shortest variable: a scalar with a name of one letter */
+    VARIABLE_MIN = 11, /* size of the shortest variable with a name: a scalar of one byte */
     ALIAS_MIN = 8,     /* size of the shortest alias */
     INT16_SCALE = 1000 /* default scale of int16 weights */
 };

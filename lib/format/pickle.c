@@ -244,7 +244,7 @@ static rapt_status apply(struct pickle_reading *r)
     case GLOBAL_PARAMETER_STATE:
         return rebuild_parameter(r, &arguments, PARAMETER_ARGUMENTS + 1);
     }
-    return rapt__pickle_fail(r, "the type of a storage is called with arguments");
+    return rapt__pickle_fail(r, "the type of a storage is called");
 }
 
 /* Replaces a persistent id with the storage that it describes. The id is ('storage', type, key,
@@ -278,7 +278,8 @@ static rapt_status begin(struct pickle_reading *r)
     rapt_status status = take_number(r, 1, &protocol);
     if (status != RAPT_OK || (r->opcode == r->start && protocol >= 2 && protocol <= 5))
         return status;
-    return rapt__pickle_fail(r, "the protocol is not 2 to 5");
+    return rapt__pickle_fail(r, r->opcode == r->start ? "the protocol is not 2 to 5"
+                                                      : "the protocol is given twice or too late");
 }
 
 static rapt_status end(struct pickle_reading *r)

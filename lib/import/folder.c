@@ -3,10 +3,10 @@
 
    The model is the first of these that exists:
 
-       - a file with a usual name of Hugging Face, unless there is a model.bin
+       - a file with one of Hugging Face's usual names, unless there is a model.bin
        - the only model in the folder
-       - the model that a file of decoding settings names as its only one under `models:`, unless
-         another such file names another model of the folder as its only one
+       - the model that decoding settings name alone under `models:`, if all files of settings that
+         name a single model of the folder name the same one
        - model.bin or model.npz
        - the model whose name the others extend, as ende.npz.best-bleu.npz extends ende.npz
 
@@ -255,7 +255,8 @@ static rapt_status parse_settings(struct survey *s)
 }
 
 /* Rates how well a settings file matches a model, either by its own name or because it names the
-   model: 4 is best, 0 means that it does not match. */
+   model: 4 is best, 0 means that it does not match. As in Marian, decoder.yml matches every model,
+   whatever it names. */
 static int suits(const char *settings, const struct yaml *y, const char *model)
 {
     size_t size = plain_size(model);
@@ -432,7 +433,8 @@ struct report {
     void *user;
 };
 
-/* Returns whether a file is one of the shards of the index that was opened. */
+/* Returns whether an index was opened and a file is named as its shards are, such as
+   model-00001-of-00002.safetensors. */
 static bool is_shard(const struct import *i, const char *name)
 {
     const char *index = strstr(i->model_name, ".index.json");

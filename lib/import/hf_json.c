@@ -58,8 +58,8 @@ static bool take_maybe(struct json_reading *r, enum hf_maybe *flag)
 }
 
 /* Reads a whole number below 2^24 into *number, which becomes -1 for a larger or negative number
-   and for any other kind of value. Errors are numbers from 2^64 on, and numbers without a sign that
-   have a fraction or an exponent. */
+   and for any other kind of value. Numbers of 2^64 or more, and unsigned numbers with a fraction or
+   an exponent, are errors. */
 static bool take_whole(struct json_reading *r, int *number)
 {
     uint64_t value;
@@ -114,7 +114,8 @@ static bool take_step(struct json_reading *r, struct hf_steps *steps)
 {
     if (steps->count < HF_JSON_STEPS)
         return take_object(r, take_step_key, &steps->all[steps->count++]);
-    r->status = rapt__import_bad(r->i, "%s: there are more than %d steps", file, HF_JSON_STEPS);
+    r->status = rapt__import_bad(r->i, "%s: a normalizer or pre-tokenizer has more than %d steps",
+                                 file, HF_JSON_STEPS);
     return false;
 }
 
@@ -301,7 +302,8 @@ static rapt_status parse(struct json_reading *r)
     }
     if (r->status) return r->status;
     return rapt__import_bad(r->i, "%s: byte %zu: %s", file, r->j.at,
-                            r->j.error ? r->j.error : "this is not a part of a tokenizer");
+                            r->j.error ? r->j.error
+                                       : "the value before this byte is not of the expected form");
 }
 
 rapt_status rapt__hf_json_read(struct import *i, struct hf_json *json)

@@ -1,5 +1,5 @@
 /* heads.c - operations on the heads of rows: linear maps, copies, RMSNorm, division by the L2 norm,
-   and differences of two attentions; and sums of rows. */
+   and differences of two attentions. Also adds rows to other rows. */
 #include "op/op.h"
 
 #include <math.h>
@@ -93,7 +93,7 @@ void rapt__rows_add(const struct exec_context *c, int width, int rows, const flo
 /* Norms of queries and keys, head by head (Henry et al. 2020; Dehghani et al. 2023): RMSNorm (Zhang
    and Sennrich 2019) with a gain that all heads share:
 
-       y = x / sqrt(mean of x^2 + epsilon) gain
+   y = gain x / sqrt(mean(x^2) + epsilon)
 
    The gradient of the gain is a sum over rows and heads. As in norm.c, each chunk of rows has its
    own sums, which are then added in order. */
@@ -132,8 +132,8 @@ size_t rapt__head_norm_partial(int rows, int width)
 }
 
 /* Computes the gradients for the rows of one chunk. The first row of sums [2][width] receives the
-   gradient of the gain. The second is set to 0: it is the term to which norm_row_backward adds the
-   gradient of x. */
+   gradient of the gain. The second is zeros, which norm_row_backward takes as `from`, so that it
+   overwrites d. */
 static void backward_chunk(const struct exec_context *c, const struct head_norm *n, int all_rows,
                            const float *raw, const float *inverse, int first, int rows, float *d,
                            float *sums)

@@ -8,8 +8,8 @@
        dA = s B' dW        dB' = s A dW'        W = W0 + s (B')' A
 
    Apart from the factor s, these are the three products of a linear layer (op/linear.c) with
-   weights dW, inputs A and output gradients B', on `rank` rows. The layers below this one therefore
-   need no support for adapters. In memory, B is transposed. */
+   weights dW, inputs A and output gradients B', on `rank` rows. The code below lib/train therefore
+   needs no support for adapters. B is stored transposed. */
 #include "train/train.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static rapt_status check_parameter(const rapt_train_options *o, const struct par
 {
     if (o->tuning[index] > RAPT_TUNING_LORA)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "tuning[%d] (%s) is %d; it must be at most %d, one of rapt_tuning", index,
+                          "tuning[%d] (%s) is %d; it must be a rapt_tuning, 0 to %d", index,
                           p->name, o->tuning[index], RAPT_TUNING_LORA);
     if (o->tuning[index] != RAPT_TUNING_LORA) return RAPT_OK;
     if (p->kind != IN_PANELS)
@@ -69,8 +69,7 @@ static void count_tunings(const rapt_train_options *o, int parameters, int count
     for (int i = 0; i < parameters; i++) counts[tuning_of(o, i)]++;
 }
 
-/* Appends a parameter with the name and kind of p to a layout of a block that has `*floats` floats
-   so far. */
+/* Appends a copy of p, at offset *floats, to a layout, and adds its size to *floats. */
 static void append_parameter(struct layout *l, const struct parameter *p, size_t *floats)
 {
     struct parameter own = *p;

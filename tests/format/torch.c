@@ -163,7 +163,7 @@ static void test_pickles(void **state)
         ROW("\x80\x05}.", NULL),
         ROW("\x80\x06}.", "the protocol is not 2 to 5"),
         ROW("\x80\x01}.", "the protocol is not 2 to 5"),
-        ROW("}\x80\x02.", "the protocol is not 2 to 5"),
+        ROW("}\x80\x02.", "the protocol is given twice or too late"),
         ROW(DICT "}.", "it contains more than one object"),
         ROW(DICT "..", "has bytes after its end at byte 4"),
         ROW(DICT, "it ends without a STOP opcode"),

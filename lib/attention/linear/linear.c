@@ -192,7 +192,8 @@ static rapt_status check_linear_arrays(const struct linear_call *c, const float 
 
 /* ---- forward ---- */
 
-/* Writes the rows of `out` that belong to a query head. */
+/* Writes the rows of a chunk, which begins with row `first`, to `out` for one query head,
+   normalized if required. */
 static void store_out(const struct linear_problem *l, const struct linear_item *item, int first,
                       const struct chunk *c, float *out)
 {

@@ -125,7 +125,7 @@ static void find_scores(struct spm *spm)
 
 /* ---- surfaces ---- */
 
-/* Writes a piece as text, unless `out` is NULL, and returns its size. */
+/* Writes the text of a piece, unless `out` is NULL, and returns the size of the text. */
 static size_t put_surface(const struct spm *spm, const struct spm_piece *piece, char *out)
 {
     size_t size = 0;
