@@ -267,8 +267,8 @@ static void print_heads(FILE *file, const struct layout *layout, int from, int t
     fputc('\n', file);
 }
 
-/* Returns the character with this index, or an empty text if there is none. If `last` is true and
-   others follow, returns a dot. */
+/* Returns the character with this index, or an empty text if the text is shorter. If `last` is true
+   and others follow, returns a dot. */
 static rapt_text character(const char *text, int index, bool last)
 {
     rapt_text all = {text, strlen(text)};

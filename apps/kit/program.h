@@ -139,9 +139,8 @@ char *option_usage(const struct command *command, const struct option_row *row);
 char *option_list_name(const struct command *command, const struct option_row *row);
 /* Returns true if this row is the first with its list of values. */
 bool option_begins_list(const struct command *command, int index);
-/* Returns the default to print after the help, such as " [30]". Returns "" if there is none: for a
-   flag, a number that is 0 or below its range, and a text that is NULL or empty. The caller frees
-   it. */
+/* Returns the default to print after the help, such as " [30]". Returns "" for a flag, for a number
+   that is 0 or below its range, and for a text that is NULL or empty. The caller frees it. */
 char *option_default(const struct option_row *row);
 
 /* ---- help.c: suggestions ---- */

@@ -194,8 +194,10 @@ typedef struct rapt_config { /* size-first, see base.h */
                          divide heads (Ainslie et al. 2023) */
     int ffn_width;    /* hidden units of the feed-forward layers, 0 to 2^20; 0 means no feed-forward
                          layers. Vaswani et al. use 4 times width */
-    int encoder_layers; /* layers of the encoder, 0 to 2^10; 0 if and only if there is no encoder */
-    int decoder_layers; /* layers of the decoder, 0 to 2^10; 0 if and only if there is no decoder */
+    int encoder_layers; /* layers of the encoder, 0 to 2^10; 0 for decoder-only models, at least 1
+                           for others */
+    int decoder_layers; /* layers of the decoder, 0 to 2^10; 0 for encoder-only models, at least 1
+                           for others */
 
     rapt_score self_score;  /* score function of self-attention */
     rapt_score cross_score; /* score function of cross-attention */
@@ -326,8 +328,8 @@ typedef struct rapt_config { /* size-first, see base.h */
                           these positions see the whole source, and all queries see these positions
                           of the source */
     int latent_width;  /* elements of the latent row c of a token, from which the keys and values of
-                          all heads are computed, a multiple of 16, 0 to 2^16; 0 means that keys
-                          and values are computed from the input (DeepSeek-AI 2024). c is the last
+                          all heads are computed, a multiple of 16, 0 to 2^16; 0 means that keys and
+                          values are computed from the input (DeepSeek-AI 2024). c is the last
                           latent_width elements of the output of "self_attn.qkv", after RMSNorm with
                           the gain "self_attn.latent_norm.weight". Let K be the width of a head.
                           Head h has the keys (p, A_h' c) and the values B_h c, where A_h' is the
@@ -336,7 +338,7 @@ typedef struct rapt_config { /* size-first, see base.h */
                           K rows of "self_attn.value_up.weight" [heads * K][latent_width]. With
                           rotary, p is the rotary_width elements before c; all heads share them, and
                           only they are rotated. The queries of a head then begin with as many
-                          elements for p. In "cross_attn" there is no p, and c is computed by
+                          elements for p. Cross-attention has no p, and computes c by
                           "cross_attn.kv". Caches store only p and c. K must be a multiple of 16,
                           key_heads 0, and scores dot or scaled-dot. local-p, distance vectors,
                           query_key_norm, differential, talking_heads, monotonic and linear

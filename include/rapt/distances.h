@@ -31,7 +31,7 @@ typedef enum rapt_rotary_scaling {
                                    rotary_magnitude (Peng et al. 2023) */
 } rapt_rotary_scaling;
 /* Effects of the distance between a query's position and a key s. All of them require
-   mask.causal_alignment. If every field is 0, there are no such effects. */
+   mask.causal_alignment. If every field is 0, distances have no effect. */
 typedef struct rapt_relative {
     const float *slopes; /* [heads]: adds -slope |position - s| to scores (ALiBi: Press, Smith and
                             Lewis 2022); may be NULL */
@@ -70,7 +70,7 @@ typedef struct rapt_relative {
    2019) uses r, u and v. DeBERTa (He et al. 2021) uses r and r' and a scale of 1 / sqrt(3 K).
    Scores must be scaled dot products or dot products, without rotary positions or talking heads,
    and mask.causal_alignment is required. All terms of the score except that of u are added after
-   the cap, like a bias. If all fields are 0, there are no distance vectors.
+   the cap, like a bias. If all fields are 0, no distance vectors are used.
 
    There are n = before + 1 + after distances, at most 65536. K is key_width and V value_width. Row
    0 of an array is for distance -before. With `buckets`, distances share vectors instead: r[d],

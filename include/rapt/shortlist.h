@@ -14,8 +14,7 @@ extern "C" {
        - the first tokens of the target vocabulary;
        - the tokens listed for its source tokens;
        - the source tokens themselves, if both sides share a vocabulary;
-       - as in Marian, padding: the lowest ids that are none of these, until the number of tokens
-         is a multiple of 8;
+       - as in Marian, padding: the lowest other ids, until the number of tokens is a multiple of 8;
        - the end token.
 
    A shortlist is immutable: any number of threads may share one. */
