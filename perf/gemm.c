@@ -202,6 +202,7 @@ static const struct narrow_layer narrow_layers[] = {
     {64, 512, 2048, false},  {512, 512, 2048, false}, {1024, 2048, 512, false},
     {1024, 512, 512, false}, {1, 256, 1536, false},   {16, 256, 1536, false},
     {1, 512, 32000, true},   {4, 512, 32000, true},   {16, 512, 32000, true},
+    {64, 512, 32000, true},
 };
 
 enum { FROM_MEMORY = 256 << 20 }; /* bytes of all copies */

@@ -12,8 +12,8 @@
 
 enum {
     VS_MAX_PANELS = 4 * VS_PANELS, /* panels of the widest tile, which has few rows */
-    VS_FEW_ROWS = 4,               /* with at most this many rows, reading w limits the speed, so w
-                                      is prefetched */
+    VS_FEW_ROWS = 4,               /* a product with at most this many rows prefetches the panels of
+                                      each tile shortly before they are read */
     VS_FETCH = 1024,               /* distance of these prefetches in bytes; they may reach into the
                                       next panels */
     VS_JOINT = 3                   /* rows of q that share a pointer */
@@ -37,6 +37,30 @@ static inline __attribute__((always_inline)) void int8_fetch(int rows, int panel
         for (int p = 0; p < panels; p++) __builtin_prefetch(y + r * b->y_row + p * LANES, 1);
 }
 
+/* The memory that a tile prefetches, in as many parts as the tile has panels: a line of each part
+   in each step of k. */
+struct int8_ahead {
+    const int8_t *at;     /* address in the first part */
+    ptrdiff_t part, step; /* distances between parts and between steps, in bytes */
+};
+
+/* Chooses the memory that a tile prefetches: a share of the next panels in proportion to its rows.
+   The tiles that multiply the current panels thus fetch the next ones while they compute; without
+   this, the first of these tiles waits for memory. With few rows in all, a tile prefetches its own
+   panels instead. */
+static inline __attribute__((always_inline)) struct int8_ahead
+int8_ahead_of(int rows, int panels, const struct int8_block *b, int row, const int8_t *w)
+{
+    const ptrdiff_t w_panel = (ptrdiff_t)rapt__int8_panel(b->depth);
+    if (rows <= VS_FEW_ROWS && rows == b->rows)
+        return (struct int8_ahead){w + VS_FETCH, w_panel, INT8_LINE};
+    const float all = (float)b->rows, share = (float)rows / all;
+    const ptrdiff_t part = (ptrdiff_t)(share * (float)w_panel);
+    const ptrdiff_t above = (ptrdiff_t)((float)row / all * (float)w_panel);
+    return (struct int8_ahead){w + panels * (w_panel + above), part,
+                               (ptrdiff_t)(share * INT8_LINE) + 1};
+}
+
 /* Computes a tile of full panels. rows and panels are constants where this is inlined.
 
    Three rows of q share a pointer, because an x86 address can add one or two times the distance
@@ -50,6 +74,7 @@ static inline __attribute__((always_inline)) void int8_tile(int rows, int panels
     const ptrdiff_t w_panel = (ptrdiff_t)rapt__int8_panel(b->depth), q_row = b->q_row;
     const int8_t *w = b->w + panel * w_panel, *q[(VS_ROWS + VS_JOINT - 1) / VS_JOINT];
     const int column = panel * LANES;
+    struct int8_ahead ahead = int8_ahead_of(rows, panels, b, row, w);
     vs sum[VS_ROWS * VS_MAX_PANELS];
     UNROLL
     for (int r = 0; r < rows; r += VS_JOINT) q[r / VS_JOINT] = b->q + (row + r) * q_row;
@@ -62,8 +87,8 @@ static inline __attribute__((always_inline)) void int8_tile(int rows, int panels
     for (int k = b->depth; k > 0; k -= INT8_GROUP) {
         vw weights[VS_MAX_PANELS];
         UNROLL_FETCH
-        for (int p = 0; p < panels && rows <= VS_FEW_ROWS; p++)
-            __builtin_prefetch(w + p * w_panel + VS_FETCH);
+        for (int p = 0; p < panels; p++) __builtin_prefetch(ahead.at + p * ahead.part);
+        ahead.at += ahead.step;
         UNROLL
         for (int p = 0; p < panels; p++) weights[p] = vw_load(w + p * w_panel);
         UNROLL
