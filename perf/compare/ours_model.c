@@ -94,10 +94,11 @@ const int32_t *ours_model_tokens(const struct model_work *w, int target)
     return target ? w->target.ids : w->source.ids;
 }
 
-/* ---- training: without dropout, so that losses can be compared ---- */
+/* ---- training: without dropout, so that losses can be compared; with bf16, products are computed
+   in bf16 ---- */
 
-EXPORT struct model_work *ours_train_create(const struct model_shape *s, float rate);
-struct model_work *ours_train_create(const struct model_shape *s, float rate)
+EXPORT struct model_work *ours_train_create(const struct model_shape *s, float rate, bool bf16);
+struct model_work *ours_train_create(const struct model_shape *s, float rate, bool bf16)
 {
     struct model_work *w = create(s);
     rapt_message why = {""};
@@ -108,9 +109,17 @@ struct model_work *ours_train_create(const struct model_shape *s, float rate)
     o.rate = rate, o.warmup = 0, o.schedule = RAPT_SCHEDULE_CONSTANT;
     o.beta1 = 0.9f, o.beta2 = 0.98f, o.epsilon = 1e-9f, o.weight_decay = 0, o.clip_norm = 0;
     o.label_smoothing = 0.1f, o.dropout = o.attention_dropout = o.ffn_dropout = 0;
+    if (bf16) o.products = RAPT_PRODUCTS_BF16;
     w->target = draw_tokens(s->batch, s->target + 1, s->vocab, 2);
     check_ours_model(rapt_trainer_create(&w->trainer, w->model, &o, &limits, NULL, &why), &why);
     return w;
+}
+
+/* Returns how products are computed: "built-in", "bf16" or "bf16, emulated". */
+EXPORT const char *ours_train_products(const struct model_work *w);
+const char *ours_train_products(const struct model_work *w)
+{
+    return rapt_trainer_products(w->trainer);
 }
 
 /* Takes one step and returns the loss per token before it. */

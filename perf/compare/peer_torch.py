@@ -102,15 +102,19 @@ class Model(nn.Module):
 
 
 class Training:
-    def __init__(self, shape, weights, source, target, rate):
+    """Training steps; with bf16, products are computed in bf16 where torch.autocast chooses it."""
+
+    def __init__(self, shape, weights, source, target, rate, bf16=False, compiled=False):
         self.model = Model(shape).train()
         self.model.take(weights)
+        self.run, self.bf16 = torch.compile(self.model) if compiled else self.model, bf16
         self.source, self.fed, self.wanted = source, target[:, :-1], target[:, 1:].reshape(-1)
         self.adam = torch.optim.Adam(self.model.parameters(), lr=rate, betas=(0.9, 0.98), eps=1e-9)
 
     def step(self):
-        logits = self.model(self.source, self.fed).reshape(len(self.wanted), -1)
-        loss = F.cross_entropy(logits, self.wanted, label_smoothing=0.1)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
+            logits = self.run(self.source, self.fed).reshape(len(self.wanted), -1)
+            loss = F.cross_entropy(logits, self.wanted, label_smoothing=0.1)
         self.adam.zero_grad()
         loss.backward()
         self.adam.step()

@@ -30,6 +30,7 @@ COMPARED = 3  # steps; later ones differ because Adam amplifies rounding errors 
 QUICK_SECONDS = 13  # after this, --quick starts no comparison
 # Maximum differences allowed: of outputs and gradients in single precision, of losses.
 NEAR, GRADIENT, LOSS = 2e-5, 2e-4, 2e-5
+LOSS_BF16 = 2e-3  # PyTorch also rounds results and logits to bf16
 OTHERS = 0.07  # share of translations that may differ: if two hypotheses are equally likely, rounding decides
 
 
@@ -93,12 +94,13 @@ def all_works(options, peers):
     for name in PASSES:
         for shape in chosen(options, PRODUCTS if name == "gemm" else GRADIENT_PRODUCTS, (5, 40, 48)):
             yield lambda tools, name=name, shape=shape: product(tools, peers, name, shape)
-    for name, compare, models in (("train_step", train, MODELS), ("translate", translate, TRANSLATIONS)):
+    for name, compare, models in (("train_step", train, MODELS), ("train_bf16", train_bf16, MODELS),
+                                  ("translate", translate, TRANSLATIONS)):
         for what, sizes in ({"check": CHECK} if options.check else models).items():
-            slow = name == "train_step" and sizes[2] > 128 or name == "translate" and sizes[6] > 3
+            slow = name == "train_step" and sizes[2] > 128 or name == "train_bf16" or name == "translate" and sizes[6] > 3
             if torch and (options.check or not (options.quick and slow)):
                 yield lambda tools, name=name, compare=compare, what=what, sizes=sizes: (
-                    [compare(tools, torch, what, sizes)] if wanted(options, name, "torch") else [])
+                    compare(tools, torch, what, sizes) if wanted(options, name, "torch") else [])
 
 
 def chosen(options, shapes, least):
@@ -279,12 +281,27 @@ def product(tools, peers, name, shape):
 # ---- models ----
 
 def train(tools, torch, what, sizes):
+    return [train_row(tools, torch, what, sizes, "train_step", LOSS)]
+
+
+def train_bf16(tools, torch, what, sizes):
+    """Compares with PyTorch as its users would write it, and compiled, if this version can compile. Where products in bf16
+    would be emulated, which is slow, only --check compares."""
+    options, _, ours, threads = tools
+    work = ours.c.ours_train_create(ModelShape(*CHECK, threads), RATE, True)
+    fast = ours.c.ours_train_products(work) == b"bf16"
+    ours.c.ours_model_free(work)
+    for compiled in [False] + [True] * hasattr(torch.torch, "compile") if fast or options.check else []:
+        yield train_row(tools, torch, what, sizes, "train_bf16", LOSS_BF16, bf16=True, compiled=compiled)
+
+
+def train_row(tools, torch, what, sizes, name, allowed, bf16=False, compiled=False):
     options, timer, ours, threads = tools
     shape = ModelShape(*sizes, threads)
-    work = ours.c.ours_train_create(shape, RATE)
+    work = ours.c.ours_train_create(shape, RATE, bf16)
     source = torch.tokens(ours.c.ours_model_tokens(work, 0), shape.batch, shape.source)
     target = torch.tokens(ours.c.ours_model_tokens(work, 1), shape.batch, shape.target + 1)
-    peer = torch.Training(shape, ours.weights(work), source, target, RATE)
+    peer = torch.Training(shape, ours.weights(work), source, target, RATE, bf16, compiled)
     losses = [], []
 
     def run(step, into):
@@ -293,7 +310,7 @@ def train(tools, torch, what, sizes):
                            run(peer.step, losses[1]))
     ours.c.ours_model_free(work)
     far = max(abs(a - b) / abs(b) for a, b in list(zip(*losses))[:COMPARED])
-    return row_of("train_step", what, threads, torch.NAME, MILLISECONDS, timing, far, LOSS)
+    return row_of(name, what, threads, torch.NAME + (", compiled" if compiled else ""), MILLISECONDS, timing, far, allowed)
 
 
 def translate(tools, torch, what, sizes):
@@ -315,4 +332,4 @@ def translate(tools, torch, what, sizes):
     row["same_sentences"] = same
     row["equal"] &= same >= 0.8
     ours.c.ours_model_free(work)
-    return row
+    return [row]
