@@ -12,7 +12,7 @@
 
 struct vocabulary_word {
     const char *token;
-    uint64_t id;
+    uint64_t id, head; /* head: see head_of */
 };
 
 struct vocabulary {
@@ -49,7 +49,7 @@ static rapt_status add_word(struct vocabulary_reading *r, const char *token, uin
         if (!grown) return no_vocabulary_memory(r);
         v->words = grown;
     }
-    v->words[v->count++] = (struct vocabulary_word){token, id};
+    v->words[v->count++] = (struct vocabulary_word){.token = token, .id = id};
     return RAPT_OK;
 }
 
@@ -242,10 +242,20 @@ static rapt_status read_flow(struct vocabulary_reading *r)
 
 /* ---- the file ---- */
 
+/* Returns the first eight bytes of a token, padded with zeros, as a big-endian number. Heads that
+   differ are in the order of their tokens, so most comparisons need not read the tokens. */
+static uint64_t head_of(const char *token)
+{
+    uint64_t head = 0;
+    for (int i = 0; i < 8; i++) head = head << 8 | (*token ? (unsigned char)*token++ : 0);
+    return head;
+}
+
 static int by_token(const void *context, const void *a, const void *b)
 {
     (void)context;
     const struct vocabulary_word *x = a, *y = b;
+    if (x->head != y->head) return x->head < y->head ? -1 : 1;
     const int order = strcmp(x->token, y->token);
     return order ? order : (x->id > y->id) - (x->id < y->id);
 }
@@ -282,11 +292,12 @@ static rapt_status arrange(struct vocabulary_reading *r)
     if (!v->tokens) return no_vocabulary_memory(r);
     memset(v->tokens, 0, v->count * sizeof *v->tokens);
     for (size_t i = 0; i < v->count; i++) {
-        const struct vocabulary_word *word = &v->words[i];
+        struct vocabulary_word *word = &v->words[i];
         if (!word->token[0]) return bad_token(r, word, "belongs to an empty token");
         if (word->id >= v->count) return bad_token(r, word, "is not below the number of tokens");
         if (v->tokens[word->id]) return bad_token(r, word, "also belongs to another token");
         v->tokens[word->id] = word->token;
+        word->head = head_of(word->token);
     }
     rapt__sort(v->words, v->count, sizeof *v->words, by_token, NULL);
     rapt_status status = RAPT_OK;

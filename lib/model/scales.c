@@ -55,9 +55,12 @@ static bool take_float(const char **at, float *value)
     return take_word(at, word) && rapt__float_read(word, value) && *value >= 0;
 }
 
-static int digit_of(char c)
+/* Returns the value of a hexadecimal digit, or a number above 15. */
+static unsigned digit_of(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    const unsigned decimal = (unsigned char)c - (unsigned)'0';
+    const unsigned letter = (unsigned char)c - (unsigned)'a';
+    return decimal < 10 ? decimal : letter < 6 ? letter + 10 : 16;
 }
 
 /* Reads 8 digits. Returns false unless they are the bits of a finite float that is not negative. */
@@ -65,9 +68,9 @@ static bool read_each(const char *text, float *scale)
 {
     uint32_t bits = 0;
     for (int i = 0; i < DIGITS; i++) {
-        int digit = digit_of(text[i]);
-        if (digit < 0) return false;
-        bits = bits << 4 | (uint32_t)digit;
+        const uint32_t digit = digit_of(text[i]);
+        if (digit > 15) return false;
+        bits = bits << 4 | digit;
     }
     memcpy(scale, &bits, sizeof *scale);
     return bits < 0x7f800000;
