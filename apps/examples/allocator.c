@@ -1,5 +1,5 @@
-/* allocator.c - takes all memory from a block of the program's own, with an allocator that never calls malloc and
-   reuses nothing. Prints whether a session takes as many bytes as rapt_session_bytes says. */
+/* allocator.c - takes all memory from a block that belongs to the program, with an allocator that never calls
+   malloc and never reuses memory. Prints whether a session takes as many bytes as rapt_session_bytes reports. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 
@@ -13,7 +13,7 @@ static void *take(void *user, size_t bytes)
 {
     struct arena *arena = user;
     size_t rounded = (bytes + 63) / 64 * 64;               /* the library needs 64-byte alignment */
-    if (rounded > sizeof block - arena->used) return NULL; /* RAPT_NO_MEMORY, and nothing has changed */
+    if (rounded > sizeof block - arena->used) return NULL; /* the call returns RAPT_NO_MEMORY */
     arena->used += rounded, arena->live += bytes;
     return block + (arena->used - rounded);
 }
@@ -41,7 +41,7 @@ int main(void)
            arena.live >= 4 * rapt_model_parameters(model) ? "all of it is in the block" : "too little");
     size_t before = arena.live, asked = rapt_session_bytes(model, &limits);
     if (rapt_session_create(&session, model, &limits, &allocator, &why)) return puts(why.text), 1;
-    printf("session: as many bytes as asked before: %s\n", arena.live - before == asked ? "yes" : "no");
+    printf("session: its size is as reported: %s\n", arena.live - before == asked ? "yes" : "no");
     rapt_session_free(session), rapt_model_free(model);
     printf("left: %zu\n", arena.live);
     config.source_vocab = config.target_vocab = 100000; /* more than the block holds */

@@ -1,6 +1,6 @@
-/* attention.c - the smallest attention network: items V are encoded, E = V W; the hidden state h is the query,
-   a = softmax(E h); the context is c = E^T a. Forward, backward, and steps of gradient descent on W until c is
-   at its goal. */
+/* attention.c - the smallest attention network: the items V are encoded as E = V W, the hidden state h is the
+   query, the weights are a = softmax(E h), and the context is c = E^T a. Trains W by gradient descent until c is
+   close to its goal. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* block.c - a layer of a pre-trained model in your own network: copied from the model by name, then trained
-   together with a new feed-forward layer on top. The task is to turn each row into the next one. */
+/* block.c - uses a layer of a pre-trained model in your own network: copies it from the model by name, and trains
+   it together with a new feed-forward layer on top. The task is to turn each row into the next one. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <stdlib.h>

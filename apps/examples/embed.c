@@ -1,6 +1,6 @@
-/* embed.c - which sentences of standard input are alike: an encoder turns each into a vector. The model is a
-   sentence encoder such as all-MiniLM-L6-v2, or a translator. Prints for each sentence the most similar other one
-   and the cosine of their vectors. */
+/* embed.c - finds similar sentences in standard input: an encoder turns each sentence into a vector. The model is a
+   sentence encoder such as all-MiniLM-L6-v2, or a translator. For each sentence, prints the most similar other
+   sentence and the cosine of their vectors. */
 #include <math.h>
 #include <rapt/rapt.h>
 #include <stdio.h>

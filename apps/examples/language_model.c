@@ -1,5 +1,5 @@
 /* language_model.c - a decoder-only model, built like GPT-2, learns to write a rhyme letter by letter and continues
-   a prompt, the prefix of rapt_generate. Ids: 0 begin, 1 end, then the characters from the space on. */
+   a prompt, which rapt_generate takes as a prefix. Ids: 0 is begin, 1 is end, 2 is the space, and so on. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
-/* memory.c - models without files: one is written to memory and read back, then written and read through functions
-   of the program's own, as for an archive. Prints the number of parameters, and whether they are the same in all
-   three models. */
+/* memory.c - saves and loads a model without files: first in memory, then through the program's own functions, as
+   for an archive. Prints the number of parameters, and whether they are the same in all three models. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@ static void ok(rapt_status status)
     if (status) fprintf(stderr, "%s\n", why.text), exit(1);
 }
 
-/* Appends to the archive; anything but 0 is an error. */
+/* Appends to the archive. A nonzero result means an error. */
 static int write_archive(void *user, const void *data, size_t count)
 {
     (void)user;
@@ -33,7 +32,7 @@ static int read_archive(void *user, uint64_t at, void *data, size_t count)
 
 static const char *compare(const rapt_model *a, const rapt_model *b)
 {
-    static float x[1 << 20], y[1 << 20]; /* more than the largest parameter */
+    static float x[1 << 20], y[1 << 20]; /* larger than any parameter */
     for (int i = 0; i < rapt_model_tensors(a); i++) {
         rapt_tensor tensor = rapt_model_tensor(a, i);
         ok(rapt_model_read(a, i, x, &why)), ok(rapt_model_read(b, i, y, &why));

@@ -1,6 +1,6 @@
-/* ragged.c - computes additive attention, v . tanh(W q + U k), of each word over its own sequence for two sequences
-   of 2 and 3 words without padding. Then compares the gradients of W, U and v with differences of the loss, which
-   is the sum of all outputs. */
+/* ragged.c - computes additive attention, with scores v . tanh(W q + U k), from each word to the words of its own
+   sequence, for two sequences of 2 and 3 words without padding. Then compares the gradients of W, U and v with
+   finite differences of the loss, which is the sum of all outputs. */
 #include <math.h>
 #include <rapt/rapt.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* reverse.c - an encoder-decoder learns to reverse sequences of digits. Prints how many tokens of new sequences it
-   predicts, and its output for the first sequence. Ids: 1 begin, 2 end, 3 .. 12 the digits. */
+   predicts correctly, and its output for the first of them. Ids: 1 is begin, 2 is end, 3 to 12 are digits. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <stdlib.h>

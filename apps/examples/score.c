@@ -1,5 +1,5 @@
-/* score.c - prints how likely a model finds each of several translations of a sentence: the mean log-probability of
-   its tokens, the likeliest first. */
+/* score.c - scores several translations of a sentence with a model. Prints the mean log-probability of the tokens
+   of each translation, most likely first. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <stdlib.h>

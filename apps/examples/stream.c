@@ -1,5 +1,5 @@
 /* stream.c - prints each piece of a sentence's translation as soon as it is final, with its log-probability, using
-   the token callback of one call. Stops after ten pieces. */
+   a token callback. Stops after ten pieces. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct listener {
     int pieces;
 };
 
-/* Prints a token; the end token has no text. Returning anything but 0 ends the translation. */
+/* Prints a token; the end token has no text. A nonzero result ends the translation. */
 static int hear(void *user, int sentence, int32_t id, float log_probability)
 {
     struct listener *listener = user;
@@ -39,7 +39,7 @@ static int finished(void *user, const rapt_translation *translation)
 int main(int argc, char **argv)
 {
     rapt_translator *translator;
-    /* With a wider beam, a piece would be final only once all hypotheses begin with it. */
+    /* With a wider beam, a piece would be final only once all hypotheses agree on it. */
     const rapt_translator_options greedy = {.size = sizeof greedy, .beams = 1};
     const rapt_translate_call call = {.size = sizeof call, .options = &greedy, .token = hear};
     if (argc != 3) return fprintf(stderr, "usage: %s model.safetensors TEXT\n", argv[0]), 2;

@@ -1,4 +1,5 @@
-/* tagger.c - an encoder learns to tag words, even "fish", a noun after "the" or "old" but a verb after a noun. */
+/* tagger.c - an encoder learns to tag words, even "fish", which is a noun after "the" or "old" but a verb after a
+   noun. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static void ok(rapt_status status)
     if (status) fprintf(stderr, "%s\n", why.text), exit(1);
 }
 
-/* Writes sentence 0 .. ALL - 1, like "the dog sees a man" or "the old dog sees a man". Returns its length. */
+/* Writes sentence 0 to ALL - 1, such as "the dog sees a man" or "the old dog sees a man". Returns its length. */
 static int write(int number, int32_t *id, int32_t *label)
 {
     const int parts[] = {2, 1, 3, 3, 2, 3}, first[] = {THE, OLD, DOG, FISH, THE, DOG};

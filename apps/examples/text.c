@@ -21,7 +21,7 @@ int main(void)
     rapt_translator *translator;
     size_t size, count;
     char bytes[2 * PAIRS][BYTES], out[200], vocabulary[10000];
-    rapt_text texts[2 * PAIRS]; /* all sources, then all targets; one verb of each noun is left out */
+    rapt_text texts[2 * PAIRS]; /* all sources, then all targets; one verb per noun is left out */
     for (int i = 0; i < 2 * PAIRS; i++) {
         int side = i / PAIRS, noun = i % PAIRS / (N - 1), verb = (noun + 1 + i % (N - 1)) % N;
         snprintf(bytes[i], BYTES, "%s %s", words[side][noun], words[side][N + verb]);
@@ -33,7 +33,7 @@ int main(void)
     for (int i = 0; i < 2 * PAIRS; i++) {
         int side = i / PAIRS, *at = starts[side] + i % PAIRS;
         must(rapt_tokenizer_encode(tokenizer, texts[i], ids[side] + *at, NULL, LENGTH - 1, &count, &why));
-        if (side == 0) ids[side][*at + (int)count++] = end; /* sources end with it; the trainer frames targets */
+        if (side == 0) ids[side][*at + (int)count++] = end; /* the trainer adds `end` only to targets */
         at[1] = *at + (int)count;
     }
     rapt_config config = {.size = sizeof config};

@@ -1,5 +1,6 @@
 /* threads.c - four threads translate the sentences of standard input. They share one model and, if given, a
-   shortlist. Each has a translator of its own and takes every fourth sentence. Prints the translations in order. */
+   shortlist. Each has its own translator and takes every fourth sentence. Prints the translations in the order of
+   the sentences. */
 #include <pthread.h>
 #include <rapt/rapt.h>
 #include <stdatomic.h>
@@ -11,12 +12,12 @@ enum { THREADS = 4, LINES = 1000, BYTES = 512 };
 static char lines[LINES][BYTES], answers[LINES][2 * BYTES];
 static int count;
 static atomic_int failures;
-static rapt_translator *first; /* has read the file; the others share its model and tokenizers */
+static rapt_translator *first; /* loads the file; the others share its model and tokenizers */
 static rapt_shortlist *shortlist;
 
 static void *translate(void *number)
 {
-    rapt_translator_options options = {.size = sizeof options, .threads = 1}; /* per call: four run at once */
+    rapt_translator_options options = {.size = sizeof options, .threads = 1}; /* per call, since four run at once */
     rapt_translator *mine;
     rapt_message why;
     if (rapt_translator_create(&mine, rapt_translator_model(first), rapt_translator_source(first),

@@ -1,4 +1,5 @@
-/* translate.c - translates the sentences of standard input, one per line, with a model file of toy_translate. */
+/* translate.c - translates the sentences of standard input, one per line, with a model file written by
+   toy_translate. */
 #include <rapt/rapt.h>
 #include <stdio.h>
 #include <string.h>

@@ -27,8 +27,8 @@ extern "C" {
 RAPT_API const char *rapt_version(void);
 
 /* The result of functions that can fail, except those that return a size, an index or a token. A
-   failed call changes nothing unless its comment says otherwise. A call returns RAPT_BAD_ARGUMENT
-   if a pointer to a required object, array or result is NULL. */
+   failed call changes nothing unless the function's comment says otherwise. A call returns
+   RAPT_BAD_ARGUMENT if a pointer to a required object, array or result is NULL. */
 typedef enum rapt_status {
     RAPT_OK = 0,            /* success */
     RAPT_BAD_ARGUMENT = -1, /* an argument is out of range, contradicts another or is NULL */
@@ -42,16 +42,16 @@ typedef enum rapt_status {
 RAPT_API const char *rapt_status_text(rapt_status status);
 
 /* Explains why a call failed, in one sentence that names what is wrong, such as a field, file or
-   tensor. The caller owns the message; concurrent calls need separate ones. NULL means that no
-   message is needed. A successful call leaves it unchanged. This struct will not grow. */
+   tensor. The caller owns the message; concurrent calls need separate messages. NULL means that no
+   message is needed. A successful call leaves the message unchanged. This struct will not grow. */
 typedef struct rapt_message {
-    char text[512]; /* UTF-8, terminated by 0 */
+    char text[512]; /* null-terminated UTF-8 */
 } rapt_message;
 
-/* The functions through which the library allocates memory. A function allocates memory only if its
-   name contains _create, _load or _learn, or if its comment says so or lists RAPT_NO_MEMORY.
-   rapt_encode, rapt_decode and the steps of training never allocate. If several threads call the
-   library at the same time, alloc and free must be safe to call concurrently.
+/* The functions with which the library allocates and frees memory. A function allocates memory only
+   if its name contains _create, _load or _learn, or if its comment says so or lists RAPT_NO_MEMORY.
+   rapt_encode, rapt_decode and training steps never allocate. If several threads call the library
+   at the same time, alloc and free must be safe to call concurrently.
 
    A NULL allocator, or one whose functions are both NULL, means aligned_alloc and free (on Windows,
    their equivalents). If only one of the two is set, every allocation fails. The library asks Linux
@@ -66,29 +66,29 @@ typedef struct rapt_allocator {
 } rapt_allocator;
 
 /* A struct whose first field is `size_t size` is called size-first. Later versions may append
-   fields. Set size to the sizeof of the struct, set the fields whose comments exclude 0, and
+   fields. Set size to the size of the struct, set the fields that must not be 0, and
    zero-initialize the rest, which selects their defaults:
 
        rapt_limits limits = {
            .size = sizeof limits, .batch = 1, .source_tokens = 100, .target_length = 100};
 
-   The program then works, without being recompiled, with later versions of the same MAJOR or, while
-   MAJOR is 0, of the same MINOR. A call returns RAPT_BAD_ARGUMENT if size was not set, or if the
-   struct is longer than the library's version of it and one of the extra bytes is not 0. */
+   The program then works, without being recompiled, with later versions that have the same MAJOR
+   and, while MAJOR is 0, the same MINOR. A call returns RAPT_BAD_ARGUMENT if size was not set, or
+   if the struct is longer than the library's version of it and one of the extra bytes is not 0. */
 
 /* Returns the library's sizeof for the public struct with this name, such as "rapt_attention", or 0
    for any other name. Bindings for other languages can check their declarations with it. */
 RAPT_API size_t rapt_struct_size(const char *name);
 
-/* Threads. A field named `threads` limits the number of threads of a call. If it is 0, the call
-   uses as many as OpenMP would, but no more than there are processors. No call uses more than 1024.
-   Results are bit-identical for any number of threads.
+/* Threads. A field named `threads` limits the number of threads that a call uses. If it is 0, the
+   call uses as many as OpenMP would, but no more than there are processors. No call uses more than
+   1024. Results are bit-identical for any number of threads.
 
    A call uses a single thread if it is made inside a parallel region, or if other programs keep the
    processors so busy that several threads would be slower. A call uses fewer threads than requested
    if OpenMP provides fewer. It uses more threads than there are processors, which is slow, only if
    both `threads` and OMP_NUM_THREADS exceed the number of processors. An OMP_STACKSIZE of 96 KB
-   suffices; on Linux, if it leaves OpenMP's threads too little stack, calls use one thread.
+   suffices; on Linux, calls use one thread if the stacks of OpenMP's threads are too small.
 
    Any thread may call any function. Any number of threads may share an object that is passed as
    const, such as a model or a tokenizer. Only one thread at a time may use any other object.
@@ -100,24 +100,24 @@ RAPT_API size_t rapt_struct_size(const char *name);
    or use one thread. */
 
 /* Callbacks. A function that the program passes to the library runs on the thread that called the
-   library, and must return. Only the callbacks of rapt_generate, rapt_translate_many,
-   rapt_translate_many_with and rapt_translator_score may be left by longjmp() or a C++ exception.
-   The session or translator can then be used again, as after a failed call. Memory that the
-   abandoned call had allocated is freed with the translator or session, or by the session's next
-   call to rapt_generate. An exception can pass through the library only where compilers write
-   unwind tables for C, as they do on x86-64 and arm64; elsewhere it ends the program. Leaving the
-   callback of a rapt_reader or rapt_writer in this way leaks memory; leaving an allocator or a
-   rapt_ready_fn is undefined behavior. */
+   library, and must return normally. Only the callbacks of rapt_generate, rapt_translate_many,
+   rapt_translate_many_with and rapt_translator_score may exit via longjmp() or a C++ exception. The
+   session or translator can then be used again, as after a failed call. Memory that the abandoned
+   call had allocated is freed with the translator or session, or by the session's next call to
+   rapt_generate. An exception can pass through the library only where compilers emit unwind tables
+   for C, as they do on x86-64 and arm64; elsewhere it ends the program. If a callback of a
+   rapt_reader or rapt_writer exits in this way, memory leaks; if an allocator or a rapt_ready_fn
+   does, the behavior is undefined. */
 
 /* fork(). With GNU OpenMP, if a thread makes a call that uses several threads and then forks, the
    child process hangs in its next such call on that thread, because fork() does not copy OpenMP's
    threads. The child must set `threads` to 1 in every call, call the library from a new thread, or
    start another program with exec(). It may use the parent's objects; mapped models stay shared. */
 
-/* The instruction sets for which the library has kernels. One of them is active in the whole
+/* The instruction sets for which the library has kernels. One of them is active for the whole
    process: by default, the best one that both the processor and the operating system support. All
-   instruction sets give the same bits, except RAPT_ISA_SCALAR (plain C) if it was compiled without
-   fused multiply-add. */
+   instruction sets give bit-identical results, except RAPT_ISA_SCALAR (plain C) if it was compiled
+   without fused multiply-add. */
 typedef enum rapt_isa { RAPT_ISA_SCALAR, RAPT_ISA_NEON, RAPT_ISA_AVX2, RAPT_ISA_AVX512 } rapt_isa;
 /* Returns the active instruction set. */
 RAPT_API rapt_isa rapt_isa_used(void);
@@ -135,7 +135,7 @@ RAPT_API const char *rapt_isa_int8(void);
    RAPT_ISA_AVX512). Linux lets a process use these registers only if it has asked for permission,
    because they add 8 KB to the stack frames of signal handlers; alternative signal stacks must have
    room for that. The library never asks. It checks only once whether the program has asked, in the
-   first call of rapt_isa_int8 or of a function that uses 8-bit integers. So ask before that call:
+   first call to rapt_isa_int8 or to a function that uses 8-bit integers. So ask before that call:
 
        #define _GNU_SOURCE
        #include <sys/syscall.h>

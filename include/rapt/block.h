@@ -17,12 +17,13 @@ extern "C" {
    functions one after another. It adds the input of each function to the function's result, and
    normalizes before the function or after the sum, according to config.norm_order. With
    RAPT_NORM_ORDER_PRE the last sum is not normalized. The other kinds are single functions without
-   a residual sum or a norm. The configuration may add features such as rotary positions to them. W'
-   is the transpose of a matrix W; the biases of projections are omitted. */
+   a residual sum or a norm. The configuration may add features such as rotary positions. In the
+   formulas, W' is the transpose of a matrix W, and the biases of projections are omitted. */
 typedef enum rapt_block_kind {
-    RAPT_BLOCK_KIND_ENCODER, /* layer: self-attention, feed-forward */
-    RAPT_BLOCK_KIND_DECODER, /* layer: causal self-attention or what decoder_recurrence selects,
-                                cross-attention, feed-forward */
+    RAPT_BLOCK_KIND_ENCODER,          /* layer: self-attention, feed-forward */
+    RAPT_BLOCK_KIND_DECODER,          /* layer: causal self-attention (or the recurrent unit that
+                                         decoder_recurrence selects), cross-attention,
+                                         feed-forward */
     RAPT_BLOCK_KIND_DECODER_ONLY,     /* layer: the same without cross-attention */
     RAPT_BLOCK_KIND_SELF_ATTENTION,   /* heads(x Wq', x Wk', x Wv') Wo' */
     RAPT_BLOCK_KIND_CAUSAL_ATTENTION, /* self-attention with a causal mask, or linear attention if
@@ -35,14 +36,15 @@ typedef enum rapt_block_kind {
 typedef struct rapt_block_limits { /* size-first, see base.h */
     size_t size;
     int batch;       /* sequences per call, 1 or more */
-    int rows;        /* total rows of all sequences of x, 1 or more. With location-aware or
-                        coverage scores, self-attention needs memory for rows x rows floats per
-                        thread, and cross-attention (also monotonic) for rows x source_rows */
+    int rows;        /* total rows of all sequences of x, 1 or more. With location-aware or coverage
+                        scores, self-attention needs memory for rows x rows floats per thread. With
+                        these scores or monotonic attention, cross-attention needs rows x
+                        source_rows floats per thread */
     int source_rows; /* total rows of all sources: 1 or more with cross-attention, else 0 */
     int threads;     /* maximum number of threads, see base.h */
 } rapt_block_limits;
 
-/* The rows of one call and the settings for them. */
+/* The rows of one call, and its settings. */
 typedef struct rapt_block_rows { /* size-first, see base.h */
     size_t size;
     const int *starts;        /* [batch + 1] offsets: sequence b of x consists of rows starts[b] ..
@@ -51,17 +53,17 @@ typedef struct rapt_block_rows { /* size-first, see base.h */
                                  cross-attention */
     const float *source;      /* [source_starts[batch]][width]; NULL without cross-attention */
     int batch;                /* number of sequences, 0 to limits.batch */
-    int learning;             /* 1 for training: dropout is active, normalizers that sample draw
-                                 their keys or noise, and backward may follow. 0 for inference */
-    uint64_t seed;            /* seed of sampling and dropout while learning */
-    float dropout;            /* in layers, fraction of each function's output that is dropped while
-                                 learning, at least 0 and below 1 */
+    int learning;             /* 1 for training: dropout is active, normalizers draw their samples
+                                 and noise, and backward may follow. 0 for inference */
+    uint64_t seed;            /* seed for sampling and dropout while learning */
+    float dropout;            /* in layers, the fraction of each function's output that is dropped
+                                 while learning, at least 0 and below 1 */
     float attention_dropout;  /* fraction of attention weights dropped while learning, same range */
     float ffn_dropout;        /* fraction of hidden units of feed-forward layers dropped while
                                  learning, same range */
     int reserved;             /* must be 0 */
-    const float *reward;      /* [heads][rows] rewards of sampled keys, read by backward; NULL means
-                                 0 */
+    const float *reward;      /* [heads][rows] rewards for sampled keys, read by backward; NULL
+                                 means 0 */
     const float *baseline;    /* [heads][rows], subtracted from the rewards; NULL means 0 */
 } rapt_block_rows;
 
@@ -76,15 +78,16 @@ typedef struct rapt_block rapt_block;
    alignment_layer, alignment_heads, embedding_norm, token_types and pooler. decoder_recurrence is
    also ignored, except by decoder layers and, if it selects linear attention, by causal attention.
    forget_gate is ignored by kinds without causal self-attention, and monotonic and monotonic_chunk
-   by kinds without cross-attention. Learned relative biases are parameters of the block.
+   are ignored by kinds without cross-attention. Learned relative biases are parameters of the
+   block.
 
    Sequences may be as long as the limits allow. config.positions is ignored, with two exceptions.
    With location scores, which learn one row per position, it is the maximum number of keys per
-   sequence. With RAPT_ROTARY_SCALING_YARN it is the default of rotary_positions, so one of the two
+   sequence. With RAPT_ROTARY_SCALING_YARN it is the default for rotary_positions, so one of the two
    must be set.
 
-   Returns RAPT_BAD_ARGUMENT if kind, a field or a limit is out of range, or if fields exclude each
-   other (*why names them), and RAPT_NO_MEMORY if an allocation fails. */
+   Returns RAPT_BAD_ARGUMENT if kind, a field or a limit is out of range, or if fields cannot be
+   combined (*why names them), and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_block_create(rapt_block **block, rapt_block_kind kind,
                                        const rapt_config *config, const rapt_block_limits *limits,
                                        const rapt_allocator *allocator, rapt_message *why);
@@ -99,10 +102,10 @@ RAPT_API void rapt_block_free(rapt_block *block);
    aligned. The functions in this section do not change the block, so any thread may call them at
    any time. */
 
-/* Returns the number of floats of the parameters; 0 if block is NULL. */
+/* Returns the number of floats in the parameters; 0 if block is NULL. */
 RAPT_API size_t rapt_block_floats(const rapt_block *block);
-/* Initializes parameters [rapt_block_floats(block)] as in a new model. Equal seeds give equal bits.
-   Returns RAPT_BAD_ARGUMENT if an argument is NULL or parameters is not aligned. */
+/* Initializes parameters [rapt_block_floats(block)] like those of a new model. The same seed gives
+   the same bits. Returns RAPT_BAD_ARGUMENT if an argument is NULL or parameters is not aligned. */
 RAPT_API rapt_status rapt_block_init(const rapt_block *block, uint64_t seed, float *parameters,
                                      rapt_message *why);
 /* Returns the number of tensors (matrices and vectors); 0 if block is NULL. */
@@ -135,9 +138,8 @@ RAPT_API rapt_status rapt_block_forward(rapt_block *block, const float *paramete
                                         const rapt_block_rows *rows, const float *x, float *y,
                                         rapt_message *why);
 /* Adds gradients to dx [rows][width], dsource [source rows][width] and dparameters, given dy, the
-   gradient of y. The last rapt_block_forward of this block must have been called with
-   rows->learning 1. Pass the parameters and rows of that call, unchanged. dx and dsource may be
-   NULL.
+   gradient of y. In the last call to rapt_block_forward on this block, rows->learning must have
+   been 1. Pass the same parameters and rows as in that call, unchanged. dx and dsource may be NULL.
 
    Returns RAPT_BAD_ARGUMENT if there was no such call, if the number of sequences or rows, the
    dropout or the seed has changed since, or if dy or dparameters is NULL. Other changes are not

@@ -1,6 +1,7 @@
 /* config.h - the configuration of a Transformer: its halves, layers, widths and kinds of attention.
-   transformer.h creates models from it, and block.h single layers. Names of parameters are in
-   quotes; those of layers are given without their prefix, such as "encoder.layers.0.". */
+   transformer.h creates models from it; block.h creates single layers. Parameter names are in
+   quotes; those of a layer's parameters omit the prefix of the layer, such as
+   "encoder.layers.0.". */
 #ifndef RAPT_CONFIG_H
 #define RAPT_CONFIG_H
 
@@ -39,25 +40,26 @@ typedef enum rapt_position {
     RAPT_POSITION_LEARNED,         /* a row of a learned table for each position */
     RAPT_POSITION_NONE             /* nothing */
 } rapt_position;
-/* Which of the source embeddings, the target embeddings and the output matrix are the same matrix,
-   as far as a model has them. */
+/* Which of the source embeddings, the target embeddings and the output matrix (those that the model
+   has) are the same matrix. */
 typedef enum rapt_tie {
     RAPT_TIE_NONE,   /* all three differ */
     RAPT_TIE_OUTPUT, /* the target embeddings are the output matrix */
-    RAPT_TIE_ALL     /* all three are one matrix, for one vocabulary: source_vocab must be
-                        target_vocab or 0 */
+    RAPT_TIE_ALL     /* all three are one matrix, for one vocabulary: source_vocab must be equal to
+                        target_vocab, or 0 */
 } rapt_tie;
-/* The type of the norms of layers, of embeddings and after the last layer. */
+/* The type of all norms: in the layers, on the embeddings, and after the last layer. */
 typedef enum rapt_norm_type {
     RAPT_NORM_TYPE_LAYER, /* layer norm           Ba, Kiros and Hinton 2016 */
     RAPT_NORM_TYPE_RMS /* x / sqrt(mean of x^2 + epsilon), times a gain   Zhang and Sennrich 2019 */
 } rapt_norm_type;
 /* Effects of the distance between key and query in self-attention. The values up to T5 select
-   biases of the scores, which all layers of an encoder or decoder share. The others select vectors
-   for distances up to relative_distance; larger distances share the last vector (rapt/distances.h).
-   Their formulas below replace q . k in the score. Decoders are causal, so they need no vectors for
-   later keys (but DeBERTa's table has rows for both directions). Vectors require scores that are
-   scaled dot products or dot products, without rotary positions, latent_width or talking_heads. */
+   biases that are added to the scores; all layers of an encoder or decoder share them. The other
+   values select vectors for distances up to relative_distance; larger distances share the last
+   vector (rapt/distances.h). The formulas given below for these values replace q . k in the score.
+   Decoders are causal, so they need no vectors for later keys (but DeBERTa's table has rows for
+   both directions). Vectors require scores that are scaled dot products or dot products, and cannot
+   be combined with rotary positions, latent_width or talking_heads. */
 typedef enum rapt_relative_bias {
     RAPT_RELATIVE_BIAS_NONE,  /* nothing */
     RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance| with slope 2^(-8 h / heads) for head h = 1, 2,
@@ -82,16 +84,16 @@ typedef enum rapt_relative_bias {
                                           are "self_attn.distances.content_bias" and
                                           "...position_bias" [heads][width of a head]. The model's
                                           width must be even. Dai et al. 2019 */
-    /* (q . k + q . r + k . r') / sqrt(3), where r and r' are projections of learned rows, by
-       "self_attn.distances.key.weight" and "...query.weight". r projects the row for the distance
-       from query to key, and r' the row for the distance from key to query. The rows are
-       "encoder.distances.weight" or "decoder.distances.weight" [2 relative_distance + 1][width].
-       With relative_buckets, distances share logarithmic buckets (rapt_distance_buckets), the rows
-       are [2 relative_buckets - 1][width], and relative_distance must be at least relative_buckets
-       - 1. He et al. 2021 */
+    /* (q . k + q . r + k . r') / sqrt(3), where r and r' are projections of learned rows by
+       "self_attn.distances.key.weight" and "...query.weight". The row of r is the one for the
+       distance from query to key, and the row of r' is the one for the distance from key to query.
+       The learned rows are "encoder.distances.weight" or "decoder.distances.weight" [2
+       relative_distance + 1][width]. With relative_buckets, distances share logarithmic buckets
+       (rapt_distance_buckets), the rows are [2 relative_buckets - 1][width], and relative_distance
+       must be at least relative_buckets - 1. He et al. 2021 */
     RAPT_RELATIVE_BIAS_DEBERTA
 } rapt_relative_bias;
-/* Methods of reducing the rows of a sequence to one row. */
+/* How the rows of a sequence are reduced to one row. */
 typedef enum rapt_pooling {
     RAPT_POOLING_NONE,  /* no reduction */
     RAPT_POOLING_FIRST, /* the first row */
@@ -102,7 +104,7 @@ typedef enum rapt_decoder_start {
     RAPT_DECODER_START_BEGIN,  /* RAPT_TOKEN_BEGIN of the tokenizer */
     RAPT_DECODER_START_END,    /* RAPT_TOKEN_END of the tokenizer: fairseq */
     RAPT_DECODER_START_PAD,    /* RAPT_TOKEN_PAD of the tokenizer: Hugging Face's MarianMT */
-    RAPT_DECODER_START_ZERO,   /* any token. Zeros replace its embedding, to which the positional
+    RAPT_DECODER_START_ZERO,   /* any token. Its embedding is replaced by zeros, but its positional
                                   embedding is still added: Marian, CTranslate2 */
     RAPT_DECODER_START_UNKNOWN /* RAPT_TOKEN_UNKNOWN of the tokenizer: MADLAD-400 */
 } rapt_decoder_start;
@@ -110,11 +112,11 @@ typedef enum rapt_decoder_start {
    grow with the length of the target.
 
    All kinds but NONE and SSRU are linear attention (linear_attention.h): each key head has a matrix
-   S, which starts at 0 and changes with every token; ' denotes the transpose. As in self-attention,
-   one matrix, "linear_attn.qkv.weight" with "...qkv.bias", computes the queries, keys and values
-   from the input x of the sublayer, and "...out.weight" with "...out.bias" projects the outputs of
-   the heads. Of the fields of attention, linear attention uses heads, key_heads, head_width and
-   output_gate. Attention dropout does not apply.
+   S, which starts at 0 and is updated by every token; ' denotes the transpose. As in
+   self-attention, one matrix, "linear_attn.qkv.weight" with "...qkv.bias", computes the queries,
+   keys and values from the input x of the sublayer, and "...out.weight" with "...out.bias" projects
+   the outputs of the heads. Linear attention uses only these attention fields: heads, key_heads,
+   head_width and output_gate. Attention dropout does not apply.
 
    In GATED, DELTA and GATED_DELTA, q, k and v pass through SiLU. Each head of q and k is then
    divided by its length, sqrt(sum of squares + norm_epsilon). The output of a head is S' q, divided
@@ -129,17 +131,17 @@ typedef enum rapt_recurrence {
     RAPT_RECURRENCE_LINEAR, /* S = S + phi(k) v', out = S' phi(q) / (z . phi(q)), where z is the sum
                                of phi(k) over the tokens so far, and phi(x) = elu(x) + 1
                                (Katharopoulos et al. 2020) */
-    RAPT_RECURRENCE_GATED,  /* S = a S + k v' with a decay for each token and key head, a =
-                               sigmoid(W x + b). W is "linear_attn.forget.weight" [key
+    RAPT_RECURRENCE_GATED,  /* S = a S + k v', where a = sigmoid(W x + b) is the decay for each
+                               token and key head. W is "linear_attn.forget.weight" [key
                                heads][width], and b is "...forget.bias" */
     RAPT_RECURRENCE_DELTA,  /* the delta rule: S = S + r k (v - S' k)', r = sigmoid(W x), where W is
                                "linear_attn.rate.weight" [key heads][width] (Yang et al. 2024, arXiv
                                2406.06484) */
-    RAPT_RECURRENCE_GATED_DELTA /* S = a S with the decay of GATED, then the delta rule (arXiv
-                                   2412.06464) */
+    RAPT_RECURRENCE_GATED_DELTA /* S = a S with the decay a of GATED, followed by the delta rule
+                                   (arXiv 2412.06464) */
 } rapt_recurrence;
 
-/* Gates of the outputs c of attention heads: the last projection reads c sigmoid(W x), where x is
+/* Gates on the outputs c of attention heads: the output projection reads c sigmoid(W x), where x is
    the input of the sublayer, and W is "self_attn.gate.weight", "cross_attn.gate.weight" or
    "linear_attn.gate.weight" (Qiu et al. 2025). */
 typedef enum rapt_output_gate {
@@ -154,14 +156,14 @@ typedef enum rapt_output_gate {
    The energy of query t at key s is q . k / sqrt(width of a head) + offset, with a learned offset
    for each head, "cross_attn.monotonic.offset" [heads], which starts at -2. (A learned factor is
    not needed: the projections of q and k can represent it.) The last token of a source stops every
-   head that reaches it. In CHUNK and LOOKBACK, the softmax has its own queries and keys: the second
-   half of the rows of "cross_attn.q", and the last third of the rows of "cross_attn.kv", after keys
-   and values.
+   head that reaches it. In CHUNK and LOOKBACK, the softmax has its own queries and keys, which are
+   computed with the second half of the rows of "cross_attn.q" and the last third of the rows of
+   "cross_attn.kv" (after those for the keys and values above).
 
    Training computes expected outputs, with noise (rapt_train_options.monotonic_noise); blocks and
-   rapt_train_evaluate do so without noise. Sessions make hard stops: in rapt_decode, rapt_generate,
-   rapt_score_targets and translators, a head reads no source row after its stop. Attention dropout
-   does not apply. */
+   rapt_train_evaluate do so without noise. In rapt_decode, rapt_generate, rapt_score_targets and
+   translators, stops are hard: a head reads no source row after its stop. Attention dropout does
+   not apply. */
 typedef enum rapt_cross_monotonic {
     RAPT_CROSS_MONOTONIC_NONE,    /* cross_normalizer applies */
     RAPT_CROSS_MONOTONIC_HARD,    /* the value of the key at which the head stops */
@@ -177,7 +179,7 @@ enum { RAPT_CONFIG_FIELDS = 66 };
    preset. Fields named self_* apply to self-attention in both halves. At inference, attention is
    deterministic: SAMPLE chooses the most likely key, and GUMBEL_SOFTMAX adds no noise.
    rapt_config_field_at describes every field but size and reserved. Floats must be finite. Some
-   combinations of values within the ranges below are rejected, too, such as positions * width above
+   combinations of values within the ranges below are also rejected, such as positions * width above
    2^26; rapt_config_check says why. */
 typedef struct rapt_config { /* size-first, see base.h */
     size_t size;             /* sizeof(rapt_config) */
@@ -229,7 +231,7 @@ typedef struct rapt_config { /* size-first, see base.h */
     int center_hidden;         /* hidden units of the network that predicts the center of local-p, 0
                                   to 2^16; 0 means the width of a head */
     int location_channels;     /* filters of location-aware scores, 0 to 2^10; 0 means 4 */
-    int location_filter_width; /* width of these filters in keys, 0 to 2^10; 0 means 7, and other
+    int location_filter_width; /* width of the filters in keys, 0 to 2^10; 0 means 7, and other
                                   values must be odd */
 
     rapt_pooling pooling; /* how an encoder-only model reduces a sequence to one result;
@@ -239,56 +241,57 @@ typedef struct rapt_config { /* size-first, see base.h */
     rapt_rotary rotary; /* rotary positions in self-attention (Su et al. 2021). Not supported for
                            scores with a tanh, nor with distance vectors (relative_bias) */
     int rotary_width;   /* number of leading elements of each query and key that are rotated, 0 to
-                           2^16; 0 means all. The number must be even, at least 2 (with NTK, 4), and
-                           at most their width. With latent_width, these are additional elements,
-                           and their number may exceed the width of a head; 0 then means the width
-                           of a head */
+                           2^16; 0 means all. The number must be even, at least 2 (4 with NTK), and
+                           at most the width of a query. With latent_width, these are additional
+                           elements, and their number may exceed the width of a head; 0 then means
+                           the width of a head */
     float rotary_base;  /* base of the rotary angles, 0 or more; 0 means 10000 */
 
     rapt_relative_bias relative_bias; /* effects of the distance between key and query in
                                          self-attention */
     int relative_buckets;  /* number of buckets of T5 biases, 0 to 2^10; 0 means 32. With DEBERTA,
-                              the position_buckets of DeBERTa v2, or 0 for no buckets. Numbers
-                              other than 0 must be even and at least 4 */
-    int relative_distance; /* keys at this distance in tokens or beyond share the last T5 bucket or
+                              the position_buckets of DeBERTa v2, or 0 for no buckets. Nonzero
+                              values must be even and at least 4 */
+    int relative_distance; /* keys at least this many tokens away share the last T5 bucket or
                               vector, 0 to 2^24; 0 means 128. Must be at most 32767 with vectors,
-                              otherwise more than relative_buckets / 2 */
+                              and more than relative_buckets / 2 otherwise */
 
-    float score_cap; /* soft cap of all scores, 0 or more: x becomes cap tanh(x / cap); 0 means no
+    float score_cap; /* soft cap on all scores, 0 or more: x becomes cap tanh(x / cap); 0 means no
                         cap (Gemma Team 2024) */
     rapt_norm_type norm_type; /* layer norm or RMSNorm */
     int ffn_gated;    /* 1: feed-forward layers compute activation(x W) times x V, with two matrices
                          W and V: SwiGLU with SiLU, GEGLU with GELU (Shazeer 2020) */
     int source_width; /* elements of the vectors that the encoder reads instead of tokens, 0 to
                          2^16; 0 means that it reads tokens. Must be 0 without an encoder */
-    int first_position; /* position of the first token in sinusoids, 0 to 2^24. Must be 0 with other
-                           values of `position` */
+    int first_position; /* position of the first token in sinusoids, 0 to 2^24. Must be 0 if
+                           `position` does not select sinusoids */
 
-    rapt_decoder_start decoder_start;   /* first input of the decoder; BEGIN without a decoder */
+    rapt_decoder_start decoder_start;   /* first input of the decoder; must be BEGIN without a
+                                           decoder */
     rapt_recurrence decoder_recurrence; /* recurrent unit that replaces self-attention in the
                                            decoder, which then ignores the fields of self-attention
                                            except those that rapt_recurrence lists. Must be NONE
                                            without a decoder. Linear attention requires latent_width
                                            0; in a decoder-only model, self_score, self_locality,
                                            self_normalizer, rotary, relative_bias, query_key_norm,
-                                           differential and score_cap must then be 0, too */
-    int no_source_end;   /* 1: translators and text encoders (encoder.h) append no end token to the
-                            source */
+                                           differential and score_cap must then be 0 as well */
+    int no_source_end;   /* 1: translators and text encoders (encoder.h) do not append an end token
+                            to the source */
     int alignment_layer; /* decoder layer, counted from 1, whose cross-attention gives alignments,
                             as the mean of its first alignment_heads heads. 0 to 2^10; 0 means the
-                            mean of all layers and heads. At most decoder_layers, and 0 without
-                            cross-attention */
+                            mean of all layers and heads. Must be at most decoder_layers, and 0
+                            without cross-attention */
     int embedding_norm;  /* 1: the sum of the embeddings of a token, its type and its position is
                             normalized (Devlin et al. 2019) */
-    int token_types;     /* types of source tokens, each with a learned vector, 0 to 2^4; 0 means no
-                            types. The id of token t of type k is t + k source_vocab (Devlin et al.
-                            2019). Must be 0 if source_vocab is 0 */
+    int token_types;     /* number of types of source tokens, each with a learned vector, 0 to 2^4;
+                            0 means no types. The id of token t of type k is t + k source_vocab
+                            (Devlin et al. 2019). Must be 0 if source_vocab is 0 */
     int pooler; /* 1: pooled rows pass through a dense layer with tanh before the output matrix
                    (Devlin et al. 2019); rapt_embed ignores it. Requires pooling and target_vocab */
     int alignment_heads; /* number of heads of alignment_layer, starting with the first, that are
-                            averaged for alignments, 0 to 2^16; 0 means 1. At most heads, and 0 if
-                            alignment_layer is 0 */
-    int head_width;      /* elements of the queries, keys and values of a head, 0 to 2^16; 0 means
+                            averaged for alignments, 0 to 2^16; 0 means 1. Must be at most heads,
+                            and 0 if alignment_layer is 0 */
+    int head_width;      /* elements in each query, key and value of a head, 0 to 2^16; 0 means
                             width / heads */
     rapt_rotary_scaling rotary_scaling; /* how rotary angles are reduced for long sequences */
     float rotary_factor;    /* with rotary_scaling, the ratio of the new to the original length, 0
@@ -302,28 +305,28 @@ typedef struct rapt_config { /* size-first, see base.h */
                            gains "self_attn.query_norm.weight" and "...key_norm.weight" [width of a
                            head]; likewise in "cross_attn" (Henry et al. 2020; Dehghani et al.
                            2023) */
-    rapt_output_gate output_gate; /* gates of the outputs of attention */
-    int differential; /* 1: a head is the difference of two attentions (Ye et al. 2024), (1 - a)
-                         norm(p v - lambda p2 v). The first half of its queries and keys gives the
-                         weights p, the second half p2. norm is RMSNorm with the gains
-                         "self_attn.differential_norm.weight" [width of a head], and lambda is
-                         exp(x0 . x1) - exp(x2 . x3) + a, where the vectors x are the rows of
-                         "self_attn.differential.weight" [4][half a head]; likewise in "cross_attn".
-                         a is 0.8 - 0.6 exp(-0.3 i) in layer i of encoder or decoder, counted from
-                         0. If r heads share keys, the rows of their queries are r first halves,
-                         then r second halves. For norms, scores, biases and forget gates, the two
-                         attentions count as heads with queries and keys of half the width, in the
-                         same order. The width of a head must be even. Hard normalizers,
-                         latent_width, talking_heads and monotonic are not supported */
+    rapt_output_gate output_gate; /* gates on the outputs of attention heads */
+    int differential; /* 1: each head computes the difference of two attention maps (Ye et al.
+                         2024): (1 - a) norm(p v - lambda p2 v). The first half of each query and
+                         key gives the weights p, and the second half gives p2. norm is RMSNorm with
+                         the gains "self_attn.differential_norm.weight" [width of a head], and
+                         lambda is exp(x0 . x1) - exp(x2 . x3) + a, where the vectors x are the rows
+                         of "self_attn.differential.weight" [4][half a head]; likewise in
+                         "cross_attn". a is 0.8 - 0.6 exp(-0.3 i) in layer i of the encoder or
+                         decoder, counted from 0. If r heads share keys, the rows of their queries
+                         are r first halves, then r second halves. For norms, scores, biases and
+                         forget gates, each map counts as a head with queries and keys of half the
+                         width, in the order of these halves. The width of a head must be even. Hard
+                         normalizers, latent_width, talking_heads and monotonic are not supported */
     int forget_gate;  /* 1: self-attention of the decoder has a forget gate for each token and head,
                          sigmoid(W x + b), where x is the input of the sublayer. The logarithms of
-                         the gates of all tokens after a key, up to the query, are added to the
-                         score of the key (Lin et al. 2025). W is "self_attn.forget.weight"
+                         the gates of all tokens after a key, up to and including the query, are
+                         added to the key's score (Lin et al. 2025). W is "self_attn.forget.weight"
                          [heads][width], with twice as many rows if attention is differential, and b
                          is "self_attn.forget.bias", which starts at 0. Must be 0 without a decoder
                          that has self-attention */
     int global_tokens; /* with sparse attention, the number of leading tokens of a sequence that see
-                          all tokens and are seen by all tokens (in a decoder, except that no token
+                          all tokens and are seen by all tokens (except that in a decoder, no token
                           sees a later one), 0 to 2^24; 0 means 1. In cross-attention, queries at
                           these positions see the whole source, and all queries see these positions
                           of the source */
@@ -337,19 +340,19 @@ typedef struct rapt_config { /* size-first, see base.h */
                           "self_attn.key_up.weight" [heads * latent_width][K], and B_h is block h of
                           K rows of "self_attn.value_up.weight" [heads * K][latent_width]. With
                           rotary, p is the rotary_width elements before c; all heads share them, and
-                          only they are rotated. The queries of a head then begin with as many
-                          elements for p. Cross-attention has no p, and computes c by
-                          "cross_attn.kv". Caches store only p and c. K must be a multiple of 16,
-                          key_heads 0, and scores dot or scaled-dot. local-p, distance vectors,
+                          only they are rotated. Each query then begins with rotary_width elements
+                          for p. Cross-attention has no p, and computes c with "cross_attn.kv".
+                          Caches store only p and c. K must be a multiple of 16, key_heads must be
+                          0, and scores must be dot or scaled-dot. local-p, distance vectors,
                           query_key_norm, differential, talking_heads, monotonic and linear
                           attention are not supported */
-    int talking_heads; /* 1: one matrix mixes the scores of all heads of an attention before the
-                          normalizer, and another mixes their weights after it (Shazeer et al.
-                          2020), like talking_scores and talking_weights of rapt_attention. They are
-                          "self_attn.talking.scores" and "self_attn.talking.weights" [heads][heads],
-                          and likewise in "cross_attn". Both start as the identity. heads must be at
-                          most 1024. Location-aware and coverage scores, distance vectors,
-                          latent_width, differential and monotonic are not supported */
+    int talking_heads; /* 1: one matrix mixes the scores of all heads before the normalizer, and
+                          another mixes the weights of all heads after the normalizer (Shazeer et
+                          al. 2020), like talking_scores and talking_weights of rapt_attention. The
+                          matrices are "self_attn.talking.scores" and "self_attn.talking.weights"
+                          [heads][heads], and likewise in "cross_attn". Both start as the identity.
+                          heads must be at most 1024. Location-aware and coverage scores, distance
+                          vectors, latent_width, differential and monotonic are not supported */
     int latent_query_width; /* elements of a latent row from which the queries of all heads are
                                computed, 0 to 2^16; 0 means that queries are computed from the input
                                (DeepSeek-AI 2024, the q_lora_rank of DeepseekV2). Requires
@@ -361,10 +364,10 @@ typedef struct rapt_config { /* size-first, see base.h */
                                "cross_attn.q" computes the row */
     rapt_cross_monotonic monotonic; /* monotonic attention of the decoder to the source (Raffel et
                                        al. 2017; Chiu and Raffel 2018; Ma et al. 2019). Must be NONE
-                                       without cross-attention. Other values require cross_score
-                                       scaled-dot, cross_locality global, cross_normalizer softmax,
-                                       and score_cap, query_key_norm, differential, latent_width and
-                                       talking_heads 0 */
+                                       without cross-attention. Other values require that
+                                       cross_score is scaled-dot, cross_locality is global,
+                                       cross_normalizer is softmax, and score_cap, query_key_norm,
+                                       differential, latent_width and talking_heads are 0 */
     int monotonic_chunk;            /* keys in a chunk, 0 to 2^24; 0 means 4. Must be 0 unless
                                        monotonic is RAPT_CROSS_MONOTONIC_CHUNK */
     int reserved[2];                /* must be 0 */

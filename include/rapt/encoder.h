@@ -39,7 +39,7 @@ typedef struct rapt_encoder_options { /* size-first, see base.h */
     int batch_tokens; /* tokens per batch, at most 2^28; 0 means 2048. Values below max_tokens
                          mean max_tokens */
     int threads;      /* maximum number of threads, see base.h */
-    rapt_precision precision; /* precision of the model that rapt_encoder_load opens */
+    rapt_precision precision; /* precision of the model that rapt_encoder_load loads */
 } rapt_encoder_options;
 
 /* Loads an encoder from a model file, or from any file or folder that rapt_model_import accepts.
@@ -54,15 +54,16 @@ RAPT_API rapt_status rapt_encoder_load(rapt_encoder **encoder, const char *path,
                                        const rapt_encoder_options *options,
                                        const rapt_allocator *allocator, rapt_message *why);
 /* Creates an encoder for a model and a tokenizer that belong to the caller, are not copied and must
-   outlive the encoder. If tokenizer is NULL, the encoder creates and owns a tokenizer from the
-   model's metadata. options->precision must be 0: convert the model with rapt_model_set_precision
-   first. options may be NULL for the defaults. The caller must free *encoder.
+   outlive the encoder. If tokenizer is NULL, the encoder creates a tokenizer from the model's
+   metadata, and owns it. options->precision must be 0: convert the model with
+   rapt_model_set_precision first. options may be NULL for the defaults. The caller must free
+   *encoder.
 
    Returns RAPT_BAD_ARGUMENT if an option is out of range, options->precision is not 0, max_tokens
    leaves no room for tokens between the special tokens of a pair, the model has no encoder that
-   reads tokens, or the tokenizer does not match its vocabulary or lacks a special token. Returns
-   RAPT_BAD_FILE if the tokenizer in the metadata is missing or damaged, and RAPT_NO_MEMORY if an
-   allocation fails. */
+   reads tokens, or the tokenizer does not match the model's vocabulary or lacks a special token.
+   Returns RAPT_BAD_FILE if the tokenizer in the metadata is missing or damaged, and RAPT_NO_MEMORY
+   if an allocation fails. */
 RAPT_API rapt_status rapt_encoder_create(rapt_encoder **encoder, const rapt_model *model,
                                          const rapt_tokenizer *tokenizer,
                                          const rapt_encoder_options *options,
@@ -76,25 +77,26 @@ RAPT_API const rapt_model *rapt_encoder_model(const rapt_encoder *encoder);
    the encoder. Returns NULL for NULL. */
 RAPT_API const rapt_tokenizer *rapt_encoder_tokenizer(const rapt_encoder *encoder);
 
-/* Embeds texts [count] into vectors [count][config.width]. The vector of a text does not depend on
-   the other texts. If a text has no tokens at all, not even special ones, its vector is 0.
+/* Computes the embeddings of texts [count] as vectors [count][config.width]. The vector of a text
+   does not depend on the other texts. If a text has no tokens at all, not even special ones, its
+   vector is 0.
 
    Returns RAPT_BAD_ARGUMENT if a text is NULL or cannot be tokenized, and RAPT_NO_MEMORY if an
-   allocation fails. After an error, vectors may hold the vectors of some earlier texts. */
+   allocation fails. After an error, vectors may hold the embeddings of some of the texts. */
 RAPT_API rapt_status rapt_encoder_embed(rapt_encoder *encoder, const rapt_text *texts, size_t count,
                                         float *vectors, rapt_message *why);
 
-/* Computes logits [count][config.target_vocab] of texts [count]. If seconds is not NULL, computes
-   the logits of the pairs texts[i], seconds[i]. A pair is encoded as one sequence: the first text
-   as usual, then the second text and another RAPT_TOKEN_END. If the model has two or more token
-   types, the second text and its end token have type 1. If the metadata key "rapt.pair_ends" is
-   "2", as in models with the vocabulary of RoBERTa or MPNet, two end tokens separate the texts, and
-   all tokens have type 0. If a pair is too long, tokens are removed from the longer text until the
-   lengths are equal, then from both alternately.
+/* Computes logits [count][config.target_vocab] for texts [count] or, if seconds is not NULL, for
+   the pairs texts[i], seconds[i]. A pair is encoded as one sequence: the first text as usual, then
+   the second text and another RAPT_TOKEN_END. If the model has two or more token types, the second
+   text and its end token have type 1. If the metadata key "rapt.pair_ends" is "2", as in models
+   with the vocabulary of RoBERTa or MPNet, two end tokens separate the texts, and all tokens have
+   type 0. If a pair is too long, tokens are removed from the longer text until the lengths are
+   equal, then from both alternately.
 
    Returns RAPT_BAD_ARGUMENT if the model does not compute one row of logits per text, because it
    has a decoder, no output matrix or no pooling. Other errors are the same as for
-   rapt_encoder_embed; after an error, logits may hold those of some earlier texts. */
+   rapt_encoder_embed; after an error, logits may hold those of some of the texts. */
 RAPT_API rapt_status rapt_encoder_classify(rapt_encoder *encoder, const rapt_text *texts,
                                            const rapt_text *seconds, size_t count, float *logits,
                                            rapt_message *why);

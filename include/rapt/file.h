@@ -1,5 +1,5 @@
 /* file.h - replaces a file atomically, as the library does with models and checkpoints; checks
-   whether a file could be written; and declares the callbacks by which a program reads or writes
+   whether a file could be written; and declares the callbacks with which a program reads or writes
    files for the library or learns which files an import used. */
 #ifndef RAPT_FILE_H
 #define RAPT_FILE_H
@@ -14,14 +14,14 @@ extern "C" {
    loss of power, path names either the old file or the complete new one. Once the call has returned
    RAPT_OK, path names the new one. Symbolic links are followed, and the permissions of an existing
    file are kept. A call that fails leaves the old file unchanged and removes its temporary file.
-   There is one exception: if the message says that the file "is written", but that its folder or
-   name cannot be synced, the new file is in place, but may be lost in a crash.
+   There is one exception: if the message says that the file "is written" but that its folder or
+   name cannot be synced, the new file is in place and may be lost in a crash.
 
    The new file is first written next to the old one as .rapt-*.tmp. Before it writes to a folder,
-   the library removes temporary files that killed processes left there. It removes only files that
-   it created itself, in this folder, on this host and for this user, and only while no process is
-   writing to the folder (tested by flock). Any thread or process may write to any path at any time;
-   if two write to the same path, the last one wins.
+   the library removes temporary files left there by processes that were killed. It removes only
+   files that it created itself in this folder, on this host and for this user, and only while no
+   process is writing to the folder (tested with flock). Any thread or process may write to any path
+   at any time; if two write to the same path, the last one wins.
 
    If a file would exceed the limit of the process (RLIMIT_FSIZE), the call fails before the write
    that would raise SIGXFSZ.
@@ -37,18 +37,18 @@ extern "C" {
 RAPT_API rapt_status rapt_file_write(const char *path, const void *data, size_t size,
                                      rapt_message *why);
 
-/* Checks whether a file could be written at path, without changing an existing one. It follows
-   links, creates and removes a file in the folder, and compares max_size with the limit of the
-   process and total_size with the free space. max_size is the size in bytes of the largest file
-   that the program will write, and total_size, at least max_size, that of all files that will exist
-   at the same time. If the free space cannot be determined, it is not checked. Returns RAPT_NO_FILE
-   if the file cannot be written. */
+/* Checks whether a file could be written at path, without changing an existing one. Follows links,
+   creates and removes a file in the folder, and compares max_size with the limit of the process and
+   total_size with the free space. max_size is the size in bytes of the largest file that the
+   program will write, and total_size, at least max_size, is the size of all files together that
+   will exist at the same time. If the free space cannot be determined, it is not checked. Returns
+   RAPT_NO_FILE if the file cannot be written. */
 RAPT_API rapt_status rapt_file_check(const char *path, uint64_t max_size, uint64_t total_size,
                                      rapt_message *why);
 
 /* A file that the program reads for the library, for example from an archive, a database or
-   embedded resources. The library calls read on the thread that called the library. If read does
-   not return 0, the library's call fails with RAPT_NO_FILE. read must not be left by longjmp() or
+   embedded resources. The library calls read on the thread that called the library. If read returns
+   a nonzero value, the library's call fails with RAPT_NO_FILE. read must not exit via longjmp() or
    an exception; see base.h. This struct will not grow. */
 typedef struct rapt_reader {
     /* Copies bytes [at, at + count) to data. The range always lies within the file. Ranges may be
@@ -72,9 +72,9 @@ typedef enum rapt_file_use {
     RAPT_FILE_USE_SETTINGS,   /* contains settings of the model or of decoding */
     RAPT_FILE_USE_SHORTLIST   /* not read, but can be passed to rapt_translator_load_shortlist */
 } rapt_file_use;
-/* Receives the name of a file in the folder or its parent folder, and how it was used. reason
-   explains why the file was chosen or not read, and may be "". name and reason are valid during the
-   call. */
+/* Receives the name of a file in the model's folder or its parent, and how the file was used.
+   reason explains why the file was chosen or not read, and may be "". name and reason are valid
+   during the call. */
 typedef void rapt_file_fn(void *user, const char *name, rapt_file_use use, const char *reason);
 
 #ifdef __cplusplus

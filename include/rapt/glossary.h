@@ -15,30 +15,31 @@ extern "C" {
    Both sides of an entry may have several forms, such as singular and plural. Any form of the
    source is matched, and any form of the target is accepted. A form matches only whole words,
    except in scripts that are written without spaces. If several forms match at the same position,
-   the longest counts, and matching continues after it. If several forms match the same words,
-   because they differ only in case or in the rules below, that of the first entry counts.
+   the longest is used, and matching continues after it. If forms that differ only in case or in the
+   rules of their entries (see below) match the same words, the form of the first entry is used.
 
-   By default, a form also matches with a capital first letter or in capitals. With the rule
-   "nocase", it matches in any case. An entry with the rule "exact" is matched, and required,
-   exactly as it is written. Without this rule, the case of the target may change with that of the
-   source. The target may begin with a capital if the match differs from the form by a capital first
-   letter or by being in capitals, or if the match is at the beginning of the sentence. The target
-   may be in capitals if the match differs from the form by being in capitals.
+   By default, a form also matches if it is written with a capital first letter or in capitals. With
+   the rule "nocase", it matches in any case. An entry with the rule "exact" is matched, and
+   required, exactly as it is written. Without this rule, the case of the target may change with the
+   case of the source. The target may begin with a capital letter if the match, unlike the form,
+   begins with one or is in capitals, or if the match is at the beginning of the sentence. The
+   target may be in capitals if the match, unlike the form, is in capitals.
 
-   An entry whose target is the same as its source keeps a word or phrase. The search places it
-   where it reads best, but cannot guarantee that it is in the translation. A do-not-translate list
-   (protected_patterns of rapt_document_options) guarantees that its strings are kept.
+   An entry whose target is the same as its source keeps a word or phrase untranslated. The model
+   places it where it reads best, but its presence in the translation is not guaranteed. A
+   do-not-translate list (protected_patterns of rapt_document_options) guarantees that its strings
+   are kept.
 
    A glossary is immutable: any number of threads may share one. */
 typedef struct rapt_glossary rapt_glossary;
 
 /* Reads a glossary from a text in UTF-8. Each line is an entry: source, tab, target, and optionally
    another tab and a rule, exact or nocase. | separates forms; within a form, \| stands for | and \\
-   for \. Spaces around forms and empty lines are ignored. A form has 1 to 255 bytes. The text is
-   not trusted and is not needed after the call. The caller must free *glossary.
+   for \. Empty lines, and spaces around forms, are ignored. A form has 1 to 255 bytes. The text is
+   treated as untrusted, and is not needed after the call. The caller must free *glossary.
 
-   Returns RAPT_BAD_FILE if a line is not valid UTF-8 or not an entry, or if the same form is a
-   source twice with the same rule; *why names the line. Returns RAPT_BAD_ARGUMENT if the text has
+   Returns RAPT_BAD_FILE if a line is not valid UTF-8 or not an entry, or if the same source form
+   occurs twice with the same rule; *why names the line. Returns RAPT_BAD_ARGUMENT if the text has
    2^31 bytes or more, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_glossary_create(rapt_glossary **glossary, rapt_text text,
                                           const rapt_allocator *allocator, rapt_message *why);

@@ -13,28 +13,29 @@
        alpha[t][s] = p[t][s] reach[t][s]
 
    where alpha[-1] is 1 for key 0 and 0 for all others, and the first term of reach[t][0] is 0. A
-   query that stops at key s outputs v[s], or a mean of values up to v[s], weighted by the softmax
-   of chunk energies u[t][l] = chunk_scale chunk_q[t].chunk_k[l]:
+   query that stops at key s outputs v[s], or a mean of the values up to v[s], weighted by the
+   softmax of the chunk energies u[t][l] = chunk_scale chunk_q[t].chunk_k[l]:
 
-       mode        out of a query that stops at key s       source
+       mode        output if a query stops at key s         source
        hard        v[s]                                     Raffel et al. 2017 (arXiv 1704.00784)
        chunk       softmax over keys s - chunk + 1 to s     Chiu and Raffel 2018 (1712.05382), MoChA
        lookback    softmax over keys 0 to s                 Arivazhagan et al. 2019 (1906.05218)
 
-   With several heads these are the monotonic multihead attentions of Ma et al. 2019 (1909.12406).
-   forward computes the expected value of out, which is sum over s of weights[t][s] v[s]. step makes
-   hard stops, at the first key with p >= 0.5, and reads no key after it; it adds no noise.
+   With several heads, these are the variants of monotonic multihead attention in Ma et al. 2019
+   (1909.12406). forward computes the expected value of out, which is the sum over s of
+   weights[t][s] v[s]. step makes hard stops: a head stops at the first key with p >= 0.5 and reads
+   no key after it. step adds no noise.
 
-   If a query stops at no key, its output is 0, and so are the alignments and outputs of all later
-   queries of the head, as in Raffel et al. The sum of alpha[t] may therefore be less than 1. With
-   last_stops, a head that reaches the last existing key always stops there.
+   If a query does not stop at any key, its output is 0, and so are the alignments and outputs of
+   all later queries of the head, as in Raffel et al. The sum of alpha[t] may therefore be less than
+   1. With last_stops, a head that reaches the last existing key always stops there.
 
    Alignments and weights below 2^-100 may become 0. If an element is infinite or NaN, the results
    of its sequence and key head may be meaningless; other results are not affected.
 
-   The functions are thread-safe and allocate nothing, like those of attention.h. Results have the
-   same bits for every number of threads and every instruction set with fused multiply-add, and
-   those of a sequence do not depend on the others of the batch. */
+   The functions are thread-safe and allocate nothing, like those of attention.h. Results are
+   bit-identical for any number of threads and on every instruction set with fused multiply-add, and
+   the results for a sequence do not depend on the other sequences in the batch. */
 #ifndef RAPT_MONOTONIC_ATTENTION_H
 #define RAPT_MONOTONIC_ATTENTION_H
 
@@ -44,7 +45,7 @@
 extern "C" {
 #endif
 
-/* What a query that stops at key s outputs. */
+/* The mode, which determines the output of a query that stops at key s. */
 typedef enum rapt_monotonic {
     RAPT_MONOTONIC_HARD,     /* the value of key s */
     RAPT_MONOTONIC_CHUNK,    /* a softmax average of the last `chunk` values up to s */
@@ -55,7 +56,7 @@ typedef enum rapt_monotonic {
    static. */
 RAPT_API const char *rapt_monotonic_name(rapt_monotonic mode);
 
-/* A problem of monotonic attention. rapt_monotonic_attention_init fills it in; all other functions
+/* A monotonic attention problem. rapt_monotonic_attention_init fills it in; all other functions
    only read it. Fields that init does not set default to 0. The numbers of sequences, heads and
    rows have the same limits as in rapt_attention. */
 typedef struct rapt_monotonic_attention { /* size-first, see base.h */
@@ -63,12 +64,12 @@ typedef struct rapt_monotonic_attention { /* size-first, see base.h */
     int batch;               /* number of sequences, 0 or more */
     int heads;               /* number of query heads, 1 or more */
     int key_heads;           /* number of heads of k, v and chunk_k; must divide heads. Query head h
-                                reads key head h / (heads / key_heads). 0 means the same number as
-                                heads */
-    int queries;             /* rows of q in every sequence; with query_starts, no sequence may have
-                                more */
-    int keys;                /* rows of k and v in every sequence; with key_starts, no sequence may
-                                have more */
+                                reads key head h / (heads / key_heads). 0 means as many as
+                                `heads` */
+    int queries;             /* rows of q per sequence; with query_starts, the maximum for any
+                                sequence */
+    int keys;                /* rows of k and v per sequence; with key_starts, the maximum for any
+                                sequence */
     int key_width;           /* floats per row of q, k, chunk_q and chunk_k, 1 to 65536 */
     int value_width;         /* floats per row of v and out, 1 to 65536 */
     rapt_monotonic mode;     /* default: hard */
@@ -77,40 +78,40 @@ typedef struct rapt_monotonic_attention { /* size-first, see base.h */
                                 chunk_k */
     rapt_stride k;           /* layout of k */
     rapt_stride v;           /* layout of v */
-    rapt_stride chunk_q;     /* layout of chunk_q, the queries of chunk energies */
-    rapt_stride chunk_k;     /* layout of chunk_k, the keys of chunk energies */
+    rapt_stride chunk_q;     /* layout of chunk_q, the queries for chunk energies */
+    rapt_stride chunk_k;     /* layout of chunk_k, the keys for chunk energies */
     rapt_stride out;         /* layout of out */
-    rapt_stride weights;     /* layout of alpha and weights; a row has one float per key of its
-                                sequence */
-    const int *query_starts; /* offsets [batch + 1], from 0 and not decreasing, for a ragged batch,
-                                in which the rows of q of all sequences are stored back to back;
-                                NULL if every sequence has `queries` rows */
+    rapt_stride weights;     /* layout of alpha and weights, whose rows have one float per key of
+                                their sequence */
+    const int *query_starts; /* offsets [batch + 1], nondecreasing from 0, for a ragged batch, in
+                                which the rows of q of all sequences are stored back to back; NULL
+                                if every sequence has `queries` rows */
     const int *key_starts;   /* the same for k, v and chunk_k; NULL if every sequence has `keys`
                                 rows */
-    const int *key_counts;   /* [batch] number of existing keys of each sequence, or NULL if all
-                                keys exist. Other keys are ignored */
-    const float *offset;     /* [heads] added to the argument of the sigmoid in p; NULL means 0.
-                                Papers start training with -1 to -4 */
+    const int *key_counts;   /* [batch] number of existing keys in each sequence; keys after these
+                                are ignored. NULL if all keys exist */
+    const float *offset;     /* [heads] added to the argument of the sigmoid in p; NULL means 0. The
+                                papers start training with -1 to -4 */
     float scale;             /* factor of q.k, finite; 0 means 1 / sqrt(key_width) */
     float chunk_scale;       /* factor of chunk_q.chunk_k, finite; 0 means 1 / sqrt(key_width) */
-    int chunk;               /* number of keys in a chunk, 1 or more; only mode chunk reads it */
+    int chunk;               /* number of keys in a chunk, 1 or more; only chunk mode reads it */
     int last_stops; /* if nonzero, a head that reaches the last existing key stops there (mass
                        preservation in fairseq). Set it to 0 while a source is still
                        arriving */
-    float noise;    /* standard deviation of the noise in forward and backward, 0 or more, which
-                       teaches a model to make p nearly 0 or 1; the papers use 1. Each element is a
-                       sum of 12 uniform numbers, so nearly normal */
+    float noise;    /* standard deviation of the noise in forward and backward, 0 or more; the
+                       papers use 1. The noise teaches a model to make p nearly 0 or 1. Each element
+                       is a sum of 12 uniform random numbers, so its distribution is nearly
+                       normal */
     int threads;    /* maximum number of threads, see base.h */
-    uint64_t seed;  /* seed of the noise. An element of the noise depends on the seed and on the
-                       indices of sequence, head, query and key. forward and backward need the same
-                       seed */
+    uint64_t seed;  /* seed of the noise. Each element depends on the seed and on the indices of its
+                       sequence, head, query and key. forward and backward need the same seed */
 } rapt_monotonic_attention;
 
 /* Fills in *a for arrays [batch][heads][rows][width] and weights [batch][heads][queries][keys].
    size is sizeof *a. Any field may be changed afterwards, together with the strides that depend on
    it. Returns RAPT_BAD_ARGUMENT only if a is NULL, or if size is less than sizeof(size_t) or more
-   than 65536. It does not check the numbers; rapt_monotonic_attention_check and the functions that
-   compute do. */
+   than 65536. The numbers are not checked here, but by rapt_monotonic_attention_check and the
+   functions that compute attention. */
 RAPT_API rapt_status rapt_monotonic_attention_init(rapt_monotonic_attention *a, size_t size,
                                                    int batch, int heads, int queries, int keys,
                                                    int width);
@@ -123,7 +124,7 @@ RAPT_API rapt_status rapt_monotonic_attention_check(const rapt_monotonic_attenti
 /* Returns the number of bytes of workspace that the functions below need for this problem and its
    number of threads, or 0 if the problem is invalid. The workspace must be aligned to 64 bytes. If
    `backward` is 0, it suffices for forward and step, and its size is linear in `keys`. Otherwise it
-   also suffices for backward, and has queries x keys floats for each thread. If threads is 0,
+   also suffices for backward, and includes queries x keys floats for each thread. If threads is 0,
    OpenMP's number of threads must not grow before the workspace is used. */
 RAPT_API size_t rapt_monotonic_attention_workspace(const rapt_monotonic_attention *a, int backward);
 
@@ -132,16 +133,16 @@ typedef struct rapt_monotonic_attention_outputs { /* size-first, see base.h */
     size_t size;
     float *alpha;   /* expected alignments, in the layout `weights` of the problem; 0 for keys that
                        do not exist */
-    float *weights; /* weights of the values, in the same layout; the same as alpha in mode hard */
+    float *weights; /* weights of the values, in the same layout; the same as alpha in hard mode */
     float *delays;  /* [heads][query rows of all sequences] sum over s of (s + 1) alpha[t][s], the
-                       expected number of keys that a query has read; a query that stops nowhere
-                       counts as 0. Measures of latency are functions of delays */
+                       expected number of keys that a query has read; a query that does not stop
+                       counts as 0. Latency metrics are functions of the delays */
 } rapt_monotonic_attention_outputs;
 
 /* Computes the expected value of out [batch][heads][queries][value_width] from q and chunk_q
    [batch][heads][queries][key_width], k and chunk_k [batch][key_heads][keys][key_width], and v
    [batch][key_heads][keys][value_width], with the strides in `a`. chunk_q and chunk_k may be the
-   same as q and k; mode hard ignores them. The results must not overlap the inputs. outputs may be
+   same as q and k; hard mode ignores them. The results must not overlap the inputs. outputs may be
    NULL.
 
    Returns RAPT_BAD_ARGUMENT if rapt_monotonic_attention_check rejects the problem, a required array
@@ -153,7 +154,7 @@ RAPT_API rapt_status rapt_monotonic_attention_forward(
     const rapt_monotonic_attention_outputs *outputs, void *workspace, rapt_message *why);
 
 /* The arrays to which rapt_monotonic_attention_backward adds gradients. Each has the layout of the
-   array it belongs to, or is NULL if that gradient is not needed. In mode hard, nothing is added to
+   array it belongs to, or is NULL if that gradient is not needed. In hard mode, nothing is added to
    chunk_q and chunk_k. */
 typedef struct rapt_monotonic_attention_gradients { /* size-first, see base.h */
     size_t size;
@@ -162,17 +163,17 @@ typedef struct rapt_monotonic_attention_gradients { /* size-first, see base.h */
     float *v;       /* gradient of v */
     float *chunk_q; /* gradient of chunk_q */
     float *chunk_k; /* gradient of chunk_k */
-    float *offset;  /* gradient of offset, [heads], also if offset is NULL */
+    float *offset;  /* gradient of offset, [heads]; may be requested even if offset is NULL */
 } rapt_monotonic_attention_gradients;
 
-/* Adds gradients to the arrays in d. The inputs are those of rapt_monotonic_attention_forward; its
-   results are recomputed. dout is the gradient of out and has its layout. dalpha and ddelays are
-   the gradients of alpha and delays and have their layouts, for losses that depend on alignments or
-   latency; NULL means 0.
+/* Adds gradients to the arrays in d. The inputs are those of rapt_monotonic_attention_forward,
+   whose results are recomputed. dout is the gradient of out and has its layout. dalpha and ddelays
+   are the gradients of alpha and delays and have their layouts, for losses that depend on
+   alignments or latency; NULL means 0.
 
-   Apart from `outputs`, errors are the same as for rapt_monotonic_attention_forward. Also returns
-   RAPT_BAD_ARGUMENT if d is NULL, or if a gradient is requested for an array whose rows share
-   memory because a stride is 0. */
+   Errors are the same as for rapt_monotonic_attention_forward, except those about `outputs`. Also
+   returns RAPT_BAD_ARGUMENT if d is NULL, or if a gradient is requested for an array whose rows
+   share memory because a stride is 0. */
 RAPT_API rapt_status rapt_monotonic_attention_backward(const rapt_monotonic_attention *a,
                                                        const float *q, const float *k,
                                                        const float *v, const float *chunk_q,
@@ -182,14 +183,15 @@ RAPT_API rapt_status rapt_monotonic_attention_backward(const rapt_monotonic_atte
                                                        void *workspace, rapt_message *why);
 
 /* Computes out for further queries, usually one, with hard stops and without noise. positions
-   [batch][heads] holds the key at which each head continues, 0 at first, and is updated: it becomes
-   the key where the last query stopped, or the number of existing keys if it did not stop. If the
-   keys of a stream are still arriving, the same query can be repeated once there are more; it
-   continues after the keys that it has read. n queries in one call or in n calls give the same
-   bits. In mode hard, out is an exact copy of values.
+   [batch][heads] holds the key at which each head continues, initially 0, and is updated: it
+   becomes the key where the last query stopped, or the number of existing keys if it did not stop.
+   If the keys of a stream are still arriving, the same query can be repeated once there are more;
+   it continues after the keys that it has read. One call with n queries gives the same bits as n
+   calls with one query. In hard mode, the output of a query that stops is an exact copy of a value.
 
-   Apart from `outputs`, errors are the same as for rapt_monotonic_attention_forward. Also returns
-   RAPT_BAD_ARGUMENT if a position is negative or greater than the number of existing keys. */
+   Errors are the same as for rapt_monotonic_attention_forward, except those about `outputs`. Also
+   returns RAPT_BAD_ARGUMENT if a position is negative or greater than the number of existing
+   keys. */
 RAPT_API rapt_status rapt_monotonic_attention_step(const rapt_monotonic_attention *a,
                                                    const float *q, const float *k, const float *v,
                                                    const float *chunk_q, const float *chunk_k,

@@ -10,8 +10,8 @@ extern "C" {
 
 /* How the matrices of a model are stored in memory and multiplied. */
 typedef enum rapt_precision {
-    RAPT_PRECISION_STORED, /* when a model is loaded, the precision of its file if that is packed;
-                              else INT8 if the file stores all matrices of its layers as 8-bit
+    RAPT_PRECISION_STORED, /* when a model is loaded, the precision of its file if the file is
+                              packed; else INT8 if the file stores all layer matrices as 8-bit
                               integers with scales; else F32 */
     RAPT_PRECISION_F32,    /* floats */
     RAPT_PRECISION_INT8,   /* 8-bit integers with one scale per row */
@@ -19,8 +19,8 @@ typedef enum rapt_precision {
     RAPT_PRECISION_F16     /* IEEE 754 half precision: magnitudes of at most 65,504 */
 } rapt_precision;
 
-/* A configuration with its parameters, see transformer.h. Sessions only read a model, so any number
-   of sessions and threads may share it. */
+/* A model: a configuration and parameters, see transformer.h. Sessions only read a model, so any
+   number of sessions and threads may share it. */
 typedef struct rapt_model rapt_model;
 
 /* Returns the precision of a model, or RAPT_PRECISION_STORED for NULL. */
@@ -29,19 +29,19 @@ RAPT_API rapt_precision rapt_model_precision(const rapt_model *model);
    values. The string is static. */
 RAPT_API const char *rapt_precision_name(rapt_precision precision);
 /* Converts the matrices of a model, including its embeddings. Everything else remains in floats:
-   biases, gains, tables of positions, types and distances, and the learned arrays of attention.
-   Attention itself is always computed in floats.
+   biases, gains, the tables of positions, token types and distances, and the learned arrays of
+   attention. Attention itself is always computed in floats.
 
    In 8-bit precision, a matrix has one scale per row and takes about a quarter of the memory.
    Sessions also quantize each row that they multiply by such a matrix, and sum the products
    exactly. Results therefore have the same bits on AVX2, AVX-512 and NEON, for any number of
    threads and in any batch. A matrix that was imported from 8-bit integers (rapt_model_scales) and
-   has not been changed is converted back to these integers. Integers are converted to the floats
-   that they represent.
+   has not been changed is converted back to these integers. In the other direction, integers become
+   the floats that they represent.
 
-   In a 16-bit precision, a matrix takes half the memory. Products convert its elements to floats,
-   which is exact, so results have the same bits as those of a model in floats with matrices rounded
-   to 16 bits.
+   In a 16-bit precision, a matrix takes half the memory. Its elements are converted to floats when
+   they are multiplied. This is exact, so results have the same bits as those of a model in floats
+   whose matrices were rounded to 16 bits.
 
    Call this function before creating sessions. Only a model in RAPT_PRECISION_F32 can be trained or
    changed by rapt_model_write. A conversion needs memory for the model in both precisions;
@@ -51,7 +51,7 @@ RAPT_API const char *rapt_precision_name(rapt_precision precision);
 
    Returns RAPT_BAD_ARGUMENT if precision or threads is out of range, if the precision is F16 and a
    parameter is infinite or NaN or an element of a matrix is too large, or if the precision is INT8
-   and the rows of a matrix have more than 133,144 elements, so that a sum of products could
+   and the rows of a matrix have more than 133,144 elements, because a sum of products could then
    overflow. Returns RAPT_NO_MEMORY if an allocation fails, and RAPT_BAD_FILE if the value of the
    metadata key "rapt.scales" is damaged. */
 RAPT_API rapt_status rapt_model_set_precision(rapt_model *model, rapt_precision precision,

@@ -32,17 +32,17 @@ typedef struct rapt_shortlist rapt_shortlist;
    skipped, a word that is not in the vocabulary counts as the unknown token, and if several lines
    have the same tokens, the last one wins.
 
-   The file may be compressed with gzip or zstd, has at most 2^30 bytes when decompressed, and is
-   not trusted. The tokenizers are not needed after the call. The caller must free the shortlist.
-   Returns RAPT_NO_FILE if the file cannot be read. Returns RAPT_BAD_FILE if it is damaged, is too
-   large, does not fit the vocabularies, or is a text file in which no line has a word of each
-   vocabulary and a probability above 0; *why says which. Returns RAPT_NO_MEMORY if an allocation
-   fails. */
+   The file may be compressed with gzip or zstd, and may hold up to 2^30 bytes when decompressed. It
+   is treated as untrusted. The tokenizers are not needed after the call. The caller must free the
+   shortlist. Returns RAPT_NO_FILE if the file cannot be read. Returns RAPT_BAD_FILE if it is
+   damaged, is too large, does not fit the vocabularies, or is a text file with no line that has a
+   word from each vocabulary and a probability above 0; *why says which. Returns RAPT_NO_MEMORY if
+   an allocation fails. */
 RAPT_API rapt_status rapt_shortlist_load(rapt_shortlist **shortlist, const char *path,
                                          const rapt_tokenizer *source, const rapt_tokenizer *target,
                                          const rapt_allocator *allocator, rapt_message *why);
-/* Loads a shortlist as rapt_shortlist_load does, from a file in memory that is not compressed:
-   bytes [size], which are not needed after the call. */
+/* Loads a shortlist, as rapt_shortlist_load does, but from an uncompressed file in memory: bytes
+   [size], which are not needed after the call. */
 RAPT_API rapt_status rapt_shortlist_load_memory(rapt_shortlist **shortlist, const void *bytes,
                                                 size_t size, const rapt_tokenizer *source,
                                                 const rapt_tokenizer *target,
@@ -58,7 +58,7 @@ typedef struct rapt_lexical_pair {
 /* Creates a shortlist from pairs [count] in any order; for a shared vocabulary, pass the same
    tokenizer twice. It lists the `best` (1 or more) most likely target tokens of each source token,
    and the first `first` (0 or more) tokens of the target vocabulary. Ties go to the greater target
-   id. If a pair occurs more than once, its highest probability counts. The caller must free
+   id. If a pair occurs more than once, its highest probability is used. The caller must free
    *shortlist. Returns RAPT_BAD_ARGUMENT if a token is outside its vocabulary, a probability is not
    finite, or best or first is out of range, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_shortlist_create(rapt_shortlist **shortlist,
@@ -78,11 +78,11 @@ RAPT_API void rapt_shortlist_free(rapt_shortlist *shortlist);
 RAPT_API rapt_status rapt_shortlist_write(const rapt_shortlist *shortlist, const char *path,
                                           rapt_message *why);
 
-/* Writes the target tokens for source [count] to tokens [capacity] in ascending order, and their
-   number to *found. The source tokens may be in any order and may be repeated. The end token, which
-   a search adds, is included here only if another rule includes it. tokens may be NULL if capacity
-   is 0. Allocates memory for the duration of the call. Returns RAPT_BAD_ARGUMENT if a source token
-   is outside its vocabulary, or if capacity is less than the number needed, which *found receives.
+/* Writes the target tokens for source [count] to tokens [capacity], in ascending order; *found
+   receives their number. The source tokens may be in any order and may be repeated. The end token,
+   which a search adds, is included here only if another rule includes it. tokens may be NULL if
+   capacity is 0. Allocates memory for the duration of the call. Returns RAPT_BAD_ARGUMENT if a
+   source token is outside its vocabulary, or if capacity is less than *found, the number needed.
    Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_shortlist_tokens(const rapt_shortlist *shortlist, const int32_t *source,
                                            size_t count, int32_t *tokens, int capacity, int *found,

@@ -1,7 +1,7 @@
-/* train.h - training with teacher forcing, label-smoothed cross-entropy and Adam, including
-   low-rank adapters, steps whose batches are divided among machines, and checkpoints. A trainer is
-   created for a model. Each batch adds gradients, and each step updates the model. While a call of
-   the trainer runs, no session may use its model. */
+/* train.h - training with teacher forcing, label-smoothed cross-entropy and Adam; also low-rank
+   adapters, steps whose batches are divided among machines, and checkpoints. A trainer is created
+   for a model. Each batch adds gradients, and each step updates the model. While a call to a
+   trainer runs, no session may use its model. */
 #ifndef RAPT_TRAIN_H
 #define RAPT_TRAIN_H
 
@@ -20,38 +20,38 @@ typedef enum rapt_schedule {
     RAPT_SCHEDULE_CONSTANT      /* stays at `rate` */
 } rapt_schedule;
 
-/* Which code computes matrix products in training. */
+/* The code that computes matrix products in training. */
 typedef enum rapt_products {
     RAPT_PRODUCTS_BUILTIN,  /* this library: the same bits for any number of threads and on every
                                instruction set with a fused multiply-add, see rapt_isa */
     RAPT_PRODUCTS_OPENBLAS, /* OpenBLAS: the same bits for any number of threads.
                                rapt_trainer_create loads it into the process, where it stays, or
                                returns RAPT_BAD_ARGUMENT if it is not installed */
-    RAPT_PRODUCTS_AUTO,     /* the faster of these two for each shape of weights, separately for the
-                               outputs, the gradients of inputs and the gradients of weights:
-                               rapt_trainer_create measures both for a few tenths of a second. If
-                               OpenBLAS is not installed, the built-in products are used. A
-                               checkpoint stores the choice, so a resumed run has the same bits;
-                               another run may choose differently */
-    RAPT_PRODUCTS_BF16 /* this library, with both factors rounded to bf16 and sums in floats, in the
-                          order and with the rounding of the instruction vdpbf16ps. Parameters and
-                          moments remain in floats; norms, attention and softmax are computed in
-                          floats. On processors with AVX512_BF16 this is up to twice as fast as
-                          RAPT_PRODUCTS_BUILTIN. On all others the instruction is emulated, which is
-                          slower than RAPT_PRODUCTS_BUILTIN. The bits are the same with and without
-                          the instruction, and for any number of threads */
+    RAPT_PRODUCTS_AUTO,     /* the faster of these two, chosen for each weight shape, separately for
+                               outputs, input gradients and weight gradients. rapt_trainer_create
+                               measures both for a few tenths of a second. If OpenBLAS is not
+                               installed, the built-in products are used. A checkpoint stores the
+                               choice, so a resumed run has the same bits; another run may choose
+                               differently */
+    RAPT_PRODUCTS_BF16 /* this library, with both factors rounded to bf16 and their products summed
+                          in floats, in the order and with the rounding of the instruction
+                          vdpbf16ps. Parameters and moments remain in floats; norms, attention and
+                          softmax are computed in floats. On processors with AVX512_BF16 this is up
+                          to twice as fast as RAPT_PRODUCTS_BUILTIN. On all others the instruction
+                          is emulated, which is slower than RAPT_PRODUCTS_BUILTIN. The bits are the
+                          same with and without the instruction, and for any number of threads */
 } rapt_products;
 
 /* The baseline that is subtracted from the rewards of sampled keys. The reward of a key is minus
-   the sum of the losses of the rows that it can affect; the baseline is the same with an estimate
-   in place of each loss. The estimate does not depend on the draws of the batch, so the baseline
-   changes only the variance of the gradient, not its mean. */
+   the sum of the losses of the rows that it can affect; the baseline is computed in the same way,
+   but with an estimate in place of each loss. The estimate does not depend on the keys drawn in the
+   batch, so the baseline changes only the variance of the gradient, not its mean. */
 typedef enum rapt_baseline {
     RAPT_BASELINE_MEAN,    /* the estimate is a running mean of the loss per token in earlier
                               batches */
     RAPT_BASELINE_EXPECTED /* the estimate is the loss of the same row if all sequences attend to
                               expected values instead of drawn keys. This takes one more forward
-                              pass (like Rennie et al. 2017, but with expected values in place of
+                              pass (as in Rennie et al. 2017, but with expected values in place of
                               greedy choices) */
 } rapt_baseline;
 
@@ -68,7 +68,7 @@ typedef enum rapt_tuning {
 typedef struct rapt_train_options { /* size-first, see base.h */
     size_t size;
     float rate;             /* peak learning rate, 0 to 1e30 */
-    int warmup;             /* steps in which the rate rises to its peak, 0 or more; 0 means no
+    int warmup;             /* steps during which the rate rises to its peak, 0 or more; 0 means no
                                warm-up */
     int steps;              /* step at which RAPT_SCHEDULE_LINEAR reaches 0, 0 or more; other
                                schedules ignore it */
@@ -98,22 +98,22 @@ typedef struct rapt_train_options { /* size-first, see base.h */
     int32_t begin; /* added before each target */
     int32_t end;   /* added after each target */
     /* The next five apply to RAPT_NORMALIZER_SAMPLE, which draws keys; they must be 0 if no
-       attention uses it. If all are 0, training follows Williams 1992. The running mean as
+       attention layer uses it. If all are 0, training follows Williams 1992. The running mean as
        baseline, expected_share, reward_scale and reward_entropy are from Xu et al. 2015, section
        4.1. */
     rapt_baseline baseline; /* baseline that is subtracted from rewards */
     float expected_share;   /* fraction of sequences that attend to expected values, as with
                                RAPT_NORMALIZER_SOFTMAX; 0 to 1 */
     float reward_scale;     /* factor applied to rewards and baselines, 0 to 1e6; 0 means 1 */
-    float reward_decay;     /* in the reward of a decoder's row, the loss n rows later has weight (1
-                               - reward_decay)^n; 0 to 1. Values above 0 bias the gradient, because
+    float reward_decay;     /* in the reward of a decoder row, the loss n rows later has weight (1 -
+                               reward_decay)^n; 0 to 1. Values above 0 bias the gradient, because
                                effects on later rows count less */
     float reward_entropy;   /* reward per nat of entropy of the distribution from which a row draws
                                its key, -1e6 to 1e6; a negative value penalizes entropy */
     /* The next two apply to RAPT_NORMALIZER_ARGMAX. They are either both 0 or both at least 1, and
-       must be 0 if no attention uses it. In step n < anneal_steps, counted from 0, the weights are
-       softmax(anneal^(n / anneal_steps) x), which passes gradients to the scores x. In later steps,
-       and always in evaluation, they are the arg-max, which does not. */
+       must be 0 if no attention layer uses this normalizer. In step n < anneal_steps, counted from
+       0, the weights are softmax(anneal^(n / anneal_steps) x), which passes gradients to the scores
+       x. In later steps, and always in evaluation, they are the arg-max, which passes none. */
     float anneal;     /* factor of x reached after anneal_steps steps, 1 to 1e6, or 0 */
     int anneal_steps; /* number of steps with a softmax, 0 or more */
     /* Weight of the guided alignment loss, 0 to 1e6; see rapt_train_align (Chen et al. 2016, as in
@@ -139,25 +139,25 @@ typedef struct rapt_train_options { /* size-first, see base.h */
        [lora_rank][columns] and B [rows][lora_rank]; s is lora_alpha / lora_rank. A is initialized
        with random numbers of variance 1 / columns, and B with 0. After every step W is W0 + s B A,
        so sessions and model files need no adapters. clip_norm and rapt_report.gradient_norm refer
-       to the gradients of A and B instead of that of W. Projections that the library stores as one
-       matrix, such as self_attn.qkv.weight, share one A. Do not write to W while the trainer
+       to the gradients of A and B instead of the gradient of W. Projections that the library stores
+       as one matrix, such as self_attn.qkv.weight, share one A. Do not write to W while the trainer
        exists. */
     int lora_rank;    /* 1 to the smaller dimension of each such matrix; 0 if no parameter has
                          RAPT_TUNING_LORA */
     float lora_alpha; /* 0 to 1e6; 0 means lora_rank, so that s is 1. Must be 0 if lora_rank is 0 */
     /* Weight of the coverage loss, 0 to 1e6 (See, Liu and Manning 2017, equations 12 and 13, where
        the weight is 1). The loss of a target token is the sum over source tokens s of
-       min(weight[s], coverage[s]), averaged over all heads of cross-attention in all layers. It is
-       large if the token attends to the same source tokens as earlier target tokens. If above 0,
-       cross_score must be coverage, cross_normalizer must not be one that gives all weight to one
-       key, and differential must be 0. */
+       min(weight[s], coverage[s]), averaged over all cross-attention heads in all layers. It is
+       large if the token attends to the same source tokens as earlier target tokens did. If above
+       0, cross_score must be coverage, cross_normalizer must not be one that gives all weight to
+       one key, and differential must be 0. */
     float coverage_loss;
     /* Standard deviation of the noise that is added to the energies of monotonic cross-attention, 0
-       to 1e6 (Raffel et al. 2017, section 2.4). It teaches a model to be sure where to stop, which
+       to 1e6 (Raffel et al. 2017, section 2.4). It teaches the model to stop decisively, which the
        hard stops at inference require. Models without monotonic attention ignore it. */
     float monotonic_noise;
 } rapt_train_options;
-/* Sets *options, which has `size` bytes, to the defaults: rate 1e-3, warmup 1000,
+/* Sets *options, which is `size` bytes long, to the defaults: rate 1e-3, warmup 1000,
    RAPT_SCHEDULE_INVERSE_SQRT, beta1 0.9, beta2 0.98, epsilon 1e-9, label_smoothing 0.1, dropout
    0.1, seed 1, monotonic_noise 1, and all other fields 0, except that products is
    RAPT_PRODUCTS_AUTO if the library has no vector kernels for this processor.
@@ -172,8 +172,8 @@ typedef struct rapt_report { /* size-first, see base.h */
     size_t size;
     double loss;          /* label-smoothed cross-entropy summed over tokens, in nats */
     double likelihood;    /* negative log-likelihood summed over tokens, in nats */
-    long long tokens;     /* number of predicted target tokens, or of the labels of an encoder-only
-                             model that are not negative */
+    long long tokens;     /* number of predicted target tokens; for an encoder-only model, the
+                             number of labels that are not negative */
     long long correct;    /* number of these tokens to which the model gave the highest
                              probability */
     double gradient_norm; /* norm of the mean gradient per token, before clipping, set by calls that
@@ -181,26 +181,27 @@ typedef struct rapt_report { /* size-first, see base.h */
     double rate;          /* learning rate of the step, set by the same calls; else 0 */
     long long step;       /* number of steps so far */
     double alignment;     /* guided alignment loss summed over tokens, times its weight; 0 in
-                             evaluations and steps in shards */
+                             evaluations and in steps in shards */
     double coverage;      /* coverage loss summed over tokens, times its weight; 0 in evaluations */
 } rapt_report;
 
-/* The gradients, moments and activations of a model in training. Only one thread at a time may use
-   a trainer. */
+/* The gradients, moments and activations of a model that is being trained. Only one thread at a
+   time may use a trainer. */
 typedef struct rapt_trainer rapt_trainer;
 
-/* The largest batch of a call. The begin and end tokens of each target are counted as target
-   tokens, whether or not the library adds them. source_tokens may be 0 for a decoder-only model.
-   target_tokens may be 0 for an encoder-only model, which has at most one label per source
-   token. */
+/* The largest batch that can be passed to a call. The begin and end tokens of each target are
+   counted as target tokens, whether or not the library adds them. source_tokens may be 0 for a
+   decoder-only model. target_tokens may be 0 for an encoder-only model, which has at most one label
+   per source token. */
 typedef struct rapt_train_limits { /* size-first, see base.h */
     size_t size;
     int batch;         /* sequences, 1 or more */
     int source_tokens; /* total over all sequences, 1 or more if the model reads a source */
     int target_tokens; /* total over all sequences, 2 or more if the model has a decoder */
     int threads;       /* maximum number of threads, see base.h */
-    int shards; /* shards per step for rapt_train_shard, a power of two, at most 1024; takes memory
-                   for log2(shards) more gradients. 0 means that rapt_train_shard cannot be used */
+    int shards; /* shards per step for rapt_train_shard, a power of two, at most 1024; needs memory
+                   for log2(shards) additional gradients. 0 means that rapt_train_shard cannot be
+                   used */
     int reserved; /* must be 0 */
 } rapt_train_limits;
 
@@ -210,7 +211,7 @@ RAPT_API size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_lim
 /* Works like rapt_trainer_bytes for the given options, or the defaults if options is NULL. Checks
    only the options on which the number depends: tuning, adapters and quantize_aware. A frozen
    parameter needs no moments, and one with RAPT_TUNING_LORA needs W0, A, B and the moments of A and
-   B instead of its own. */
+   B instead of its own moments. */
 RAPT_API size_t rapt_trainer_bytes_with(const rapt_model *model, const rapt_train_options *options,
                                         const rapt_train_limits *limits);
 /* Creates a trainer, which the caller must free. The model is not copied and must outlive the
@@ -225,8 +226,8 @@ RAPT_API rapt_status rapt_trainer_create(rapt_trainer **trainer, rapt_model *mod
 /* Frees a trainer. NULL is allowed. */
 RAPT_API void rapt_trainer_free(rapt_trainer *trainer);
 
-/* Computes a batch forward and backward, and adds the gradient of its summed loss to the trainer's
-   gradients. *report describes only this batch.
+/* Runs the forward and backward passes of a batch, and adds the gradient of its summed loss to the
+   trainer's gradients. *report describes only this batch.
 
    Training uses teacher forcing: a target is begin, y1 .. yn, end; its first n + 1 tokens are the
    decoder's inputs, and its last n + 1 tokens are the labels. For a decoder-only model, source is
@@ -242,9 +243,10 @@ RAPT_API rapt_status rapt_train_gradient(rapt_trainer *trainer, const rapt_token
                                          const rapt_tokens *target, rapt_report *report,
                                          rapt_message *why);
 
-/* Word alignments of a batch. Each label of each target is a row: y1 .. yn, end are n + 1 rows. Row
-   r is aligned to the source tokens sources[starts[r]] .. sources[starts[r + 1] - 1], possibly
-   none. Source tokens are numbered from 0 within their own source. This struct will not grow. */
+/* Word alignments of a batch. Each label of each target is a row, so y1 .. yn and end are n + 1
+   rows. Row r is aligned to the source tokens sources[starts[r]] .. sources[starts[r + 1] - 1],
+   possibly none. Source tokens are numbered from 0 within their own source. This struct will not
+   grow. */
 typedef struct rapt_alignment {
     const int *starts;  /* [label rows + 1], starts[0] is 0 */
     const int *sources; /* the source tokens of all rows, back to back */
@@ -256,25 +258,24 @@ typedef struct rapt_alignment {
    contributes the mean of -log(weight + 1e-6) over its aligned tokens, with the weights before
    dropout. rapt_report.alignment reports this term separately.
 
-   The arrays are not copied; the next call checks and reads them. Unless that call returns
-   RAPT_BAD_ARGUMENT, they no longer apply after it. If alignment is NULL, an earlier call of
-   rapt_train_align is canceled. Otherwise returns RAPT_BAD_ARGUMENT if options.guided_alignment is
-   0. */
+   The arrays are not copied; the next call checks and reads them. They apply only to that call,
+   unless it returns RAPT_BAD_ARGUMENT. If alignment is NULL, an earlier call to rapt_train_align is
+   canceled. Otherwise returns RAPT_BAD_ARGUMENT if options.guided_alignment is 0. */
 RAPT_API rapt_status rapt_train_align(rapt_trainer *trainer, const rapt_alignment *alignment,
                                       rapt_message *why);
 
-/* Takes a step of Adam: divides the gradients by the number of tokens that contributed to them,
-   clips them, updates the parameters and sets the gradients to 0. *report contains the totals of
-   this trainer's batches since the last step.
+/* Takes an Adam step: divides the gradients by the number of tokens that contributed to them, clips
+   them, updates the parameters and sets the gradients to 0. *report receives the totals over this
+   trainer's batches since the last step.
 
    Returns RAPT_NOT_FINITE if the gradient or its norm is not finite, or if a parameter or moment
    would become infinite or NaN. In that case the parameters, moments and number of steps are
    unchanged, and the gradients are set to 0. Returns RAPT_BAD_ARGUMENT if there are no tokens, the
-   rate is out of range, or shards from rapt_train_shard need rapt_train_shards_step; the gradients
-   are then kept. */
+   rate is out of range, or there are shards from rapt_train_shard, which need
+   rapt_train_shards_step; the gradients are then kept. */
 RAPT_API rapt_status rapt_train_step(rapt_trainer *trainer, rapt_report *report, rapt_message *why);
 
-/* Computes the loss of a batch without dropout and without changing the gradients. With
+/* Computes the loss of a batch, without dropout and without changing the gradients. With
    options.quantize_aware, it is the loss of the model quantized to 8 bits. source and target are as
    for rapt_train_gradient. Returns RAPT_BAD_ARGUMENT if the batch exceeds the limits, if a token,
    label or length is out of range, if a source is empty, or if sources and targets do not match.
@@ -302,13 +303,13 @@ RAPT_API rapt_status rapt_trainer_read_adapter(const rapt_trainer *trainer, int 
 /* ---- steps in shards: accumulation on one machine, or training on many ----
 
    A step in shards consists of S = limits.shards batches, called shards. Each shard has its own
-   gradient. The gradients are summed by a complete binary tree over shards 0 .. S-1:
+   gradient. The gradients are summed in a complete binary tree over shards 0 .. S-1:
 
        g(first, count) = g(first, count/2) + g(first + count/2, count/2)
 
-   in floats. Random numbers depend only on the seed, the number of steps attempted and the number
-   of the shard. The baseline of sampled keys is updated once per step. The bits therefore do not
-   depend on which machine computes a shard, or when.
+   in floats. Random numbers depend only on the seed, the number of steps attempted and the shard's
+   number. The baseline for sampled keys is updated once per step. The bits therefore do not depend
+   on which machine computes a shard, or when.
 
    On one machine, call rapt_train_shard for 0 .. S-1, then rapt_train_shards_step. On several
    machines, each has a trainer with the same model, options and number of shards, and the caller
@@ -321,13 +322,13 @@ RAPT_API rapt_status rapt_trainer_read_adapter(const rapt_trainer *trainer, int 
           the sum to the gradients of every machine (rapt_trainer_gradients).
        4. Each machine takes the same step with rapt_train_shards_step.
 
-   Steps of one shard give the same bits as rapt_train_gradient and rapt_train_step. With
+   With a single shard, a step gives the same bits as rapt_train_gradient and rapt_train_step. With
    RAPT_PRODUCTS_AUTO each trainer makes its own measurements, so the bits may differ between
    machines. */
 
 /* The results of a shard that other machines need in addition to its gradient. A program may send
-   the struct as raw bytes to a program that uses the same version of the library on a machine with
-   the same byte order. */
+   the struct as raw bytes to another program that uses the same version of the library on a machine
+   with the same byte order. */
 typedef struct rapt_shard { /* size-first, see base.h */
     size_t size;
     int shard;         /* number of the shard */
@@ -353,9 +354,9 @@ typedef struct rapt_subtree {
    range. */
 RAPT_API rapt_status rapt_shards_range(int shards, int machines, int machine, int *first, int *end,
                                        rapt_message *why);
-/* Computes the gradient of one shard of a step, and its *record for rapt_train_shards_step. If
-   source and target are NULL, the shard is empty, as some are if a batch has fewer sequences than
-   shards. Each shard may be computed once per step. A trainer has enough memory to compute all
+/* Computes the gradient of one shard of a step, and fills in *record for rapt_train_shards_step. If
+   source and target are NULL, the shard is empty, as some must be if a batch has fewer sequences
+   than shards. Each shard may be computed once per step. A trainer has enough memory to compute all
    shards, or a range from rapt_shards_range, in ascending order; other orders may return
    RAPT_BAD_ARGUMENT.
 
@@ -368,7 +369,7 @@ RAPT_API rapt_status rapt_shards_range(int shards, int machines, int machine, in
 RAPT_API rapt_status rapt_train_shard(rapt_trainer *trainer, int shard, const rapt_tokens *source,
                                       const rapt_tokens *target, rapt_shard *record,
                                       rapt_message *why);
-/* Reports that floats [from, until) of the gradient of a subtree are final. */
+/* Reports that floats [from, until) of a subtree's gradient are final. */
 typedef void rapt_ready_fn(void *user, const rapt_subtree *tree, size_t from, size_t until);
 /* Works like rapt_train_shard, but calls ready while it computes, as floats of the largest subtree
    that contains this shard become final. They become final from the last to the first, and can be
@@ -381,10 +382,10 @@ RAPT_API rapt_status rapt_train_shard_early(rapt_trainer *trainer, int shard,
                                             const rapt_tokens *source, const rapt_tokens *target,
                                             rapt_shard *record, rapt_ready_fn *ready, void *user,
                                             rapt_message *why);
-/* Copies the largest complete subtrees of the shards computed since the last step to list
-   [capacity], in order of their shards, and returns their number, which may exceed capacity; 0 for
-   NULL. list may be NULL. The gradients of the subtrees are valid until the trainer's next call;
-   the caller may change them. */
+/* Finds the largest complete subtrees of the shards computed since the last step, copies them to
+   list [capacity] in the order of their shards, and returns their number, which may exceed
+   capacity; 0 for NULL. list may be NULL. The gradients of the subtrees are valid until the
+   trainer's next call; the caller may change them. */
 RAPT_API int rapt_train_shard_sums(const rapt_trainer *trainer, rapt_subtree *list, int capacity);
 /* Adds the gradients of the subtrees in list [count], which must cover all `shards` in order. Only
    the first `floats` floats at each gradient pointer are added, so a caller can sum the gradients
@@ -393,7 +394,7 @@ RAPT_API int rapt_train_shard_sums(const rapt_trainer *trainer, rapt_subtree *li
    `shards` is not a power of two of at most 1024. */
 RAPT_API rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int count, size_t floats,
                                      rapt_message *why);
-/* Takes a step with the gradients of shards, as rapt_train_step does. records [limits.shards]
+/* Takes a step, as rapt_train_step does, but with the gradients of shards. records [limits.shards]
    contains the records of all shards in order, including those that other machines computed. If
    this trainer did not compute all shards, the caller must have stored the sum of their gradients
    in the block that rapt_trainer_gradients returns after the last rapt_train_shard. Returns
@@ -420,16 +421,17 @@ RAPT_API const char *rapt_trainer_products(const rapt_trainer *trainer);
 RAPT_API void rapt_trainer_set_rate(rapt_trainer *trainer, float rate);
 
 /* If options.quantize_aware is set, chooses whether gradients are computed with the model quantized
-   to 8 bits, starting with the next batch; otherwise does nothing. It is on in a new trainer.
-   Typically, training starts with it off and ends with it on. rapt_train_evaluate always uses the
-   quantized model, so its losses can be compared throughout. Checkpoints store this setting. */
+   to 8 bits, starting with the next batch; otherwise does nothing. The setting is on in a new
+   trainer. Typically, training starts with it off and ends with it on. rapt_train_evaluate always
+   uses the quantized model, so its losses can be compared throughout. Checkpoints store this
+   setting. */
 RAPT_API void rapt_trainer_set_quantized(rapt_trainer *trainer, int on);
 
 /* Saves a checkpoint: parameters, adapters, moments, the peak learning rate and the other state of
-   the trainer, but not its options. A trainer with the same options that loads it continues with
-   the same bits. The file is replaced atomically (file.h). metadata has the same meaning as for
-   rapt_model_save, and rapt_model_load can also read the file. Allocates memory for the duration of
-   the call.
+   the trainer, but not its options. A trainer with the same options that loads the checkpoint
+   continues with the same bits. The file is replaced atomically (file.h). metadata has the same
+   meaning as for rapt_model_save, and rapt_model_load can also read the file. Allocates memory for
+   the duration of the call.
 
    Returns RAPT_BAD_ARGUMENT if there are gradients or shards that no step has applied, if the rate
    is out of range, or if rapt_model_save would reject metadata. Returns RAPT_NOT_FINITE if a
@@ -439,16 +441,16 @@ RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *
                                        const rapt_metadata *metadata, int count, rapt_message *why);
 /* Resumes from a checkpoint of a trainer with the same configuration, lora_rank, lora_alpha and
    tuning; the tuning may differ only for parameters that are frozen now. The parameters in the
-   checkpoint are copied to the model. The peak learning rate becomes that of the checkpoint instead
+   checkpoint are copied to the model. The peak learning rate is taken from the checkpoint instead
    of options.rate. Gradients and shards that no step has applied are discarded.
 
    Returns RAPT_NO_FILE if the file cannot be read, and RAPT_BAD_FILE if it is damaged, is a model
-   without this state, belongs to a trainer with another configuration or other adapters, or lacks a
-   counter, parameter or moment, or if one is out of range; *why names it. Returns RAPT_NO_MEMORY if
-   an allocation fails. With RAPT_PRODUCTS_AUTO, also returns RAPT_BAD_ARGUMENT if the checkpoint
-   stores a choice of OpenBLAS, but OpenBLAS cannot be loaded now. If `products` differs from that
-   of the trainer that saved the checkpoint, the results may differ slightly from those of that
-   trainer. */
+   without a trainer's state, belongs to a trainer with another configuration or other adapters,
+   lacks a counter, parameter or moment, or has one that is out of range; *why names it. Returns
+   RAPT_NO_MEMORY if an allocation fails. With RAPT_PRODUCTS_AUTO, also returns RAPT_BAD_ARGUMENT if
+   the checkpoint selects OpenBLAS for a product and OpenBLAS cannot be loaded now. If `products` is
+   not what it was in the trainer that saved the checkpoint, the results may differ slightly from
+   those of that trainer. */
 RAPT_API rapt_status rapt_trainer_load(rapt_trainer *trainer, const char *path, rapt_message *why);
 
 #ifdef __cplusplus

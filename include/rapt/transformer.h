@@ -1,7 +1,7 @@
-/* transformer.h - creates, saves, loads and runs models: the Transformer of Vaswani et al. 2017 or
-   one of its halves. A model consists of a configuration (config.h), parameters and metadata, which
-   are constant at inference. A session holds the state of a run, such as activations and the keys
-   and values of past tokens. */
+/* transformer.h - creates, saves, loads and runs models: the Transformer of Vaswani et al. 2017, or
+   only its encoder or decoder. A model consists of a configuration (config.h), parameters and
+   metadata, which are constant at inference. A session holds the state of a run, such as
+   activations and the keys and values of past tokens. */
 #ifndef RAPT_TRANSFORMER_H
 #define RAPT_TRANSFORMER_H
 
@@ -28,7 +28,7 @@ RAPT_API void rapt_model_free(rapt_model *model);
        rapt_config copy = *rapt_model_config(model);
        copy.size = sizeof copy; */
 RAPT_API const rapt_config *rapt_model_config(const rapt_model *model);
-/* Returns the number of elements of all parameters; 0 for NULL. */
+/* Returns the total number of elements in all parameters; 0 for NULL. */
 RAPT_API size_t rapt_model_parameters(const rapt_model *model);
 /* Returns the number of bytes that the model's parameters, configuration and metadata take in
    memory, including those of a mapped file; 0 for NULL. */
@@ -36,24 +36,23 @@ RAPT_API size_t rapt_model_bytes(const rapt_model *model);
 
 /* A key and its value in a model file, both UTF-8 and terminated by 0. Keys that begin with "rapt."
    belong to the library, all others to the caller. The library writes "rapt.config", "rapt.layout"
-   and "rapt.trainer" itself and rejects them in the metadata of a caller. Its other keys hold
-   tokenizers ("rapt.tokenizer", or "rapt.source_tokenizer" and "rapt.target_tokenizer"),
-   quantization scales ("rapt.scales") and settings (see translator.h and encoder.h). Their values
-   are not checked when a model is saved.
-   This struct will not grow. */
+   and "rapt.trainer" itself and rejects them in a caller's metadata. Its other keys hold tokenizers
+   ("rapt.tokenizer", or "rapt.source_tokenizer" and "rapt.target_tokenizer"), quantization scales
+   ("rapt.scales") and settings (see translator.h and encoder.h). Their values are not checked when
+   a model is saved. This struct will not grow. */
 typedef struct rapt_metadata {
     const char *key;   /* unique in its file */
     const char *value; /* any text */
 } rapt_metadata;
 
-/* Saves a model as a safetensors file that includes its configuration and its metadata. In the
-   file, each element of `metadata` [count] adds a pair or replaces the value of an existing key, or
-   removes the key if its value is NULL. Pairs are written in a fixed order, so equal models give
-   equal files. The file is replaced atomically, as described in file.h.
+/* Saves a model as a safetensors file that includes its configuration and metadata. In the file,
+   each element of `metadata` [count] adds a pair, replaces the value of an existing key or, if its
+   value is NULL, removes the key. Pairs are written in a fixed order, so equal models give equal
+   files. The file is replaced atomically, as described in file.h.
 
    Returns RAPT_NO_FILE if the file cannot be written, and RAPT_NO_MEMORY if an allocation fails.
-   Returns RAPT_BAD_ARGUMENT if a key is NULL, given twice or one that the library writes itself, if
-   a key or value is not UTF-8, or if count is negative. */
+   Returns RAPT_BAD_ARGUMENT if a key is NULL, is given twice or is written by the library itself,
+   if a key or value is not UTF-8, or if count is negative. */
 RAPT_API rapt_status rapt_model_save(const rapt_model *model, const char *path,
                                      const rapt_metadata *metadata, int count, rapt_message *why);
 /* Options of rapt_model_save_with. */
@@ -76,9 +75,10 @@ RAPT_API rapt_status rapt_model_save_with(const rapt_model *model, const char *p
                                           const rapt_metadata *metadata, int count,
                                           rapt_message *why);
 /* Loads a model from a file that rapt_model_save or one of its variants wrote, or from a checkpoint
-   of rapt_trainer_save. Both must come from version 0.2 of the library or later. The caller must
-   free *model. Returns RAPT_NO_FILE if the file cannot be read, RAPT_BAD_FILE if it is damaged or
-   not a model or a parameter is infinite or NaN, and RAPT_NO_MEMORY if an allocation fails. */
+   that rapt_trainer_save wrote. The file must come from version 0.2 of the library or later. The
+   caller must free *model. Returns RAPT_NO_FILE if the file cannot be read, RAPT_BAD_FILE if it is
+   damaged, is not a model or contains a parameter that is infinite or NaN, and RAPT_NO_MEMORY if an
+   allocation fails. */
 RAPT_API rapt_status rapt_model_load(rapt_model **model, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
 /* Options of rapt_model_load_with. */
@@ -87,9 +87,9 @@ typedef struct rapt_load_options { /* size-first, see base.h */
     int non_finite;           /* if nonzero, parameters may be infinite or NaN */
     int no_mapping;           /* if nonzero, a packed file is read into memory instead of mapped */
     rapt_precision precision; /* precision of the loaded model. Matrices are converted while they
-                                 are read, those of a packed file afterwards. With F16, non_finite
-                                 turns elements that are too large into infinities, but a packed
-                                 file must be finite */
+                                 are read or, if the file is packed, afterwards. With F16 and
+                                 non_finite, elements that are too large become infinite, but a
+                                 packed file must be finite and within range */
 } rapt_load_options;
 /* Loads a model with options; NULL means the defaults. Errors are the same as for rapt_model_load.
    Also returns RAPT_BAD_ARGUMENT if an option is out of range, and RAPT_BAD_ARGUMENT or
@@ -104,8 +104,8 @@ typedef struct rapt_load_options { /* size-first, see base.h */
 
    Sizes, names and offsets are always checked. If the metadata of a mapped file says that its
    writer found all values finite (the value of "rapt.layout" ends in ", finite"), they are not
-   checked again; call rapt_model_check to do so. If a parameter is infinite or NaN, the results are
-   meaningless, but memory stays safe. */
+   checked again; call rapt_model_check to check them. If a parameter is infinite or NaN, the
+   results are meaningless, but memory stays safe. */
 RAPT_API rapt_status rapt_model_load_with(rapt_model **model, const char *path,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
@@ -114,18 +114,19 @@ RAPT_API rapt_status rapt_model_load_with(rapt_model **model, const char *path,
    matrix of 8-bit integers has a negative scale or an element of -128; *why names it. */
 RAPT_API rapt_status rapt_model_check(const rapt_model *model, rapt_message *why);
 
-/* Does the same as rapt_model_load_with, from a file in memory: bytes [size], which are copied. */
+/* Loads a model, as rapt_model_load_with does, but from a file in memory: bytes [size], which are
+   copied. */
 RAPT_API rapt_status rapt_model_load_memory(rapt_model **model, const void *bytes, size_t size,
                                             const rapt_load_options *options,
                                             const rapt_allocator *allocator, rapt_message *why);
-/* Does the same as rapt_model_load_with, from a file that is read through `reader`. */
+/* Loads a model, as rapt_model_load_with does, but from a file that is read through `reader`. */
 RAPT_API rapt_status rapt_model_load_from(rapt_model **model, const rapt_reader *reader,
                                           const rapt_load_options *options,
                                           const rapt_allocator *allocator, rapt_message *why);
 /* Writes the contents of the file that rapt_model_save would create to bytes [capacity]. *size
    receives the number of bytes needed; bytes may be NULL to query the size. Errors are the same as
-   for rapt_model_save, without RAPT_NO_FILE. Also returns RAPT_BAD_ARGUMENT if bytes is not NULL
-   and capacity is less than *size; then only *size is set. */
+   for rapt_model_save, except RAPT_NO_FILE. Also returns RAPT_BAD_ARGUMENT if bytes is not NULL and
+   capacity is less than *size; then only *size is set. */
 RAPT_API rapt_status rapt_model_save_memory(const rapt_model *model, void *bytes, size_t capacity,
                                             size_t *size, const rapt_metadata *metadata, int count,
                                             rapt_message *why);
@@ -165,19 +166,19 @@ RAPT_API int rapt_model_find(const rapt_model *model, const char *name);
 RAPT_API rapt_status rapt_model_read(const rapt_model *model, int index, float *data,
                                      rapt_message *why);
 /* Copies the quantization scales of a parameter to scales [rows] and alphas [rows]. A model that
-   was imported from a quantized file has scales: an element is q * (1 / scale) with an integer q,
-   where |q| is at most 127 or 32767. alphas are the scales by which Bergamot quantizes the rows
-   that it multiplies by the matrix; they come from its files or from rapt_model_calibrate. Unknown
-   values are 0. Either array may be NULL. Both are stored under the metadata key "rapt.scales";
-   training does not update them, and quantization-aware training removes them.
-   Returns RAPT_BAD_ARGUMENT if the index is out of range, and RAPT_BAD_FILE if the metadata is
-   damaged. */
+   was imported from a quantized file has scales: an element is q * (1 / scale), where q is an
+   integer and |q| is at most 127 or 32767. alphas are the scales with which Bergamot quantizes the
+   rows that it multiplies by the matrix; they come from Bergamot's files or from
+   rapt_model_calibrate. Unknown values are 0. Either array may be NULL. Both are stored under the
+   metadata key "rapt.scales"; training does not update them, and quantization-aware training
+   removes them. Returns RAPT_BAD_ARGUMENT if the index is out of range, and RAPT_BAD_FILE if the
+   metadata is damaged. */
 RAPT_API rapt_status rapt_model_scales(const rapt_model *model, int index, float *scales,
                                        float *alphas, rapt_message *why);
 /* Copies data [rows][columns], in row-major order, into a parameter. No session or trainer may use
    the model at the same time. Errors are the same as for rapt_model_read. Also returns
-   RAPT_BAD_ARGUMENT if the model is not in RAPT_PRECISION_F32, and RAPT_NO_MEMORY if it is mapped
-   and cannot be copied. */
+   RAPT_BAD_ARGUMENT if the model is not in RAPT_PRECISION_F32, and RAPT_NO_MEMORY if a mapped model
+   cannot be copied to memory. */
 RAPT_API rapt_status rapt_model_write(rapt_model *model, int index, const float *data,
                                       rapt_message *why);
 
@@ -199,24 +200,25 @@ typedef struct rapt_tokens {
    returns RAPT_BAD_ARGUMENT if vectors are passed to a model that reads tokens, or tokens to one
    that reads vectors. */
 
-/* The largest inputs of a session and optional results, which determine its memory. */
+/* The largest inputs that a session accepts and the optional results that it can return. Both
+   determine its memory. */
 typedef struct rapt_limits { /* size-first, see base.h */
     size_t size;
-    int batch; /* source sequences per call, or for decoder-only models, prompts; 1 or more */
+    int batch; /* source sequences (or prompts, for decoder-only models) per call, 1 or more */
     int beams; /* target sequences per source, at most 1024; 0 means 1 */
     int source_tokens; /* total tokens of all source sequences, 1 or more; ignored for decoder-only
                           models */
     int target_length; /* maximum length of a target in tokens, 1 to config.positions; ignored for
                           encoder-only models. rapt_generate and rapt_score_targets may exceed it
-                          within the same memory, as far as rapt_generate says */
-    int target_tokens; /* total tokens per call of rapt_decode; 0 means batch * beams, which is
+                          within the same memory, up to a limit given at rapt_generate */
+    int target_tokens; /* total tokens per call to rapt_decode; 0 means batch * beams, which is
                           enough for rapt_generate */
     int threads;       /* maximum number of threads, see base.h */
-    int alignments;    /* if nonzero, rapt_generate can return alignments, which takes memory for at
+    int alignments;    /* if nonzero, rapt_generate can return alignments, which needs memory for at
                           least target_length * beams * source_tokens floats */
     int self_weights;  /* if nonzero, rapt_session_weights can return self-attention. The session
                           then encodes all sequences at once and stores the queries and keys of
-                          every layer, which costs memory */
+                          every layer, which needs more memory */
 } rapt_limits;
 
 /* The state of one run of a model. Only one thread at a time may use a session. Any number of
@@ -225,9 +227,9 @@ typedef struct rapt_session rapt_session;
 /* Returns the number of bytes that rapt_session_create allocates, or 0 if an argument is invalid or
    the number overflows. */
 RAPT_API size_t rapt_session_bytes(const rapt_model *model, const rapt_limits *limits);
-/* Creates a session, which the caller must free. The model is not copied and must outlive it;
-   limits are copied. Returns RAPT_BAD_ARGUMENT if a limit is out of range (*why names it), and
-   RAPT_NO_MEMORY if an allocation fails. */
+/* Creates a session, which the caller must free. The model is not copied and must outlive the
+   session; limits are copied. Returns RAPT_BAD_ARGUMENT if a limit is out of range (*why names it),
+   and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_session_create(rapt_session **session, const rapt_model *model,
                                          const rapt_limits *limits, const rapt_allocator *allocator,
                                          rapt_message *why);
@@ -235,7 +237,7 @@ RAPT_API rapt_status rapt_session_create(rapt_session **session, const rapt_mode
 RAPT_API void rapt_session_free(rapt_session *session);
 
 /* Encodes source sequences, discards all targets and begins limits.beams new ones for each source.
-   *encoder_output becomes the output of the encoder, [source tokens][width], which belongs to the
+   *encoder_output is set to the output of the encoder, [source tokens][width], which belongs to the
    session and is valid until the session's next call. encoder_output may be NULL.
 
    A decoder-only model has no source: set only source->batch, the number of targets to begin. Pass
@@ -246,47 +248,47 @@ RAPT_API void rapt_session_free(rapt_session *session);
    (*why names its index), or tokens are passed to a decoder-only model. */
 RAPT_API rapt_status rapt_encode(rapt_session *session, const rapt_tokens *source,
                                  const float **encoder_output, rapt_message *why);
-/* Runs an encoder-only model: encodes the source, pools it if the configuration does so, and
-   computes logits with the output matrix. *logits becomes [source tokens][target_vocab], or [source
-   sequences][target_vocab] if the configuration pools. It belongs to the session and is valid until
-   the session's next call. With pooling, an empty sequence is pooled to 0. Errors are the same as
-   for rapt_encode. Also returns RAPT_BAD_ARGUMENT for other kinds of models, and if target_vocab is
-   0. */
+/* Runs an encoder-only model: encodes the source, pools the result if the configuration pools, and
+   computes logits with the output matrix. *logits is set to an array [source tokens][target_vocab],
+   or [source sequences][target_vocab] if the configuration pools. It belongs to the session and is
+   valid until the session's next call. The pooled vector of an empty sequence is 0. Errors are the
+   same as for rapt_encode. Also returns RAPT_BAD_ARGUMENT for other kinds of models, and if
+   target_vocab is 0. */
 RAPT_API rapt_status rapt_classify(rapt_session *session, const rapt_tokens *source,
                                    const float **logits, rapt_message *why);
 /* Computes one vector per source sequence: encodes the source, as rapt_encode does, and pools the
-   encoder's output. Begins new targets, too, if the model has a decoder. `pooling` replaces the
-   configuration's pooling and must not be RAPT_POOLING_NONE. *embeddings becomes [source
+   encoder's output. If the model has a decoder, also begins new targets. `pooling` replaces the
+   configuration's pooling and must not be RAPT_POOLING_NONE. *embeddings is set to an array [source
    sequences][width]. It belongs to the session and is valid until the session's next call. The
    vector of an empty sequence is 0. Errors are the same as for rapt_encode. Also returns
-   RAPT_BAD_ARGUMENT for a decoder-only model or another value of pooling. */
+   RAPT_BAD_ARGUMENT if the model is decoder-only or `pooling` is invalid. */
 RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source,
                                 rapt_pooling pooling, const float **embeddings, rapt_message *why);
 /* Appends tokens to the targets of the last rapt_encode, limits.beams for each source, and predicts
-   the tokens that follow. A target may get no tokens. *logits becomes [tokens][target_vocab]. It
-   belongs to the session and is valid until the session's next call. logits may be NULL. A call
-   with n tokens gives the same bits as n calls with one token each. Returns RAPT_BAD_ARGUMENT if
-   target->batch is not the number of targets, there are more tokens than the limits allow, a target
-   becomes longer than limits.target_length, starts do not ascend from 0, or a token is outside the
-   vocabulary. Also returns RAPT_BAD_ARGUMENT if the model has no decoder, or if neither rapt_encode
-   nor rapt_embed was called since the session was created or since the last rapt_generate or
-   rapt_score_targets. */
+   the tokens that follow. A target may receive no tokens. *logits is set to an array
+   [tokens][target_vocab]. It belongs to the session and is valid until the session's next call.
+   logits may be NULL. A call with n tokens gives the same bits as n calls with one token each.
+   Returns RAPT_BAD_ARGUMENT if target->batch is not the number of targets, there are more tokens
+   than the limits allow, a target becomes longer than limits.target_length, starts do not ascend
+   from 0, or a token is outside the vocabulary. Also returns RAPT_BAD_ARGUMENT if the model has no
+   decoder, or if neither rapt_encode nor rapt_embed was called since the session was created or
+   since the last rapt_generate or rapt_score_targets. */
 RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *target,
                                  const float **logits, rapt_message *why);
 /* Reorders targets, as a beam search does: the new target i continues the old target parents[i],
    which must belong to the same source. parents is [number of targets]. The attention weights of
-   the last rapt_decode are lost. Returns RAPT_BAD_ARGUMENT if a parent is out of range or has
-   another source, or if the last call was rapt_generate or rapt_score_targets, whose targets cannot
-   be continued. */
+   the last rapt_decode are lost. Returns RAPT_BAD_ARGUMENT if a parent is out of range or belongs
+   to another source, or if the last call was rapt_generate or rapt_score_targets, whose targets
+   cannot be continued. */
 RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *parents,
                                           rapt_message *why);
 
-/* Copies the cross-attention weights of the tokens in the last rapt_decode, for a layer and head. A
-   layer or head of -1 means the mean over all layers or heads. weights is [tokens][source tokens],
-   back to back, where each row is as long as its own source. Rows that see a key sum to 1, except
-   with monotonic attention, local-p, sinks, sigmoids, differential or talking heads. Returns
-   RAPT_BAD_ARGUMENT if the model has no cross-attention, if the layer or head is out of range, or
-   if rapt_session_reorder, rapt_generate or rapt_score_targets was called since the last
+/* Copies the cross-attention weights of a layer and head for the tokens in the last rapt_decode. A
+   layer or head of -1 means the mean over all layers or heads. weights is [tokens][source tokens];
+   its rows are stored back to back, each as long as its own source. Rows that see a key sum to 1,
+   except with monotonic or differential attention, local-p, sinks, sigmoids or talking heads.
+   Returns RAPT_BAD_ARGUMENT if the model has no cross-attention, if the layer or head is out of
+   range, or if rapt_session_reorder, rapt_generate or rapt_score_targets was called since the last
    rapt_decode. */
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
@@ -297,19 +299,19 @@ typedef enum rapt_weights {
     RAPT_WEIGHTS_ENCODER, /* self-attention of the source tokens of the last rapt_encode; each row
                              is as long as its source */
     RAPT_WEIGHTS_DECODER, /* self-attention of the tokens in the last rapt_decode; each row is as
-                             long as its target is now, and 0 for later tokens */
+                             long as its target is now, and is 0 at later tokens */
     RAPT_WEIGHTS_CROSS    /* cross-attention of the tokens in the last rapt_decode, as returned
                              by rapt_session_alignment */
 } rapt_weights;
 /* Copies the attention weights of a layer and head. A layer or head of -1 means the mean over all
-   layers or heads. weights is [queries][keys], each row as long as its own sequence. With
+   layers or heads. weights is [queries][keys], with each row as long as its own sequence. With
    config.differential, the weights of a head are p - lambda p2, and with config.talking_heads they
-   are mixed; both may be negative. With config.monotonic, the weights of cross-attention are those
-   of hard stops. The weights are recomputed from the session's queries and keys, and have the same
-   bits as those from rapt_attention_weights. This takes one product of queries and keys per layer
-   and head. With location-aware and coverage scores, the weights of all rows of the last call are
-   also recomputed; with talking heads, those of all heads are. Returns RAPT_BAD_ARGUMENT if
-   self-attention is requested but limits.self_weights is 0, if the model does not have the
+   are mixed; in both cases they may be negative. With config.monotonic, the cross-attention weights
+   are those of hard stops. The weights are recomputed from the session's queries and keys, and have
+   the same bits as those from rapt_attention_weights. This takes one product of queries and keys
+   per layer and head. With location-aware and coverage scores, the weights of all rows of the last
+   call are recomputed; with talking heads, the weights of all heads are. Returns RAPT_BAD_ARGUMENT
+   if self-attention is requested but limits.self_weights is 0, if the model does not have this
    attention, layer or head, or if weights of the last rapt_decode are requested after
    rapt_session_reorder, rapt_generate or rapt_score_targets. */
 RAPT_API rapt_status rapt_session_weights(rapt_session *session, rapt_weights which, int layer,

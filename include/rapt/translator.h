@@ -17,11 +17,11 @@ extern "C" {
    of translators and threads may share the model and the tokenizers.
 
    rapt_frame lists the special tokens around sources and targets. The search never chooses tokens
-   without a name, nor the ids in the model's metadata key "rapt.suppressed", which are separated by
-   spaces. All search rules except CT2 also exclude the pad token and the token that
+   that have no name or whose ids are listed in the model's metadata key "rapt.suppressed"
+   (separated by spaces). All search rules except CT2 also exclude the pad token and the token that
    rapt_target_begin returns (unless it is the end or the unknown token); MARIAN excludes the
-   unknown token as well. CT2 instead requires at least one token before the end. max_length_factor,
-   max_length and config.positions limit the length of a target.
+   unknown token as well. CT2 instead requires at least one token before the end token.
+   max_length_factor, max_length and config.positions limit the length of a target.
 
    A model file stores tokenizers in its metadata, as strings written by rapt_tokenizer_write:
    "rapt.tokenizer" for both sides, or "rapt.source_tokenizer" and "rapt.target_tokenizer". */
@@ -39,7 +39,7 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     int threads;                    /* maximum number of threads, see base.h */
     int min_length;                 /* as in rapt_generate_options */
     int no_repeat_ngram;            /* as in rapt_generate_options */
-    rapt_search_rules search_rules; /* rules of search, length limits and excluded tokens */
+    rapt_search_rules search_rules; /* rules for search, length limits and excluded tokens */
     rapt_preprocess preprocess;     /* normalization of sources and of targets to be scored */
     /* Maximum number of target tokens per source token, 0 or more; special tokens count on both
        sides. 0 means the default of the search rules:
@@ -81,18 +81,18 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     float repetition_penalty; /* as in rapt_generate_options */
     float coverage_penalty;   /* as in rapt_generate_options */
     /* [suppressed_text_count] words and phrases to suppress, each with 1 to 255 bytes of UTF-8.
-       Each is expanded to the token sequences by which the tokenizer spells it within a text and at
-       its start. These sequences are suppressed even at the beginning of longer words, but the
-       model may still spell a word by other tokens. Matching is case-sensitive. The strings are not
-       copied and must be valid during calls. */
+       Each is expanded to the token sequences with which the tokenizer spells it at the start of a
+       text and elsewhere. These sequences are suppressed even at the beginning of longer words, but
+       the model may still spell a word with other tokens. Matching is case-sensitive. The strings
+       are not copied and must be valid during calls. */
     const rapt_text *suppressed_texts;
     size_t suppressed_text_count; /* length of suppressed_texts */
 } rapt_translator_options;
 
-/* Sets *options, which has `size` bytes, to the settings that the model's original project would
-   use. beams, length_penalty, min_length, no_repeat_ngram and repetition_penalty come from the
-   metadata keys "rapt.beams", "rapt.length_penalty", "rapt.min_length", "rapt.no_repeat_ngram" and
-   "rapt.repetition_penalty", under which rapt_model_import stores the settings of a folder. All
+/* Sets *options, which is `size` bytes long, to the settings that the model's original project
+   would use. beams, length_penalty, min_length, no_repeat_ngram and repetition_penalty come from
+   the metadata keys "rapt.beams", "rapt.length_penalty", "rapt.min_length", "rapt.no_repeat_ngram"
+   and "rapt.repetition_penalty", under which rapt_model_import stores the settings in a folder. All
    other options become 0. If model is NULL, all options become 0. */
 RAPT_API void rapt_translator_options_default(rapt_translator_options *options, size_t size,
                                               const rapt_model *model);
@@ -103,7 +103,7 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
 
        CTranslate2     model.bin and vocabularies; source.spm and target.spm, or Hugging Face's
                        tokenizer files, if they were copied into the folder (for encoders, also if
-                       they are in its parent folder). Includes packages of Argos Translate: an
+                       they are in its parent folder). Includes Argos Translate packages: an
                        .argosmodel file or the folder in it, with metadata.json, the folder "model",
                        and sentencepiece.model or bpe.model
        Marian          a .bin or .npz file, and vocabularies: the files named in decoder.yml, or
@@ -130,14 +130,14 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
    and "rapt.first_token", the first token of every translation. "rapt.ignored_settings" lists the
    settings that would change translations but are not supported.
 
-   If a file of CTranslate2, Marian or Firefox stores the matrices of its layers as 8-bit integers,
-   the model has RAPT_PRECISION_INT8 and the same integers. With RAPT_PRECISION_F32 (see
+   If a CTranslate2, Marian or Firefox file stores its layer matrices as 8-bit integers, the model
+   is in RAPT_PRECISION_INT8 and has the same integers. With RAPT_PRECISION_F32 (see
    rapt_model_import_with), quantized weights are converted to floats exactly as the original engine
    converts them. The metadata key "rapt.origin" names the format. For MarianMT, the bias of the pad
    token is set to -1e9, because no translation contains that token. The sinusoids of MarianMT are
    computed, but if the file contains tables with other values, as 16-bit files do, the model uses
-   RAPT_POSITION_LEARNED with these tables. For T5, the factor width^-0.5 of the output is
-   multiplied into the gain of the decoder's last norm.
+   RAPT_POSITION_LEARNED with these tables. For T5, the factor width^-0.5 of the output is folded
+   into the gain of the decoder's last norm.
 
    The caller must free *model. Returns RAPT_NO_MEMORY if an allocation fails and RAPT_NO_FILE if
    the model cannot be read. Returns RAPT_BAD_FILE if the model is in none of these formats, is
@@ -146,23 +146,23 @@ RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
                                        const rapt_allocator *allocator, rapt_message *why);
 
 /* Works like rapt_model_import, with options; NULL means the defaults. For files of other projects,
-   only options->precision has an effect. If `file` is not NULL and the model is of another project,
-   calls it with `user` at the end for every file in the folder, and for files used from the parent
-   folder, in any order, to report how the file was used. Errors are the same as for
-   rapt_model_import and rapt_model_load_with. */
+   only options->precision has an effect. If `file` is not NULL and the model is from another
+   project, finally calls `file` with `user` to report, in any order, how each file in the folder,
+   and each file used from the parent folder, was used. Errors are the same as for rapt_model_import
+   and rapt_model_load_with. */
 RAPT_API rapt_status rapt_model_import_with(rapt_model **model, const char *path,
                                             const rapt_load_options *options, rapt_file_fn *file,
                                             void *user, const rapt_allocator *allocator,
                                             rapt_message *why);
 
-/* Measures the activations of an encoder-decoder and stores an alpha for each matrix: the scale by
-   which Firefox's engines quantize the rows that they multiply by it (see rapt_model_scales). These
-   engines open only models with alphas. texts are typical sentences; a few hundred suffice. The
-   model translates them greedily. For each matrix, the largest input magnitude is recorded each
+/* Measures the activations of an encoder-decoder and stores an alpha for each matrix: the scale
+   with which Firefox's engines quantize the rows that they multiply by it (see rapt_model_scales).
+   These engines open only models with alphas. texts are typical sentences; a few hundred suffice.
+   The model translates them greedily. For each matrix, the largest input magnitude is recorded each
    time the model multiplies by it, for several sentences at a time. alpha is 127 / (m + 1.1 d),
    where m is the mean and d the standard deviation of these values. Alphas are stored as metadata
-   and do not affect this library's results; those of an earlier call are replaced. `threads` is the
-   maximum number of threads, see base.h.
+   and do not affect this library's results; alphas from an earlier call are replaced. `threads` is
+   the maximum number of threads, see base.h.
 
    No session, trainer or translator may use the model at the same time. Returns RAPT_BAD_ARGUMENT
    if the model is not an encoder-decoder with a single language pair, threads is negative, a text
@@ -212,7 +212,7 @@ typedef struct rapt_export_options { /* size-first, see base.h */
     int gzip;
 } rapt_export_options;
 /* Exports a model into an existing folder, replacing each file atomically. Some alignment settings
-   are lost. Marian's files always name a layer, and the alignment is that of its first head, so an
+   are lost. Marian's files always name a layer, and Marian aligns by its first head, so an
    alignment_layer of 0 becomes the last layer, and alignment_heads becomes 1. CTranslate2's files
    name one layer and a number of heads, so an alignment_layer of 0 becomes all heads of the last
    layer. Hugging Face's files name neither a layer nor heads.
@@ -260,13 +260,13 @@ RAPT_API rapt_status rapt_translator_create(rapt_translator **translator, const 
                                             const rapt_allocator *allocator, rapt_message *why);
 /* Frees a translator. NULL is allowed. */
 RAPT_API void rapt_translator_free(rapt_translator *translator);
-/* Returns the model, owned by the translator if it loaded the model, else by the caller of
-   rapt_translator_create. Returns NULL for NULL. */
+/* Returns the model. It belongs to the translator if the translator loaded it, else to the caller
+   of rapt_translator_create. Returns NULL for NULL. */
 RAPT_API const rapt_model *rapt_translator_model(const rapt_translator *translator);
-/* Returns the tokenizer of sources. It belongs to the caller if it was passed to
+/* Returns the source tokenizer. It belongs to the caller if it was passed to
    rapt_translator_create, else to the translator. Returns NULL for NULL. */
 RAPT_API const rapt_tokenizer *rapt_translator_source(const rapt_translator *translator);
-/* Returns the tokenizer of targets, which may be that of sources and belongs to the same owner.
+/* Returns the target tokenizer, which may be the source tokenizer and belongs to the same owner.
    Returns NULL for NULL. */
 RAPT_API const rapt_tokenizer *rapt_translator_target(const rapt_translator *translator);
 
@@ -299,13 +299,13 @@ RAPT_API rapt_status rapt_translator_load_shortlist(rapt_translator *translator,
                                                     rapt_message *why);
 
 /* Returns the decoder's first input according to config.decoder_start (the end token for ZERO), or
-   -1 if the target's tokenizer lacks this token or an argument is NULL. */
+   -1 if the target tokenizer lacks this token or an argument is NULL. */
 RAPT_API int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target);
 
 /* Translates one sentence, `text`, into out [capacity]; both are terminated by 0. *size receives
-   the number of bytes needed, including the 0; size may be NULL, and so may out if capacity is 0. A
-   sentence without tokens has an empty translation; so has one of only begin and end tokens, except
-   with the search rules MARIAN and HF. Errors are the same as for rapt_translate_many. Also returns
+   the number of bytes needed, including the 0; size may be NULL, and so may out if capacity is 0.
+   The translation is empty if the sentence has no tokens or, except with the search rules MARIAN
+   and HF, only begin and end tokens. Errors are the same as for rapt_translate_many. Also returns
    RAPT_BAD_ARGUMENT if the sentence has more tokens than config.positions, including special ones,
    or if capacity is less than *size. */
 RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *text, char *out,
@@ -317,17 +317,17 @@ typedef struct rapt_span {
     size_t end;   /* the byte after the last */
 } rapt_span;
 
-/* Faults of a translation, as bits. n is the number of source tokens, including special ones. */
+/* Faults in a translation, as bits. n is the number of source tokens, including special ones. */
 enum {
-    RAPT_FAULT_REPEATS = 1, /* a sequence of 1 to 64 tokens occurs at least 4 times in a row, over
-                               at least 8 tokens, and more than twice as often as any occurs in a
-                               row in the source */
-    RAPT_FAULT_LONG = 2,    /* n is at most 8, and the translation has more tokens than 2 n + 8 plus
-                               those of its terms and its language, and more than min_length */
+    RAPT_FAULT_REPEATS = 1, /* a sequence of 1 to 64 tokens occurs at least 4 times in a row, 8 or
+                               more tokens in all, and more than twice as many times in a row as any
+                               sequence in the source */
+    RAPT_FAULT_LONG = 2,    /* n is at most 8, and the translation has more than min_length tokens,
+                               and more than 2 n + 8 plus those of its terms and language */
     RAPT_FAULT_EMPTY = 4,   /* the translation has no tokens, apart from its language */
-    RAPT_FAULT_REMAINS = 8, /* set in addition if no better translation was found */
-    RAPT_FAULT_LOST = 16    /* an opaque part occurs less often in the translation than among those
-                               of the source; see rapt_translate_call.copy */
+    RAPT_FAULT_REMAINS = 8, /* also set if no better translation was found */
+    RAPT_FAULT_LOST = 16    /* an opaque part occurs fewer times in the translation than among the
+                               opaque parts of the source; see rapt_translate_call.copy */
 };
 
 /* A translation. Its pointers are valid during the callback. Later versions may append fields. */
@@ -342,8 +342,8 @@ typedef struct rapt_translation {
     const int32_t *source; /* [source_count] tokens of the source without the last one, which is the
                               end token or, in multilingual models that append it, the language; all
                               tokens if sources have no end token */
-    const int32_t *target; /* [target_count] tokens of the translation without the end, beginning
-                              with RAPT_FRAME_TARGET_FIRST if there is one */
+    const int32_t *target; /* [target_count] tokens of the translation without the end token,
+                              beginning with RAPT_FRAME_TARGET_FIRST if there is one */
     int source_count;
     int target_count;
     /* Cross-attention as in rapt_generate_outputs, [target_count + 1][source_count + 1] including
@@ -365,10 +365,9 @@ typedef struct rapt_translation {
     const float *word_alignment;
     int ended;  /* 1 if the translation has an end (see rapt_generate_outputs); 0 if a limit or the
                    caller cut it off or the sentence has no tokens */
-    int faults; /* RAPT_FAULT_... of the sentence's best translation in the first search, for all
-                   ranks. If there are faults but not RAPT_FAULT_REMAINS, the translations are those
-                   of a second search (unless `stop` ended it). 0 if rapt_translate_call.mend is 0
-                   */
+    int faults; /* RAPT_FAULT_... in the sentence's best translation from the first search, for all
+                   ranks. If there are faults but not RAPT_FAULT_REMAINS, the translations are from
+                   a second search (unless `stop` ended it). 0 if rapt_translate_call.mend is 0 */
     int terms;  /* number of glossary terms in the sentence */
     int terms_met; /* number of these terms whose targets are in the translation */
     /* [target_count + ended] log-probabilities of the tokens and of the end, in nats, each given
@@ -376,7 +375,7 @@ typedef struct rapt_translation {
        of RAPT_FRAME_TARGET_FIRST are 0. NULL unless requested. */
     const float *log_probabilities;
     float mean_log_probability; /* mean of log_probabilities, leaving out the prefix and
-                                   RAPT_FRAME_TARGET_FIRST; 0 if no others are left, or if not
+                                   RAPT_FRAME_TARGET_FIRST; 0 if there are no others, or if not
                                    requested */
     /* [target_word_count] mean of the log-probabilities of the word's tokens, weighted as in
        word_alignment. NULL unless alignments and log-probabilities are requested. */
@@ -389,11 +388,11 @@ typedef struct rapt_translation {
 /* Receives a translation. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_translation_fn(void *user, const rapt_translation *translation);
 
-/* Translates texts [count], each a sentence, in batches of similar length. Batching does not change
-   the bits of a translation. callback runs on the calling thread and receives user. It is called in
-   order of sentences and ranks: once for a sentence that has an error or no tokens, otherwise for
-   each translation found, at most nbest. If alignments is not 0, `alignment` and the fields that
-   depend on it are set. Allocates memory for the duration of the call.
+/* Translates texts [count], each a sentence, in batches of sentences of similar length. Batching
+   does not change the bits of a translation. callback runs on the calling thread and receives user.
+   It is called in order of sentences and ranks: once for a sentence that has an error or no tokens,
+   otherwise for each translation found, at most nbest. If alignments is not 0, `alignment` and the
+   fields that depend on it are set. Allocates memory for the duration of the call.
 
    An error in one sentence is reported in the status of its translation. Returns RAPT_NO_MEMORY if
    an allocation fails; translations that callback has already received are then still correct.
@@ -410,9 +409,9 @@ RAPT_API rapt_status rapt_translate_many(rapt_translator *translator, const rapt
 typedef struct rapt_translate_call { /* size-first, see base.h */
     size_t size;
     int alignments; /* if nonzero, fill in `alignment` and the fields that depend on it */
-    /* Options that replace those of the translator. beams may be at most the translator's, which 0
-       selects. batch, batch_tokens, threads, search_rules, preprocess, precision and the languages
-       cannot change and must be 0 or NULL. In other fields, 0 has its usual meaning. */
+    /* Options that replace those of the translator. beams must not exceed the translator's; 0 means
+       the translator's. batch, batch_tokens, threads, search_rules, preprocess, precision and the
+       languages cannot change and must be 0 or NULL. In other fields, 0 has its usual meaning. */
     const rapt_translator_options *options;
     /* [count] translation i begins with the tokens of prefix i. They count toward the length limit
        but do not affect scores (except with the search rules CT2), as in
@@ -421,20 +420,21 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
        sentence without tokens has an empty translation. If a prefix has more tokens than the length
        limit, the status of the translation is RAPT_BAD_ARGUMENT. */
     const rapt_text *prefixes;
-    /* Callbacks as in rapt_generate_options, on the calling thread. For token and logits, `source`
-       is an index into texts, which are then at most INT_MAX. Calls for different sentences are
-       interleaved in no particular order. If token or stop ends the call early, callback still
-       receives the translations that have begun; unfinished ones are truncated. */
+    /* These callbacks work as in rapt_generate_options and run on the calling thread. For token and
+       logits, `source` is an index into texts, so count must be at most INT_MAX. Calls for
+       different sentences are interleaved in any order. If token or stop ends the call early,
+       callback still receives the translations that have begun; unfinished ones are truncated. */
     rapt_token_fn *token;   /* reports tokens of each sentence's best translation once they are
                                final; if translations are sampled, nbest must be 1 */
     rapt_logits_fn *logits; /* changes logits before a token is chosen */
     rapt_stop_fn *stop;     /* ends the call early */
-    uint64_t first; /* sequence number of texts[0] for sampling, to continue an earlier call */
+    uint64_t first; /* sequence number that sampling uses for texts[0]; set it to continue an
+                       earlier call */
     /* If nonzero, a sentence whose best translation has a fault is translated again under a
        constraint that excludes the fault: no sequence of 4 tokens occurs twice, the length limit of
        RAPT_FAULT_LONG applies, or there is at least one token (see also copy). The new translations
        replace the old ones if the best of them has no fault, has at least as many terms, and has an
-       end (`ended`) if the best old one has. With prefixes, RAPT_FAULT_LONG and RAPT_FAULT_EMPTY
+       end (`ended`) if the best old one does. With prefixes, RAPT_FAULT_LONG and RAPT_FAULT_EMPTY
        are not checked. Cannot be combined with token. */
     int mend;
     const rapt_glossary *glossary; /* replaces the glossary of the options; NULL changes nothing */
@@ -445,7 +445,7 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     const size_t *opaque_starts;
     /* If nonzero, a missing opaque part is a fault (RAPT_FAULT_LOST), and the sentence is
        translated again with its opaque parts of at most 255 bytes as terms (see glossary). Parts
-       that the target's tokenizer cannot spell are ignored. Needs mend, and temperature 0. */
+       that the target tokenizer cannot spell are ignored. Needs mend, and temperature 0. */
     int copy;
     int log_probabilities; /* if nonzero, fill in `log_probabilities` and the fields that depend on
                               it */
@@ -453,11 +453,11 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     const unsigned char *aligned;
 } rapt_translate_call;
 
-/* Translates like rapt_translate_many, but with the settings in call, which may be NULL. The
+/* Works like rapt_translate_many, but with the settings in call, which may be NULL. The
    translator's own options do not change. user is passed to all four callbacks, none of which may
    use the translator. Errors are the same as for rapt_translate_many. Also returns
    RAPT_BAD_ARGUMENT if a field of call is out of range or cannot be combined with another. A
-   callback may be left by longjmp() or an exception; see base.h. */
+   callback may exit via longjmp() or an exception; see base.h. */
 RAPT_API rapt_status rapt_translate_many_with(rapt_translator *translator, const rapt_text *texts,
                                               size_t count, const rapt_translate_call *call,
                                               rapt_translation_fn *callback, void *user,
@@ -467,11 +467,11 @@ RAPT_API rapt_status rapt_translate_many_with(rapt_translator *translator, const
    append fields. */
 typedef struct rapt_text_score {
     size_t pair;           /* index into sources and targets */
-    rapt_status status;    /* RAPT_BAD_ARGUMENT if the source has no tokens, or if source or target
-                              has too many; the fields below are then 0 */
+    rapt_status status;    /* RAPT_BAD_ARGUMENT if the source has no tokens, or if the source or
+                              target has too many; the fields below are then 0 */
     double sum;            /* sum of the log-probabilities of the target's tokens and its end, in
                               nats */
-    const int32_t *target; /* [target_count] tokens, without special tokens around them */
+    const int32_t *target; /* [target_count] tokens, without the special tokens around them */
     int target_count;
     const float *log_probabilities; /* [target_count + 1] log-probabilities of the tokens and of the
                                        end */
@@ -488,7 +488,7 @@ typedef int rapt_text_score_fn(void *user, const rapt_text_score *score);
    search rules MARIAN and HF. With the other rules, rapt_translate_many normalizes over the tokens
    that a translation may contain at that point; min_length, for example, can exclude the end token.
    Without penalties for length, coverage and repetition, rapt_translation.score is therefore at
-   least as high as the sum here, also with HF, where an end at the length limit adds 0. */
+   least as high as the sum here, even with HF, where an end token at the length limit adds 0. */
 RAPT_API rapt_status rapt_translator_score(rapt_translator *translator, const rapt_text *sources,
                                            const rapt_text *targets, size_t count,
                                            rapt_text_score_fn *callback, void *user,

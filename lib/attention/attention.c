@@ -1,6 +1,6 @@
 /* attention.c - the public functions of rapt/attention.h that check problems, lay out their learned
-   arrays, or compute. They convert the caller's structs to this version's, check the arguments, and
-   run a team of threads. */
+   arrays, or compute attention. They convert the caller's structs to this version's, check the
+   arguments, and run a team of threads. */
 #include "attention/score/score.h"
 
 #include <limits.h>
@@ -61,7 +61,7 @@ static rapt_status check_inputs(const struct call *c, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Checks that saved.chosen is given if the normalizer is hard and, for the calls after forward,
+/* Checks that saved.chosen is given if the normalizer is hard and, for calls that follow forward,
    that lse or statistics is given. */
 static rapt_status check_saved(const struct call *c, bool after, rapt_message *why)
 {
@@ -114,7 +114,7 @@ static rapt_status check_repeats(const struct call *c, rapt_message *why)
 }
 
 /* Checks that each requested gradient belongs to an array of the problem. If the problem ignores
- * the array, nothing will be added. */
+   the array, nothing is added. */
 static rapt_status check_wanted_gradients(const struct call *c, rapt_message *why)
 {
     const rapt_attention *a = &c->a;
@@ -124,7 +124,7 @@ static rapt_status check_wanted_gradients(const struct call *c, rapt_message *wh
         if (d->parameters[i] && !a->parameters.array[i])
             array = i < RAPT_ATTENTION_PARAMETER_COUNT
                         ? rapt_attention_parameter_name((rapt_attention_parameter)i)
-                        : "an array of a later version";
+                        : "an array from a later version";
     if (d->bias && !a->mask.bias) array = "bias";
     if (d->slopes && !a->relative.slopes) array = "slopes";
     if (d->table && !a->relative.table) array = "table";

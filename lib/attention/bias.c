@@ -1,5 +1,5 @@
-/* bias.c - terms that are added to the scores of a query after scale and cap, apart from the bias
-   of the mask: relative biases, sums of the logarithms of forget gates, and products with distance
+/* bias.c - terms other than mask.bias that are added to the scores of a query after scaling and
+   capping: relative biases, sums of the logarithms of forget gates, and products with distance
    vectors (score/distances.c). */
 #include "attention/score/score.h"
 
@@ -8,7 +8,7 @@
 
 /* ---- relative biases ----
 
-   Expands slopes, a table, or the sum of both to one row per head, with an element for every
+   Expands slopes, a table, or the sum of both into one row per head, with an element for every
    distance s - position between a key s and a query's position. Also computes their gradients.
 
        -slope |s - position|            Press, Smith and Lewis 2022 (ALiBi)
@@ -16,9 +16,9 @@
 
    If biases are bidirectional, the upper half of the buckets is for keys after the position, and
    the lower half for all others. Otherwise all buckets are for keys up to the position, and keys
-   after it are in bucket 0, like the key at the position. On each side, the first half of the
-   buckets, rounded down, holds at most one distance each. The sizes of the others grow
-   exponentially up to `distance`; all distances from there on are in the last one. */
+   after it are in bucket 0, like the key at the position. On each side, each bucket in the first
+   half (rounded down) holds at most one distance. The sizes of the other buckets grow exponentially
+   up to `distance`; all distances from there on share the last bucket. */
 
 bool rapt__relative_wanted(const rapt_attention *a)
 {
@@ -121,7 +121,7 @@ void rapt__relative_sums_add(struct team *team, const rapt_attention *a, float *
 
    where p is the position of query t, or the last key if the position is beyond it. C is stored as
    the sum of two floats, high and low, so that its error is about 2^-48 of its magnitude, and small
-   differences of large sums stay accurate. Each sum is computed from the two floats of the sum
+   differences between large sums stay accurate. Each sum is computed from the two floats of the sum
    before it, so a cache gives the same bits and needs no other state. Backward:
 
        dC[p] += sum over s of dx[t][s]   dC[s] -= sum over t of dx[t][s]
@@ -178,7 +178,8 @@ void rapt__forget_fill(struct team *team, const rapt_attention *a, struct score_
     rapt__team_barrier(team);
 }
 
-/* Adds the gradients of the gates of one head and sequence, given the sums of its rows and keys. */
+/* Given the sums for the rows and keys of one head and sequence, adds the gradients of its
+   gates. */
 static void forget_backward_head(const rapt_attention *a, const struct sequence *b, int h,
                                  const float *rows, const float *keys, float *to)
 {

@@ -43,7 +43,7 @@ rapt_status rapt__starts_check(const char *field, const int *starts, int batch, 
                               field, b + 1, starts[b + 1], field, b, starts[b]);
         if (starts[b + 1] - starts[b] > max)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "%s: sequence %d has %d rows, but the longest may have %d", field, b,
+                              "%s: sequence %d has %d rows, but at most %d are allowed", field, b,
                               starts[b + 1] - starts[b], max);
     }
     return RAPT_OK;
@@ -124,7 +124,7 @@ bool rapt__rows_repeat(const rapt_stride *s, int batch, int heads, int rows)
     return rows > 0 && !one;
 }
 
-/* Checks that queries have positions among the keys, which the feature `who` requires. */
+/* Checks that queries have positions among the keys, as the feature `who` requires. */
 static rapt_status check_causal_alignment(const rapt_attention *a, const char *who,
                                           rapt_message *why)
 {
@@ -181,7 +181,7 @@ static rapt_status check_learned(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Checks the enumerators that are used as indices of tables. */
+/* Checks the enumerators that are used as indices into tables. */
 static rapt_status check_choices(const rapt_attention *a, rapt_message *why)
 {
     if ((unsigned)a->score >= RAPT_SCORE_COUNT)
@@ -327,7 +327,7 @@ static rapt_status check_rotary_scaling(const rapt_attention *a, rapt_message *w
         return RAPT_OK;
     if ((r->rotary_factor != 0 && !(r->rotary_factor >= 1)) || !isfinite(r->rotary_factor))
         return rapt__bad_field(why, "relative.rotary_factor", (double)r->rotary_factor,
-                               "0 or a finite number of 1 or more");
+                               "0, or finite and 1 or more");
     if (r->rotary_scaling == RAPT_ROTARY_SCALING_NTK && rapt__rotary_pairs(a) < 2)
         return rapt__bad_field(why, "relative.rotary_width", 2.0 * rapt__rotary_pairs(a),
                                "at least 4 if rotary_scaling is NTK");
@@ -470,8 +470,7 @@ rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why)
     if (s == RAPT_OK) s = check_talking(a, why);
     if (s == RAPT_OK) s = check_out(a, why);
     if (s == RAPT_OK && rapt__attention_workspace(a, rapt__team_size(a->threads)) == 0)
-        return rapt__fail(
-            why, RAPT_BAD_ARGUMENT,
-            "the problem is too large: the number of bytes of its workspace overflows");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "the problem is too large: the size of its workspace overflows");
     return s;
 }

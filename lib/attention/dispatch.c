@@ -1,7 +1,7 @@
 /* dispatch.c - attention inside a team. First the score projects q and k; then either the flash
-   path or the general path computes attention. Backward converts the gradients of projected rows
-   into those of q, k and the arrays that were used to project them. The workspace holds the arrays
-   of the projection (struct transformed), followed by the workspace of the path. */
+   path or the general path computes attention. Backward finally converts the gradients of projected
+   rows into those of q, k and the arrays that were used to project them. The workspace holds the
+   arrays of the projection (struct transformed), followed by the workspace of the path. */
 #include "attention/flash/flash.h"
 #include "attention/general/general.h"
 #include "attention/score/score.h"
@@ -24,7 +24,7 @@ static size_t count_path(const struct bounds *b, bool flash)
     return arena.overflow ? 0 : arena.used;
 }
 
-/* Returns the bytes of workspace for forward, backward and weights, or 0 if the size overflows
+/* Returns the workspace size in bytes for forward, backward and weights, or 0 if it overflows
    size_t. */
 static size_t count_workspace(const struct projected *c, const struct bounds *b, bool guided)
 {
@@ -45,8 +45,8 @@ size_t rapt__attention_workspace(const rapt_attention *a, int team_size)
     return workspace(a, team_size, false);
 }
 
-/* Returns the largest number of rows that one sequence can have: at most `rows`, the rows of all
-   sequences, and at most `max` unless that is 0 (unknown). */
+/* Returns the largest number of rows that one sequence can have: at most `rows`, the total over all
+   sequences, and at most `max` unless `max` is 0 (unknown). */
 static size_t longest(int max, int rows)
 {
     return (size_t)(max > 0 ? rapt__min(max, rows) : rows);

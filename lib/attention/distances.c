@@ -1,6 +1,6 @@
-/* distances.c - ranges of distances, sizes of the arrays that distance vectors need, pointers to
-   the vectors that are added to values, checks, and buckets of distances. Products with the vectors
-   are in score/distances.c and score/distance_values.c. */
+/* distances.c - ranges and buckets of distances, the sizes of the arrays that distance vectors
+   need, pointers to the vectors that are added to values, and checks. Products with the vectors are
+   computed in score/distances.c and score/distance_values.c. */
 #include "attention/projected.h"
 
 #include <limits.h>
@@ -84,7 +84,7 @@ rapt_status rapt__distances_check(const rapt_distances *d, rapt_message *why)
 
 /* ---- logarithmic buckets ---- */
 
-/* Returns the bucket of a distance d >= 0, or INT_MAX if it would be too large. */
+/* Returns the bucket of a distance d >= 0, or INT_MAX if the bucket would be too large. */
 static int log_bucket(int d, int half, int distance)
 {
     if (d <= half) return d;

@@ -9,7 +9,7 @@ static const struct locality {
     const char *name;
     bool windowed; /* the keys are around the query's own position */
     bool centered; /* the keys are around a center that the query predicts */
-    bool sparse;   /* the keys form several ranges, see kernel/sparse.h */
+    bool sparse;   /* the keys form several ranges (kernel/sparse.h) */
 } localities[RAPT_LOCALITY_COUNT] = {
     [RAPT_LOCALITY_GLOBAL] = {.name = "global"},
     [RAPT_LOCALITY_LOCAL_M] = {.name = "local-m", .windowed = true},
@@ -75,8 +75,8 @@ static void narrow_near(const rapt_attention *a, int64_t first, int64_t last, in
     rapt__narrow(&end, high, (double)last, (double)a->radius);
 }
 
-/* Sets row->sparse for keys row->low .. row->high - 1. A query at a global position sees them
-   all. */
+/* Sets row->sparse for keys row->low .. row->high - 1. A query at a global position sees all of
+   them. */
 static void set_sparse(const rapt_attention *a, int64_t first, int64_t last, const uint8_t *blocks,
                        struct attend_row *row)
 {

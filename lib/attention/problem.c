@@ -1,5 +1,5 @@
-/* problem.c - the sequences, rows and sizes of a rapt_attention. Also fills in problems in the
-   layouts that rapt/attention.h draws. */
+/* problem.c - the sequences, rows and sizes of a rapt_attention. Also initializes problems for the
+   layouts drawn in rapt/attention.h. */
 #include "attention/projected.h"
 
 #include <limits.h>
@@ -113,7 +113,7 @@ rapt_stride rapt__stride_by_heads(int heads, int rows, int width)
     return (rapt_stride){stride_times(heads, head), head, rapt__max(width, 0)};
 }
 
-/* Returns the strides of [rows][heads][width] for each sequence. */
+/* Returns the strides of an array laid out as [rows][heads][width] for each sequence. */
 static rapt_stride stride_by_rows(int heads, int rows, int width)
 {
     ptrdiff_t row = stride_times(heads, width);

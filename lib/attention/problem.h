@@ -1,6 +1,6 @@
-/* problem.h - functions that read a rapt_attention: checks, lengths of sequences, offsets of rows,
-   visible keys of a query, and relative biases. Also divides work among a team. Shared by all of
-   lib/attention. */
+/* problem.h - functions that read a rapt_attention: checks, sequence lengths, row offsets, the
+   visible keys of a query, and relative biases. Also divides work among the members of a team.
+   Shared by all of lib/attention. */
 #ifndef RAPT_LIB_ATTENTION_PROBLEM_H
 #define RAPT_LIB_ATTENTION_PROBLEM_H
 
@@ -15,22 +15,22 @@ struct sequence { /* one sequence of the batch */
     int key_first, keys;
     int existing;                     /* number of existing keys; the rest are padding */
     ptrdiff_t query_batch, key_batch; /* number of batch strides before row 0 */
-    ptrdiff_t query_row, key_row;     /* number of row strides before row 0, in addition */
+    ptrdiff_t query_row, key_row;     /* number of additional row strides before row 0 */
 };
 struct sequence rapt__sequence(const rapt_attention *a, int index);
 int rapt__key_heads_of(const rapt_attention *a);
 int rapt__query_width(const rapt_attention *a);
 int rapt__key_width(const rapt_attention *a);
-int rapt__query_rows(const rapt_attention *a); /* total of all sequences */
+int rapt__query_rows(const rapt_attention *a); /* total over all sequences */
 int rapt__key_rows(const rapt_attention *a);
 
-/* Returns true if scores or weights are mixed over the heads. */
+/* Returns true if scores or weights are mixed across heads. */
 static inline bool rapt__talks(const rapt_attention *a)
 {
     return a->talking_scores || a->talking_weights;
 }
 
-/* Return the offset of row t of head h of a sequence. */
+/* Return the offset of row t in head h of a sequence. */
 static inline ptrdiff_t rapt__query_at(const rapt_stride *s, const struct sequence *b, int h, int t)
 {
     return b->query_batch * s->batch + h * s->head + (b->query_row + t) * s->row;
@@ -41,7 +41,7 @@ static inline ptrdiff_t rapt__key_at(const rapt_stride *s, const struct sequence
 }
 
 /* ---- check.c ---- */
-/* Returns RAPT_BAD_ARGUMENT and says that `field` has this value and must be `wanted`. */
+/* Returns RAPT_BAD_ARGUMENT, with a message that `field` has this value and must be `wanted`. */
 rapt_status rapt__bad_field(rapt_message *why, const char *field, double value, const char *wanted);
 /* Checks that offsets start at 0 and never decrease, and that no sequence is longer than `max`.
    starts may be NULL. */
@@ -52,13 +52,13 @@ rapt_status rapt__starts_check(const char *field, const int *starts, int batch, 
    number of rows. */
 rapt_status rapt__extent_check(const char *array, const rapt_stride *s, int batch, int heads,
                                int rows, int width, size_t element, rapt_message *why);
-/* Returns true if a stride between different rows is 0. Such rows cannot have separate
+/* Returns true if a stride between different rows is 0. Rows that share memory cannot have separate
    gradients. */
 bool rapt__rows_repeat(const rapt_stride *s, int batch, int heads, int rows);
 
 /* ---- problem.c: layouts ---- */
-/* Returns the strides of [heads][rows][width] for each sequence. Negative numbers count as 0, and
-   strides that overflow become PTRDIFF_MAX. */
+/* Returns the strides of an array laid out as [heads][rows][width] for each sequence. Negative
+   numbers count as 0, and strides that overflow become PTRDIFF_MAX. */
 rapt_stride rapt__stride_by_heads(int heads, int rows, int width);
 
 /* ---- distances.c ---- */
@@ -67,8 +67,8 @@ rapt_status rapt__distances_check(const rapt_distances *d, rapt_message *why);
 /* ---- bias.c ---- */
 bool rapt__relative_wanted(const rapt_attention *a);             /* has slopes or a table */
 int rapt__relative_bucket(const rapt_relative *r, int distance); /* distance is s - position */
-/* Adds to d->slopes and d->table, if they are requested, given dy, the gradient of the rows that
-   rapt__relative_fill computes. */
+/* Given dy, the gradient of the rows that rapt__relative_fill computes, adds to d->slopes and
+   d->table if they are requested. */
 void rapt__relative_backward(struct team *team, const rapt_attention *a, int row, int zero,
                              const float *dy, const rapt_gradients *d);
 
@@ -77,8 +77,8 @@ bool rapt__locality_windowed(const rapt_attention *a); /* true for local-m */
 bool rapt__locality_sparse(const rapt_attention *a);   /* true for sparse */
 /* Returns the position of query t among the keys. */
 int64_t rapt__query_position(const rapt_attention *a, const struct sequence *b, int t);
-/* Returns the position of query t if the last of `queries` queries is aligned to the last of `keys`
-   keys. */
+/* Returns the position of query t if the last of `queries` queries is aligned with the last of
+   `keys` keys. */
 static inline int64_t rapt__lower_right(int t, int queries, int keys)
 {
     return (int64_t)t + keys - queries;
@@ -88,21 +88,21 @@ static inline int64_t rapt__lower_right(int t, int queries, int keys)
 int rapt__causal_end(bool causal, int64_t position, int keys);
 /* Narrows [*low, *high) to the keys s with |s - center| <= radius. A NaN center has no effect. */
 void rapt__narrow(int *low, int *high, double center, double radius);
-/* Restricts the keys low .. high - 1 of *row to those that the locality shows to at least one query
-   at a position from first to last, and sets row->sparse. Ignores local-p. `blocks` is the row of
-   the block mask that these queries share, or NULL. */
+/* Restricts keys low .. high - 1 of *row to those that the locality makes visible to at least one
+   query at a position from first to last, and sets row->sparse. Ignores local-p. `blocks` is the
+   row of the block mask that these queries share, or NULL. */
 void rapt__apply_locality(const rapt_attention *a, int64_t first, int64_t last,
                           const uint8_t *blocks, struct attend_row *row);
 /* Sets low, high, sparse, allowed and bias in *row for query t of head h. */
 void rapt__mask_row(const rapt_attention *a, const struct sequence *b, int h, int t,
                     struct attend_row *row);
-/* Returns true if one of the queries [t, t + rows) of head h may see one of the keys [key, key +
-   keys). Ignores the boolean mask, the bias and local-p. */
+/* Returns true if at least one of queries [t, t + rows) of head h may see at least one of keys
+   [key, key + keys). Ignores the boolean mask, the bias and local-p. */
 bool rapt__rows_see(const rapt_attention *a, const struct sequence *b, int h, int t, int rows,
                     int key, int keys);
 
-/* Returns the random key of dropout for one head. Row t of its random numbers belongs to query t of
-   the sequence, and column s to key s. */
+/* Returns the key of the random numbers for one head's dropout. Row t of these numbers belongs to
+   query t of the sequence, and column s to key s. */
 static inline uint64_t rapt__attention_drop_key(const rapt_attention *a, const struct sequence *b,
                                                 int h)
 {
@@ -110,8 +110,8 @@ static inline uint64_t rapt__attention_drop_key(const rapt_attention *a, const s
 }
 
 /* Hands out runs of items to the members of a team: at first one run to each member, by rank, then
-   the next run to whichever member has finished. Every member calls rapt__mine once for each item,
-   in order. It returns true for the items of the calling member. */
+   the next run to whichever member finishes its own. Every member calls rapt__mine once for each
+   item, in order. It returns true for the items of the calling member. */
 struct tickets {
     struct team *team;
     int run, mine, item; /* items per run, this member's run, and the next item */
@@ -134,8 +134,8 @@ static inline int rapt__next_item(const struct tickets *t)
 }
 
 /* Returns the length of a run of pairs, where a pair is a sequence and a head. With few sequences,
-   a run is one pair. Otherwise it consists of whole sequences, because it is slower if different
-   members compute adjacent heads of a row. If there are enough sequences, there are at least 16
+   a run is one pair. Otherwise it consists of whole sequences, because having different members
+   compute adjacent heads of a row is slower. If there are enough sequences, there are at least 16
    runs for each member. */
 static inline int rapt__run_of_pairs(int sequences, int heads, int members)
 {
@@ -148,11 +148,11 @@ static inline int rapt__run_of_pairs(int sequences, int heads, int members)
    existing - 1 of these floats. Returns the sums of head h of a sequence, or NULL if `all` is
    NULL. */
 float *rapt__relative_sums(const rapt_attention *a, float *all, const struct sequence *b, int h);
-/* Returns the part of these sums that belongs to query t, in which element s is the sum for key s,
-   or NULL if `all` is NULL. */
+/* Returns the part of these sums for query t, in which element s is the sum for key s. Returns NULL
+   if `all` is NULL. */
 float *rapt__relative_sums_row(const rapt_attention *a, float *all, const struct sequence *b, int h,
                                int t);
-/* Adds the sums of all sequences, in order, to `to`, which has the layout of the result of
+/* Adds the sums of all sequences, in order, to `to`, which is laid out like the result of
    rapt__relative_fill. */
 void rapt__relative_sums_add(struct team *team, const rapt_attention *a, float *all, int row,
                              int zero, float *to);

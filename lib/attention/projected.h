@@ -1,13 +1,13 @@
-/* projected.h - attention of projected queries and keys. A score projects rows of q and k to q' and
+/* projected.h - attention on projected queries and keys. A score projects rows of q and k to q' and
    k', after which one of these operations remains:
 
-       x[t][s] = scale q'[t].k'[s]                    all scores of the dot family
+       x[t][s] = scale q'[t].k'[s]                    all dot-product scores
        x[t][s] = vector . tanh(q'[t] + k'[s])         additive
        x[t][s] = vector . tanh(q'[t] + k'[s] + L f)   location-aware, coverage
 
-   Soft cap, biases, masks, the normalizer and the sum of values are then the same for all scores.
+   The soft cap, biases, masks, normalizer and sum of values are then the same for all scores.
    Softmax (with or without a sink) and sigmoids of dot products take the flash path
-   (flash/flash.h), except with local-p or talking heads, and in a backward pass with a guide.
+   (flash/flash.h), except with local-p or talking heads, or in a backward pass with a guide.
    Everything else takes the general path (general/general.h). */
 #ifndef RAPT_LIB_ATTENTION_PROJECTED_H
 #define RAPT_LIB_ATTENTION_PROJECTED_H
@@ -26,9 +26,10 @@ struct features {
 };
 
 struct projected {
-    const rapt_attention *a; /* supplies what projection does not change, such as rows, masks and
-                                the normalizer */
-    const float *q, *k;      /* q' and k', with the heads of a. k' may be NULL if a has no keys */
+    const rapt_attention *a; /* supplies what the projection does not change, such as rows, masks
+                                and the normalizer */
+    const float *q, *k;      /* q' and k', which have as many heads as q and k. k' may be NULL if
+                                there are no keys */
     rapt_stride q_stride, k_stride; /* as in `a`: batch strides are ignored if starts are given */
     int width;                      /* floats per row of q' and k' */
     float scale;                    /* factor of the dot product */
@@ -51,13 +52,13 @@ struct projected {
                               there are none */
     const float *by_dout;  /* in backward, laid out like by_query: products of dout with the vectors
                               that are added to values; NULL if none */
-    float *distance_weights; /* laid out like by_query: sums of weights by distance, which the flash
-                                path computes in forward and both paths in backward; NULL if not
+    float *distance_weights; /* laid out like by_query: sums of weights by distance, computed by the
+                                flash path in forward and by both paths in backward; NULL if not
                                 requested */
     const float *centers;    /* [H][query rows], for local-p; otherwise NULL */
     int *chosen; /* [H][query rows], written by forward, read by backward and weights; NULL unless
                     the normalizer is hard */
-    rapt_reinforce reinforce; /* for backward of sampled keys; zeros with other normalizers, which
+    rapt_reinforce reinforce; /* for backward with sampled keys; zeros with other normalizers, which
                                  ignore the caller's arrays */
     struct weight_losses losses; /* for backward on the general path */
 };
@@ -68,7 +69,7 @@ struct projected_gradients {
     float *q, *k, *v, *bias, *vector, *relative, *centers, *filters, *feature_weight, *numbers;
     float *forget_rows, *forget_keys; /* [H][query rows] and [H][key rows] sums of the gradients of
                                          scores, over keys and over queries, for the gradient of log
-                                         f; both or neither */
+                                         f; both are set, or neither is */
     float *by_query, *by_key;         /* as in struct projected */
     float *talking_scores, *talking_weights;
 };
@@ -81,7 +82,7 @@ struct bounds {
     bool additive;
     size_t channels, filter_width; /* for a recurrent score, else 0 */
     size_t batch;
-    size_t query_rows, key_rows;          /* total of all sequences */
+    size_t query_rows, key_rows;          /* totals over all sequences */
     size_t max_queries, max_keys;         /* `queries` and `keys` of the problem */
     size_t longest_queries, longest_keys; /* rows of the longest sequence */
     size_t team;                          /* number of members */
@@ -106,7 +107,7 @@ enum attend_kind rapt__normalizer_kind(rapt_normalizer normalizer);
 float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b);
 
 /* ---- mask.c ---- */
-/* Returns the relative bias of query t of head h. Element s belongs to key s. */
+/* Returns the relative biases of query t of head h. Element s belongs to key s. */
 const float *rapt__relative_row(const struct projected *c, const struct sequence *b, int h, int t);
 
 /* ---- bias.c: all terms of a query ---- */
@@ -124,18 +125,19 @@ int rapt__distance_count(const rapt_attention *a);    /* n, or 0 if there are no
 int rapt__distance_vectors(const rapt_attention *a);  /* the number of buckets, if given, or n */
 bool rapt__distances_wanted(const rapt_attention *a); /* true if distances add to scores */
 /* Returns the vectors of head h that are added to values, or NULL if there are none. Sets *row to
-   the distance between two of them, in floats. */
+   the stride from one vector to the next, in floats. */
 const float *rapt__distance_values(const rapt_attention *a, int h, ptrdiff_t *row);
-/* Returns the elements of a row of by_query, by_dout or distance_weights that belong to vectors:
-   those of the distances or, if these share buckets, those of the buckets, after the distances. */
+/* In a row of by_query, by_dout or distance_weights, returns the elements that belong to vectors:
+   those of the distances or, if distances share buckets, those of the buckets, which follow the
+   distances. */
 float *rapt__distance_by_vector(const rapt_attention *a, float *row);
-/* Multiplies `sums`, `rows` rows laid out like distance_weights, by the vectors of head h that are
-   added to values, and adds the products to the rows `out`, out_row floats apart. Overwrites sums
-   (score/distance_values.c). */
+/* Multiplies `sums`, which has `rows` rows laid out like distance_weights, by the vectors of head h
+   that are added to values, and adds the products to the rows of `out`, which are out_row floats
+   apart. Overwrites `sums` (score/distance_values.c). */
 void rapt__distance_output(const rapt_attention *a, int h, int rows, float *sums, float *out,
                            ptrdiff_t out_row);
-/* Returns the index of the distance of key s from a query, 0 to before + after. Distances beyond
-   -before or after have the first or the last index. */
+/* Returns the index of the distance of key s from a query, 0 to before + after. Distances below
+   -before have the first index, and distances above `after` have the last. */
 static inline int rapt__distance_of(const struct distances *x, int s)
 {
     int64_t d = (int64_t)s - x->position;
@@ -148,7 +150,7 @@ static inline ptrdiff_t rapt__distance_of_key(const struct distances *x, int s)
     e = e < -x->after ? -x->after : e > last ? last : e;
     return (ptrdiff_t)((s / LANES * (x->after + last + 1) + x->after + e) * LANES + s % LANES);
 }
-/* Returns the term that distances add to the score of key s, as kernels compute it. */
+/* Returns the term that distances add to the score of key s, computed as in the kernels. */
 static inline float rapt__distance_score(const struct distances *x, int s)
 {
     float sum = x->by_query ? x->by_query[rapt__distance_of(x, s) - x->before] : 0;
@@ -157,20 +159,22 @@ static inline float rapt__distance_score(const struct distances *x, int s)
 
 /* ---- bias.c: sums C of the logarithms of forget gates ---- */
 /* Return the number of panels that suffice for all sequences, and the index of a sequence's first
-   one. */
+   panel. */
 size_t rapt__key_panels(size_t batch, size_t key_rows);
 size_t rapt__key_panel(const struct sequence *b);
-/* Returns a pointer to the high float of C of key l in the panels of its head and sequence. The low
-   float is LANES floats further. */
+/* Returns a pointer to the high float of C for key l in the panels of its head and sequence. The
+   low float is LANES floats after it. */
 static inline const float *rapt__forget_at(const float *panels, int l)
 {
     return panels + (ptrdiff_t)(l / LANES) * FORGET_PANEL + l % LANES;
 }
 /* Sets C of a query at `position` from the panels in row->forget, which hold `keys` keys. Leaves
-   the row alone if there are no keys or the position is negative: the query then sees no key. */
+   the row unchanged if there are no keys or the position is negative, because the query then sees
+   no key. */
 void rapt__forget_query(int64_t position, int keys, struct attend_row *row);
-/* Sets C of key l from C of the key before it; log_forget is the logarithm of the key's gate. The
-   first key of a panel also clears the others, because kernels read whole panels. */
+/* Sets C of key l from C of the key before it; log_forget is the logarithm of the key's gate.
+   Setting the first key of a panel also clears the rest of the panel, because kernels read whole
+   panels. */
 void rapt__forget_append(float *panels, int l, float log_forget);
 
 #endif

@@ -3,9 +3,9 @@
    block of `used` bytes, and pieces do not overlap.
 
    In debug builds (no NDEBUG) and under AddressSanitizer, a red zone follows every piece. It holds
-   a pattern and ends with a record of where it begins and where the previous one ends;
+   a pattern and ends with a record of where it begins and where the previous red zone ends;
    rapt__arena_close follows these records to check all red zones. AddressSanitizer also reports any
-   access to one. In these builds, pieces of raw memory are filled with NaN. */
+   access to a red zone. In these builds, pieces of raw memory are filled with NaN. */
 #include "base/base.h"
 
 #include <assert.h>
@@ -161,7 +161,7 @@ struct arena rapt__arena_over(void *base, size_t bytes, int rank)
     return (struct arena){.base = base, .size = bytes, .raw = true, .rank = rank};
 }
 
-/* Returns the part of member `owner`. All parts have `bytes` bytes; the first begins `at` bytes
+/* Returns the part of member `owner`. Each part is `bytes` bytes long; the first begins `at` bytes
    after the base. */
 static struct arena arena_part(const struct arena *arena, size_t at, size_t bytes, int owner)
 {

@@ -10,7 +10,7 @@
 
 /* ---- status.c ---- */
 
-/* MinGW replaces the printf of Windows, which lacks some conversions of C99, with its own. */
+/* MinGW replaces Windows' printf, which lacks some C99 conversions, with its own. */
 #ifdef __MINGW32__
 #define RAPT__PRINTF gnu_printf
 #else
@@ -27,39 +27,40 @@ rapt_status rapt__int_check(const char *name, int value, int min, int max, rapt_
 rapt_status rapt__float_check(const char *name, float value, double min, double max,
                               rapt_message *why);
 /* Returns RAPT_BAD_ARGUMENT with a message if `bytes` is NULL and `size` is not 0. The message
-   calls them those of text i of the array whose name is `texts`. */
+   names element i of the array called `texts`. */
 rapt_status rapt__text_check(const char *texts, size_t i, const void *bytes, size_t size,
                              rapt_message *why);
-/* Returns RAPT_BAD_ARGUMENT with a message unless a fraction, such as a dropout rate, is at least 0
-   and below 1. */
+/* Returns RAPT_BAD_ARGUMENT with a message unless `share`, a fraction such as a dropout rate, is at
+   least 0 and below 1. */
 rapt_status rapt__share_check(const char *name, float share, rapt_message *why);
 
 /* ---- status.c: public structs whose first member is `size_t size` ----
 
    The caller sets `size` to the sizeof of the struct, so the struct can grow in later versions.
-   Such a struct must end without padding. 0 must select the default of every field, unless the
-   field has none and its comment excludes 0. */
+   Such a struct must end without padding. In every field, 0 must select the default, unless the
+   field has no default and its comment excludes 0. */
 
 /* Copies the caller's struct `given` to `own`, the library's version of own_size bytes. Fields
    beyond the end of `given` become 0, and the size becomes own_size. Returns RAPT_BAD_ARGUMENT and
-   leaves `own` unchanged if `given` is NULL, if its size cannot be that of a struct, or if it is
-   longer than `own` and a byte of the rest is not 0. Messages call the type `name`. */
+   leaves `own` unchanged if `given` is NULL, if its `size` is implausible, or if it is longer than
+   `own` and any byte beyond own_size is nonzero. Messages refer to the type as `name`. */
 rapt_status rapt__struct_read(void *own, size_t own_size, const void *given, const char *name,
                               rapt_message *why);
-/* Copies a result in the other direction: as much of `own` as fits into `given`, and zeros if
-   `given` is longer. The size of `given` does not change. Returns RAPT_BAD_ARGUMENT and changes
-   nothing if `given` is NULL or its size cannot be that of a struct. */
+/* Copies a result in the other direction: as much of `own` as fits into `given`, followed by zeros
+   if `given` is longer. The `size` of `given` does not change. Returns RAPT_BAD_ARGUMENT and
+   changes nothing if `given` is NULL or its `size` is implausible. */
 rapt_status rapt__struct_write(void *given, const void *own, size_t own_size, const char *name,
                                rapt_message *why);
 /* Works like rapt__struct_write, but the size is passed separately and stored in `given`, and there
    is no message. */
 rapt_status rapt__struct_default(void *given, size_t size, const void *own, size_t own_size);
-/* Makes the checks of rapt__struct_write, so that a call can fail before it computes a result. */
+/* Performs the checks of rapt__struct_write, so that a call can fail before it computes a
+   result. */
 rapt_status rapt__struct_check(const void *given, const char *name, rapt_message *why);
 
 /* ---- text.c: floats as decimal text, independent of the locale ---- */
 enum { FLOAT_TEXT = 24 }; /* enough for the text of any finite float, including the terminating 0 */
-/* Writes x, which must be finite, rounded to the fewest digits with which it reads back as x. */
+/* Writes x, which must be finite, rounded to the smallest number of digits that reads back as x. */
 void rapt__float_write(float x, char text[FLOAT_TEXT]);
 /* Writes the value of an int or a float for messages, as a user would type it: an integer of up to
    15 digits in full; infinities and NaN as inf, -inf and nan; any other number as rapt__float_write
@@ -96,10 +97,10 @@ void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity
 
 /* ---- memory.c: limits the memory that may be used to read untrusted files ----
 
-   Until the names, shapes and configuration in the files have been checked against one another,
-   their reader may hold at most 16 MB plus 8 bytes per byte of the files. It allocates with the
-   budget's allocator, and adds the size of each file to the budget. An object that outlives the
-   budget must store the underlying allocator, with which it can free its memory. */
+   Until the names, shapes and configuration in the files have been checked against one another, the
+   reader may hold at most 16 MB plus 8 bytes per byte of the files. It allocates with the budget's
+   allocator, and adds the size of each file to the budget. An object that outlives the budget must
+   store the underlying allocator, with which it can free its memory. */
 struct budget {
     rapt_allocator under; /* provides the memory */
     size_t used, limit;   /* bytes */
@@ -179,13 +180,13 @@ struct sha256 {
 enum { SHA256_TEXT = 65 };
 void rapt__sha256_begin(struct sha256 *hash);
 void rapt__sha256_add(struct sha256 *hash, const void *bytes, size_t size);
-/* Writes the hash in hexadecimal, lower case. */
+/* Writes the hash in lowercase hexadecimal. */
 void rapt__sha256_end(struct sha256 *hash, char text[SHA256_TEXT]);
 
 /* ---- hash.c: FNV-1a, 32 bits ---- */
 uint32_t rapt__hash(const void *bytes, size_t size);
-/* Returns a hash that also depends on the address of a table, which the author of a file cannot
-   know, so a file cannot make all of its names fall into the same slot. */
+/* Returns a hash that also depends on the address of a table. The author of a file cannot know this
+   address, so a file cannot make all of its names fall into the same slot. */
 uint32_t rapt__hash_from(const void *table, const void *bytes, size_t size);
 
 /* ---- text.c: UTF-8 ---- */
@@ -225,8 +226,9 @@ struct arena {
    the piece would be empty, if the arena only counts, or if the piece does not fit. */
 void *rapt__arena_take(struct arena *arena, size_t count, size_t size);
 float *rapt__arena_floats(struct arena *arena, size_t rows, size_t columns);
-/* Allocates the bytes that the arena has counted, from which it then hands out pieces. If that
-   fails or the arena has overflowed, returns RAPT_NO_MEMORY and does not change the arena. */
+/* Allocates as many bytes as the arena has counted; pieces are then handed out from these bytes. If
+   the allocation fails or the arena has overflowed, returns RAPT_NO_MEMORY and does not change the
+   arena. */
 rapt_status rapt__arena_reserve(struct arena *arena, const rapt_allocator *allocator);
 void rapt__arena_free(struct arena *arena, const rapt_allocator *allocator);
 /* Merges two counting arenas when only one of the two layouts will be used: `arena` takes the
@@ -240,21 +242,23 @@ bool rapt__arena_close(struct arena *arena);
    Every member lays out the same structs and has its own pointers. In debug builds and under
    AddressSanitizer the pieces are filled with NaN. */
 struct arena rapt__arena_over(void *base, size_t bytes, int rank);
-/* Lays out `count` equal parts, one per member, by layout(part, what, to). The calling member's
-   part is laid out into `mine` and, unless `first` is NULL, the part of member 0 into `first`. */
+/* Lays out `count` equal parts, one per member, by calling layout(part, what, to). The calling
+   member's part is laid out into `mine` and, unless `first` is NULL, the part of member 0 into
+   `first`. */
 typedef void rapt__layout(struct arena *part, const void *what, void *to);
 void rapt__arena_parts(struct arena *arena, size_t count, rapt__layout *layout, const void *what,
                        void *mine, void *first);
 /* Enclose the use of a workspace; without red zones they do nothing. All members call `begin`,
    which is a barrier, after the layout and before the first use of a piece. They call `end` after
    another barrier, once no member uses the workspace. `end` asserts that the red zones are intact,
-   and is a barrier, too. A caller without a team does not call `begin` and passes NULL to `end`. */
+   and is also a barrier. A caller without a team does not call `begin` and passes NULL to `end`. */
 void rapt__workspace_begin(struct team *team);
 void rapt__workspace_end(struct team *team, struct arena *arena);
 
 /* ---- numbers.c: Philox 4x32-10 (Salmon et al. 2011), a function of a key and a counter ---- */
 void rapt__philox(uint64_t key, uint64_t counter_low, uint64_t counter_high, uint32_t out[4]);
-double rapt__uniform(uint64_t key, uint64_t index); /* number `index` of a key: uniform in [0, 1) */
+double rapt__uniform(uint64_t key, uint64_t index); /* random number `index` for a key, uniform in
+                                                       [0, 1) */
 double rapt__normal(uint64_t key, uint64_t index);  /* approximately normal, mean 0, standard
                                                        deviation 1 */
 uint64_t rapt__mix(uint64_t key, uint64_t word);    /* derives a new key from a key and a word */
@@ -277,8 +281,8 @@ size_t rapt__second_level_size(void); /* size in bytes of a core's L2 cache */
 /* Returns the number of bytes cached near a core: its L2 cache, or, if the L3 cache is not far, an
    estimate that includes the core's share of the L3 cache. */
 size_t rapt__near_size(void);
-/* Returns true if all cores of a large die share the L3 cache, so that it is far from each core.
-   This is assumed of Intel's processors with an L3 cache of more than 64 MB. */
+/* Returns true if all cores of a large die share the L3 cache, which is then far from each core.
+   This is assumed for Intel processors with an L3 cache of more than 64 MB. */
 bool rapt__third_level_far(void);
 int rapt__first_level_ways(void); /* associativity of the L1 data cache */
 /* Returns true if a column of `rows` rows that are `stride` floats apart would fill more than half
@@ -286,7 +290,7 @@ int rapt__first_level_ways(void); /* associativity of the L1 data cache */
    the rows map to only a few sets. */
 bool rapt__rows_collide(ptrdiff_t stride, int rows);
 /* Returns true if a register tile that reads a line from each of `rows` rows needs more than 1.5
-   times the ways of some sets of the L1 cache. */
+   times as many ways as some sets of the L1 cache have. */
 bool rapt__tiles_collide(ptrdiff_t stride, int rows);
 
 /* ---- team.c: a thread team, SPMD (single program, multiple data) ----
@@ -297,9 +301,10 @@ bool rapt__tiles_collide(ptrdiff_t stride, int rows);
    two barriers can be divided dynamically: each member takes the next index (rapt__team_take) or
    part (rapt__team_part). Other loops are divided into equal parts (rapt__team_share). A function
    without a team does all of its work on the calling thread. Every member passes the same barriers;
-   what one member writes, others may read after the next barrier. Loops are divided so that one
-   member computes each result, in an order that does not depend on the team. The bits therefore
-   depend neither on the number of members nor on which member computes which result.
+   what one member writes, others may read after the next barrier. Loops are divided so that each
+   result is computed by a single member, in an order that does not depend on the team. The bits of
+   the results therefore depend neither on the number of members nor on which member computes which
+   result.
 
    Each member has its own struct team, and only members may call the functions that take one. Any
    thread may call rapt__team_run and rapt__team_size at any time. */
@@ -313,12 +318,12 @@ struct team {
 };
 typedef void rapt__work(struct team *team, void *argument);
 
-/* Returns the maximum number of members of a team of `threads`. Workspaces are sized for it. If
-   threads is 0, this is the number that OpenMP would use, but at most the number of processors. It
-   is never above 1024. The actual number, team->size, may be smaller. For example, it is 1 inside a
-   parallel region, while other programs occupy the processors (crowd.c), and if the stacks of
-   OpenMP's threads are too small. A team has more members than there are processors only if
-   OMP_NUM_THREADS allows it. */
+/* Returns the maximum number of members of a team that is run with `threads`. Workspaces are sized
+   for this number. If `threads` is 0, it is the number that OpenMP would use, but at most the
+   number of processors. It is never above 1024. The actual number, team->size, may be smaller. For
+   example, it is 1 inside a parallel region, while other programs occupy the processors (crowd.c),
+   and if the stacks of OpenMP's threads are too small. A team has more members than there are
+   processors only if OMP_NUM_THREADS allows it. */
 int rapt__team_size(int threads);
 /* Runs `work` on a team of at most rapt__team_size(threads) members. */
 void rapt__team_run(int threads, rapt__work *work, void *argument);
@@ -326,8 +331,8 @@ void rapt__team_barrier(struct team *team);
 /* Waits briefly, and longer once `attempt` (0, 1, 2, ...) is large. Called by loops that poll
    memory between barriers. */
 void rapt__team_backoff(int attempt);
-/* Returns the next ticket, counted from 0 after each barrier. Between two barriers, no two calls of
-   any members return the same one. */
+/* Returns the next ticket, counted from 0 after each barrier. Between two barriers, no two calls by
+   any members return the same ticket. */
 int rapt__team_take(struct team *team);
 
 /* Takes the next part [*begin, *end) of n items. Its length is a multiple of `grain`, unless it is
@@ -341,14 +346,14 @@ void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *b
 
 /* ---- crowd.c: decides for team.c whether a team is faster than one thread ----
 
-   A team is slow if other programs occupy the processors of some members, because the other members
-   wait for these at every barrier.
+   A team is slow if other programs occupy the processors of some members, because at every barrier
+   the rest of the team waits for those members.
 
    The rate of a call is the processor time that its threads get per second, not counting the time
    spent in barriers. If a team's rate is below 1, one thread may be faster, even if it, too, has to
-   share its processor. Calls then try one thread, and the rates are compared. If that of one thread
-   is higher, calls use one thread for a while before they try a team again. Results do not depend
-   on this, because they have the same bits for any number of threads. */
+   share its processor. Calls then try one thread, and the rates are compared. If the rate of one
+   thread is higher, calls use one thread for a while before they try a team again. Results do not
+   depend on this, because they have the same bits for any number of threads. */
 struct crowd {
     bool alone;         /* true while calls use one thread */
     double wall, work;  /* seconds that calls have taken since the last decision, and seconds of
@@ -363,9 +368,9 @@ struct crowd {
    Zero-initialize a crowd; a team is tried first. */
 void rapt__crowd_record(struct crowd *c, bool alone, double now, double wall, double work);
 
-/* The functions below share one crowd, which describes the load of the machine as seen by the
-   latest calls of the whole process. Any thread may call them at any time. Only on Linux do they
-   measure time: elsewhere the clocks return 0, and rapt__crowded returns false. */
+/* The functions below share one crowd, which describes the load of the machine as seen by the most
+   recent calls in the process. Any thread may call them at any time. They measure time only on
+   Linux; elsewhere the clocks return 0, and rapt__crowded returns false. */
 bool rapt__crowded(void); /* returns true if calls should use one thread */
 /* Reports that a call that began at `start` has ended and used `work` seconds of processor time. If
    several calls end at the same time, some of the reports may be lost. */

@@ -31,7 +31,7 @@ uint32_t rapt__hash_from(const void *table, const void *bytes, size_t size)
     return hash ^ hash >> 16;
 }
 
-/* ---- sha256: SHA-256 (FIPS 180-4), by which Mozilla's models are identified. ---- */
+/* ---- sha256: SHA-256 (FIPS 180-4), which is used to identify Mozilla's models. ---- */
 
 /* Fractional parts of the cube roots of the first 64 primes. */
 static const uint32_t constants[64] = {

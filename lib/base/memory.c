@@ -15,7 +15,7 @@
 
 enum { ALIGNMENT = 64 };
 
-#ifdef _WIN32 /* on Windows, aligned memory has its own function for freeing */
+#ifdef _WIN32 /* Windows frees aligned memory with a separate function */
 static void *alloc_aligned(size_t bytes)
 {
     return _aligned_malloc(bytes, ALIGNMENT);
@@ -115,8 +115,7 @@ void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity
     return grown;
 }
 
-/* Heapsort (Williams 1964, Algorithm 232), because the qsort of the C library may allocate memory.
- */
+/* Heapsort (Williams 1964, Algorithm 232), because the C library's qsort may allocate memory. */
 void rapt__sort(void *items, size_t count, size_t size, rapt__order *order, const void *context)
 {
     char *base = items;

@@ -2,7 +2,7 @@
 #include "base/base.h"
 
 /* ---- random: Philox 4x32-10 (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as
-   easy as 1, 2, 3"): maps a key and a 128-bit counter to 128 random bits, from which uniform and
+   easy as 1, 2, 3") maps a key and a 128-bit counter to 128 random bits, from which uniform and
    normal numbers are computed. The generator has no state, so any thread may compute any number.
    ---- */
 
@@ -24,7 +24,7 @@ void rapt__philox(uint64_t key, uint64_t counter_low, uint64_t counter_high, uin
     out[0] = c0, out[1] = c1, out[2] = c2, out[3] = c3;
 }
 
-/* Returns a number in [0, 1) that is made of 53 random bits. */
+/* Returns a number in [0, 1) made from 53 random bits. */
 static double to_unit(uint32_t high, uint32_t low)
 {
     return (double)(((uint64_t)high << 32 | low) >> 11) * 0x1p-53;

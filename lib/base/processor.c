@@ -8,8 +8,8 @@
 /* ---- instruction sets ----
 
    On x86-64 the processor must support an instruction set (CPUID) and the operating system must
-   save its registers (XGETBV): Intel 64 and IA-32 Architectures Software Developer's Manual, volume
-   1, sections 14.3 and 15.2. On arm64 NEON is always present. */
+   save its registers (XGETBV); see Intel 64 and IA-32 Architectures Software Developer's Manual,
+   volume 1, sections 14.3 and 15.2. On arm64 NEON is always present. */
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -19,8 +19,8 @@
 #include <sys/syscall.h>
 
 /* Returns the registers that this process may use, as bits of XCR0, or 0 if the system does not
-   report them. Linux clears some bits until the process requests them with ARCH_REQ_XCOMP_PERM:
-   Linux 5.16, Documentation/arch/x86/xstate.rst. */
+   report them. Linux clears some bits until the process requests them with ARCH_REQ_XCOMP_PERM
+   (Linux 5.16, Documentation/arch/x86/xstate.rst). */
 static uint64_t permitted_state(void)
 {
     enum { GET_PERMISSION = 0x1022 }; /* ARCH_GET_XCOMP_PERM */
@@ -97,7 +97,7 @@ bool rapt__processor_by_intel(void)
 }
 #elif defined(__aarch64__)
 #if defined(__ARM_FEATURE_DOTPROD)
-static bool has_sdot(void) /* the compiler may use it in the whole library */
+static bool has_sdot(void) /* the compiler may use sdot anywhere in the library */
 {
     return true;
 }
@@ -179,8 +179,8 @@ struct caches { /* small enough for atomic access without a lock */
     bool third_is_far;       /* see rapt__third_level_far */
 };
 
-/* Assumed of caches for which the system reports no plausible sizes: an L1 data cache of 32 KB with
-   8 ways and an L2 cache of 1 MB with 16 ways. */
+/* Assumed where the system reports no plausible sizes: an L1 data cache of 32 KB with 8 ways and an
+   L2 cache of 1 MB with 16 ways. */
 static const struct caches usual = {{8, 16}, {12, 16}, false};
 
 #ifdef _SC_LEVEL2_CACHE_ASSOC
@@ -231,10 +231,10 @@ static struct caches the_caches(void)
 }
 
 /* Returns how much of a cache level a column of `rows` rows occupies, in bytes. Let `step` be the
-   largest power of two, from a line to a way, of which the distance between rows is a multiple. The
-   rows map only to sets that are `step` bytes apart, so each row counts as `step` bytes, including
-   the lines that no row can use. If the result exceeds the size of the cache, some sets would need
-   more ways than they have. */
+   largest power of two that divides the distance between rows, but at least a line and at most a
+   way. The rows map only to sets that are `step` bytes apart, so each row counts as `step` bytes,
+   including the lines that no row can use. If the result exceeds the size of the cache, some sets
+   would need more ways than they have. */
 static size_t filled(struct caches c, enum cache_level level, ptrdiff_t stride, int rows)
 {
     enum { LINE = 64 };
@@ -260,8 +260,8 @@ bool rapt__third_level_far(void)
 }
 
 /* Unless all cores of a die share the L3 cache, as on Intel's servers, a core's share of it is near
-   and holds several megabytes. L2 cache and share together are assumed to be SHARE times the L2
-   cache. */
+   and holds several megabytes. The L2 cache and this share together are assumed to hold SHARE times
+   as much as the L2 cache. */
 size_t rapt__near_size(void)
 {
     enum { SHARE = 8 };

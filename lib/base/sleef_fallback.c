@@ -1,9 +1,10 @@
-/* sleef_fallback.c - implements the functions of SLEEF that the library calls, using the C library.
-   The build makes an archive of it for programs that are linked with -static on systems that have
-   no static SLEEF, such as Debian. The results are those of a library that was built without SLEEF.
+/* sleef_fallback.c - implements the SLEEF functions that the library calls, using the C library.
+   The build makes this file into an archive for programs that are linked with -static on systems
+   that have no static SLEEF library, such as Debian. The results are those of a rapt library built
+   without SLEEF.
 
-   On x86-64 this file is compiled for three instruction sets, because these determine the registers
-   in which vectors are passed. */
+   On x86-64 this file is compiled for three instruction sets, because the instruction set
+   determines the registers in which vectors are passed. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* status.c - the version, descriptions of status codes, formatted error messages, and checks of
-   what callers pass: ranges of options, texts and public structs. */
+   callers' arguments: ranges of options, texts and public structs. */
 #include "base/base.h"
 
 #include <stdarg.h>
@@ -105,7 +105,7 @@ rapt_status rapt__struct_read(void *own, size_t own_size, const void *given, con
     if (!is_zero((const unsigned char *)given + known, size - known))
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
-            "%s: size is %zu, but this library knows only %zu bytes: the rest must be 0", name,
+            "%s: size is %zu, but this library knows only %zu bytes; the rest must be 0", name,
             size, own_size);
     memset(own, 0, own_size);
     memcpy(own, given, known);

@@ -6,7 +6,7 @@
    matters if another program, or another team of this one, occupies the processor of a member that
    the others wait for. The scheduler gives the processor of a sleeping thread to that member at
    once. A spinning thread would keep that member in the run queue for milliseconds, and a thread
-   that calls sched_yield for a whole time slice. */
+   that calls sched_yield would keep it there for a whole time slice. */
 #define _GNU_SOURCE /* pthread_getattr_np */
 #include "base/base.h"
 
@@ -70,7 +70,8 @@ static void pause_instruction(void) {}
 #endif
 
 /* The floating-point modes of a thread: rounding, flush to zero, traps. OpenMP's threads inherit
-   them when they are created, but the calling thread may have changed its own since. */
+   these modes when they are created, but the calling thread may have changed its modes since
+   then. */
 #if defined(__x86_64__)
 typedef unsigned fp_modes;
 static fp_modes get_modes(void)
@@ -129,8 +130,8 @@ static size_t stack_left(void)
 #endif
 
 /* The spin limit is the number of pause instructions that a member executes at a barrier before it
-   sleeps. A pause takes 10 to 40 nanoseconds; going to sleep and waking up takes a few microseconds
-   to tens of them. The limit adapts: it is doubled when all members arrive while this one spins,
+   sleeps. A pause takes 10 to 40 nanoseconds; going to sleep and waking up takes from a few to tens
+   of microseconds. The limit adapts: it is doubled when all members arrive while this one spins,
    unless it has reached SPIN_LIMIT_MAX, and divided by four when this member has to sleep, unless
    it would fall below SPIN_LIMIT_MIN. It is 0 if there are more members than processors. */
 enum { MAX_THREADS = 1024, SPIN_LIMIT_MIN = 25, SPIN_LIMIT_FIRST = 400, SPIN_LIMIT_MAX = 4000 };
@@ -141,7 +142,7 @@ struct team_shared {
                                            is reset for the next phase */
     _Alignas(64) atomic_int arrived;    /* number of members at the barrier */
     _Alignas(64) atomic_uint passed;    /* number of barriers that all members have reached */
-    atomic_int sleepers;                /* number of members that wait, or are about to wait, for
+    atomic_int sleepers;                /* number of members that are waiting, or about to wait, for
                                            the condition */
     int spin_limit;                     /* initial limit of every member */
     fp_modes modes;                     /* modes of the calling thread, which the members adopt */
@@ -199,7 +200,7 @@ static bool workers_have_stack(void)
     return atomic_load_explicit(&workers_stack, memory_order_relaxed) != STACK_SMALL;
 }
 
-/* Spins up to the member's limit. Returns true if all members arrive in this time. */
+/* Spins up to the member's limit. Returns true if all members arrive in that time. */
 static bool spin(struct team *team, unsigned phase)
 {
     for (int i = 0; i < team->spin_limit; i++) {
@@ -275,7 +276,7 @@ static void enter_team(struct team_shared *shared, rapt__work *work, void *argum
 }
 
 /* Runs `work` on the calling thread. `judged` is true if the call uses one thread only because the
-   machine is crowded; its rate is then reported. */
+   machine is crowded; the rate of the call is then reported. */
 static void run_alone(rapt__work *work, void *argument, bool judged)
 {
     struct team_shared shared;

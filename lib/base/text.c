@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- decimal: converts floats to decimal text and back. Writing rounds a float to the fewest
-   digits (at most 9) with which it reads back as the same bits. Reading returns the nearest float,
+/* ---- decimal: converts floats to decimal text and back. Writing rounds a float to the smallest
+   number of digits (at most 9) that reads back as the same bits. Reading returns the nearest float,
    ties to even. Everything that affects results is computed with integers, so the locale, rounding
    mode and flush-to-zero of the host do not matter. ---- */
 
-/* A midpoint between two floats is m 2^e with m below 2^25 and e at least -150. The number
-   of its significant digits is largest if e is -150: 2^-150 has 105, and m adds at most 8. */
+/* A midpoint between two floats is m 2^e with m below 2^25 and e at least -150. Its number of
+   significant digits is largest if e is -150: 2^-150 has 105, and m adds at most 8. */
 enum { DIGITS = 128, SHORT = 9, MAX_BITS = 0x7f7fffff };
 
 /* The number 0.d0 d1 d2 ... times 10^exponent, where d0 is not 0. A count of 0 means zero. */
@@ -21,8 +21,8 @@ struct decimal {
     unsigned char digit[DIGITS];
 };
 
-/* Multiplies digit [count], a number stored as decimal digits with the lowest first, by `factor`.
-   Returns the new number of digits. */
+/* Multiplies the number in digit [count] (decimal digits, lowest first) by `factor`. Returns the
+   new number of digits. */
 static int multiply_decimal(unsigned char *digit, int count, uint32_t factor)
 {
     uint32_t carry = 0;
@@ -69,8 +69,8 @@ static void split_float(uint32_t bits, uint32_t *m, int *e)
 }
 
 /* Returns true if d rounds to the float with these bits or a smaller one, that is, if it is at most
-   the midpoint between this float and the next. At the midpoint itself, d rounds to the
-   even one of these two. */
+   the midpoint between this float and the next. If d is this midpoint, it rounds to whichever of
+   the two floats is even. */
 static bool at_most(const struct decimal *d, uint32_t bits)
 {
     uint32_t m;
@@ -81,12 +81,12 @@ static bool at_most(const struct decimal *d, uint32_t bits)
     return order < 0 || (order == 0 && bits % 2 == 0);
 }
 
-/* Returns the bits of the float that is nearest to n / d, ties to even. Needs n > 0, d < 2^63 and a
-   quotient of at least 2^-126. */
+/* Returns the bits of the float that is nearest to n / d, ties to even. Requires n > 0, d < 2^63
+   and a quotient of at least 2^-126. */
 static uint32_t divide(uint64_t n, uint64_t d)
 {
     uint64_t q = n / d, rest = n % d;
-    uint32_t exponent = 150; /* exponent of a float with 24-bit significand q, with bias */
+    uint32_t exponent = 150; /* biased exponent of a float with 24-bit significand q */
     for (; q < 1u << 25; exponent--) {
         rest <<= 1;
         q = 2 * q + (rest >= d);
@@ -100,8 +100,8 @@ static uint32_t divide(uint64_t n, uint64_t d)
                                                                    the exponent */
 }
 
-/* Computes the float that is nearest to d, using 64-bit integers. Returns false if these cannot
-   hold the digits of d, or if d is too large or too small. */
+/* Computes the float that is nearest to d, using 64-bit integers. Returns false if they cannot hold
+   the digits of d, or if d is too large or too small. */
 static bool nearest(const struct decimal *d, uint32_t *bits)
 {
     enum { MOST = 18 }; /* 10^18 < 2^60 */
@@ -125,7 +125,7 @@ static bool rounds_to(const struct decimal *d, uint32_t bits)
     return at_most(d, bits) && !at_most(d, bits - 1);
 }
 
-/* Rounds d to n digits, with halves rounded up. */
+/* Rounds d to n digits; halves are rounded up. */
 static struct decimal rounded(const struct decimal *d, int n)
 {
     struct decimal r = {0};
@@ -228,8 +228,8 @@ static bool read_exponent(const char **text, struct decimal *d)
 }
 
 /* Returns the bits of a float that is usually near d >= 0, computed from the first digits of d.
-   Rounding modes and flushed denormals can make this estimate worse, but a search only starts from
-   it. */
+   Rounding modes and flushed denormals can make this estimate worse, but it is only the starting
+   point of a search. */
 static uint32_t estimate(const struct decimal *d)
 {
     enum { FIRST = 15, RANGE = 60 };
@@ -246,8 +246,8 @@ static uint32_t estimate(const struct decimal *d)
     return bits;
 }
 
-/* Finds the float that is nearest to d from the exact digits of d, which must round to a finite
-   float. */
+/* Returns the bits of the float that is nearest to d, found by exact comparisons. d must round to a
+   finite float. */
 static uint32_t search(const struct decimal *d)
 {
     uint32_t low = 0, high = MAX_BITS;

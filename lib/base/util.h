@@ -7,9 +7,8 @@
 #include <stddef.h>
 
 /* Each operation on floats must round to float, or the bits would depend on the compiler. */
-_Static_assert(FLT_EVAL_METHOD == 0,
-               "floats are computed with more precision: with gcc for s390 use "
-               "-fexcess-precision=fast, for 32-bit x86 -msse2 -mfpmath=sse");
+_Static_assert(FLT_EVAL_METHOD == 0, "float arithmetic has excess precision: with gcc for s390 use "
+                                     "-fexcess-precision=fast, for 32-bit x86 -msse2 -mfpmath=sse");
 
 static inline int rapt__min(int a, int b)
 {

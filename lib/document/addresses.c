@@ -1,4 +1,4 @@
-/* addresses.c - finds URLs, e-mail and IPv4 addresses, paths, names of files and hosts, and
+/* addresses.c - finds URLs, e-mail and IPv4 addresses, paths, file and host names, and
    identifiers. */
 #include "document/document.h"
 
@@ -26,7 +26,7 @@ static const char endings[] =
     "edu gov info io dev eu uk ru cn jp br fr";
 
 /* Returns true if a file or host name has one of the endings, with a letter or digit before the
-   dot. An ending of one letter needs two of them. */
+   dot. A one-letter ending needs two letters or digits there. */
 static bool has_ending(rapt_text name)
 {
     size_t dot = name.size;
@@ -37,8 +37,8 @@ static bool has_ending(rapt_text name)
     return rapt__name_among((rapt_text){name.bytes + dot, name.size - dot}, endings);
 }
 
-/* Returns the end of the address in [at, end), without the punctuation that follows it. A closing
-   bracket belongs to the address if its opening bracket does. */
+/* Returns the end of the address in [at, end), excluding punctuation after it. A closing bracket
+   belongs to the address if its opening bracket does. */
 static size_t without_punctuation(rapt_text text, size_t at, size_t end)
 {
     static const char pairs[] = "()[]{}";
@@ -56,7 +56,7 @@ static size_t without_punctuation(rapt_text text, size_t at, size_t end)
     return end;
 }
 
-/* Returns the end of the run of characters from `at` that may be part of a URL. */
+/* Returns the end of the run of characters at `at` that may be part of a URL. */
 static size_t url_characters(rapt_text text, size_t at)
 {
     const size_t limit = rapt__min_size(text.size, at + PROTECTED_URL);

@@ -30,7 +30,7 @@ void rapt__buffer_free(struct buffer *b)
     b->size = b->capacity = 0;
 }
 
-/* Makes room for one more item of an array, and sets *grown to the array, which may have moved.
+/* Makes room for one more item in an array, and sets *grown to the array, which may have moved.
    Returns false, with b->text.failed set, if this or an earlier allocation has failed. */
 static bool grow(struct text_block *b, void *array, size_t count, size_t *capacity, size_t size,
                  void **grown)
@@ -173,7 +173,7 @@ static size_t document_end(const struct text_block *b, size_t at)
                                             : s->document + s->document_size;
 }
 
-/* Returns the index of the first mark that begins at byte `at` of the document or after it. */
+/* Returns the index of the first mark that begins at or after byte `at` of the document. */
 static size_t mark_from(const struct text_block *b, size_t at)
 {
     size_t low = 0, high = b->mark_count;

@@ -1,8 +1,8 @@
 /* breaks.c - finds the places in a block of text where sentences may end. Our own rules allow an
-   end after a terminator, perhaps with closing punctuation, and white space; directly after a
+   end after white space that follows a terminator and any closing punctuation; directly after a
    terminator that needs no space; and after a line or paragraph separator. ICU finds further ends
-   by the rules of Unicode (UAX #29), for the terminators of more scripts. By itself, ICU finds no
-   end after the ellipsis U+2026, nor after a full stop that is followed by a number and a
+   by Unicode's rules (UAX #29), which cover the terminators of more scripts. By itself, ICU finds
+   no end after the ellipsis U+2026 or after a full stop that is followed by a number and a
    lower-case letter. */
 #include "document/document.h"
 

@@ -1,5 +1,5 @@
-/* document.c - lists the formats. Collects a window of sentences, has them translated, and
-   passes the pieces of the document to the callback: for each sentence the kept bytes before it,
+/* document.c - lists the formats. Collects a window of sentences, has them translated, and passes
+   the pieces of the document to the callback: for each sentence, first the kept bytes before it and
    then the sentence. */
 #include "document/document.h"
 
@@ -182,8 +182,8 @@ static bool is_quotation_mark(uint32_t c)
            (c >= 0x300C && c <= 0x300F);
 }
 
-/* Returns the last character before `at`, apart from quotation marks. Returns 0 if there is none.
- */
+/* Returns the last character before `at`, skipping quotation marks unless nothing else precedes
+   `at`. Returns 0 if `at` is 0. */
 static uint32_t last_character(rapt_text text, size_t at)
 {
     uint32_t c = 0;
@@ -194,8 +194,8 @@ static uint32_t last_character(rapt_text text, size_t at)
     return c;
 }
 
-/* Returns the first character from `at` on, apart from quotation marks. Returns 0 if there is
-   none. */
+/* Returns the first character from `at` on, skipping quotation marks unless nothing else follows.
+   Returns 0 at the end of the text. */
 static uint32_t first_character(rapt_text text, size_t at)
 {
     uint32_t c = 0;
@@ -224,7 +224,7 @@ static rapt_text gap_text(const struct document *d, size_t from, const struct wi
     return gap;
 }
 
-/* Passes on the kept text before a part, then the part, with `text` as its text. */
+/* Passes on the kept text before a part, then the part itself, replaced with `text`. */
 static void emit_part(struct document *d, const struct window_part *p, rapt_text text,
                       rapt_document_piece *piece)
 {

@@ -1,4 +1,4 @@
-/* document.h - interface of the layer document. document.c collects sentences, has them translated
+/* document.h - interface of the document layer. document.c collects sentences, has them translated
    and passes on the pieces; parts.c prepares the sentences and guards protected text. split.c finds
    the sentences and cuts long ones: plain.c finds the prose of plain text, breaks.c finds the
    places where sentences may end, ends.c decides whether they do, and protect.c and addresses.c
@@ -40,9 +40,9 @@ struct breaks {
     void *lines;
     void *text;
 };
-/* Opens ICU's iterator of sentences, if ICU was built in and `rules` is false. Returns
-   RAPT_NO_MEMORY if an allocation fails, and RAPT_BAD_FILE if ICU fails otherwise, usually because
-   its data are missing. The caller closes *breaks even after a failure. */
+/* Opens ICU's sentence iterator, if ICU was built in and `rules` is false. Returns RAPT_NO_MEMORY
+   if an allocation fails, and RAPT_BAD_FILE if ICU fails for another reason, usually because its
+   data is missing. The caller closes *breaks even after a failure. */
 rapt_status rapt__breaks_open(struct breaks *breaks, bool rules, rapt_message *why);
 void rapt__breaks_close(struct breaks *breaks);
 /* Sets the block, which must remain valid. Errors are those of rapt__breaks_open. */
@@ -60,25 +60,25 @@ struct languages { /* the languages whose abbreviations are recognized */
     const struct language *list[LANGUAGES_MAX];
     int count;
 };
-/* Returns the language with this ISO 639 code, of which anything from the first - _ . or @ on is
-   ignored. Returns all languages if the code is NULL or unknown. */
+/* Returns the language with this ISO 639 code. The first - _ . or @ in the code is ignored, with
+   everything after it. Returns all languages if the code is NULL or unknown. */
 struct languages rapt__languages(const char *code);
 /* Returns true if a sentence ends before `at`, a place in text that rapt__breaks_next returned. */
 bool rapt__sentence_ends(const struct languages *languages, rapt_text text, size_t at);
 
 /* ---- plain.c: plain text ---- */
-/* Finds the prose at or after *at, which is at the beginning of a line or after earlier prose, and
-   moves *at to its end. Returns false at the end of the document. */
+/* Finds the prose at or after *at and moves *at to its end. Before the call, *at must be at the
+   beginning of a line or after earlier prose. Returns false at the end of the document. */
 bool rapt__plain_next(rapt_text document, bool unwrap, size_t *at, rapt_span *prose);
-/* Returns the beginning of the prose of the line that begins at `at`, after white space and quote,
+/* Returns the beginning of the prose in the line that begins at `at`, after white space and quote,
    heading and list markers. */
 size_t rapt__plain_marks(rapt_text text, size_t at);
 /* Copies text, replacing each tab, line feed, vertical tab, form feed and carriage return with a
    space. */
 void rapt__plain_flatten(rapt_text text, char *flat);
-/* Copies text to `out`. White space that contains a line break becomes a single space. Between
-   characters of scripts without spaces, after a hyphen within a word, and at both ends of the text,
-   it is dropped instead. Returns the size of the result, which is at most that of text. */
+/* Copies text to `out`. White space that contains a line break becomes a single space, but is
+   dropped between characters of scripts without spaces, after a hyphen within a word, and at both
+   ends of the text. Returns the size of the result, which is at most text.size. */
 size_t rapt__plain_join(rapt_text text, char *out);
 
 /* ---- protect.c: text that must not change ---- */
@@ -86,17 +86,17 @@ struct protection {
     bool off; /* only text that matches a pattern is protected */
     const rapt_text *patterns;
     size_t pattern_count;
-    bool firsts[256]; /* true for bytes with which a match of a pattern may begin */
+    bool firsts[256]; /* true for bytes with which a pattern match may begin */
 };
-/* Keeps pointers to the patterns of the options. Returns RAPT_BAD_ARGUMENT if one is invalid. */
+/* Keeps a pointer to the patterns in the options. Returns RAPT_BAD_ARGUMENT if one is invalid. */
 rapt_status rapt__protection_open(struct protection *protection,
                                   const rapt_document_options *options, rapt_message *why);
 /* Finds the first protected text that begins in [at, limit). Returns false if there is none. */
 bool rapt__protected_next(const struct protection *protection, rapt_text text, size_t at,
                           size_t limit, rapt_span *span);
 
-/* ---- addresses.c: every search is bounded, so that the time is proportional to the size of the
-   text ---- */
+/* ---- addresses.c: every search is bounded, so the time is proportional to the size of the text
+   ---- */
 enum { PROTECTED_URL = 2048, PROTECTED_NAME = 255 }; /* maximum sizes in bytes */
 /* These functions return the end of the address or name that begins at `at`, or `at` if there is
    none. */
@@ -106,17 +106,18 @@ size_t rapt__mail_end(rapt_text text, size_t at);
 size_t rapt__path_end(rapt_text text, size_t at);
 /* Finds the name of a hidden file, such as .bashrc. */
 size_t rapt__hidden_end(rapt_text text, size_t at);
-/* Finds a path of Windows, which begins with a drive or a server. */
+/* Finds a Windows path, which begins with a drive or a server. */
 size_t rapt__windows_path_end(rapt_text text, size_t at);
-/* Finds an IPv4 address, perhaps with a port or the length of a prefix. */
+/* Finds an IPv4 address, which may have a port or a prefix length. */
 size_t rapt__number_address_end(rapt_text text, size_t at);
-/* Finds an identifier of a program: a name that is followed by () or has an underscore between
-   letters or digits. */
+/* Finds a program identifier: a name that is followed by () or has an underscore between letters or
+   digits. */
 size_t rapt__identifier_end(rapt_text text, size_t at);
 
 /* ---- recase.c: sentences in capitals and in title case ---- */
 struct recasing {
-    bool capitals, titles;         /* these sentences are converted to sentence case */
+    bool capitals, titles;         /* whether sentences in capitals, and in title case, are
+                                      converted */
     bool small_words;              /* a title may contain short words in lower case */
     bool keeps_i;                  /* the word I remains in upper case, as in English */
     bool dotless;                  /* the lower-case form of I has no dot, as in Turkish */
@@ -128,22 +129,22 @@ struct recasing rapt__recasing(const rapt_document_options *options);
 enum letter_case rapt__case_find(const struct recasing *how, rapt_text text,
                                  const struct mark *marks, size_t count);
 /* A sentence that was converted to sentence case. */
-enum { CASE_GROWS = 3 }; /* no character grows to more than 3 times its bytes */
+enum { CASE_GROWS = 3 }; /* a character grows to at most 3 times as many bytes */
 struct recased {
     struct buffer text; /* the caller sets its allocator */
     size_t *places;     /* [size + 1] offset in `text` of each byte of the sentence */
-    char *capitals;     /* [text.size] nonzero for letters that were capitals, and for terms of the
-                           glossary */
+    char *capitals;     /* [text.size] nonzero for letters that were capitals, and for glossary
+                           terms */
     size_t size;        /* bytes of the sentence */
 };
-/* Converts a sentence to sentence case into *out, which must be freed afterwards, even after a
-   failure. The first letter remains a capital unless the sentence is continued. Returns
-   RAPT_NO_MEMORY if an allocation fails. */
+/* Converts a sentence to sentence case and stores the result in *out, which must be freed even
+   after a failure. The first letter remains a capital unless `continued`, which means that the text
+   is not the beginning of its sentence. Returns RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__case_lower(const struct recasing *how, rapt_text text, const struct mark *marks,
                              size_t count, enum letter_case letters, bool continued,
                              struct recased *out);
 void rapt__recased_free(struct recased *recased);
-/* Returns true if a text has a dotless i or its counterpart, a capital with a dot. */
+/* Returns true if a text contains a dotless i or its counterpart, a capital I with a dot. */
 bool rapt__case_dotless(rapt_text text);
 
 /* ---- split.c: the sentences of a document ---- */
@@ -187,8 +188,8 @@ rapt_status rapt__splitter_next(struct sentence_splitter *splitter, struct passa
 size_t rapt__splitter_fit(const struct sentence_splitter *splitter, rapt_text text);
 
 /* ---- parts.c: guards ---- */
-/* The parts of sentences that must not change, as rapt_translate_call.opaque, and which sentences
-   have marks. */
+/* The parts of sentences that must not change, in the form of rapt_translate_call.opaque, and flags
+   for the sentences that have marks. */
 struct opaque {
     unsigned char *marked; /* [texts] */
     size_t marked_capacity;
@@ -223,8 +224,8 @@ rapt_status rapt__engine_open(struct translator_engine *e, rapt_translator *tran
 void rapt__engine_close(struct translator_engine *e);
 
 /* ---- document.c ---- */
-/* Implements rapt_document_translate_with. If `rules` is true, ICU is not used. If opaque is not
-   NULL, it describes the sentences of each call of engine->translate. */
+/* Implements rapt_document_translate_with. If `rules` is true, ICU is not used. If `opaque` is not
+   NULL, it describes the sentences in each call to engine->translate. */
 rapt_status rapt__document_translate(const rapt_document_engine *engine, rapt_text document,
                                      const rapt_document_options *options, bool rules,
                                      struct opaque *opaque, rapt_document_fn *callback, void *user,
@@ -236,13 +237,15 @@ struct window_part {
     rapt_span source; /* bytes of the part in the document */
     bool continued;
     rapt_text text;           /* the text to translate; empty if it is not valid UTF-8 */
-    bool is_held;             /* text is in document.held and not in the document */
+    bool is_held;             /* text is in document.held, not in the document */
     size_t held;              /* offset of the text in document.held */
-    rapt_span joined;         /* in document.held: all of the text, if its lines were joined */
+    rapt_span joined;         /* span of the whole text in document.held, if its lines were
+                                 joined */
     size_t marks, mark_count; /* in document.marks */
     struct elsewhere elsewhere;
     enum letter_case letters; /* original case of the sentence, if text is in sentence case */
-    size_t capitals;          /* offset in document.held: [text.size] as in struct placed */
+    size_t capitals;          /* offset in document.held of the array placed.capitals,
+                                 [text.size] */
 };
 
 /* The state of one call. */
@@ -254,16 +257,17 @@ struct document {
     struct window_part *parts; /* [WINDOW_PARTS] */
     rapt_text *texts;          /* [WINDOW_PARTS] those texts of the window that are valid UTF-8 */
     size_t count, given;       /* number of parts, and of texts */
-    size_t emitted;            /* parts of the window that have been passed on */
-    size_t before;             /* sentences of earlier windows that were given to the engine */
+    size_t emitted;            /* number of parts of the window that have been passed on */
+    size_t before;             /* number of sentences in earlier windows that were given to the
+                                  engine */
     size_t done, written;      /* bytes of the document and of its translation that have been passed
                                   on */
-    uint32_t last;             /* last character of the last sentence's translation, apart from
+    uint32_t last;             /* last character of the last sentence's translation, not counting
                                   quotation marks; 0 before the first sentence of the document or of
                                   an entry */
     bool ended, stopped;
     bool holds;             /* set if the texts of sentences are copied to `held` */
-    struct buffer held;     /* texts of the window's sentences, without line breaks and markup */
+    struct buffer held;     /* texts of the window's sentences, without line breaks or markup */
     struct mark_list marks; /* marks of the window's sentences */
     struct buffer clean;    /* a translation: first without line breaks, then with its marks */
     struct elsewhere entry; /* the entry that is being written, if entry.given is set */

@@ -18,7 +18,7 @@ static const struct language languages[] = {
 };
 
 enum { KNOWN_LANGUAGES = sizeof languages / sizeof *languages };
-enum { WORD_LONGEST = 10, FORM_LONGEST = 16 }; /* bytes of abbreviations, and of listed words */
+enum { WORD_LONGEST = 10, FORM_LONGEST = 16 }; /* bytes in an abbreviation, and in a listed word */
 _Static_assert((int)KNOWN_LANGUAGES <= (int)LANGUAGES_MAX, "LANGUAGES_MAX is too small");
 
 struct languages rapt__languages(const char *code)
@@ -44,7 +44,7 @@ static bool is_in_capitals(rapt_text word)
 }
 
 /* Returns the word with its first letter, the other letters, or all letters in lower case. `low`
-   has room for twice as many bytes. */
+   must have room for twice as many bytes as the word has. */
 static rapt_text lowered(rapt_text word, bool first, bool others, char *low)
 {
     size_t begin = 0;
@@ -57,9 +57,9 @@ static rapt_text lowered(rapt_text word, bool first, bool others, char *low)
     return (rapt_text){low, size};
 }
 
-/* Returns true if the list contains the word. If any_first is set, the first letter of the word may
-   be a capital where that in the list is not. If the word is in capitals, its other letters
-   may differ in case, too. */
+/* Returns true if the list contains the word. If any_first is set, the word may begin with a
+   capital where the listed word does not. If the word is in capitals, its other letters may be in
+   lower case in the list. */
 static bool list_has_form(const char *list, rapt_text word, bool any_first)
 {
     char low[2 * FORM_LONGEST];
@@ -90,8 +90,8 @@ static bool has_ordinals(const struct languages *of)
 
 /* ---- the words around a full stop ---- */
 
-/* Returns the word that ends at `end`: letters, digits, full stops and apostrophes. Of a word
-   longer than WORD_LONGEST, returns only the last bytes, but still more than WORD_LONGEST. */
+/* Returns the word that ends at `end`: letters, digits, full stops and apostrophes. If the word is
+   longer than WORD_LONGEST, returns only its end, which is still longer than that. */
 static rapt_text word_before(rapt_text text, size_t end)
 {
     size_t begin = end;
@@ -134,9 +134,9 @@ static bool starts(const struct languages *of, rapt_text text, size_t at)
 
 /* ---- abbreviations ---- */
 
-/* Returns the number of letters if the word is an initial, such as the J of "J.", or consists of
-   letters with full stops between them, such as the U.S of "U.S."; otherwise 0. The word does not
-   include its last full stop. */
+/* Returns the number of letters if the word is an initial, such as the J in "J.", or consists of
+   letters with full stops between them, such as the U.S in "U.S."; otherwise 0. `word` does not
+   include the last full stop. */
 static int initials(rapt_text word)
 {
     size_t at = 0;
@@ -169,7 +169,7 @@ static bool is_ordinal(rapt_text word)
     return is_number(word, "0123456789", 2) || (word.size > 1 && is_number(word, "IVXLC", 6));
 }
 
-/* Returns true if an abbreviation may be a word of another language, such as "mind". */
+/* Returns true if an abbreviation may be a word in another language, such as "mind". */
 static bool may_be_word(const struct languages *of, rapt_text word)
 {
     return of->count > 1 && begins_lower(word) && !memchr(word.bytes, '.', word.size);

@@ -46,7 +46,7 @@ static rapt_text head_of(rapt_text text, size_t max)
     return (rapt_text){text.bytes, size};
 }
 
-/* Returns true if it is clear, without tokenizing it, that a text has at most `max` tokens. */
+/* Returns true if a text is certain to have at most `max` tokens. Does not tokenize it. */
 static bool is_short(const rapt_translator *t, rapt_text text, size_t max)
 {
     enum { BYTES_LONGEST = 4 };
@@ -70,7 +70,7 @@ static size_t fit_tokens(void *user, rapt_text text, size_t max)
     return status == RAPT_BAD_ARGUMENT && count > max ? e->ends[max - 1] : text.size;
 }
 
-/* Implements rapt_spells_fn. Remembers a failure for the next translation. */
+/* Implements rapt_spells_fn. A failure is reported by the next translation. */
 static int can_spell(void *user, rapt_text text)
 {
     struct translator_engine *e = user;
@@ -82,7 +82,7 @@ static int can_spell(void *user, rapt_text text)
 }
 
 /* Copies the caller's options. max_length gets its default, and is limited so that a part and the
-   tokens that the translator adds to it fit into config.positions. */
+   tokens that the translator adds to it fit in config.positions. */
 static rapt_status read_options(const rapt_translator *t, const rapt_document_options *given,
                                 rapt_document_options *own, rapt_message *why)
 {
@@ -103,8 +103,8 @@ rapt_status rapt__engine_open(struct translator_engine *e, rapt_translator *tran
     rapt_document_options *own = &e->options;
     rapt_status status = read_options(translator, options, own, why);
     if (status) return status;
-    /* Alignments determine which words of a title get capitals, and log-probabilities of words need
-       the words that are found together with the alignment. */
+    /* Alignments determine which words of a title get capitals, and the log-probabilities of words
+       need the words, which are found together with the alignment. */
     e->alignments =
         own->alignments || own->log_probabilities || own->recase == RAPT_DOCUMENT_RECASE_TITLES;
     e->mend = !own->unmended;

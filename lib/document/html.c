@@ -1,6 +1,6 @@
 /* html.c - finds the blocks of HTML: the text between the tags of paragraphs, headings, cells and
    the like. Other tags become marks in the text. Elements that are not translated are kept; within
-   a block they become guards or points. */
+   a block they become guards or points (see markup.h). */
 #include "document/document.h"
 #include "document/markup.h"
 
@@ -30,11 +30,12 @@ static const char containers[] = "article aside blockquote body details div dl f
 /* Elements that end where the next element of the same kind begins. */
 static const char open_ended[] = "dd dt li optgroup option p tbody td tfoot th thead tr";
 
-enum { TITLE_END }; /* index in reader->state: the end of the title, within which < is text */
+enum { TITLE_END }; /* reader->state[TITLE_END] is the end of the title, within which < is text */
 
 /* ---- elements that are not translated ---- */
 
-/* Returns the beginning of the closing tag of a raw element, or the size of the document. */
+/* Returns the beginning of the closing tag of a raw element, or the size of the document if there
+   is none. */
 static size_t raw_end(rapt_text document, const struct tag *opening)
 {
     for (size_t at = opening->span.end; at < document.size; at++) {
@@ -51,15 +52,15 @@ static size_t raw_end(rapt_text document, const struct tag *opening)
     return document.size;
 }
 
-/* Returns the end of a raw element with its closing tag. */
+/* Returns the end of a raw element, including its closing tag. */
 static size_t raw_element_end(rapt_text document, const struct tag *opening)
 {
     const size_t end = raw_end(document, opening);
     return end < document.size ? rapt__tag_read(document, end, false).span.end : end;
 }
 
-/* Numbers of open elements during the search for the end of an element: elements of the same name,
-   including the element itself, and containers. */
+/* Counts for the search for the end of an element: open elements with its name, including itself,
+   and open containers. */
 struct nesting {
     size_t same, containers;
 };
@@ -161,7 +162,8 @@ static size_t guard_text(rapt_text document, rapt_span contents, char *out, size
     return size + 4 > capacity ? 0 : size;
 }
 
-/* Reads an element that is not translated. Returns true if it ends the block. */
+/* Reads an element that is not translated. Returns true if it ends the block, as it also does if
+   its closing tag is missing. */
 static bool keep_element(struct format_reader *r, const struct tag *tag)
 {
     enum { GUARD = 128 };

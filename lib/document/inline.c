@@ -1,4 +1,4 @@
-/* inline.c - reads text with markup within a block, for several formats. */
+/* inline.c - reads text and markup within a block, for several formats. */
 #include "document/document.h"
 #include "document/markup.h"
 
@@ -98,7 +98,7 @@ static char peek(struct placeholder *p)
     return p->at < p->limit && p->size < sizeof p->text ? bytes[p->at] : 0;
 }
 
-/* Reads the next character if it is one of a set. */
+/* Reads the next character if it is in the set. */
 static bool take_one(struct placeholder *p, const char *set)
 {
     const char c = peek(p);
@@ -119,8 +119,8 @@ static bool take_name(struct placeholder *p, const char *opening, const char *cl
     return take_one(p, closing);
 }
 
-/* Reads the flags and the conversion of a directive of printf or Python. The letters and digits
-   after %p, as in %pB, select an extension of printf, such as those of Linux and binutils. */
+/* Reads the flags and the conversion of a printf or Python directive. The letters and digits after
+   %p, as in %pB, select an extension of printf, such as those in Linux and binutils. */
 static bool take_conversion(struct placeholder *p)
 {
     while (take_one(p, "-+#0'.*" DIGITS)) continue;
@@ -131,9 +131,9 @@ static bool take_conversion(struct placeholder *p)
     return true;
 }
 
-/* Reads a directive of printf after its %, such as %1$-5.2lf, %(name)s or %<PRIu64>, or an argument
-   of Qt and KDE, such as %1. Sets *numbered to false if it takes the next argument, otherwise to
-   true. */
+/* Reads what follows the % in a printf or Python directive, such as %1$-5.2lf, %(name)s or
+   %<PRIu64>, or in an argument of Qt or KDE, such as %1. Sets *numbered to false if the placeholder
+   takes the next argument, otherwise to true. */
 static bool take_directive(struct placeholder *p, bool *numbered)
 {
     *numbered = true;
@@ -150,8 +150,8 @@ static bool take_directive(struct placeholder *p, bool *numbered)
     return *numbered;
 }
 
-/* Reads a name in braces with its format, such as {name}, {0:.2f}, {value!r} or {{name}}. If it has
-   no name, it takes the next argument, and *numbered becomes false. */
+/* Reads a placeholder in braces, such as {name}, {0:.2f}, {value!r} or {{name}}. One without a name
+   takes the next argument, and *numbered becomes false. */
 static bool take_braces(struct placeholder *p, bool *numbered)
 {
     if (!take_one(p, "{")) return false;

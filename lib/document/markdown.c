@@ -1,6 +1,6 @@
-/* markdown.c - finds the blocks of Markdown (CommonMark, with the tables, strikethrough, task lists
-   and footnotes of GitHub): paragraphs, headings, list items and table cells. Code, link
-   definitions and the front matter are kept. */
+/* markdown.c - finds the blocks of Markdown (CommonMark, with GitHub's tables, strikethrough, task
+   lists and footnotes): paragraphs, headings, list items and table cells. Code, link definitions
+   and the front matter are kept. */
 #include "document/document.h"
 
 #include <string.h>
@@ -44,8 +44,8 @@ static size_t fence_at(rapt_text text, size_t at)
 }
 
 /* Returns the end of the label and colon at the beginning of a link, abbreviation or footnote
-   definition, or `at` if there is none. *note becomes true if the label is that of a
-   footnote, whose text is translated. */
+   definition, or `at` if there is none. Sets *note to true for the label of a footnote (^), whose
+   text is translated, and to false for other labels. */
 static size_t definition_end(rapt_text text, size_t at, bool *note)
 {
     const size_t end = rapt__line_end(text, at);
@@ -188,8 +188,8 @@ static void read_text_line(struct format_reader *r, size_t begin, size_t end)
             heading ? heading_end(text, r->at) : paragraph_end(text, r->at, quotes);
 }
 
-/* Returns true if the line at `at`, whose text begins at `begin`, is indented so far that it is
-   code. `list` is the indentation of the text of the list item around it, or 0. */
+/* Returns true if the line at `at`, whose text begins at `begin`, is indented far enough to be
+   code. `list` is the indentation of the text in the enclosing list item, or 0. */
 static bool is_indented(rapt_text text, size_t at, size_t begin, size_t list)
 {
     size_t blanks = 0;

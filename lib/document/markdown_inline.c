@@ -1,4 +1,4 @@
-/* markdown_inline.c - reads the contents of a block of Markdown: emphasis, links, code, HTML,
+/* markdown_inline.c - reads the contents of a Markdown block: emphasis, links, code, HTML,
    templates and escapes. Also escapes translations. */
 #include "document/document.h"
 
@@ -57,7 +57,7 @@ static int side(uint32_t c)
     return rapt__is_letter(c) || (c >= '0' && c <= '9') ? 2 : 1;
 }
 
-/* Returns the last opening mark without a partner whose name begins with c, or NULL. */
+/* Returns the last unpaired opening mark whose name begins with c, or NULL. */
 static struct mark *last_open(struct text_block *b, char c)
 {
     for (size_t i = b->mark_count; i-- > 0;) {
@@ -100,8 +100,7 @@ static void read_emphasis(struct format_reader *r)
 
 /* ---- links ---- */
 
-/* Returns the place of the bracket that closes the one at `at`, or `end` if there is none nearby.
- */
+/* Returns the offset of the bracket that closes the one at `at`, or `end` if none is nearby. */
 static size_t closing_bracket(rapt_text text, size_t at, size_t end)
 {
     enum { LONGEST = 2000 }; /* bytes; a bound that keeps the time linear */
@@ -142,7 +141,7 @@ static size_t address_end(rapt_text text, size_t at, size_t end)
 }
 
 /* Returns the end of the link destination or label that follows the bracket at `close`, or `close`
-   if neither follows, so that the bracket does not end a link. */
+   if neither follows, in which case the bracket does not end a link. */
 static size_t link_end(rapt_text text, size_t close, size_t end)
 {
     const size_t at = close + 1, address = address_end(text, at, end);
@@ -165,7 +164,7 @@ static bool defines_links(struct format_reader *r)
     return r->state[MARKDOWN_DEFINES] == 2;
 }
 
-/* Reads [ or ![ if it begins a link, or a whole label that must not change. Returns false if the
+/* Reads the [ or ![ that begins a link, or a whole label that must not change. Returns false if the
    bracket is text. */
 static bool read_link(struct format_reader *r)
 {
@@ -210,7 +209,7 @@ static bool read_link_end(struct format_reader *r)
 
 /* ---- HTML and templates ---- */
 
-/* Reads an address between < and >, which contains : or @ and no white space. Returns false if
+/* Reads an address in angle brackets, which contains : or @ but no white space. Returns false if
    there is none. */
 static bool read_autolink(struct format_reader *r)
 {
@@ -260,8 +259,8 @@ static bool read_template(struct format_reader *r)
     return false;
 }
 
-/* Reads a backslash and the punctuation that it escapes. Returns true before a line break, which is
-   then hard and ends the block. */
+/* Reads a backslash and the punctuation that it escapes. Returns true if a line break follows,
+   which is then hard and ends the block. */
 static bool read_escape(struct format_reader *r)
 {
     const size_t next = r->at + 1;
@@ -308,7 +307,7 @@ bool rapt__markdown_inline(struct format_reader *r)
 /* ---- writing ---- */
 
 /* Returns true if a character of a translation might be parsed as markup. `first` is true for text
-   at the beginning of a sentence, with which a block may begin. */
+   at the beginning of a sentence, where a block may begin. */
 static bool needs_escape(rapt_text text, size_t at, bool first)
 {
     const char c = text.bytes[at], next = at + 1 < text.size ? text.bytes[at + 1] : ' ';

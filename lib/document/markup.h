@@ -1,9 +1,9 @@
-/* markup.h - declarations shared by the formats of documents. A format reads a document block by
-   block. A block is a run of text that sentences do not cross, such as a paragraph, without its
-   markup. block.c stores the text, the offset in the document of each of its bytes, and its marks,
-   which are inline markup such as tags. html.c, markdown.c, markdown_inline.c, po.c, srt.c
-   and xliff.c read the formats; inline.c and tags.c parse markup for them. words.c, ranges.c and
-   place.c put the marks into a translation. */
+/* markup.h - declarations shared by the document formats. A format reads a document block by block.
+   A block is a run of text that sentences do not cross, such as a paragraph, without its markup.
+   block.c stores the text, the offset in the document of each of its bytes, and its marks, which
+   are inline markup such as tags. html.c, markdown.c, markdown_inline.c, po.c, srt.c and xliff.c
+   read the formats; inline.c and tags.c parse markup for them. words.c, ranges.c and place.c put
+   the marks into a translation. */
 #ifndef RAPT_LIB_MARKUP_H
 #define RAPT_LIB_MARKUP_H
 
@@ -13,7 +13,7 @@
 #include <rapt/document.h>
 #include <string.h>
 
-/* ---- bytes of text; letters and digits are those of ASCII ---- */
+/* ---- bytes of text; only ASCII letters and digits count ---- */
 
 static inline bool is_digit(char c)
 {
@@ -44,7 +44,7 @@ static inline bool begins_at(rapt_text text, size_t at, const char *word)
 
 /* ---- block.c ---- */
 
-enum { SPLITTER_BLOCK = 1 << 16 }; /* maximum number of bytes that are split at once */
+enum { SPLITTER_BLOCK = 1 << 16 }; /* maximum number of bytes split into sentences at once */
 
 /* An array of bytes that grows. After an allocation has failed, `failed` remains set and nothing is
    added. */
@@ -67,7 +67,7 @@ enum mark_kind {
 /* Markup in a block. */
 struct mark {
     enum mark_kind kind;
-    rapt_text name;     /* name that the opening and the closing tag of an element share; "%" for a
+    rapt_text name;     /* name that the opening and closing tags of an element share; "%" for a
                            guard that is a placeholder without a number */
     rapt_span document; /* bytes of the mark in the document */
     rapt_span text;     /* bytes in the text of the block; empty except for guards and breaks */
@@ -83,8 +83,8 @@ struct text_origin {
 };
 
 /* The place where the translation of an entry is written, if it does not replace the entry itself.
-   An entry, such as a message of gettext, consists of one or more blocks, which all have the same
-   struct. */
+   An entry, such as a gettext message, consists of one or more blocks, all with the same struct
+   elsewhere. */
 struct elsewhere {
     rapt_span original; /* bytes of the document that are copied, with sentences translated */
     rapt_span place;    /* bytes of the document that the copy replaces */
@@ -110,7 +110,8 @@ void rapt__block_free(struct text_block *block);
 void rapt__block_text(struct text_block *block, rapt_text text, rapt_span from);
 /* Appends bytes of the document unchanged. */
 void rapt__block_copy(struct text_block *block, rapt_span from);
-/* Appends a space for white space of the document, unless the text ends in one or is empty. */
+/* Appends one space for white space in the document, unless the text is empty or already ends in a
+   space. */
 void rapt__block_space(struct text_block *block, rapt_span from);
 /* Appends a mark. Pairs a closing tag with its opening tag. For a guard, also appends `text`, which
    the model reads. For a break, also appends a space as rapt__block_space does. */
@@ -154,12 +155,13 @@ struct guarding {
                                        document */
     size_t base;                    /* place of the text in the block or document */
 };
-/* Adds guards for the protected text of a sentence, whose other marks begin at index `first`. */
+/* Adds guards for the protected text in a sentence. The sentence's other marks begin at index
+   `first` of the list. */
 rapt_status rapt__guards_add(const struct guarding *g, rapt_text text, struct mark_list *list,
                              size_t first);
 /* Appends a text as the model sees it: without the ends of long guards, and with another string in
-   place of each guard that the model cannot write. Moves the marks. Returns false, and appends
-   nothing, if the model sees the text unchanged. The text must not be in the buffer. */
+   place of each guard that the model cannot write. Adjusts the places of the marks. Returns false,
+   and appends nothing, if the model sees the text unchanged. The text must not be in the buffer. */
 bool rapt__guards_show(const rapt_document_engine *engine, rapt_text text, struct mark *marks,
                        size_t count, struct buffer *out);
 
@@ -216,18 +218,18 @@ struct placed {
     const rapt_translation *translation; /* the translation, whose alignment is used if it has one;
                                             may be NULL */
     bool apart; /* the first character is written as a character reference (rapt__tag_may_begin) */
-    enum letter_case letters; /* case that the translation gets */
+    enum letter_case letters; /* case to give the translation */
     const char *capitals;     /* [source.size] as in struct recased; NULL for CASE_USUAL */
     bool dotless; /* set by rapt__place_marks if `letters` is not CASE_USUAL: the target has a
-                     dotless i or a capital I with a dot, as Turkish has */
-    void (*write)(struct buffer *out, rapt_text text); /* appends text with the escapes of the
-                                                          format */
+                     dotless i or a capital I with a dot, as in Turkish */
+    void (*write)(struct buffer *out, rapt_text text); /* appends text, escaped as the format
+                                                          requires */
     int lost; /* set by rapt__place_marks to the number of guards that are not in the translation */
 };
-/* Words are runs of letters and digits, which may have a hyphen, apostrophe, full stop or comma
-   between them, and other single characters except white space. In scripts without spaces between
-   words, the edges of tokens separate words; without tokens, each character is a word. The edges of
-   a guard that is part of a longer word separate words, too. */
+/* A word is a run of letters and digits, possibly with single hyphens, apostrophes, full stops or
+   commas between them, or any other single character except white space. In scripts without spaces
+   between words, the edges of tokens separate words; without tokens, each character is a word. The
+   edges of a guard that is part of a longer word separate words, too. */
 struct word_spans {
     rapt_span *spans; /* [count] */
     size_t count;
@@ -247,12 +249,12 @@ void rapt__words_free(struct word_pairs *pairs, const rapt_allocator *allocator)
 struct word_run {
     size_t first, last;
 };
-/* Returns the run of words, [first, last), that begins with `word` and consists of exactly these
-   contents. The run is empty if there is none. */
+/* Returns the run of words, [first, last), that begins with `word` and spells exactly `contents`,
+   or an empty run if there is none. */
 struct word_run rapt__words_copy(const struct word_spans *words, rapt_text text, size_t word,
                                  rapt_text contents);
-/* Returns true if a word follows in `text` at *at, ignoring white space and the case of ASCII
-   letters, and moves *at to its end. */
+/* Returns true if `word` follows at *at in `text`, ignoring white space and the case of ASCII
+   letters. If so, moves *at to its end. */
 bool rapt__word_follows(rapt_text text, size_t *at, rapt_text word);
 
 /* Appends bytes `span` of the target in the case of the source (recase.c). */
@@ -273,12 +275,12 @@ struct format_reader {
     size_t state[9];         /* state of the format's reader; 0 at the beginning */
 };
 struct format {
-    const char *name; /* name of the format in options of programs, such as "html" */
+    const char *name; /* name of the format in command-line options, such as "html" */
     /* Reads the next block into reader->block. Sets *found to false at the end of the document.
        Returns RAPT_NO_MEMORY if an allocation fails and, for XLIFF, RAPT_BAD_FILE if the document
        is malformed. NULL for plain text, which is split without blocks. */
     rapt_status (*next)(struct format_reader *reader, bool *found, rapt_message *why);
-    /* Appends the text of a translation with the escapes of the format. */
+    /* Appends the text of a translation, escaped as the format requires. */
     void (*write)(struct buffer *out, rapt_text text);
 };
 /* Returns NULL if the format is unknown. */
@@ -287,7 +289,8 @@ rapt_status rapt__html_next(struct format_reader *reader, bool *found, rapt_mess
 /* Reads an HTML tag, or a whole element if the element is kept. Returns true if it ends the
    block. */
 bool rapt__html_tag(struct format_reader *reader, const struct tag *tag);
-/* Returns true for a tag that ends a block, and for elements whose contents are not parsed. */
+/* Returns true for a tag that ends a block, and for a tag of an element whose contents are not
+   parsed. */
 bool rapt__html_is_block(const struct tag *tag);
 rapt_status rapt__markdown_next(struct format_reader *reader, bool *found, rapt_message *why);
 void rapt__markdown_write(struct buffer *out, rapt_text text);
@@ -299,7 +302,7 @@ void rapt__write_plain(struct buffer *out, rapt_text text); /* appends text unch
 
 /* ---- inline.c: readers shared by several formats. All begin at reader->at ---- */
 bool rapt__markup_space(char c); /* true for a space, tab or line break */
-/* Reads a run of white space, or of other characters, of about 512 bytes at most. After its first
+/* Reads a run of white space, or of other characters, up to about 512 bytes long. After its first
    byte, the run also ends before any of the characters in `stops`. */
 void rapt__read_words(struct format_reader *reader, const char *stops);
 /* Reads the bytes up to `end` as a point. */
@@ -363,12 +366,12 @@ struct placer {
     size_t count, capacity, outside;
     signed char *class; /* [source words] whether each belongs to the node that is being placed, to
                            a sibling, or to neither */
-    bool *taken;        /* [target words] true for words of that node's siblings or, when surplus
-                           words are searched for, of any guard */
+    bool *taken;        /* [target words] true for words of that node's siblings or, during the
+                           search for surplus words, of any guard */
     bool *surplus;      /* [target words] true for words that are not written */
     bool has_surplus;
     bool closed;       /* true if the last bytes that were written are a closing tag or a guard */
-    size_t unnumbered; /* the last placeholder without a number that has been written */
+    size_t unnumbered; /* the last unnumbered placeholder that has been written */
     size_t last_break; /* the target word that follows the last break */
 };
 

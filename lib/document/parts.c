@@ -1,5 +1,6 @@
-/* parts.c - prepares sentences for the model: joins their lines, turns protected text into guards,
-   which place.c puts into the translation, and converts sentences in capitals or title case. */
+/* parts.c - prepares sentences for the model: joins their lines, turns protected text into guards
+   (which place.c puts into the translation), and converts capitals or title case to sentence
+   case. */
 #include "document/document.h"
 
 #include <stdio.h>
@@ -35,7 +36,7 @@ rapt_status rapt__marks_add_block(struct mark_list *list, const struct text_bloc
     return status;
 }
 
-/* Returns the guard of protected text. As in .po files, placeholders without numbers have the name
+/* Returns a guard for protected text. As in .po files, placeholders without numbers have the name
    %, so that they keep their order. */
 static struct mark guard_of(const struct guarding *g, rapt_text text, rapt_span span)
 {
@@ -119,7 +120,7 @@ static size_t head_size(rapt_text text, rapt_span guard)
     return size;
 }
 
-/* Copies text, replacing each character that is white space with a space. */
+/* Copies text, replacing each white-space character with a space. */
 static rapt_text with_blanks(rapt_text text, char *bytes)
 {
     size_t size = 0;
@@ -163,8 +164,8 @@ static bool spells(const rapt_document_engine *engine, rapt_text text)
    - the beginning of the guard
    - the beginning with spaces for other white space
    - a name such as X1 that does not occur in the text, unless the guard touches a word
-   If it can write none of them, it sees the beginning. The result may be in bytes [GUARD_TEXT].
-   *number is the number of the last such name. */
+   If it can write none of them, it sees the beginning. The result may be stored in bytes
+   [GUARD_TEXT]. *number is the number of the last such name. */
 static rapt_text shown(const rapt_document_engine *engine, rapt_text text, rapt_span guard,
                        int *number, char *bytes)
 {
@@ -300,8 +301,8 @@ static rapt_status protect(struct document *d, struct window_part *p, rapt_span 
     return failed ? RAPT_NO_MEMORY : RAPT_OK;
 }
 
-/* Replaces the text of a part by the text in sentence case, which is in d->held, and moves its
-   marks. */
+/* Replaces the text of a part with its sentence-case form, which is added to d->held, and adjusts
+   the places of its marks. */
 static void take_recased(struct document *d, struct window_part *p, const struct recased *r)
 {
     for (size_t i = p->marks; i < d->marks.count; i++) {
@@ -317,8 +318,8 @@ static void take_recased(struct document *d, struct window_part *p, const struct
     rapt__buffer_add(&d->held, (rapt_text){r->capitals, r->text.size});
 }
 
-/* Converts a sentence in capitals or in title case to sentence case for the model, unless only the
-   converted sentence has too many tokens. */
+/* Converts a sentence in capitals or in title case to sentence case for the model, unless the
+   converted sentence has too many tokens and the original does not. */
 static rapt_status recase(struct document *d, struct window_part *p)
 {
     const rapt_text text = {p->is_held ? d->held.bytes + p->held : p->text.bytes, p->text.size};

@@ -1,7 +1,7 @@
 /* place.c - puts the marks of a sentence into its translation. The marks form a tree of elements.
    From the outside in, each element or guard gets a range of target words (ranges.c). Marks without
-   words are put next to the translation of a source word near them. A line break is put near the
-   same fraction of the sentence. */
+   words are put next to the translation of a source word near them. A line break is put near its
+   relative position in the source. */
 #include "document/document.h"
 
 #include <string.h>
@@ -102,7 +102,7 @@ static size_t outside_siblings(const struct placer *p, size_t index, size_t plac
     return place;
 }
 
-/* Returns the first target word that comes from a guard, as an index, or NO_PARTNER. */
+/* Returns the index of the first target word that comes from a guard, or NO_PARTNER. */
 static size_t first_own(const struct placer *p, const struct node *n)
 {
     const struct node *parent = &p->nodes[n->parent];
@@ -143,8 +143,8 @@ static bool may_break(const struct placer *p, size_t word)
     return rapt__is_unspaced(rapt__character_before(p->in->target, words[word].begin, &start));
 }
 
-/* Places a line break near the same fraction of the bytes as in the source. Drops it if
-   there is no place for it after the previous break. */
+/* Places a line break as near as possible to its relative position in the source, measured in
+   bytes. Drops it if there is no place for it after the previous break. */
 static void place_break(struct placer *p, size_t index)
 {
     struct node *n = &p->nodes[index];
@@ -189,7 +189,8 @@ static void place_nodes(struct placer *p)
 /* ---- surplus placeholders ---- */
 
 /* Marks the target words that are a copy of a placeholder but belong to no guard. The model has
-   written such a copy too often, and a program would fail on it or insert an argument twice. */
+   written the placeholder too many times, and a program would fail on such a copy or insert an
+   argument twice. */
 static void find_surplus(struct placer *p)
 {
     const struct word_spans *words = &p->pairs.target;
@@ -222,8 +223,8 @@ static int comes_before(const void *context, const void *left, const void *right
 }
 
 /* Writes a mark, after a space if it would merge with the bytes before it: two adjacent runs of the
-   same delimiter of Markdown, as in `a``b`, would become one, and a ! before a link would turn it
-   into an image. */
+   same Markdown delimiter, as in `a``b`, would become one, and a ! before a link would turn it into
+   an image. */
 static void write_mark(struct placer *p, size_t mark)
 {
     const struct mark *m = placed_mark(p, mark);
@@ -329,7 +330,7 @@ static bool is_space_at(rapt_text text, size_t at)
 }
 
 /* If the document has a space on both sides of an image, a comment or an empty element, but the
-   translation has a single one there, writes the other one. `after` is true after the mark. */
+   translation has only one there, writes the other. `after` is true after the mark. */
 static void write_other_space(struct placer *p, const struct node *n, bool after)
 {
     const rapt_text document = p->in->document, target = p->in->target;

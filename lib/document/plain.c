@@ -77,8 +77,8 @@ static size_t line_end(rapt_text text, size_t at)
     return at;
 }
 
-/* Returns the beginning of the text of the next line if that line continues the prose that ends at
-   `end`, otherwise `end`. A line with a marker or without letters does not. */
+/* Returns the beginning of the text in the next line if that line continues the prose that ends at
+   `end`, otherwise `end`. A line that has a marker or no letters never continues prose. */
 static size_t continued_at(rapt_text text, size_t end)
 {
     size_t next = end;
@@ -136,9 +136,9 @@ void rapt__plain_flatten(rapt_text text, char *flat)
     for (size_t i = 0; i < text.size; i++) flat[i] = is_layout(text.bytes[i]) ? ' ' : text.bytes[i];
 }
 
-/* Returns true if the lines are joined at the break between `at` and `end` without a space: between
-   characters of scripts without spaces, after a hyphen within a word, and at both ends of the
-   text. */
+/* Returns true if the line break between `at` and `end` is dropped, not replaced with a space:
+   between characters of scripts without spaces, after a hyphen within a word, and at both ends of
+   the text. */
 static bool joins_bare(rapt_text text, size_t at, size_t end)
 {
     size_t start, next = end;

@@ -1,4 +1,4 @@
-/* po.c - finds the messages of gettext's .po files that are untranslated or whose translation is
+/* po.c - finds the messages in gettext's .po files that are untranslated or whose translation is
    marked as fuzzy. A block is a part of a message between line breaks or tabs (the escapes \n, \r
    and \t). Its translation is written to the msgstr. */
 #include "document/document.h"
@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* Indices in reader->state, which describes the entry that is being read. Places of strings include
-   their quotation marks. */
+/* Indices in reader->state, which describes the entry that is being read. The places of strings
+   include the quotation marks. */
 enum {
     FROM,   /* beginning of the rest of the message that is being translated */
     ID,     /* beginning of msgid */
@@ -115,8 +115,8 @@ static bool marks_key(rapt_text text, size_t begin, size_t at, size_t end)
     return true;
 }
 
-/* Finds the access key of a message. A message with more than one _ or & has none, even if only one
-   of them can mark a key. */
+/* Finds the access key of a message. A message with more than one _ or & has no access key, even if
+   only one of them can mark a key. */
 static void find_key(struct format_reader *r, rapt_span strings)
 {
     const rapt_text text = r->document;
@@ -176,7 +176,7 @@ static void begin_message(struct format_reader *r, rapt_span place, bool first)
     find_key(r, id);
 }
 
-/* Returns true if a comment with flags contains this word. */
+/* Returns true if a flag comment contains `word`. */
 static bool has_flag(rapt_text line, const char *word)
 {
     const size_t size = strlen(word);
@@ -231,8 +231,8 @@ static bool is_hexadecimal(char c)
     return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
-/* Reads an escape sequence: text, the end of the block or, if it is neither, a point. Returns true
-   if it ends the block. */
+/* Reads an escape sequence as text, as the end of the block or, if it is neither, as a point.
+   Returns true if it ends the block. */
 static bool read_escape(struct format_reader *r)
 {
     size_t end = rapt__min_size(r->at + 2, r->end);

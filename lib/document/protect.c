@@ -21,7 +21,7 @@ static size_t backticks_end(rapt_text text, size_t at)
     return at;
 }
 
-/* Finds {{ name }} and ${name}. */
+/* Finds {{ name }} or ${name}. */
 static size_t template_end(rapt_text text, size_t at)
 {
     const bool twice = begins_at(text, at, "{{");
@@ -56,7 +56,8 @@ static size_t directive_end(rapt_text text, size_t at)
 
 /* ---- numbers ---- */
 
-/* Returns true if a letter, digit or _ is at `at`, except in scripts without spaces. */
+/* Returns true if the character at `at` is a letter, digit or _, except in scripts without
+   spaces. */
 static bool word_follows(rapt_text text, size_t at)
 {
     return at < text.size && rapt__in_word(rapt__utf8_next(text.bytes, text.size, &at));
@@ -115,7 +116,7 @@ static bool is_placeholder(rapt_text text, size_t at, size_t end)
     return template_end(text, at) > end || directive_end(text, at) > end;
 }
 
-/* Finds a number with a unit, such as 5 km and -3.5%. */
+/* Finds a number with a unit, such as 5 km or -3.5%. */
 static size_t quantity_end(rapt_text text, size_t at)
 {
     if (at > 0 && text.bytes[at - 1] == '%') return at; /* a broken placeholder */
@@ -180,12 +181,12 @@ static size_t symbols_end(rapt_text text, size_t at)
     return end;
 }
 
-/* ---- patterns of the caller ---- */
+/* ---- the caller's patterns ---- */
 
 #define NONE ((size_t)-1)
 
-/* Matches a pattern from byte `from` on with the text at `at`. Returns the end of the match, or
-   NONE. Each star matches as much as it can. */
+/* Matches the rest of a pattern, from byte `from` on, against the text at `at`. Returns the end of
+   the match, or NONE. Each star matches as much as it can. */
 static size_t match_end(rapt_text pattern, size_t from, rapt_text text, size_t at)
 {
     for (; from < pattern.size; from++) {

@@ -1,4 +1,4 @@
-/* ranges.c - finds the target words of the marks of a sentence. An element gets the range in which
+/* ranges.c - finds the target words for the marks of a sentence. An element gets the range in which
    words that come from the element outnumber words that come from elsewhere by the largest margin
    (a maximum subarray; Bentley 1984). The range contains no words of its siblings, so elements
    never overlap, no matter how the translation orders the words. A guard, which replaces its words,
@@ -36,7 +36,7 @@ static int value_of(const struct placer *p, size_t word)
     return source == UNALIGNED ? 0 : p->class[source];
 }
 
-/* Sets the range of an element that begins and ends within the sentence. Of equally good ranges
+/* Sets the range of an element that begins and ends within the sentence. Among equally good ranges
    with the same first word, takes the longest, which contains the most words of the element. */
 static void best_range(const struct placer *p, struct node *n, size_t low, size_t high)
 {
@@ -121,8 +121,8 @@ static rapt_text target_text(const struct placer *p, size_t first, size_t last)
 
 /* Returns the end of the longest run of target words that begins with `word` and spells the
    contents of a guard, starting at byte `at`. White space and the case of ASCII letters are
-   ignored. None of the words comes from elsewhere. *size receives the sum of their sizes in
-   bytes. */
+   ignored. The run ends before the first word that comes from elsewhere. *size receives the total
+   size of its words in bytes. */
 static size_t spelled(const struct placer *p, rapt_text contents, size_t at, size_t word,
                       size_t high, size_t *size)
 {
@@ -136,7 +136,7 @@ static size_t spelled(const struct placer *p, rapt_text contents, size_t at, siz
 }
 
 /* Returns true if a run that spells `size` bytes of a guard is long enough to be an altered guard:
-   more than half of it, or exactly half if the run has no letters, such as the 5 of $5. */
+   more than half of it, or exactly half if the run has no letters, such as the 5 in $5. */
 static bool is_most(rapt_text contents, rapt_text run, size_t size)
 {
     size_t all = 0;
@@ -153,9 +153,9 @@ static bool is_mark(const struct placer *p, size_t word, char mark)
 }
 
 /* Returns the end of the run of target words that begins with `word` and is enclosed in the
-   brackets, quotation marks or other punctuation of a guard, such as {nome} for {name}. None of the
-   words comes from elsewhere, and there are no more of them than words in the guard. Returns `word`
-   if there is none. */
+   brackets, quotation marks or other punctuation of a guard, such as {nome} for {name}. None of its
+   words comes from elsewhere, and it has no more words than the guard. Returns `word` if there is
+   no such run. */
 static size_t bracketed(const struct placer *p, const struct node *n, rapt_text contents,
                         size_t word, size_t high)
 {
@@ -192,8 +192,9 @@ bool rapt__is_placeholder(const struct placer *p, const struct node *n)
 }
 
 /* Looks for a run of words that spells the beginning of a guard, and at least three quarters of it,
-   such as %(name) for %(name)s. It belongs to the guard wherever the model attended. If the target
-   also has the whole placeholder, the model was probably forced to write that at a worse place. */
+   such as %(name) for %(name)s. Such a run belongs to the guard no matter where the model attended.
+   If the target also has the whole placeholder, the model was probably forced to write it in a
+   worse place. */
 static void find_beginning(const struct placer *p, struct node *n, size_t low, size_t high)
 {
     enum { LEAST = 4 }; /* bytes */
@@ -214,9 +215,9 @@ static void find_beginning(const struct placer *p, struct node *n, size_t low, s
     }
 }
 
-/* Looks for words into which the model has altered a guard, and takes the longest run of them. A
-   word that is only aligned to the guard does not count. Attention makes mistakes, so replacing
-   such a word could lose a word of the text. */
+/* Looks for altered copies of a guard, and takes the longest. A word that is aligned with the guard
+   but does not resemble it is ignored: attention makes mistakes, so replacing such a word could
+   lose a word of the text. */
 static void find_likeness(const struct placer *p, struct node *n, size_t low, size_t high)
 {
     const rapt_text contents = guard_contents(p, n);

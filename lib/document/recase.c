@@ -1,14 +1,15 @@
-/* recase.c - converts sentences in capitals and in title case to sentence case. Models have seen
-   few such sentences in training, so the model reads the converted sentences, and the original
-   case is restored in the translation. */
+/* recase.c - converts sentences in capitals and in title case to sentence case. Models see few
+   sentences in capitals or title case in training, so the model reads the converted sentences, and
+   the original case is restored in the translation. */
 #include "document/document.h"
 
 #include <string.h>
 
 enum {
     CAPITALS_WORDS = 2,   /* minimum number of words of a sentence in capitals */
-    CAPITALS_LETTERS = 4, /* minimum number of letters of the longest word of such a sentence */
-    CAPITALS_PARTS = 10,  /* in such a sentence, at most one in this many letters is lower case */
+    CAPITALS_LETTERS = 4, /* minimum number of letters in the longest word of such a sentence */
+    CAPITALS_PARTS = 10,  /* in such a sentence, at most one in this many letters is in lower
+                             case */
     TITLE_WORDS = 4,      /* minimum number of words of a sentence in title case */
     TITLE_SMALL = 3       /* words of at most this many letters need no capital in a title */
 };
@@ -57,13 +58,14 @@ struct word_reader {
     size_t count, next;       /* marks before `next` end before the word */
     bool after;               /* letters, digits or protected text have been passed */
 };
-struct case_word { /* a run of letters and digits outside of guards; apostrophes may be within */
+struct case_word { /* a run of letters and digits outside of guards, which may contain
+                      apostrophes */
     rapt_span span;
     size_t letters, capitals; /* number of letters that have case, and of capitals among them */
     bool capitalized;         /* the first letter that has case is a capital */
     bool first;               /* nothing but punctuation precedes the word */
     bool hyphenated;          /* a hyphen precedes the word */
-    bool digits;              /* it contains digits, like names such as A4 */
+    bool digits;              /* the word contains digits, as in A4 */
 };
 
 /* Moves *at past the guards that begin there. Returns the place of the next guard, or the end of
@@ -80,7 +82,8 @@ static size_t pass_guards(struct word_reader *r, size_t *at)
     return r->text.size;
 }
 
-/* Reads the word at `at`, which ends at `limit` at the latest. It is empty if there is none. */
+/* Reads the word at `at`, which may extend to `limit` at most. The word is empty if there is
+   none. */
 static struct case_word read_word(const struct word_reader *r, size_t at, size_t limit)
 {
     struct case_word w = {
@@ -119,9 +122,9 @@ static bool next_word(struct word_reader *r, size_t at, struct case_word *word)
 
 /* ---- the case of a sentence ---- */
 
-/* Counts of a sentence, without words that have digits or no letters with case. In `words`, words
-   without a space between them count as one. `longest` is the number of letters of the longest
-   word. */
+/* Counts for a sentence, excluding words that contain digits or have no letters with case. In
+   `words`, words with no space between them count as one. `longest` is the number of letters in the
+   longest word. */
 struct case_counts {
     size_t words, longest, letters, capitals;
     size_t capitalized; /* words that begin with a capital and are not in capitals; a single letter
@@ -213,8 +216,8 @@ static void lower(struct lowering *l, const struct case_word *w, rapt_span from,
     add(l, from, (rapt_text){bytes, size}, true);
 }
 
-/* Returns true if the word is the pronoun I, or begins with it, as I'm does, and the language keeps
-   it in upper case. */
+/* Returns true if the language keeps the pronoun I in upper case and the word is I or begins with
+   it, as in I'm. */
 static bool is_pronoun(const struct lowering *l, const struct case_word *w)
 {
     const rapt_text text = {l->in.text.bytes, w->span.end};
@@ -242,7 +245,7 @@ static void lower_word(struct lowering *l, const struct case_word *w, enum lette
     }
 }
 
-/* Returns true if a match of a glossary contains protected text, or if its form is too long for the
+/* Returns true if a glossary match contains protected text, or if its form is too long for the
    arrays of struct recased. */
 static bool is_unusable(const struct lowering *l, const struct glossary_match *term)
 {
@@ -346,7 +349,7 @@ bool rapt__case_dotless(rapt_text text)
     return false;
 }
 
-/* Returns true if a word of a title is the translation of a capitalized one. */
+/* Returns true if a word of a title is the translation of a capitalized word. */
 static bool is_raised(const struct placed *in, const struct word_pairs *pairs, size_t word)
 {
     const int source = pairs->aligned[word];

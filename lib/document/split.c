@@ -1,7 +1,7 @@
 /* split.c - finds the sentences of a document, one after the other, and cuts those that are longer
    than max_length. Prose is searched in blocks of limited size, so the memory needed does not
-   depend on its length. If a sentence does not end within its block, the next block begins with
-   that sentence. */
+   depend on the length of the prose. If a sentence does not end within its block, the next block
+   begins with that sentence. */
 #include "document/document.h"
 
 /* ---- lengths ---- */
@@ -49,7 +49,7 @@ static bool may_be_capitals(rapt_text text)
     return 2 * capitals >= letters && capitals + others > 0;
 }
 
-/* Lists the guards and other marks of a part of the text that is split. */
+/* Lists the guards and other marks in a part of the text that is split. */
 static rapt_status list_marks(const struct sentence_splitter *s, rapt_text part,
                               struct mark_list *list)
 {
@@ -97,11 +97,12 @@ static rapt_status fit_lowered(const struct sentence_splitter *s, rapt_text text
     return status;
 }
 
-/* Sets *fits as rapt__splitter_fit does, for text at the beginning of s->sentence. For text in
-   capitals, *fits is the larger of this size and the size that fits in sentence case. */
+/* Sets *fits to the result of rapt__splitter_fit for text, which is at the beginning of
+   s->sentence. If the text is in capitals and more of it fits in sentence case, sets *fits to that
+   larger size. */
 static rapt_status fit_part(const struct sentence_splitter *s, rapt_text text, size_t *fits)
 {
-    enum { LONGER = 4 }; /* how much longer a text may be in sentence case, at first */
+    enum { LONGER = 4 }; /* first guess at how many times as many bytes fit in sentence case */
     const size_t usual = rapt__splitter_fit(s, text);
     rapt_status status = RAPT_OK;
     *fits = usual;
@@ -150,7 +151,7 @@ static void note_cut(struct cuts *cuts, rapt_text text, uint32_t c, size_t end)
 }
 
 /* Returns the place at which to cut a text whose first part may have at most `fit` bytes. The
-   result is above 0 and at most the size of text. It exceeds `fit` only if the first character
+   result is above 0 and at most text.size. It exceeds `fit` only if the first character alone
    does. */
 static size_t clause_cut(rapt_text text, size_t fit, struct breaks *breaks)
 {
@@ -300,7 +301,7 @@ static size_t letter_end(const struct sentence_splitter *s, size_t begin, size_t
 }
 
 /* Returns true if there is a letter outside of text that must not change. Protected text is
-   searched for only up to the first such letter, since few sentences begin with any. */
+   searched for only up to the first such letter, since few sentences begin with protected text. */
 static bool has_letters(const struct sentence_splitter *s, rapt_span part)
 {
     const rapt_text text = {s->text.bytes, part.end};

@@ -1,11 +1,11 @@
 /* srt.c - finds the text of subtitles (SubRip and WebVTT, which are similar). A block is the text
-   of a cue. A line that begins with a marker such as "- " begins another block. */
+   of a cue. A line that begins with a marker such as "- " begins a new block. */
 #include "document/document.h"
 #include "document/markup.h"
 
 #include <string.h>
 
-enum { CUE_END }; /* index in reader->state: the end of the text of the cue */
+enum { CUE_END }; /* reader->state[CUE_END] is the end of the text of the cue */
 
 static bool is_empty(rapt_text text, size_t at)
 {
@@ -25,7 +25,7 @@ static bool is_time(rapt_text text, size_t at, size_t end)
     return digits >= 4 && at + 3 < end;
 }
 
-/* Moves r->at to the text of the next cue, and r->end to its end. */
+/* Moves r->at to the text of the next cue, and r->end to the end of that text. */
 static void find_cue(struct format_reader *r)
 {
     const rapt_text text = r->document;

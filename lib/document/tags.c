@@ -1,12 +1,11 @@
-/* tags.c - reads tags, comments and character references of HTML and XML. HTML tags
-   end where the tokenizer of the HTML Standard ends them, so any sequence of bytes is parsed as by
-   a browser.
+/* tags.c - reads tags, comments and character references of HTML and XML. HTML tags end where the
+   tokenizer of the HTML Standard ends them, so any sequence of bytes is parsed as in a browser.
 
    libxml2 cannot do this: its HTML parser (2.9.14) reports no event for an end tag without a start
-   tag, reports elements that it inserts at the offset of others, loses everything after the comment
-   <!-->, and reads a document as Latin-1 from the first byte that is not UTF-8. Tags also occur in
-   .po files, subtitles and Markdown, which it cannot parse. In the tests, libxml2 (xmllint) parses
-   translated documents. */
+   tag, reports the elements that it inserts at the offsets of other elements, loses everything
+   after the comment <!-->, and reads a document as Latin-1 from the first byte that is not valid
+   UTF-8. Tags also occur in .po files, subtitles and Markdown, which it cannot parse. The tests use
+   libxml2 (xmllint) to parse translated documents. */
 #include "document/markup.h"
 
 #include <stdio.h>
@@ -45,8 +44,8 @@ struct attribute {
     rapt_text name, value;
 };
 
-/* Reads the attribute at or after *at and moves *at past it. At the end of the tag, moves *at there
-   and returns false. */
+/* Reads the attribute at or after *at and moves *at past it. If there are no more attributes,
+   returns false with *at at the end of the tag. */
 static bool next_attribute(rapt_text text, size_t *at, struct attribute *a)
 {
     size_t i = *at;
@@ -225,7 +224,8 @@ static const struct entity {
 #undef ENTITY
 };
 
-/* Returns the character of a named reference, or 0 if the name is unknown. XML has only five. */
+/* Returns the character of a named reference, or 0 if the name is unknown. XML has only five
+   names. */
 static uint32_t named(rapt_text name, bool xml)
 {
     size_t low = 0, high = sizeof entities / sizeof *entities;
@@ -250,7 +250,7 @@ static int digit_value(char c)
     return (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : 16;
 }
 
-/* Reads a numeric reference such as &#1234; or &#x4D2;. Returns its size, or 0 if it is not one. */
+/* Reads a numeric reference such as &#1234; or &#x4D2;. Returns its size, or 0 if there is none. */
 static size_t read_number(rapt_text text, size_t at, uint32_t *code)
 {
     size_t i = at + 2;

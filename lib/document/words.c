@@ -118,7 +118,7 @@ static rapt_status list_words(rapt_text text, const char *edges, struct word_spa
     return words->spans || words->count == 0 ? RAPT_OK : RAPT_NO_MEMORY;
 }
 
-/* Finds the words of both sides. `aligned` is true if the translation has spans of tokens. */
+/* Finds the words of both sides. `aligned` is true if the translation has token spans. */
 static rapt_status list_both(const struct placed *in, bool aligned, struct word_pairs *p,
                              const rapt_allocator *allocator)
 {
@@ -159,7 +159,7 @@ static size_t shared(rapt_span a, rapt_span b)
 }
 
 /* Adds `share` times a row of an alignment to the weights of source words. The weight of a token is
-   divided among the words that it overlaps, in proportion to their shared bytes. */
+   divided among the words that it overlaps, in proportion to the bytes that it shares with each. */
 static void add_row(const struct word_spans *source, const rapt_translation *t, const float *row,
                     float share, float *weights)
 {
@@ -214,7 +214,7 @@ static rapt_status pair_by_alignment(const struct placed *in, struct word_pairs 
     return RAPT_OK;
 }
 
-/* Returns the number of words equal to `word` of `text` among the first `limit` words. */
+/* Returns how many of the first `limit` words are equal to `word` of `text`. */
 static size_t count_equal(const struct word_spans *words, rapt_text in, size_t limit,
                           rapt_text text, rapt_span word)
 {
@@ -262,9 +262,9 @@ struct word_run rapt__words_copy(const struct word_spans *words, rapt_text text,
 }
 
 /* Pairs all words of a guard's copy in the target with the first word of the guard, if the
-   alignment pairs one of them with the guard or there is only one copy. Of several copies, it takes
-   the one with the most such words. A model may attend elsewhere at some tokens of a copy. Guards
-   of one byte are skipped. */
+   alignment pairs one of them with the guard or there is only one copy. If there are several
+   copies, takes the one with the most such words. The model may attend elsewhere at some tokens of
+   a copy. Guards of one byte are skipped. */
 static void pair_guard(const struct placed *in, struct word_pairs *p, const struct mark *m)
 {
     const rapt_text contents = {in->source.bytes + m->text.begin, m->text.end - m->text.begin};

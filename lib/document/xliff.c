@@ -61,14 +61,14 @@ static bool is_named(const struct tag *tag, const char *names)
     return false;
 }
 
-/* Checks that the text [from, to) between tags does not contain <. XML forbids it, since together
-   with the words of a translation it could form a tag. */
+/* Checks that the text [from, to) between tags does not contain <. XML forbids it there, and
+   followed by the words of a translation it could form a tag. */
 static rapt_status check_text(rapt_text text, size_t from, size_t to, rapt_message *why)
 {
     const char *stray = memchr(text.bytes + from, '<', to - from);
     if (!stray) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_FILE,
-                      "line %zu: < does not start a tag; in text it must be &lt;",
+                      "line %zu: < does not start a tag; in text it must be written as &lt;",
                       line_of(text, (size_t)(stray - text.bytes)));
 }
 
@@ -99,12 +99,14 @@ static rapt_status check_document(rapt_text text, rapt_message *why)
                               "prefix",
                               size, tag.name.bytes);
         if (tag.kind == TAG_CLOSE && (depth == 0 || !is_same(open[depth - 1], tag.name)))
-            return rapt__fail(why, RAPT_BAD_FILE, "line %zu: </%.*s> closes no open element",
+            return rapt__fail(why, RAPT_BAD_FILE,
+                              "line %zu: </%.*s> does not close the last open element",
                               line_of(text, tag.span.begin), size, tag.name.bytes);
         if (tag.kind == TAG_CLOSE) depth--;
         if (tag.kind != TAG_OPEN) continue;
         if (depth == DEEPEST)
-            return rapt__fail(why, RAPT_BAD_FILE, "line %zu: elements are nested more than %d deep",
+            return rapt__fail(why, RAPT_BAD_FILE,
+                              "line %zu: elements are nested more than %d levels deep",
                               line_of(text, tag.span.begin), DEEPEST);
         open[depth++] = tag.name;
     }

@@ -12,7 +12,7 @@ struct archive {
     struct string_pool names;
 };
 
-/* Returns whether a name is a relative path that has no part "..", colon or backslash. */
+/* Returns whether a name is a relative path without a ".." component, a colon or a backslash. */
 static bool stays_inside(const char *name)
 {
     if (name[0] == '/' || strchr(name, '\\') || strchr(name, ':')) return false;
@@ -101,7 +101,8 @@ static rapt_status read_member(const struct archive *a, const struct zip_member 
     if (member->deflated) return rapt__zip_inflate(&a->source, member, bytes, allocator, why);
     *bytes = rapt__alloc(allocator, size);
     if (!*bytes)
-        return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory to read", a->source.label.text);
+        return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory while reading",
+                          a->source.label.text);
     rapt_status status =
         rapt__disk_read(&a->source, member->begin, *bytes, (size_t)member->size, why);
     if (status) rapt__free(allocator, *bytes, size);

@@ -344,7 +344,7 @@ static rapt_status check_contents(const struct ct2_contents *c, rapt_message *wh
         const struct tensor_source *s = &c->sources[i];
         if (strlen(s->name) > STRING_MAX || rapt__source_elements(s) > UINT32_MAX / 4)
             status = rapt__fail(why, RAPT_BAD_ARGUMENT,
-                                "tensor \"%s\" has 4 GB or more, or its name is too long",
+                                "tensor \"%s\" is 4 GB or larger, or its name is too long",
                                 rapt__shown(s->name).text);
     }
     return status;

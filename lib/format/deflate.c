@@ -50,7 +50,7 @@ rapt_status rapt__inflated_check(const struct disk_source *source, uint64_t size
 #include <limits.h>
 #include <zlib.h>
 
-/* Maximum number of bytes of input and of output per call of inflate. */
+/* Maximum number of input bytes and of output bytes per call to inflate. */
 enum { AT_ONCE = 16384, INFLATED_MAX = 1 << 30 };
 
 static void *zlib_allocate(void *user, unsigned items, unsigned size)
@@ -77,7 +77,8 @@ struct deflated {
 
 static rapt_status no_inflate_memory(const struct deflated *d, rapt_message *why)
 {
-    return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory to inflate", d->source->label.text);
+    return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory while inflating",
+                      d->source->label.text);
 }
 
 static void drop(struct deflated *d)
@@ -86,7 +87,7 @@ static void drop(struct deflated *d)
     d->data = NULL, d->capacity = 0;
 }
 
-/* Makes room for more of the declared bytes, or for one byte if none is declared. */
+/* Makes room for more of the declared bytes, or for one byte if none are declared. */
 static rapt_status grow(struct deflated *d, rapt_message *why)
 {
     enum { START = 1 << 16 };
@@ -100,8 +101,8 @@ static rapt_status grow(struct deflated *d, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Feeds the bytes to zlib until the stream ends. If they are damaged or inflate to another size
-   than declared, sets *wrong and returns RAPT_BAD_FILE without a message. */
+/* Feeds the bytes to zlib until the stream ends. If they are damaged, or do not inflate to the
+   declared size, sets *wrong and returns RAPT_BAD_FILE without a message. */
 static rapt_status feed(z_stream *stream, struct deflated *d, const char **wrong, rapt_message *why)
 {
     unsigned char chunk[AT_ONCE];
@@ -132,8 +133,8 @@ static rapt_status feed(z_stream *stream, struct deflated *d, const char **wrong
     return *wrong = "has a different size than it declares", RAPT_BAD_FILE;
 }
 
-/* Inflates to d->data, or on failure sets it to NULL. `window` is the windowBits argument of
-   inflateInit2. */
+/* Inflates the bytes into d->data, which is NULL after a failure. `window` is the windowBits
+   argument of inflateInit2. */
 static rapt_status inflate_all(struct deflated *d, int window, const char **wrong,
                                rapt_message *why)
 {
@@ -174,7 +175,7 @@ rapt_status rapt__zip_inflate(const struct disk_source *source, const struct zip
                       rapt__shown(member->name).text, wrong);
 }
 
-/* Inflates a gzip file, which must have a single member, to *data. zlib checks the checksum and
+/* Inflates a gzip file, which must have a single member, into *data. zlib checks the checksum and
    size. */
 static rapt_status gunzip(const struct disk_source *source, uint64_t size, unsigned char **data,
                           const rapt_allocator *allocator, rapt_message *why)
@@ -196,7 +197,7 @@ bool rapt__gzip_writes(void)
 
 enum {
     PACKED_AT_ONCE =
-        1 << 20,        /* maximum number of bytes of input and of output per call of deflate */
+        1 << 20,        /* maximum number of input bytes and of output bytes per call to deflate */
     GZIP_BITS = 15 + 16 /* a window of 2^15 bytes, and a gzip header */
 };
 
@@ -221,9 +222,9 @@ static rapt_status compress_source(const struct disk_source *source, z_stream *z
         } while (result == Z_OK && (z->avail_in > 0 || at == source->size) && *size < capacity);
         if (result == Z_OK && at == source->size) result = Z_BUF_ERROR;
     }
-    return result == Z_STREAM_END
-               ? RAPT_OK
-               : rapt__fail(why, RAPT_BAD_FILE, "%s: zlib cannot compress it", source->label.text);
+    return result == Z_STREAM_END ? RAPT_OK
+                                  : rapt__fail(why, RAPT_BAD_FILE, "%s: zlib failed to compress it",
+                                               source->label.text);
 }
 
 static rapt_status compress_open(const struct disk_source *source, const char *to,
@@ -241,7 +242,7 @@ static rapt_status compress_open(const struct disk_source *source, const char *t
     if (chunk) status = compress_source(source, &z, chunk, out, capacity, &size, why);
     if (begun) deflateEnd(&z);
     if (!chunk)
-        rapt__fail(why, status, "%s: no memory to compress it", source->label.text);
+        rapt__fail(why, status, "%s: out of memory while compressing", source->label.text);
     else if (!status)
         status = rapt_file_write(to, out, size, why);
     rapt__free(allocator, chunk, PACKED_AT_ONCE);

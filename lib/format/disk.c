@@ -1,7 +1,7 @@
-/* disk.c - reads bytes at an offset, or one after another with a cursor, from files, memory and
-   readers; composes messages about files, and names for temporary files; and defines the public
-   functions that replace a file or check whether one could be written. The system-dependent
-   parts are in posix/ and windows/. */
+/* disk.c - reads bytes from files, memory and readers, either at an offset or sequentially with a
+   cursor; composes messages about files, and names for temporary files; and defines the public
+   functions that replace a file or check whether one could be written. The system-dependent parts
+   are in posix/ and windows/. */
 #include "disk.h"
 
 #include "base/base.h"

@@ -1,7 +1,7 @@
-/* disk.h - reads files, which may be compressed, at an offset or, with a cursor, one number after
-   another; replaces files atomically (temporary file, fsync, rename); writes gzip files; lists
-   folders. Functions that take an allocator may also return RAPT_NO_MEMORY. Calls that succeed do
-   not change errno. */
+/* disk.h - reads files, compressed or not, either at an offset or sequentially with a cursor;
+   replaces files atomically (temporary file, fsync, rename); writes gzip files; lists folders.
+   Functions that take an allocator may also return RAPT_NO_MEMORY. Calls that succeed do not change
+   errno. */
 #ifndef RAPT_LIB_FORMAT_DISK_H
 #define RAPT_LIB_FORMAT_DISK_H
 
@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A name or path as messages show it. Control characters and invalid bytes are replaced with '?'.
-   Of a text longer than 119 bytes, only the end is shown, after "...". */
+/* A name or path as shown in messages. Control characters and invalid bytes are replaced with '?'.
+   If it is longer than 119 bytes, only its end is shown, preceded by "...". */
 struct shown {
     char text[120];
 };
@@ -48,11 +48,11 @@ rapt_status rapt__disk_open(struct disk_source *source, const char *path, rapt_m
 rapt_status rapt__disk_open_inflated(struct disk_source *source, const char *path,
                                      const rapt_allocator *allocator, rapt_message *why);
 void rapt__disk_close(struct disk_source *source);
-/* Compresses the file `from` with gzip and writes the result to `to`, atomically. The bytes do not
-   depend on the time, but may depend on the version of zlib. Returns RAPT_NO_FILE if a file cannot
-   be read or written, RAPT_BAD_FILE if `from` becomes shorter or zlib fails, and RAPT_BAD_ARGUMENT
-   if the library was built without zlib, in which case rapt__gzip_writes returns false. Defined in
-   deflate.c. */
+/* Compresses the file `from` with gzip and writes the result to `to`, atomically. The result does
+   not depend on the time, but may depend on the version of zlib. Returns RAPT_NO_FILE if a file
+   cannot be read or written, RAPT_BAD_FILE if `from` becomes shorter or zlib fails, and
+   RAPT_BAD_ARGUMENT if the library was built without zlib, in which case rapt__gzip_writes returns
+   false. Defined in deflate.c. */
 rapt_status rapt__gzip_write(const char *from, const char *to, const rapt_allocator *allocator,
                              rapt_message *why);
 bool rapt__gzip_writes(void);
@@ -86,10 +86,11 @@ rapt_status rapt__inflated_check(const struct disk_source *source, uint64_t size
                                  rapt_message *why);
 
 /* Returns whether a file that begins with these bytes is compressed with zstd. Such a file begins
-   with a frame or, like the files of pzstd, with a skippable frame. */
+   with a frame or, if pzstd wrote it, with a skippable frame. */
 bool rapt__is_zstd(const unsigned char first[4]);
 /* Decompresses a source into *data, which has max(*size, 1) bytes and is freed by the caller.
-   Returns the errors of rapt__disk_read, and RAPT_BAD_FILE as rapt__disk_open_inflated does. */
+   Returns the errors of rapt__disk_read, and RAPT_BAD_FILE in the same cases as
+   rapt__disk_open_inflated. */
 rapt_status rapt__zstd_inflate(const struct disk_source *source, unsigned char **data,
                                uint64_t *size, const rapt_allocator *allocator, rapt_message *why);
 
@@ -97,10 +98,10 @@ rapt_status rapt__zstd_inflate(const struct disk_source *source, unsigned char *
 
 enum { DISK_NAME = 4096 }; /* maximum size of a path, including its 0 */
 
-/* A file that is being written. Call begin, then write any number of times, then commit; or, to
-   keep the old file, cancel. After a failed begin or commit there is nothing to cancel. Begin also
-   tries to remove temporary files that killed writers left in the folder. Begin, write and commit
-   return RAPT_NO_FILE if they fail. */
+/* A file that is being written. Call begin, then write any number of times, and then commit, or
+   cancel to keep the old file. After a failed begin or commit there is nothing to cancel. Begin
+   also tries to remove temporary files left in the folder by writers that were killed. Begin, write
+   and commit return RAPT_NO_FILE if they fail. */
 struct disk_target {
     int file, folder; /* descriptors, or -1 if closed. On Windows `folder` is unused, and names are
                          full paths */
@@ -136,7 +137,7 @@ void rapt__error_text(int number, char *text, size_t size); /* describes an errn
 rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
                             rapt_message *why);
 /* Checks whether a file of max_size bytes, and files of total_size bytes in total, could be written
-   to the folder of the target. Returns 0 or the errno value with which writing would fail. On POSIX
+   to the target's folder. Returns 0 or the errno value with which writing would fail. On POSIX
    systems the target's temporary file takes up the space until it is closed. */
 int rapt__file_reserve(const struct disk_target *target, uint64_t max_size, uint64_t total_size);
 
@@ -151,8 +152,8 @@ struct cursor {
     rapt_message *why;
 };
 
-/* Returns whether the cursor has not failed and `count` bytes are left. If too few are left, fails
-   with a message that contains `what`, a description of the bytes. */
+/* Returns true if the cursor has not failed and at least `count` bytes are left. If too few are
+   left, fails with a message that contains `what`, a description of the bytes. */
 bool rapt__cursor_has(struct cursor *cursor, uint64_t count, const char *what);
 uint64_t rapt__cursor_left(const struct cursor *cursor);
 /* Reads an unsigned integer of 1 to 8 bytes. */
@@ -166,9 +167,9 @@ rapt_status rapt__cursor_fail(struct cursor *cursor, const char *what);
 /* ---- names of temporary files, for the folders posix/ and windows/ ---- */
 
 /* A temporary file is in the same folder as the file that it will replace. Its name is
-   .rapt-RC.tmp, where R is a random number of 64 bits and C is a hash of R and the folder's key,
-   both in hexadecimal. C ensures that neither a file that another program named nor a copy in
-   another folder is mistaken for one of ours. */
+   .rapt-RC.tmp, where R is a random 64-bit number and C is a hash of R and the folder's key, both
+   in hexadecimal. C ensures that a file named by another program, or a copy in another folder, is
+   not mistaken for one of ours. */
 enum {
     TEMPORARY_NAME = 48,     /* maximum size of a name, including its 0 */
     TEMPORARY_ATTEMPTS = 100 /* number of random names tried before giving up */

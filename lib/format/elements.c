@@ -1,5 +1,5 @@
-/* elements.c - the element types of files and their conversions; reads an entry's elements, as
-   floats, integers or bytes, and its scales.
+/* elements.c - the element types of tensor files and their conversions; reads an entry's scales,
+   and reads its elements as floats, integers or bytes.
 
        F16  s eeeee mmmmmmmmmm   (-1)^s 2^(e-15) 1.m;  e = 0: (-1)^s 2^-14 0.m;  e = 31: inf, NaN
        BF16 the upper half of an F32
@@ -215,7 +215,8 @@ static rapt_status inverse(const struct tensor_file *file, const struct tensor_e
         file->main.source.label.text, rapt__shown(entry->name).text, index, (double)scale);
 }
 
-/* Multiplies data[count], the stored elements [first, first + count), by their inverse scales. */
+/* Multiplies data[count], the stored elements [first, first + count), by the inverses of their
+   scales. */
 static rapt_status apply_scales(const struct tensor_file *file, const struct tensor_entry *entry,
                                 struct scale_window *window, size_t first, size_t count,
                                 float *data, rapt_message *why)

@@ -19,13 +19,13 @@ enum tensor_use {
     TENSOR_VALUES,
     TENSOR_ALIAS,  /* another name for the bytes of another entry */
     TENSOR_SCALES, /* scales of another entry, to which they are already attached */
-    TENSOR_ALPHA   /* alpha, already attached to the entry that it belongs to if the file has that
-                      entry */
+    TENSOR_ALPHA   /* an alpha; if the file has the entry that it belongs to, it is already attached
+                      to that entry */
 };
 
 /* A tensor, whose elements are read in row-major order. If scales is 0, a stored integer q has the
-   value q. Otherwise the tensor is quantized, and its values are computed in float, in the same way
-   as in the engine for which the file was written:
+   value q. Otherwise the tensor is quantized, and its values are computed in float, as the engine
+   that the file was written for computes them:
 
        value = q x (1 / scale),   with one scale for each run of count / scales elements */
 struct tensor_entry {
@@ -41,8 +41,7 @@ struct tensor_entry {
     size_t scale_begin; /* if scales > 1: offset of the F32 scales in the data */
     float scale;        /* the scale, if scales == 1 */
     float alpha;   /* scale for quantizing the rows that this matrix multiplies; 0 if unknown */
-    unsigned part; /* number of the part of the file that contains its bytes; 0 is the main
-                      part */
+    unsigned part; /* number of the file's part that contains the bytes; 0 is the main part */
     enum tensor_use use;
     bool transposed; /* matrix stored column by column; it is transposed when it is read */
     bool big_endian; /* elements are big-endian; they are converted when they are read */
@@ -80,25 +79,26 @@ enum tensor_container {
    which), and RAPT_BAD_ARGUMENT if path is NULL. */
 rapt_status rapt__tensors_open(struct tensor_file **file, const char *path,
                                const rapt_allocator *allocator, rapt_message *why);
-/* Opens an uncompressed file in memory. The bytes belong to the caller and must outlive the file.
-   Returns RAPT_BAD_FILE as above, and RAPT_BAD_ARGUMENT if bytes is NULL. */
+/* Opens an uncompressed file that is in memory. The bytes belong to the caller and must outlive the
+   file. Returns RAPT_BAD_FILE as above, and RAPT_BAD_ARGUMENT if bytes is NULL. */
 rapt_status rapt__tensors_open_memory(struct tensor_file **file, const void *bytes, size_t size,
                                       const rapt_allocator *allocator, rapt_message *why);
 /* Opens an uncompressed file that is read through a callback. *reader is copied; its function may
-   be called until the file is closed. Returns RAPT_NO_FILE if a call of the function fails,
-   RAPT_BAD_FILE as above, and RAPT_BAD_ARGUMENT if reader->read is NULL. */
+   be called until the file is closed. Returns RAPT_NO_FILE if a call to it fails, RAPT_BAD_FILE as
+   above, and RAPT_BAD_ARGUMENT if reader->read is NULL. */
 rapt_status rapt__tensors_open_reader(struct tensor_file **file, const rapt_reader *reader,
                                       const rapt_allocator *allocator, rapt_message *why);
 
 /* ---- open.c: opens a file of any format, identified by its first bytes ---- */
 
-/* Like rapt__tensors_open and rapt__tensors_open_memory. Return RAPT_BAD_FILE if the file has an
+/* Like rapt__tensors_open and rapt__tensors_open_memory. Return RAPT_BAD_FILE if the file is in an
    unknown format or violates the rules of its format. */
 rapt_status rapt__tensors_open_any(struct tensor_file **file, const char *path,
                                    const rapt_allocator *allocator, rapt_message *why);
 rapt_status rapt__tensors_open_any_memory(struct tensor_file **file, const void *bytes, size_t size,
                                           const rapt_allocator *allocator, rapt_message *why);
-/* Like rapt__tensors_open_any, for an open source, which the file owns if the call succeeds. */
+/* Like rapt__tensors_open_any, but reads an open source, which the file owns if the call
+   succeeds. */
 rapt_status rapt__tensors_open_any_source(struct tensor_file **file,
                                           const struct disk_source *source,
                                           const rapt_allocator *allocator, rapt_message *why);
@@ -107,25 +107,26 @@ rapt_status rapt__tensors_open_any_source(struct tensor_file **file,
 bool rapt__tensors_other(const char *path);
 enum tensor_container rapt__tensors_container(const struct tensor_file *file);
 /* Maps the data of a file on disk; an entry's bytes are at offset `begin` of the result. The caller
-   must unmap *view, which remains valid after the file is closed. Until then, the file on disk must
-   not be modified or truncated, or a signal may end the process; replacing it is safe. Returns NULL
-   if the file is in memory or compressed, comes from a reader, has several parts, or cannot be
-   mapped. */
+   must unmap *view, which remains valid after the file is closed. Until it is unmapped, the file on
+   disk must not be modified or truncated, or a signal may end the process; replacing it is safe.
+   Returns NULL if the file is in memory or compressed, comes from a reader, has several parts, or
+   cannot be mapped. */
 const void *rapt__tensors_map_data(const struct tensor_file *file, struct disk_view *view);
 /* Returns the name of a format, for messages. */
 const char *rapt__container_name(enum tensor_container container);
 
-/* ---- archive.c: the members of a zip file as files in folders ---- */
+/* ---- archive.c: treats the members of a zip file as files in folders ---- */
 struct archive;
 /* Opens a zip file and adds its size to the allocator's budget. Returns RAPT_NO_FILE if it cannot
-   be opened or read, and RAPT_BAD_FILE as rapt__zip_read does (zip.h), or if a name is an absolute
-   path, has a part "..", or contains a colon or a backslash. */
+   be opened or read, and RAPT_BAD_FILE in the same cases as rapt__zip_read (zip.h), or if a
+   member's name is an absolute path, has ".." as a component, or contains a colon or a
+   backslash. */
 rapt_status rapt__archive_open(struct archive **archive, const char *path,
                                const rapt_allocator *allocator, rapt_message *why);
 void rapt__archive_close(struct archive *archive); /* NULL is allowed */
 bool rapt__archive_has(const struct archive *archive, const char *name);
-/* Visits the names in a folder, as rapt__disk_list does, except names of DISK_NAME bytes or more.
-   `folder` is "" or ends in '/'. */
+/* Visits the names in a folder, as rapt__disk_list does, but skips names of DISK_NAME bytes or
+   more. `folder` is "" or ends in '/'. */
 void rapt__archive_list(const struct archive *archive, const char *folder, disk_visit_fn *visit,
                         void *user);
 /* Reads a member into memory and makes it a source, which the caller must close and which remains
@@ -154,17 +155,17 @@ const char *rapt__tensors_metadata(const struct tensor_file *file, const char *k
 /* ---- elements.c ---- */
 
 /* These functions read elements or scales [first, first + count) of an entry of `file` without
-   allocating memory. They return RAPT_BAD_ARGUMENT if the range exceeds the entry, and the errors
-   of rapt__disk_read. Reading a part of a transposed entry accesses the disk for each column, so
-   such an entry is best read in one call. */
+   allocating memory. They return RAPT_BAD_ARGUMENT if the range extends beyond the entry, and the
+   errors of rapt__disk_read. Reading a part of a transposed entry accesses the disk for each
+   column, so such an entry is best read in one call. */
 
-/* Reads F32, F16, BF16, F64 (rounded to float), and I8 and I16 with scales, as float. The values
-   may be NaN or infinite. Returns RAPT_BAD_FILE for any other type, for integers without scales,
-   and if a scale or its inverse is not positive and finite. */
+/* Reads elements as floats: F32, F16, BF16, F64 (which is rounded), and I8 and I16 if the entry has
+   scales. The values may be NaN or infinite. Returns RAPT_BAD_FILE for any other type, for integers
+   without scales, or if a scale or its inverse is not positive and finite. */
 rapt_status rapt__tensors_read(const struct tensor_file *file, const struct tensor_entry *entry,
                                size_t first, size_t count, float *data, rapt_message *why);
-/* Reads I8 to I64, U8 to U32 and BOOL without applying scales. Returns RAPT_BAD_FILE for any other
-   dtype. */
+/* Reads elements of type I8 to I64, U8 to U32 and BOOL as integers, without applying scales.
+   Returns RAPT_BAD_FILE for any other dtype. */
 rapt_status rapt__tensors_integers(const struct tensor_file *file, const struct tensor_entry *entry,
                                    size_t first, size_t count, int64_t *data, rapt_message *why);
 /* Reads the elements of an entry without applying scales. Its dtype must be I8, and it must not be
@@ -188,7 +189,7 @@ struct tensor_source {
     float scale; /* quantization scale: elements x scale are integers; 0 if unknown */
     /* The type, or NULL for F32. Only rapt__tensors_write and rapt__tensors_write_to support other
        types, which must have elements of 1, 2 or 4 bytes. The size of such a tensor must be a
-       multiple of 4 bytes, `first` and `count` of `fill` are in words of 4 bytes, and `data`
+       multiple of 4 bytes, `first` and `count` of `fill` are counted in 4-byte words, and `data`
        receives elements in the machine's byte order. */
     const char *dtype;
 };
@@ -221,11 +222,11 @@ enum marian_precision {
    text of special:model.yml, or NULL if there is none. With intgemm8, matrices whose names contain
    Wemb, or whose first _W is followed by at most one character, are stored as 8-bit integers.
    `fill` is called once for all elements of such a matrix. The matrix gets the scale of its source
-   if all elements are, up to rounding errors, multiples of 1 / scale by factors from -127 to 127;
+   if every element is, up to rounding errors, 1 / scale times an integer from -127 to 127;
    otherwise the scale is 127 divided by the largest absolute value, or 1 if all are 0. The alpha of
-   the matrix is the tensor "<name>_QuantMultA" [1], which the caller adds. Returns RAPT_NO_FILE if
-   the file cannot be written, and RAPT_BAD_ARGUMENT if path is NULL or a name or shape cannot be
-   stored. */
+   the matrix, if known, is the tensor "<name>_QuantMultA" [1], which the caller must add. Returns
+   RAPT_NO_FILE if the file cannot be written, and RAPT_BAD_ARGUMENT if path is NULL or a name or
+   shape cannot be stored. */
 rapt_status rapt__marian_write(const char *path, const struct tensor_source *sources, int count,
                                const char *model_yml, enum marian_precision precision,
                                const rapt_allocator *allocator, rapt_message *why);
@@ -254,34 +255,34 @@ struct ct2_contents {
 rapt_status rapt__ct2_write(const char *path, const struct ct2_contents *contents,
                             const rapt_allocator *allocator, rapt_message *why);
 
-/* ---- vocabulary.c: the tokens and numbers of a vocabulary file: Marian's vocab.yml, vocab.json of
-   Hugging Face and CTranslate2, or a file with one token per line ---- */
+/* ---- vocabulary.c: maps between the tokens and numbers of a vocabulary file: Marian's vocab.yml,
+   the vocab.json of Hugging Face or CTranslate2, or a file with one token per line ---- */
 
 enum vocabulary_form {
     VOCABULARY_LINES, /* the token with number i is in line i + 1 */
-    VOCABULARY_YAML,  /* "token: number" on one line, or "? token" and ": number" on two; or
-                         {token: number, ..}. A file that begins with '[', or with '{' and '"' or
+    VOCABULARY_YAML,  /* "token: number" on one line, or "? token" and ": number" on two; or {token:
+                         number, ..}. A file that begins with '[', or with '{' followed by '"' or
                          '}', is read as JSON */
     VOCABULARY_JSON   /* {token: number, ..}, or [token, ..] */
 };
 struct vocabulary;
 
-/* Reads a vocabulary file. The end of its name, without .gz or .zst, determines its format: .json,
-   .yml or .yaml, otherwise lines. A compressed file is inflated. Returns the errors of
-   rapt__disk_open_inflated, and RAPT_BAD_FILE if the file is damaged or has no tokens; if a token
-   occurs twice, is empty, is not UTF-8 or contains a 0; or if the numbers are not 0 .. count - 1,
-   each once. Returns RAPT_BAD_ARGUMENT if path is NULL. A token "<extra_id_N>" may occur more than
-   once: it keeps the lowest of its numbers, and the other numbers get the token "". Memory is at
-   most proportional to the file's size. */
+/* Reads a vocabulary file. The suffix of its name, ignoring .gz or .zst, determines its format:
+   JSON for .json, YAML for .yml or .yaml, and otherwise lines. A compressed file is inflated.
+   Returns the errors of rapt__disk_open_inflated, and RAPT_BAD_FILE if the file is damaged or has
+   no tokens; if a token occurs twice, is empty, is not UTF-8 or contains a 0; or if the numbers are
+   not 0 .. count - 1, each exactly once. Returns RAPT_BAD_ARGUMENT if path is NULL. A token
+   "<extra_id_N>" may occur more than once: it keeps the lowest of its numbers, and the other
+   numbers get the token "". Memory is at most proportional to the file's size. */
 rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *path,
                                   const rapt_allocator *allocator, rapt_message *why);
-/* Reads a vocabulary like rapt__vocabulary_open, but from a source, which stays open. The end of
+/* Reads a vocabulary like rapt__vocabulary_open, but from a source, which stays open. The suffix of
    `name` determines the format. */
 rapt_status rapt__vocabulary_open_source(struct vocabulary **vocabulary,
                                          const struct disk_source *source, const char *name,
                                          const rapt_allocator *allocator, rapt_message *why);
 /* Reads a vocabulary from bytes in memory, which are copied. Returns RAPT_BAD_ARGUMENT if bytes is
-   NULL, and RAPT_BAD_FILE as rapt__vocabulary_open does. */
+   NULL, and RAPT_BAD_FILE in the same cases as rapt__vocabulary_open. */
 rapt_status rapt__vocabulary_open_memory(struct vocabulary **vocabulary, const void *bytes,
                                          size_t size, enum vocabulary_form form,
                                          const rapt_allocator *allocator, rapt_message *why);

@@ -92,7 +92,8 @@ bool rapt__json_number(struct json *json, uint64_t *value)
     return true;
 }
 
-/* Copies the digits that come next to the front of the text. Returns their number. */
+/* Copies the digits at the current position to the front of the text. Returns how many there
+   are. */
 static size_t copy_digits(struct json *json)
 {
     size_t start = json->at;

@@ -1,5 +1,5 @@
-/* marian_read.c - reads a Marian model.bin into entries and its strings into metadata; defines the
-   type codes and special names of Marian's files.
+/* marian_read.c - reads the tensors of a Marian model.bin into entries and its strings into
+   metadata; defines the type codes and special names of Marian's files.
 
        u64 version = 1; u64 number of items
        for each item: u64 length of its name, including the 0; u64 type; u64 rank; u64 size in bytes
@@ -8,8 +8,8 @@
 
    An item may have more bytes than its elements need (Marian pads to a multiple of 256). intgemm8
    and intgemm16 items are integers followed by their scale. They are stored column by column unless
-   their name contains "Wemb". The value of an integer q is q x (1 / scale). A prefix "F0::" of a
-   name is dropped. A type code is the sum of a class and a size; Bergamot's fork, which Firefox
+   their name contains "Wemb". The value of an integer q is q x (1 / scale). The prefix "F0::" is
+   dropped from names. A type code is the sum of a class and a size; Bergamot's fork, which Firefox
    uses, has different classes for quantized types. Source: src/common/binary.cpp,
    src/common/types.h and src/tensors/cpu/expression_graph_packable.h of marian-nmt/marian-dev 1.12
    and of browsermt/marian-dev. */
@@ -40,7 +40,7 @@ static rapt_status bad_item(const struct marian_reading *r, const struct tensor_
     return rapt__tensors_bad(r->file, entry->name, what, r->why);
 }
 
-/* Reads a name of `size` bytes including its 0 into the file's pool. */
+/* Reads a name of `size` bytes, including its 0, into the file's pool. */
 static rapt_status take_name(struct marian_reading *r, uint64_t size, const char **name)
 {
     static const char no_end[] = "a name has no terminating 0";
@@ -99,7 +99,8 @@ static rapt_status take_item(struct marian_reading *r, struct marian_item *item)
                       (unsigned long long)code);
 }
 
-/* Finds the bytes and the scale of an item, and adds it to the file as an entry or as metadata. */
+/* Finds the bytes and the scale of an item, and adds the item to the file as an entry or as
+   metadata. */
 static rapt_status locate_item(struct marian_reading *r, struct marian_item *item)
 {
     struct tensor_entry *entry = &item->entry;
@@ -127,7 +128,7 @@ static rapt_status locate_item(struct marian_reading *r, struct marian_item *ite
     return rapt__tensors_add(r->file, entry, r->why);
 }
 
-/* Sets r->items, and the cursors to the beginning of the headers, names, shapes and data. */
+/* Sets r->items, and moves the cursors to the beginning of the headers, names, shapes and data. */
 static rapt_status measure_items(struct marian_reading *r)
 {
     struct cursor *c = &r->data;

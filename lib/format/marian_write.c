@@ -137,8 +137,8 @@ static signed char round_narrow(float x)
     return (signed char)whole;
 }
 
-/* Returns whether all x[count] are multiples of 1 / scale, with factors in -127 .. 127 that may be
-   off by up to 0.001. */
+/* Returns whether every element of x[count] is 1 / scale times an integer in -127 .. 127, which may
+   be off by up to 0.001. */
 static bool are_multiples(const float *x, size_t count, float scale)
 {
     if (!(scale > 0 && scale < INFINITY)) return false;
@@ -184,8 +184,8 @@ static rapt_status put_all(struct marian_writing *w)
     return status == RAPT_OK ? put_zeros(w, padded(w->at) - w->at) : status;
 }
 
-/* Checks that the file can hold the tensors, and sets w->capacity to the maximum number of floats
-   that `fill` writes at once. */
+/* Checks that the tensors can be stored in the file, and sets w->capacity to the maximum number of
+   floats that `fill` writes at once. */
 static rapt_status check_tensors(struct marian_writing *w)
 {
     rapt_status status = rapt__sources_check(w->sources, w->count, w->why);

@@ -6,8 +6,8 @@
        the elements: in either byte order, row by row or (Fortran) column by column
 
    descr consists of the byte order (<, > or, if it does not matter, |), a letter for the kind, and
-   the size of an element in bytes. Marian's strings are arrays of bytes, or a single element of
-   kind S or V.
+   the size of an element in bytes. Marian's strings are either arrays of bytes or single elements
+   of kind S or V.
 
    Source: numpy.lib.format, "Format Version 1.0" to "3.0"; the array interface, "typestr". */
 #include "disk.h"
@@ -32,7 +32,7 @@ static const struct {
 struct npy_reading {
     struct tensor_file *file;
     struct tensor_entry *entry;
-    bool special;     /* the name is that of one of Marian's strings, not of a parameter */
+    bool special;     /* the array is one of Marian's strings, not a parameter */
     size_t text_size; /* size of an element of kind S or V; 0 for other kinds */
     bool fortran;
     char text[HEADER_MAX + 1];
@@ -188,7 +188,8 @@ static rapt_status check_order(struct npy_reading *r)
     return RAPT_OK;
 }
 
-/* Reads the header of an array that occupies `size` bytes from offset `begin` of a source. */
+/* Reads the header of an array that occupies `size` bytes of a source, starting at offset
+   `begin`. */
 static rapt_status read_array(struct npy_reading *r, const struct disk_source *source,
                               uint64_t begin, uint64_t size)
 {

@@ -36,7 +36,7 @@ bool rapt__json_number(struct json *json, uint64_t *value);
 const char *rapt__json_number_text(struct json *json);
 /* Reads true, false or null. Returns its text, or NULL on error. */
 const char *rapt__json_word(struct json *json);
-/* Skips a value of any kind, in which arrays and objects may be nested up to 64 deep. */
+/* Skips a value of any kind. Arrays and objects in it may be nested up to 64 deep. */
 bool rapt__json_skip(struct json *json);
 
 /* ---- protobuf.c: reads a Protocol Buffers message field by field, without a schema, tree,
@@ -84,9 +84,9 @@ struct yaml;
 
 /* Parses a YAML text, whose bytes are copied. label identifies the text in messages, such as
    "label: line 3: a key has no ':'". An empty mapping {} is read as an empty list. Returns
-   RAPT_BAD_FILE if the text is damaged, is not UTF-8, has a key twice, or contains something that
-   Marian does not write, such as anchors, aliases, tags, nested lists, other nested mappings, or
-   multi-line strings. Memory is at most proportional to `size`. */
+   RAPT_BAD_FILE if the text is damaged, is not UTF-8, has a duplicate key, or contains something
+   that Marian does not write, such as anchors, aliases, tags, nested lists, other nested mappings,
+   or multi-line strings. Memory is at most proportional to `size`. */
 rapt_status rapt__yaml_open(struct yaml **yaml, const void *bytes, size_t size, const char *label,
                             const rapt_allocator *allocator, rapt_message *why);
 void rapt__yaml_close(struct yaml *yaml); /* NULL is allowed */
@@ -102,12 +102,13 @@ const struct yaml_item *rapt__yaml_find(const struct yaml *yaml, const char *key
 /* Scalars of YAML, for parsers that read line by line. */
 
 /* Reads the quoted scalar at *at, decodes it in place, appends a 0, and moves *at past it. Returns
-   NULL and sets *error if it does not end before `end`, has an escape that is unknown or stands for
-   0, or has too many of the escapes \L and \P, which are shorter than their results. */
+   NULL and sets *error if it does not end before `end`, contains an escape that is unknown or that
+   stands for 0, or contains too many of the escapes \L and \P, which are shorter than their
+   results. */
 char *rapt__yaml_quoted(char **at, char *end, const char **error);
-/* Trims the plain scalar from at to end and writes a 0 after it, so *end must be writable. Returns
-   NULL and sets *error if it begins with an anchor, an alias or a tag, or is the indicator (| or >)
-   of a block scalar. */
+/* Trims the plain scalar between at and end, and writes a 0 after it, so *end must be writable.
+   Returns NULL and sets *error if it begins with an anchor, an alias or a tag, or is the indicator
+   (| or >) of a block scalar. */
 char *rapt__yaml_plain(char *at, char *end, const char **error);
 
 #endif

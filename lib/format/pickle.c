@@ -60,7 +60,7 @@ static rapt_status take_number(struct pickle_reading *r, size_t bytes, uint64_t 
     return RAPT_OK;
 }
 
-/* Pushes an integer of `bytes` bytes, in two's complement if has_sign. */
+/* Pushes an integer of `bytes` bytes, in two's complement if has_sign is true. */
 static rapt_status push_number(struct pickle_reading *r, size_t bytes, bool has_sign)
 {
     uint64_t value = 0;
@@ -73,7 +73,8 @@ static rapt_status push_number(struct pickle_reading *r, size_t bytes, bool has_
     return rapt__pickle_push(r, number);
 }
 
-/* Pushes a value that is stored as its size, an integer of `prefix` bytes, and its bytes. */
+/* Pushes a value that is stored as its size (an integer of `prefix` bytes) followed by its
+   bytes. */
 static rapt_status push_text(struct pickle_reading *r, size_t prefix, enum pickle_kind kind)
 {
     uint64_t size = 0;
@@ -88,7 +89,7 @@ static rapt_status push_text(struct pickle_reading *r, size_t prefix, enum pickl
     return rapt__pickle_push(r, text);
 }
 
-/* Pushes an integer that is stored as its size, in one byte, and its bytes. */
+/* Pushes an integer that is stored as its size (in one byte) followed by its bytes. */
 static rapt_status push_long(struct pickle_reading *r)
 {
     uint64_t bytes = 0;
@@ -244,7 +245,7 @@ static rapt_status apply(struct pickle_reading *r)
     case GLOBAL_PARAMETER_STATE:
         return rebuild_parameter(r, &arguments, PARAMETER_ARGUMENTS + 1);
     }
-    return rapt__pickle_fail(r, "the type of a storage is called");
+    return rapt__pickle_fail(r, "a storage type is called as a function");
 }
 
 /* Replaces a persistent id with the storage that it describes. The id is ('storage', type, key,

@@ -1,10 +1,10 @@
-/* pickle_stack.c - the values of a pickle during its execution: stack, memo, tuples, lists and
+/* pickle_stack.c - the values of a pickle while it is executed: stack, memo, tuples, lists and
    dictionaries. */
 #include "torch.h"
 
 #include <string.h>
 
-/* Maximum number of values in each array of a struct pickle; 4,000 tensors need less. */
+/* Maximum number of values in each array of a struct pickle; 4,000 tensors need fewer. */
 enum { VALUES_MAX = 1 << 16 };
 
 rapt_status rapt__pickle_fail(const struct pickle_reading *r, const char *what)

@@ -4,11 +4,11 @@
        file = n as u64 little-endian, n bytes of JSON, data;   2 <= n <= 10^8, n <= size - 8
        entry = {"dtype": text, "shape": [d0, d1, ..], "data_offsets": [begin, end]}
 
-   Each entry must have each of these three keys once. Its dtype must be known. It must have at most
-   TENSOR_RANK dimensions, whose product must not overflow, and end - begin must be the product
-   times the size of an element. Names must be unique, and the entries, sorted by begin, must cover
-   the data exactly. Source: the format section of the safetensors README (Hugging Face, version
-   0.5). */
+   Each entry must have each of these three keys exactly once. Its dtype must be known. It must have
+   at most TENSOR_RANK dimensions, whose product must not overflow, and end - begin must be the
+   product times the size of an element. Names must be unique, and the entries, sorted by begin,
+   must cover the data exactly. Source: the format section of the safetensors README (Hugging Face,
+   version 0.5). */
 #include "parsers.h"
 #include "tensors.h"
 #include <string.h>
@@ -32,8 +32,8 @@ static rapt_status measure_header(const struct disk_source *source, size_t *size
     if (n > HEADER_LIMIT && (prefix[0] == '{' || prefix[0] == '['))
         return rapt__fail(
             why, RAPT_BAD_FILE,
-            "%s: this is a JSON file, not a safetensors file; open the file of weights "
-            "next to it, or the folder",
+            "%s: this is a JSON file, not a safetensors file; open the weights file next to it, "
+            "or the folder",
             label);
     if (n > HEADER_LIMIT)
         return rapt__fail(why, RAPT_BAD_FILE,

@@ -51,7 +51,7 @@ rapt_status rapt__source_check(const struct tensor_source *source, size_t *total
     return RAPT_OK;
 }
 
-/* Compares every pair of names, because there are few. */
+/* Compares every pair of names, which is fast enough because there are few. */
 rapt_status rapt__sources_check(const struct tensor_source *sources, int count, rapt_message *why)
 {
     size_t total = 0;
@@ -71,7 +71,7 @@ rapt_status rapt__sources_check(const struct tensor_source *sources, int count, 
     return RAPT_OK;
 }
 
-/* Converts words of two 16-bit elements to little-endian. */
+/* Converts words that each consist of two 16-bit elements to little-endian. */
 static void pairs_to_little(float *data, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -103,7 +103,7 @@ void rapt__to_little(float *data, size_t count)
 /* ---- safetensors ---- */
 
 enum {
-    CHUNK = 65536, /* maximum number of words of 4 bytes that `fill` writes per call */
+    CHUNK = 65536, /* maximum number of 4-byte words that `fill` writes per call */
     ALIGNMENT = 64 /* alignment of the data in bytes */
 };
 

@@ -203,8 +203,9 @@ rapt_status rapt__shards_read(struct tensor_file *file, rapt_message *why)
     const struct disk_source *source = &file->main.source;
     file->container = CONTAINER_SHARDS;
     if (!source->path || source->size > HEADER_LIMIT)
-        return rapt__fail(why, RAPT_BAD_FILE, "%s is an index of shards %s", source->label.text,
-                          source->path ? "of more than 100 MB" : "without a folder");
+        return rapt__fail(why, RAPT_BAD_FILE, "%s is an index of shards, %s", source->label.text,
+                          source->path ? "but larger than 100 MB"
+                                       : "which must be opened by its path");
     file->header = rapt__alloc(&file->allocator, (size_t)source->size);
     if (!file->header) return rapt__tensors_no_memory(file, why);
     file->header_size = (size_t)source->size;

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Strings whose addresses do not change and which are all freed at once. A pool takes at most about
-   four times the sum of their sizes, plus 256 bytes. */
+/* Strings that never move and are all freed at once. A pool takes at most about four times the
+   total size of its strings, plus 256 bytes. */
 struct string_block;
 struct string_pool { /* initialize with {0} */
     struct string_block *last;
@@ -67,8 +67,8 @@ rapt_status rapt__tensors_reserve(struct tensor_file *file, size_t count, rapt_m
 /* Appends a copy of *entry. Its strings are not copied and must be owned by the file. */
 rapt_status rapt__tensors_add(struct tensor_file *file, const struct tensor_entry *entry,
                               rapt_message *why);
-/* Appends a part, which the file then owns. Sets *number to the value of `part` in its
-   entries. */
+/* Appends a part, which the file then owns. Sets *number to the value that `part` must have in
+   entries of this part. */
 rapt_status rapt__tensors_add_part(struct tensor_file *file, const struct tensor_part *part,
                                    unsigned *number, rapt_message *why);
 /* Adds the bytes of an entry, up to the first 0, as metadata whose key is the entry's name. Returns
@@ -89,8 +89,8 @@ rapt_status rapt__tensors_sort(struct tensor_file *file, rapt_message *why);
 /* Finds the entry named name[size] in a sorted file. Returns NULL if there is none. */
 struct tensor_entry *rapt__tensors_named(const struct tensor_file *file, const char *name,
                                          size_t size);
-/* Computes entry->count from the shape. Returns false if the product of the dimensions other than
-   0, or this product times `bits`, overflows. */
+/* Computes entry->count from the shape. Returns false if the product of the nonzero dimensions, or
+   this product times `bits`, overflows. */
 bool rapt__tensors_count_shape(struct tensor_entry *entry, unsigned bits);
 
 /* Fails with RAPT_BAD_FILE and the message "file: tensor "name" what", where `what` begins with a
@@ -110,11 +110,11 @@ size_t rapt__source_element_bytes(const struct tensor_source *source);
    overflows; otherwise adds the size in bytes to *total. */
 rapt_status rapt__source_check(const struct tensor_source *source, size_t *total,
                                rapt_message *why);
-/* Checks all sources, and that their names are not empty, are UTF-8 and differ. */
+/* Checks all sources, and checks that their names are nonempty, UTF-8 and distinct. */
 rapt_status rapt__sources_check(const struct tensor_source *sources, int count, rapt_message *why);
 void rapt__to_little(float *data, size_t count); /* converts to little-endian, in place */
-/* Converts `count` words of 4 bytes to little-endian, in place. The words consist of elements of
-   `element` bytes: 1, 2 or 4. */
+/* Converts `count` 4-byte words to little-endian, in place. The words consist of elements of 1, 2
+   or 4 bytes, as `element` says. */
 void rapt__elements_to_little(float *words, size_t count, size_t element);
 
 /* ---- marian_read.c: type codes of Marian's files, the names of quantized matrices, and names with
@@ -129,7 +129,7 @@ enum {
 struct marian_type {
     uint64_t code;
     const char *dtype; /* NULL if the memory layout is specific to one kind of processor */
-    const char *name;  /* Marian's name of the type */
+    const char *name;  /* Marian's name for the type */
     bool scaled;       /* the elements are followed by their scale, a float */
 };
 const struct marian_type *rapt__marian_type(uint64_t code); /* returns NULL for an unknown code */
@@ -150,8 +150,8 @@ rapt_status rapt__marian_alphas(struct tensor_file *file, rapt_message *why);
 #define MARIAN_SPECIAL "special:"
 
 /* ---- ct2.c ---- */
-int rapt__ct2_type(const char *dtype); /* returns the code of a type in model.bin since version 4,
-                                          or -1 if there is none */
+int rapt__ct2_type(const char *dtype); /* returns the code of a type in model.bin of version 4 or
+                                          later, or -1 if it has none */
 
 /* ---- open.c ---- */
 tensor_reader rapt__torch_file_read; /* reads only files written by torch.save */

@@ -101,8 +101,8 @@ static rapt_status add_tensor(struct torch_reading *r, const struct pickle_pair 
 
 /* ---- the state dict ---- */
 
-/* Returns whether the keys of a dict have more bytes in total than the whole pickle, which has
-   `size`. If so, a key occurs twice, because distinct keys occupy distinct bytes of the pickle.
+/* Returns whether the keys of a dict are longer in total than the whole pickle, which has `size`
+   bytes. If so, a key occurs twice, because distinct keys occupy distinct bytes of the pickle.
    Checking this before the keys are copied bounds the memory for the copies. */
 static bool keys_exceed(const struct torch_reading *r, const struct pickle_value *dict, size_t size)
 {
@@ -116,8 +116,8 @@ static bool keys_exceed(const struct torch_reading *r, const struct pickle_value
     return false;
 }
 
-/* Finds the state dict: the result itself or an item of it, if it is a training checkpoint. The
-   other items of a checkpoint are ignored. */
+/* Finds the state dict: the result itself or, if the result is a training checkpoint, one of its
+   items. The other items of a checkpoint are ignored. */
 static rapt_status find_dict(const struct torch_reading *r, struct pickle_value *dict)
 {
     static const char *const names[] = {"model", "state_dict", "model_state_dict"};
@@ -261,7 +261,7 @@ rapt_status rapt__torch_read(struct tensor_file *file, const struct zip *zip,
     form.folder_size = strlen(member->name) - strlen(pickle_name);
     if (member->size == 0 || member->size > PICKLE_MAX || form.folder_size > PATH / 2)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "%s: %s, of %llu bytes, is empty or too large, or its name is too long",
+                          "%s: %s (%llu bytes) is empty or too large, or its name is too long",
                           r.pickle.label, pickle_name, (unsigned long long)member->size);
     unsigned char *bytes = NULL;
     form.parts = rapt__alloc(allocator, zip->count * sizeof *form.parts);

@@ -1,6 +1,6 @@
-/* torch.h - declarations of the readers of the two file formats of torch.save, and of their
-   interpreter of pickles. It executes the subset of Python's pickle, protocols 2 to 5, that
-   PyTorch's state dicts use; all other opcodes and globals are errors. */
+/* torch.h - readers for torch.save's two file formats, and the pickle interpreter that they share.
+   The interpreter executes the subset of Python's pickle, protocols 2 to 5, that PyTorch's state
+   dicts use; all other opcodes and globals are errors. */
 #ifndef RAPT_LIB_FORMAT_TORCH_H
 #define RAPT_LIB_FORMAT_TORCH_H
 
@@ -27,8 +27,8 @@ enum pickle_kind {
     PICKLE_LIST,    /* the pairs whose `of` equals first, in order; their keys are PICKLE_NONE */
     PICKLE_DICT,    /* the pairs whose `of` equals first */
     PICKLE_GLOBAL,  /* first is the index in the table of known names */
-    PICKLE_STORAGE, /* a storage of `number` elements; text[size] is its key, first is the global of
-                       its type */
+    PICKLE_STORAGE, /* a storage of `number` elements; text[size] is its key, and first is the
+                       global that names its type */
     PICKLE_TENSOR   /* items[first .. first + 4): storage, offset, shape, strides; the last two are
                        tuples */
 };
@@ -63,13 +63,13 @@ struct pickle { /* initialize with {allocator, label, why} */
 /* Executes the pickle that begins at pickle->at in bytes[size], where size <= PICKLE_MAX. The bytes
    must outlive all values. Several pickles in the same bytes may be executed one after another;
    pairs, items and storages accumulate. Returns RAPT_BAD_FILE if the pickle is damaged, has too
-   many values, or uses an opcode or global that does not occur in state dicts, and RAPT_NO_MEMORY.
-   Takes memory in proportion to `size`, less than 16 MB. */
+   many values, or uses an opcode or global that does not occur in state dicts, and RAPT_NO_MEMORY
+   if an allocation fails. Needs memory in proportion to `size`, but less than 16 MB. */
 rapt_status rapt__pickle_run(struct pickle *pickle, const unsigned char *bytes, size_t size);
 void rapt__pickle_free(struct pickle *pickle);
 
 /* Returns the last value that was assigned to a key of a dict, or NULL if there is none or `dict`
-   is of another kind. */
+   is not a dict. */
 const struct pickle_value *rapt__pickle_get(const struct pickle *pickle,
                                             const struct pickle_value *dict, const char *key);
 /* Returns the dtype of a storage type, or NULL if the global is not a storage type. */
@@ -121,7 +121,7 @@ bool rapt__pickle_same(const char *text, size_t size, const char *name);
 rapt_status rapt__pickle_append(struct pickle *p, struct pickle_values *to,
                                 struct pickle_value value);
 rapt_status rapt__pickle_push(struct pickle_reading *r, struct pickle_value value);
-/* Pops a value, which must be of this kind. If `kind` is PICKLE_MARK, every value except a mark is
+/* Pops a value, which must be of this kind. If `kind` is PICKLE_MARK, any value except a mark is
    accepted. */
 rapt_status rapt__pickle_pop(struct pickle_reading *r, enum pickle_kind kind,
                              struct pickle_value *value);

@@ -1,5 +1,5 @@
 /* torch_legacy.c - reads a file written by torch.save before PyTorch 1.6, the format of most
-   OPUS-MT models of 2020: five pickles, then the storages.
+   OPUS-MT models from 2020: five pickles, then the storages.
 
        pickle     the number 0x1950A86A20F9469CFC6C
        pickle     the version, 1001
@@ -106,7 +106,7 @@ static rapt_status locate(struct torch_reading *r, const struct pickle_value *ke
 {
     struct torch_storage *s = key->kind == PICKLE_TEXT ? find_key(r->form, key) : NULL;
     if (!s) return bad_torch_file(r, "the list of storages contains one that no tensor uses");
-    if (s->listed) return bad_torch_file(r, "the list of storages contains one twice");
+    if (s->listed) return bad_torch_file(r, "the list of storages contains a duplicate");
     const uint64_t size = rapt__dtype_find(rapt__pickle_dtype(s->is.first))->bits / 8;
     const uint64_t count = rapt__cursor_number(c, 8, "the size of a storage");
     if (c->status != RAPT_OK) return c->status;
@@ -152,7 +152,7 @@ static rapt_status check_head(struct torch_reading *r, const unsigned char *byte
 }
 
 /* Reads the state dict and locates the storages. form->all is allocated here, because only the
-   state dict shows how many there are. */
+   state dict shows how many storages there are. */
 static rapt_status read_dict(struct torch_reading *r, const unsigned char *bytes, size_t size)
 {
     const rapt_allocator *allocator = &r->file->allocator;

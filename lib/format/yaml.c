@@ -6,9 +6,9 @@
 
    A line is blank, a comment, ---, a key, an element of the last key's list, or that list in
    brackets; "..." ends the document. A scalar is on one line and is decoded in place. A decoded
-   escape is not longer than its source, except \L and \P (3 bytes instead of 2); the opening quote
+   escape is no longer than its source, except \L and \P (3 bytes instead of 2); the opening quote
    leaves room for one of them. Source: the files that yaml-cpp's emitter writes for Marian; YAML
-   1.2.2, for scalars sections 5.7, 7.3 and 7.3.3. */
+   1.2.2, sections 5.7, 7.3 and 7.3.3 (scalars). */
 #include "parsers.h"
 
 #include "base/base.h"
@@ -31,7 +31,7 @@ struct yaml_reading {
     size_t line, head; /* `line` counts from 1; `head` is the index of the last key's item, plus 1,
                           or 0 before the first key */
     bool closed;       /* the last key's list was in brackets */
-    bool ended;        /* after "...", where only blank lines and comments may follow */
+    bool ended;        /* "..." has been read; only blank lines and comments may follow */
     rapt_message *why;
 };
 
@@ -255,7 +255,7 @@ static rapt_status take_lines(struct yaml_reading *r)
             size_t length = *c ? rapt__utf8_decode(c, (size_t)(stop - c), &code) : 0;
             if (length == 0) return fail_yaml(r, "the line is not UTF-8 or contains a 0");
             if (*c == '\r' && c + 1 < stop)
-                return fail_yaml(r, "the line has a CR that no LF follows");
+                return fail_yaml(r, "the line contains a CR that is not followed by an LF");
             c += length;
         }
         rapt_status status = take_line(r, at, stop);
@@ -265,8 +265,8 @@ static rapt_status take_lines(struct yaml_reading *r)
     return RAPT_OK;
 }
 
-/* Orders by key, then by index. The elements of a list share the pointer to its key, so their keys
-   need no comparison of text. */
+/* Orders by key, then by index. The elements of a list share the pointer to its key, so the texts
+   of their keys need not be compared. */
 static int by_key(const void *context, const void *a, const void *b)
 {
     (void)context;

@@ -2,10 +2,10 @@
    Every offset and length is checked against the file, and no two members may share a byte.
 
    The file ends with a record of 22 bytes and a comment. If a size, offset or count is too large
-   for it, and always in files of PyTorch, a zip64 record and its locator precede that record. The
-   directory has 46 bytes plus name, extra fields and comment for each member. The bytes of a member
-   are preceded by a header of 30 bytes, its name and extra fields. Source: APPNOTE.TXT 6.3.10
-   (PKWARE), sections 4.3 and 4.5.3. */
+   for it, and always in PyTorch's files, a zip64 record and its locator precede that record. For
+   each member, the directory has 46 bytes plus the name, extra fields and comment. The bytes of a
+   member are preceded by a 30-byte header, the member's name, and extra fields. Source: APPNOTE.TXT
+   6.3.10 (PKWARE), sections 4.3 and 4.5.3. */
 #include "zip.h"
 
 #include "disk.h"
@@ -77,7 +77,8 @@ static rapt_status find_end(struct zip_reading *r, uint64_t *at)
                       source->label.text);
 }
 
-/* Reads the zip64 record if there is a locator before `end`. *end becomes the record's offset. */
+/* If there is a locator before *end, reads the zip64 record and sets *end to the record's
+   offset. */
 static rapt_status read_end64(struct zip_reading *r, uint64_t *end)
 {
     struct cursor *c = &r->cursor;

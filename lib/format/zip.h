@@ -1,5 +1,5 @@
-/* zip.h - reads the directory of a zip file and the bytes of its members; declares the readers of
-   npz and PyTorch, whose files are zip files. */
+/* zip.h - reads the directory of a zip file and the bytes of its members; declares the readers for
+   npz and PyTorch files, which are zip files. */
 #ifndef RAPT_LIB_FORMAT_ZIP_H
 #define RAPT_LIB_FORMAT_ZIP_H
 
@@ -22,9 +22,9 @@ struct zip {
 };
 
 /* Reads the directory. Returns the errors of rapt__disk_read, and RAPT_BAD_FILE if the directory is
-   damaged or that of a multi-part file; if a member is encrypted, is neither stored nor deflated,
-   has a declared size that deflate cannot reach, or overlaps another member; or if a name occurs
-   twice, is not UTF-8 or contains a 0. After a failure *zip is empty. */
+   damaged or belongs to a multi-part file; if a member is encrypted, is neither stored nor
+   deflated, has a declared size that deflate cannot reach, or overlaps another member; or if a name
+   occurs twice, is not UTF-8 or contains a 0. After a failure *zip is empty. */
 rapt_status rapt__zip_read(struct zip *zip, const struct disk_source *source,
                            struct string_pool *pool, const rapt_allocator *allocator,
                            rapt_message *why);
@@ -40,7 +40,7 @@ rapt_status rapt__zip_part(struct tensor_file *file, const struct zip_member *me
 
 /* ---- npz.c, torch.c: readers of formats based on zip ---- */
 rapt_status rapt__npz_read(struct tensor_file *file, const struct zip *zip, rapt_message *why);
-/* Returns the pickle of a state dict, or NULL if there is none. */
+/* Returns the member that contains the pickle of a state dict, or NULL if there is none. */
 const struct zip_member *rapt__torch_pickle(const struct zip *zip);
 rapt_status rapt__torch_read(struct tensor_file *file, const struct zip *zip,
                              const struct zip_member *pickle, rapt_message *why);

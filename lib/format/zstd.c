@@ -38,7 +38,8 @@ static void zstd_release(void *user, void *memory)
 
 static rapt_status no_memory(const struct disk_source *source, rapt_message *why)
 {
-    return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory to decompress", source->label.text);
+    return rapt__fail(why, RAPT_NO_MEMORY, "%s: out of memory while decompressing",
+                      source->label.text);
 }
 
 /* Moves the result to a buffer of `capacity` bytes. */
@@ -96,8 +97,8 @@ static rapt_status feed(ZSTD_DCtx *context, struct decompression *d, const unsig
     return RAPT_OK;
 }
 
-/* Limits the window of frames to the maximum size of the result, rounded up to a power of two, but
-   not below 8 MB or above 128 MB. Level 19, the highest one without --ultra, uses 8 MB. */
+/* Limits the window size of frames to the maximum size of the result, rounded up to a power of two,
+   but to at least 8 MB and at most 128 MB. Level 19, the highest one without --ultra, uses 8 MB. */
 static void limit_window(ZSTD_DCtx *context, const struct disk_source *source)
 {
     int bits = 23;

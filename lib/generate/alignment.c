@@ -1,7 +1,7 @@
 /* alignment.c - reads attention weights. After rapt_encode or rapt_decode, these are the weights of
-   one layer and head, or means over layers or heads. During a search, they are the weights of
-   cross-attention of all hypotheses, token by token, averaged over the heads that
-   config.alignment_layer and alignment_heads select.
+   one layer and head, or means over layers or heads. During a search, they are the cross-attention
+   weights of all hypotheses, token by token, averaged over the heads that config.alignment_layer
+   and alignment_heads select.
 
    A recorded row belongs to a position and a slot. The rows of a hypothesis that has moved between
    slots are found by following the parent of its slot from each position to the previous one, back
@@ -87,7 +87,7 @@ static void add_rows(struct team *team, const rapt_session *s, const struct stac
 }
 
 /* Writes the weights of the encoder's self-attention, averaged over the requested layers and heads.
-   The whole matrix of a head would need memory for [positions][positions], so weights_rows rows are
+   The whole matrix of a head could need [positions][positions] floats, so weights_rows rows are
    read at a time. */
 static void work_on_encoder(struct team *team, void *argument)
 {
@@ -127,11 +127,11 @@ static rapt_status check_part(const rapt_session *s, rapt_weights which, rapt_me
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "the model has no decoder");
     if (which == RAPT_WEIGHTS_DECODER && s->model->config.decoder_recurrence)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "the decoder has a recurrent unit or linear attention, which have no "
-                          "weights, instead of self-attention");
+                          "the decoder has a recurrent unit or linear attention instead of "
+                          "self-attention, so there are no attention weights");
     if (which == RAPT_WEIGHTS_CROSS || s->limits.self_weights) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                      "weights of self-attention need a session with limits.self_weights 1");
+                      "self-attention weights need a session with limits.self_weights 1");
 }
 
 rapt_status rapt_session_weights(rapt_session *s, rapt_weights which, int layer, int head,
@@ -148,7 +148,8 @@ rapt_status rapt_session_weights(rapt_session *s, rapt_weights which, int layer,
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "weights of the last rapt_decode must be read before %s, which %s the "
                           "targets they belong to",
-                          s->searched ? "rapt_generate or a scoring" : "rapt_session_reorder",
+                          s->searched ? "rapt_generate or rapt_score_targets"
+                                      : "rapt_session_reorder",
                           s->searched ? "replaces" : "moves");
     if (layer < -1 || layer >= layers || head < -1 || head >= c->heads)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,

@@ -2,11 +2,11 @@
    the results. The sources of a batch do not affect each other.
 
    A step takes the beams + 1 most likely next tokens of every live hypothesis, at least `beams` of
-   which are not the end. It ranks all of them by the log-probability of the whole sequence. Ties go
-   to the earlier hypothesis, then to the lower token. An end token among the first `beams` finishes
-   its hypothesis; the first `beams` other candidates survive. rapt_search_rules documents where
-   other projects differ, term_beam.c chooses the survivors of sources with terms, and finish.c
-   handles the hypotheses that end. Greedy search is beam search with beams = 1. */
+   which are not the end token. It ranks all of them by the log-probability of the whole sequence.
+   Ties go to the earlier hypothesis, then to the lower token. An end token among the first `beams`
+   finishes its hypothesis; the first `beams` other candidates survive. rapt_search_rules documents
+   where other projects differ, term_beam.c chooses the survivors of sources with terms, and
+   finish.c handles the hypotheses that end. Greedy search is beam search with beams = 1. */
 #include "generate/search.h"
 
 #include <math.h>
@@ -101,8 +101,8 @@ static int collect(struct search *s, int source, int row)
     return n;
 }
 
-/* Does what `collect` does for a source with terms, in term_memory.candidates. Adds the tokens that
-   lead to terms, and excludes end tokens of hypotheses that lack terms. */
+/* Like `collect`, but for a source with terms. Fills term_memory.candidates, adds the tokens that
+   lead to terms, and excludes end tokens for hypotheses that lack terms. */
 static int collect_terms(struct search *s, int source, int row)
 {
     const struct search_memory *m = s->m;
@@ -157,8 +157,8 @@ static bool drops_unended(const struct search *s, int source)
     return s->session->ended_only && s->m->done_count[source] > 0;
 }
 
-/* Finishes every live hypothesis with an end of log-probability 0, regardless of the logits, as HF
-   does at the limit. Drops them instead if drops_unended says so. */
+/* Finishes every live hypothesis with an end token of log-probability 0, regardless of the logits,
+   as HF does at the limit. Drops them instead if drops_unended says so. */
 static void force_end(struct search *s, int source)
 {
     struct search_memory *m = s->m;
@@ -170,7 +170,7 @@ static void force_end(struct search *s, int source)
     m->live_count[source] = 0;
 }
 
-/* Returns how many of the best candidates may finish a hypothesis; ends among the others are
+/* Returns how many of the best candidates may finish a hypothesis; end tokens among the others are
    ignored. With Marian's rules this is the number of live hypotheses, except that it is `beams` in
    the first step, when only one hypothesis is live. */
 static int width_of(const struct search *s, int source)
@@ -207,7 +207,7 @@ void rapt__search_choose(struct search *s, int source, int row)
         if (c->token != s->options->end) {
             continue_hypothesis(s, source, c, live++);
         } else if (i < width && after_prefix && i > 0) {
-            open--; /* CTranslate2 drops this end without a replacement */
+            open--; /* CTranslate2 drops this end token without replacing it */
         } else if (i < width) {
             rapt__search_finish(s, source, c->slot, c);
             m->top_ended[source] |= i == 0;

@@ -62,7 +62,7 @@ static bool is_in(const int32_t *ids, int count, int32_t token)
 }
 
 /* Penalizes a token if it is in the section. `base` is the log sum of the row if the penalty
-   applies to log-probabilities, else 0. */
+   applies to log-probabilities, otherwise 0. */
 static void penalize_token(const struct section *section, int32_t token, float base, float penalty)
 {
     float *logit = rapt__section_logit(section, token);
@@ -184,7 +184,7 @@ struct term_scan rapt__terms_scan(const struct term_list *l, struct term_scan se
 }
 
 /* Returns the largest number of tokens at the end of ids[count] that begin the phrase without
-   completing it. Tokens of phrases that already count are left out. */
+   completing it. Tokens of phrases that have already been counted are left out. */
 static int begun_tokens(const struct term_list *l, const struct term_scan *s, int phrase,
                         const int32_t *ids, int count)
 {
@@ -270,7 +270,7 @@ rapt_status rapt__terms_check(const rapt_terms *t, const rapt_config *config, in
     const rapt_tokens *p = t->phrases;
     if (p->batch != t->terms[t->sources[sources]])
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "terms.phrases has %d sequences; terms.terms ends with %d", p->batch,
+                          "terms.phrases has %d sequences, but terms.terms ends with %d", p->batch,
                           t->terms[t->sources[sources]]);
     for (int i = 0; i < p->batch; i++) {
         if (p->starts[i] == p->starts[i + 1])
@@ -278,7 +278,8 @@ rapt_status rapt__terms_check(const rapt_terms *t, const rapt_config *config, in
         for (int k = p->starts[i]; k < p->starts[i + 1]; k++)
             if (p->ids[k] == end)
                 return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                                  "terms.phrases: sequence %d contains the end, %d", i, (int)end);
+                                  "terms.phrases: sequence %d contains the end token, %d", i,
+                                  (int)end);
     }
     return RAPT_OK;
 }

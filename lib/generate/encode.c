@@ -92,7 +92,7 @@ static void answer(const struct exec_context *c, const struct reading *r, const 
                              output.out, ACTIVATION_NONE, NULL);
 }
 
-/* Prepares self- and cross-attention of the decoder (rapt__scores_pack). */
+/* Prepares the decoder's self- and cross-attention (rapt__scores_pack). */
 static void pack_scores(const struct exec_context *c, rapt_session *s)
 {
     const struct stack decoder = rapt__session_stack(s, true);
@@ -205,7 +205,7 @@ static rapt_status check_source(const rapt_session *s, const rapt_tokens *source
     else if (source->ids || source->vectors || source->starts)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
-            "source: for a decoder-only model only batch is set; ids, vectors and starts "
+            "source: for a decoder-only model, set only batch; ids, vectors and starts "
             "must be NULL. Pass a prompt to rapt_generate as prefix, or to rapt_decode");
     else if (source->batch < 0 || source->batch > s->limits.batch)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "source: batch is %d, but limits.batch is %d",
@@ -265,7 +265,7 @@ rapt_status rapt_classify(rapt_session *s, const rapt_tokens *source, const floa
     if (c->kind != RAPT_KIND_ENCODER_ONLY)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
-            "this model has a decoder, and only an encoder-only model classifies: use rapt_decode");
+            "this model has a decoder, but only encoder-only models can classify: use rapt_decode");
     if (!c->target_vocab)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "this model has no output matrix: use rapt_embed");

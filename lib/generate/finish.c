@@ -11,8 +11,7 @@ static double score_of(const struct search *s, double sum, int n)
     return sum / rapt__pow(n, (double)s->options->length_penalty);
 }
 
-/* Returns the term that coverage_penalty adds to the score of a hypothesis that finishes in slot
-   `own`. */
+/* Returns what coverage_penalty adds to the score of a hypothesis that finishes in slot `own`. */
 static double coverage_of(const struct search *s, int own, int count, bool ended)
 {
     const double weight = (double)s->options->coverage_penalty;
@@ -60,7 +59,7 @@ static void move_done(struct search *s, int from, int to)
 
 /* Returns a free slot of `done` for a hypothesis with this score and number of terms, or -1 if it
    is not kept. Once `beams` hypotheses are kept, RAPT's rules keep no more; with other rules, or
-   terms, a better hypothesis replaces the worst one. The hypotheses after the worst one move
+   with terms, a better hypothesis replaces the worst one. The hypotheses after the worst one move
    forward, so all stay in the order in which they finished. */
 static int slot_for(struct search *s, int source, double score, int terms)
 {
@@ -113,7 +112,7 @@ static bool none_better(const struct search *s, int source, int live)
 }
 
 /* Returns true if no hypothesis is live, or if nbest finished hypotheses with all terms score at
-   least as high as every live one whose end was never refused. */
+   least as high as every live one whose end token was never refused. */
 static bool terms_done(const struct search *s, int source, int live)
 {
     const struct search_memory *m = s->m;

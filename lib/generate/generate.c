@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Returns the maximum number of tokens of a target, including its end. */
+/* Returns the maximum number of tokens in a target, including its end token. */
 static int limit_of(const struct search *s, int source, int source_length)
 {
     const rapt_generate_options *o = s->options;
@@ -148,8 +148,8 @@ static void work_on_logits(struct team *team, void *argument)
                      session->logits);
 }
 
-/* Finds the most likely next tokens of all live hypotheses. If the caller has a callback for
-   logits, all logits are computed and passed to the callback before tokens are picked. */
+/* Finds the most likely next tokens of all live hypotheses. If options.logits is set, all logits
+   are computed and passed to that callback before tokens are picked. */
 static rapt_status search_decode(struct search *s, rapt_message *why)
 {
     const rapt_generate_options *o = s->options;

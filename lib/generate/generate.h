@@ -1,5 +1,5 @@
-/* generate.h - interface of the generate layer: sessions, the state of a search, records of
-   alignments, the output matrix of a shortlist, and the choice of the next tokens from logits. */
+/* generate.h - interface of the generate layer: sessions, the state of a search, alignment records,
+   the output matrix for a shortlist, and the choice of the next tokens from logits. */
 #ifndef RAPT_LIB_GENERATE_H
 #define RAPT_LIB_GENERATE_H
 
@@ -25,34 +25,35 @@ struct search_memory {
     float *live_log,
         *next_log;            /* [slots][length] log-probabilities of these tokens, if requested */
     double *sums, *next_sums; /* [slots] sums of log-probabilities */
-    int *count;      /* [batch] number of tokens in every live hypothesis of a source, including the
-                        prefix */
-    int *given;      /* [batch] number of tokens of the prefix */
-    int *announced;  /* [batch] number of tokens of the prefix and of those passed to options.token;
-                        -1 once all have been passed */
-    int *live_count; /* [batch] number of live hypotheses */
-    int *done_count; /* [batch] number of finished hypotheses that are kept */
-    int *ended_count;     /* [batch] number of finished hypotheses, kept or not */
-    int *top_ended;       /* [batch] 1 if in some step the best candidate was an end token */
-    int *limit;           /* [batch] maximum number of tokens, including the end */
-    int32_t *done;        /* [slots][length] tokens of finished hypotheses, without the end */
-    float *done_log;      /* [slots][length] log-probabilities of these tokens and of the end, if
-                             requested */
-    int *done_length;     /* [slots] number of tokens without the end; -1 once output */
-    int *done_ended;      /* [slots] 1 if finished by the end token, 0 if truncated */
-    int *done_slot;       /* [slots] the live slot in which the hypothesis finished */
+    int *count;       /* [batch] number of tokens in each live hypothesis of a source, including the
+                         prefix */
+    int *given;       /* [batch] number of tokens in the prefix */
+    int *announced;   /* [batch] number of tokens in the prefix or passed to options.token; -1 once
+                         all have been passed */
+    int *live_count;  /* [batch] number of live hypotheses */
+    int *done_count;  /* [batch] number of finished hypotheses that are kept */
+    int *ended_count; /* [batch] number of finished hypotheses, kept or not */
+    int *top_ended;   /* [batch] 1 if in some step the best candidate was an end token */
+    int *limit;       /* [batch] maximum number of tokens, including the end token */
+    int32_t *done;    /* [slots][length] tokens of finished hypotheses, without the end token */
+    float *done_log;  /* [slots][length] log-probabilities of these tokens and of the end token,
+                         if requested */
+    int *done_length; /* [slots] number of tokens without the end token; -1 once output */
+    int *done_ended;  /* [slots] 1 if finished by the end token, 0 if truncated */
+    int *done_slot;   /* [slots] the live slot in which the hypothesis finished */
     double *done_score;   /* [slots] */
     int *done_terms;      /* [slots] number of terms that the hypothesis contains */
     int *parents;         /* [slots] the slot that each live hypothesis continues */
     int *starts;          /* [slots + 1] first row of each slot in a step */
-    int *row_slot;        /* [slots] the slot of each row of a step */
+    int *row_slot;        /* [slots] the slot of each row in a step */
     int32_t *inputs;      /* [rows] decoder inputs, where rows = max(slots, target_tokens) */
     int32_t *wanted;      /* [rows] for forced decoding: the token that follows each input */
     float *wanted_logits; /* [rows] logit of that token */
     /* Workspace for sampling, one set per thread, where members = min(threads, batch). */
     int *order;            /* [members][vocab] memory for heaps of tokens or of blocks */
     float *shares;         /* [members][vocab] probabilities relative to the most likely token */
-    double *block_sums;    /* [members][rapt__sample_blocks(vocab)] sum of shares of each block */
+    double *block_sums;    /* [members][rapt__sample_blocks(vocab)] sum of the shares in each
+                              block */
     float *block_greatest; /* [members][rapt__sample_blocks(vocab)] largest logit of each block */
     struct candidate *candidates; /* [beams * (beams + 1)] */
     int *counts, *tokens;         /* counts and tokens of struct picks */
@@ -70,10 +71,10 @@ struct alignment_record {
                      cross-attention */
     int *parents; /* [positions + 1][targets]: parents[p][i] is the slot from which slot i took over
                      its first p - 1 tokens */
-    const unsigned char *wanted; /* [sources] only the rows of sources whose byte is not 0 are
+    const unsigned char *wanted; /* [sources] only the rows of sources with a nonzero byte are
                                     recorded; NULL means all */
 };
-/* Lays out a record with memory for the given numbers of floats in rows and of ints in parents. */
+/* Lays out a record whose `rows` has `floats` floats and whose `parents` has `parents` ints. */
 void rapt__record_layout(struct alignment_record *record, size_t floats, size_t parents,
                          struct arena *arena);
 
@@ -81,13 +82,13 @@ void rapt__record_layout(struct alignment_record *record, size_t floats, size_t 
 struct term_memory {
     struct arena arena;
     int *starts;     /* [rows + 1] where the wanted tokens of each row begin */
-    int32_t *tokens; /* [starts[rows]] tokens that lead to missing terms, or the end if none is
-                        missing; nothing for a source without terms */
+    int32_t *tokens; /* [starts[rows]] tokens that lead to missing terms, or the end token if none
+                        is missing; nothing for a source without terms */
     float *logits;   /* [starts[rows]] their logits */
     struct term_scan *scans; /* [rows] */
     bool *open;              /* [rows] true if the hypothesis lacks terms */
-    bool *refused; /* [slots] true if at some position of the hypothesis the end was the most likely
-                      token, but terms were missing */
+    bool *refused; /* [slots] true if at some position of the hypothesis the end token was the most
+                      likely one, but terms were missing */
     bool *next_refused;           /* [beams] */
     double *hope;                 /* [sources] see rapt__terms_hope */
     struct candidate *candidates; /* candidates of one source */
@@ -111,9 +112,9 @@ struct listed_rows {
     int32_t *tokens;      /* [starts[sources]] tokens that each source may use, ascending */
     int32_t *columns;     /* [starts[sources]] the rows of these tokens in `output` */
 };
-/* Collects the tokens that each source may use, always including the end and the tokens of the
-   source's terms, and copies their rows of the output matrix. Source tokens must be in the
-   vocabulary. Returns RAPT_NO_MEMORY if memory does not suffice. After success, free the result
+/* Collects the tokens that each source may use, always including the end token and the tokens of
+   the source's terms, and copies their rows of the output matrix. Source tokens must be in the
+   vocabulary. Returns RAPT_NO_MEMORY if there is not enough memory. After success, free the result
    with rapt__listed_rows_free. */
 rapt_status rapt__listed_rows_make(struct listed_rows *l, const rapt_session *s,
                                    const rapt_generate_options *options, const rapt_tokens *source,
@@ -165,9 +166,9 @@ struct picks {             /* a request to pick tokens, and its result */
 };
 /* Returns the number of sections of a row with this many logits. */
 int rapt__pick_sections(int vocab);
-/* Computes the logits x W' + b, with p->listed only those of listed tokens, and picks from them. If
-   p->keep, logits [rows][vocab] receives the logits, changed as in rapt__pick_again; otherwise it
-   is workspace. Must be called by all members of a team. */
+/* Computes the logits x W' + b (with p->listed, only those of listed tokens) and picks from them.
+   If p->keep, logits [rows][vocab] receives the logits, changed as in rapt__pick_again; otherwise
+   it is workspace. Must be called by all members of a team. */
 void rapt__pick(const struct exec_context *c, const struct linear *output, const float *x, int rows,
                 struct picks *p, float *logits);
 /* Picks from given logits [rows][vocab], which it changes: suppressed and forbidden tokens get
@@ -201,7 +202,7 @@ struct rapt_session {
                           [source_tokens][N], or [batch][N] with pooling */
     float *pooled;     /* [batch][D] */
     float *hidden;     /* [batch][D] after the pooler; NULL without one */
-    int sources, targets; /* number of sequences of the last rapt_encode, and of their targets */
+    int sources, targets; /* number of sequences in the last rapt_encode, and of their targets */
     int target_rows;      /* rows of the last rapt_decode; 0 if there were none or targets have
                              moved since */
     bool reordered; /* rapt_session_reorder was called since the last rapt_decode, even if nothing
@@ -215,7 +216,7 @@ struct rapt_session {
                     have moved since */
     int *length; /* [batch * beams] number of tokens now */
     int *source_of;     /* [batch * beams] the source of each target */
-    int *source_length; /* [batch * beams] number of tokens of that source */
+    int *source_length; /* [batch * beams] number of tokens in that source */
     struct search_memory search;
     struct listed_rows listed; /* belongs to the current rapt_generate, like `terms` */
     struct term_memory terms;
@@ -269,10 +270,10 @@ rapt_status rapt__encode(rapt_session *s, const rapt_tokens *source, int target_
                          const float **encoder_output, rapt_message *why);
 /* Returns the largest target_capacity for this number of sources. */
 int rapt__session_target_capacity(const rapt_session *s, int sources);
-/* Appends tokens to the targets, like rapt_decode, but also to those of a search, and computes
-   s->logits. If picks is not NULL, also picks tokens; the logits then remain available only if
-   picks->keep is set. If nothing is to be picked (max is 0 and wanted is NULL), no logits are
-   computed. */
+/* Appends tokens to the targets and computes s->logits, like rapt_decode, but also accepts targets
+   that belong to a search. If picks is not NULL, also picks tokens; the logits then remain
+   available only if picks->keep is set. If nothing is to be picked (max is 0 and wanted is NULL),
+   no logits are computed. */
 rapt_status rapt__decode(rapt_session *s, const rapt_tokens *target, struct picks *picks,
                          rapt_message *why);
 /* Does the same as rapt_session_reorder, but also for the targets of a search. */
@@ -281,9 +282,10 @@ rapt_status rapt__reorder(rapt_session *s, const int *parents, rapt_message *why
 /* ---- session.c: known tokens of the first target of every source ---- */
 struct feed {
     const rapt_tokens *tokens; /* one sequence per source */
-    int32_t begin, end;        /* put around each sequence; end is -1 if there is no end */
+    int32_t begin, end;        /* tokens put around each sequence; end is -1 if there is no end
+                                  token */
 };
-/* Returns the next rows of all sequences, at most limits.target_tokens, as the argument of
+/* Returns the next rows of all sequences, at most limits.target_tokens, as the argument for
    rapt__decode. They are stored in search.starts and search.inputs, and the token that follows each
    row in search.wanted. The result has no rows once all sequences have been fed. */
 rapt_tokens rapt__feed_next(rapt_session *s, const struct feed *feed);

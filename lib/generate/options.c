@@ -22,8 +22,9 @@ static rapt_status check_sizes(const rapt_session *s, const rapt_generate_option
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "beams is %d, but limits.beams is %d", o->beams,
                           s->limits.beams);
     if (o->nbest < 0 || nbest > beams)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "nbest is %d; with beams %d it is at most %d",
-                          o->nbest, o->beams, beams);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "nbest is %d; with beams %d, it must be at most %d", o->nbest, o->beams,
+                          beams);
     if (o->max_length < 0 || o->max_length > longest)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "max_length is %d; for %d sources the session's limits allow at most %d",

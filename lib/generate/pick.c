@@ -102,9 +102,9 @@ static void pick_row(const struct kernels *k, struct picks *p, int row, int firs
 }
 
 /* Picks from the tokens that are listed for the source of a row. `logits` holds the logits of all
-   tokens if `whole`, otherwise one for each row of p->listed->output. The logits of the listed
-   tokens are moved to the beginning of the array. Since the tokens are in ascending order, no logit
-   is overwritten before it is read. */
+   tokens if `whole`, otherwise one logit for each row of p->listed->output. The logits of the
+   listed tokens are moved to the beginning of the array. Since the tokens are in ascending order,
+   no logit is overwritten before it is read. */
 static void pick_listed(const struct kernels *k, struct picks *p, int row, bool whole,
                         float *logits)
 {

@@ -1,13 +1,13 @@
 /* sample.c - draws the next token of each source from softmax(logits / temperature). The options
-   top_k and top_p restrict the draw to the top_k most likely tokens, and to the fewest most likely
-   tokens whose probabilities together reach top_p (Holtzman et al. 2020). The random number for a
-   token depends only on the seed, the sequence number of its source and the position of the token,
-   not on the batch.
+   top_k and top_p restrict the draw to the top_k most likely tokens, and to the smallest set of
+   most likely tokens whose probabilities sum to at least top_p (Holtzman et al. 2020). The random
+   number for a token depends only on the seed, the sequence number of its source and the position
+   of the token, not on the batch.
 
    A draw inverts the cumulative distribution. A complete distribution is scanned in the order of
-   tokens, skipping whole blocks by their sums. A truncated distribution is scanned in descending
-   order of probability, using a heap of the tokens that may belong to it. The members of a team
-   divide the sources among themselves. */
+   tokens, and the sums of blocks are used to skip whole blocks. A truncated distribution is scanned
+   in descending order of probability, using a heap of the tokens that may belong to it. The members
+   of a team divide the sources among themselves. */
 #include "generate/search.h"
 
 #include <math.h>
@@ -23,12 +23,12 @@ int rapt__sample_blocks(int vocab)
 
 struct heap {
     const float *values;
-    int *items; /* items[0 .. left) are the heap; the indices taken so far follow, last one first */
+    int *items; /* items[0 .. left) are the heap; the indices taken so far follow, latest first */
     int left;
 };
 
-/* Orders indices so that the root has the largest value. Of equal values, the one with the lowest
-   index comes first. */
+/* Orders indices so that the root has the largest value. Among equal values, the one with the
+   lowest index comes first. */
 static int by_value(const void *context, const void *x, const void *y)
 {
     const float *values = context;
@@ -121,8 +121,7 @@ static int draw_whole(const struct urn *urn, double u)
     }
     for (int i = block * BLOCK; i < urn->vocab && i < (block + 1) * BLOCK; i++) {
         if (urn->shares[i] > 0)
-            token = i; /* the answer if `passed` never exceeds `point` because of
-                          rounding */
+            token = i; /* the result if rounding keeps `passed` from exceeding `point` */
         passed += (double)urn->shares[i];
         if (passed > point) break;
     }

@@ -1,4 +1,4 @@
-/* search.h - the state of one call of rapt_generate, and the functions that the files of the search
+/* search.h - the state of one call to rapt_generate, and the functions that the files of the search
    share. */
 #ifndef RAPT_LIB_GENERATE_SEARCH_H
 #define RAPT_LIB_GENERATE_SEARCH_H
@@ -27,17 +27,18 @@ void rapt__record_rows(struct search *s);
    the current step. */
 void rapt__record_parents(struct search *s, int source);
 /* Writes the [count + 1] rows of the hypothesis that finished in `slot` with `count` tokens. The
-   last row belongs to its end; it is 0 unless `ended`. */
+   last row belongs to its end token, and is 0 unless `ended`. */
 void rapt__record_trace(const struct search *s, int slot, int count, bool ended, float *alignment);
 /* Returns the sum of log min(c, 1) over the tokens of a source, where c is the sum of a token's
-   column in the rows that rapt__record_trace writes, but at least FLT_MIN. */
+   column in the rows that rapt__record_trace writes, or FLT_MIN if that is larger. */
 double rapt__record_coverage(const struct search *s, int slot, int count, bool ended);
 
 /* ---- beam.c ---- */
 /* Performs one step for a source: ranks the picks of its live hypotheses, whose rows start at
    `row`, finishes hypotheses that end, and puts the survivors into `next`. */
 void rapt__search_choose(struct search *s, int source, int row);
-/* Extends the only hypothesis of a source by a token, or finishes it if the token is the end. */
+/* Extends the only hypothesis of a source by a token, or finishes it if the token is the end
+   token. */
 void rapt__search_take(struct search *s, int source, const struct candidate *c);
 /* Truncates all live hypotheses of a source: finishes them without an end token. With
    session->ended_only, drops them if other hypotheses have finished. */
@@ -51,8 +52,8 @@ void rapt__search_output(const struct search *s, int source, const rapt_generate
 /* Finishes hypothesis `slot` of a source with the end token `end`, or truncates it if `end` is
    NULL. */
 void rapt__search_finish(struct search *s, int source, int slot, const struct candidate *end);
-/* Returns true if the finished hypothesis in slot `a` is better than that in slot `b`: it contains
-   more terms, or the same number of terms and has a higher score. */
+/* Returns true if the finished hypothesis in slot `a` is better than the one in slot `b`: it
+   contains more terms, or contains the same number of terms and has a higher score. */
 bool rapt__search_better(const struct search_memory *m, int a, int b);
 /* Returns true if the search for a source stops although `live` hypotheses are in `next`. If live
    is 0, it stops in any case, and the result does not matter. */
@@ -74,13 +75,13 @@ int rapt__sample_blocks(int vocab);
 /* Draws the next token of every live source and extends or finishes its hypothesis. */
 void rapt__search_sample(struct search *s);
 
-/* ---- constrain.c: the terms that a sequence contains, see rapt_terms ---- */
+/* ---- constrain.c: the terms that a sequence contains (see rapt_terms) ---- */
 struct term_list { /* the terms of a source */
     const rapt_terms *all;
     int first, count; /* terms of the source in `all` */
     int phrases;      /* number of phrases */
     int longest;      /* tokens of the longest phrase */
-    int tokens;       /* total number of tokens of the terms' shortest phrases */
+    int tokens;       /* total number of tokens in the terms' shortest phrases */
 };
 struct term_scan {
     uint64_t met; /* one bit per term: set if the term is met */
@@ -113,16 +114,16 @@ rapt_status rapt__terms_check(const rapt_terms *terms, const rapt_config *config
 /* ---- term_beam.c: divides a beam among hypotheses that contain terms ---- */
 /* Returns the number of terms of a source. */
 int rapt__terms_count(const struct search *s, int source);
-/* Finds the wanted tokens of all rows of the next step: those that lead to missing terms, or the
-   end if none is missing. The rows of a source without terms have none. */
+/* Finds the wanted tokens for all rows of the next step: those that lead to missing terms, or the
+   end token if none is missing. For the rows of a source without terms, no token is wanted. */
 void rapt__terms_prepare(struct search *s);
 /* Returns true if the hypothesis in a row lacks terms and therefore must not end. */
 bool rapt__terms_open(const struct search *s, int row);
 /* Returns true if a token is wanted in a row. */
 bool rapt__terms_want(const struct search *s, int row, int32_t token);
-/* Removes from term_memory.candidates [count], the candidates of a source sorted best first, those
-   without a place in the beam. `row` is the first row of the source. Returns the number left; their
-   order does not change. */
+/* Removes the candidates that get no place in the beam from term_memory.candidates [count], the
+   candidates of a source, sorted best first. `row` is the first row of the source. Returns the
+   number left; their order does not change. */
 int rapt__terms_allocate(struct search *s, int source, int row, int count);
 /* Returns the number of terms of a source that a sequence contains. */
 int rapt__terms_met(const struct search *s, int source, const int32_t *ids, int count);

@@ -41,10 +41,11 @@ static rapt_status check_target(const rapt_session *s, const rapt_tokens *target
     if (target && target->batch > 0 && s->targets == 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "there are no targets: call rapt_encode first");
     if (target && target->batch != s->targets)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "target: batch is %d; it must be %d: %d sources of the last rapt_encode "
-                          "times limits.beams %d",
-                          target->batch, s->targets, s->sources, s->limits.beams);
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "target: batch is %d, but must be %d (%d sources from the last rapt_encode "
+            "times limits.beams, which is %d)",
+            target->batch, s->targets, s->sources, s->limits.beams);
     rapt_status status = rapt__tokens_check(target, &limits, why);
     if (status) return status;
     assert(target); /* rapt__tokens_check rejects NULL */
@@ -52,7 +53,7 @@ static rapt_status check_target(const rapt_session *s, const rapt_tokens *target
         if (target->starts[b + 1] - target->starts[b] > s->target_capacity - s->length[b])
             return rapt__fail(
                 why, RAPT_BAD_ARGUMENT,
-                "target: sequence %d has %d tokens and gets %d more; there is space for %d", b,
+                "target: sequence %d has %d tokens; adding %d would exceed its capacity of %d", b,
                 s->length[b], target->starts[b + 1] - target->starts[b], s->target_capacity);
     return RAPT_OK;
 }
@@ -179,15 +180,16 @@ rapt_status rapt__reorder(rapt_session *s, const int *parents, rapt_message *why
 
 /* ---- known tokens: a prefix before a search, or whole targets to be scored ---- */
 
-/* Returns the number of rows of a sequence: one for each token, and one for the end if there is
-   one. The token that the last row predicts is never an input. */
+/* Returns the number of rows of a sequence: one for each token, and one for the end token if there
+   is one. The token that the last row predicts is never an input. */
 static int feed_rows(const struct feed *f, int source)
 {
     return f->tokens->starts[source + 1] - f->tokens->starts[source] + (f->end >= 0);
 }
 
-/* Divides the tokens into calls of rapt__decode. The input of row p is token p - 1, or the begin
-   token for p = 0. It is followed by token p, or by the end. */
+/* Splits the tokens across calls to rapt__decode, and returns those for the next call. The input of
+   row p is token p - 1, or the begin token for p = 0. It is followed by token p, or by the end
+   token. */
 rapt_tokens rapt__feed_next(rapt_session *s, const struct feed *f)
 {
     struct search_memory *m = &s->search;
@@ -239,7 +241,8 @@ static rapt_status check_scored(const rapt_session *s, const rapt_tokens *source
 }
 
 /* Stores the results of one rapt__decode. The log-probabilities of sequence b begin at starts[b],
-   or at starts[b] + b if there are ends, since every earlier sequence then has one more value. */
+   or at starts[b] + b if there is an end token, since every earlier sequence then has one more
+   value. */
 static void take_scores(const rapt_session *s, const struct feed *f, float *log_probabilities,
                         double *sums)
 {

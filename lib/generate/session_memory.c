@@ -10,7 +10,7 @@ enum {
     WEIGHTS_ROWS = 64 /* encoder rows whose attention weights are read at a time */
 };
 
-/* Returns the limits with defaults filled in. Numbers of tokens of an encoder or decoder that the
+/* Returns the limits with defaults filled in. The token limits of an encoder or decoder that the
    model does not have become 0. */
 static rapt_limits fill_in(const rapt_model *model, const rapt_limits *limits)
 {
@@ -37,15 +37,16 @@ static rapt_status check_session_limits(const rapt_model *model, const rapt_limi
     if (!status && reads)
         status = rapt__int_check("limits.source_tokens", l->source_tokens, 1, max, why);
     if (!status && decodes && (l->target_length < 1 || l->target_length > c->positions))
-        return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "limits.target_length is %d; it must be 1 to the model's maximum, %d",
-                          l->target_length, c->positions);
+        return rapt__fail(
+            why, RAPT_BAD_ARGUMENT,
+            "limits.target_length is %d; it must be from 1 to %d, the model's maximum",
+            l->target_length, c->positions);
     return status;
 }
 
-/* Lays out the caches of all layers, each with `panels` panels of keys, and what scores need:
-   packed parameters, distance vectors, relative biases and a history of weights. `history` is the
-   number of floats of that history per layer and head. */
+/* Lays out the caches of all layers, each with `panels` panels of keys, and what score functions
+   need: packed parameters, distance vectors, relative biases and a history of weights. `history` is
+   the number of floats in that history per layer and head. */
 static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool cross,
                                 int sequences, size_t panels, size_t history, struct arena *arena)
 {
@@ -131,7 +132,7 @@ static void lay_out_caches(rapt_session *s, struct arena *arena)
     lay_out_cache_state(s, &s->cross, true, l->batch, cross, tokens * (size_t)l->beams, arena);
 }
 
-/* Returns the number of bytes of workspace for self- or cross-attention of the decoder. */
+/* Returns the size in bytes of the workspace for the decoder's self- or cross-attention. */
 static size_t cached_bytes(const rapt_config *c, bool cross, int threads)
 {
     const struct attention_use which = {.decoder = true, .cross = cross};
@@ -141,8 +142,8 @@ static size_t cached_bytes(const rapt_config *c, bool cross, int threads)
     return rapt__cache_workspace(&spec, c->positions, c->latent_width > 0);
 }
 
-/* Returns the number of bytes of workspace that suffice for attention in the encoder, for attention
-   to caches, and for reading weights. */
+/* Returns the size in bytes of a workspace that is large enough for attention in the encoder, for
+   attention to caches, and for reading weights. */
 static size_t workspace_of(const rapt_session *s, int rows)
 {
     const rapt_config *c = &s->model->config;
@@ -160,8 +161,8 @@ static size_t workspace_of(const rapt_session *s, int rows)
     return rapt__max_size(max, s->weights_workspace * (size_t)l->threads);
 }
 
-/* Returns the number of bytes, a multiple of 64, that one member needs to read weights of the
-   decoder. */
+/* Returns the number of bytes, a multiple of 64, that one member needs to read the decoder's
+   attention weights. */
 static size_t weights_workspace_of(const rapt_session *s)
 {
     const rapt_config *c = &s->model->config;

@@ -13,8 +13,8 @@ rapt_status rapt__shortlist_check(const rapt_shortlist *shortlist, const rapt_co
         target = rapt_shortlist_target_vocab(shortlist);
     if (source == config->source_vocab && target == config->target_vocab) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                      "shortlist: it was made for vocabularies of %d and %d tokens; the model has "
-                      "%d and %d",
+                      "the shortlist was made for vocabularies of %d and %d tokens, but the model "
+                      "has %d and %d",
                       source, target, config->source_vocab, config->target_vocab);
 }
 
@@ -39,8 +39,8 @@ static void insert(int32_t *own, int *count, int32_t token)
     ++*count;
 }
 
-/* Writes the *count tokens of source b to own[vocab], in ascending order and including the end and
-   the tokens of its terms. */
+/* Writes the *count tokens that source b may use to own[vocab], in ascending order, including the
+   end token and the tokens of its terms. */
 static rapt_status list_source(const struct listing *g, int b, int32_t *own, int *count,
                                rapt_message *why)
 {
@@ -77,8 +77,8 @@ static rapt_status reserve_tokens(struct listing *g, size_t used, rapt_message *
     return RAPT_OK;
 }
 
-/* Lists the tokens of all sources, sets *rows to the number of distinct tokens, and numbers these
-   in g->columns. */
+/* Lists the tokens of all sources, sets *rows to the number of distinct tokens, and numbers them in
+   g->columns. */
 static rapt_status list_all(struct listing *g, int *rows, rapt_message *why)
 {
     int vocab = g->session->model->config.target_vocab, count = 0;
@@ -112,7 +112,7 @@ struct copying { /* a copy of rows of the output matrix: floats, 16-bit floats, 
     int rows;
 };
 
-/* Lays out the lists and the copy of rows. */
+/* Lays out the lists and the copied rows. */
 static void lay_out_listed(struct listed_rows *l, struct copying *c, int tokens,
                            struct arena *arena)
 {

@@ -4,11 +4,12 @@
    beam search (C. Hokamp and Q. Liu, 2017, arXiv 1704.07138) independent of the number of terms.
 
    Candidates are the most likely tokens of every hypothesis and the tokens that lead to its missing
-   terms, or the end if no terms are missing. All candidates that still lack the same number of term
-   tokens form a bank. The beam is divided equally among the banks; the bank of complete hypotheses
-   also receives the remainder. Places that a bank cannot fill go to the other banks, beginning with
-   the banks that lack the fewest tokens. Candidates that cannot be completed within the length
-   limit are dropped, unless none can. The end is a candidate only of complete hypotheses. */
+   terms, or the end token if no terms are missing. All candidates that still lack the same number
+   of term tokens form a bank. The beam is divided equally among the banks; the bank of complete
+   hypotheses also receives the remainder. Places that a bank cannot fill go to the other banks,
+   beginning with the banks that lack the fewest tokens. Candidates that cannot be completed within
+   the length limit are dropped, unless that would drop all of them. The end token is a candidate
+   only for complete hypotheses. */
 #include "generate/search.h"
 
 #include <math.h>
@@ -122,13 +123,15 @@ double rapt__terms_hope(const struct search *s, int source)
 /* ---- allocation ---- */
 
 /* Computes how many term tokens each candidate lacks, and removes the candidates that cannot be
-   completed within the limit, unless none can. Returns the number of candidates left. */
+   completed within the limit, unless that would remove all of them. Returns the number of
+   candidates left. */
 static int measure(struct search *s, const struct term_list *l, int source, int row, int count)
 {
     struct search_memory *m = s->m;
     struct term_memory *t = &s->session->terms;
     const int length = m->count[source];
-    const bool forced = s->search_rules == RAPT_SEARCH_RULES_HF; /* the last token is the end */
+    const bool forced = s->search_rules == RAPT_SEARCH_RULES_HF; /* the last token is the end
+                                                                    token */
     const int room = m->limit[source] - forced - (length + 1);
     int fit = 0;
     for (int i = 0; i < count; i++) {
@@ -174,8 +177,9 @@ static void divide(const struct search *s, const struct term_list *l, int count)
     }
 }
 
-/* Keeps the best candidates of each bank. As in a search without terms, an end survives if its rank
-   within its bank is below the number of the bank's places, but it does not use one of them. */
+/* Keeps the best candidates of each bank. As in a search without terms, an end token survives if it
+   is among the first N candidates of its bank, where N is the number of the bank's places, but it
+   does not use one of these places. */
 static int keep_best(const struct search *s, int count)
 {
     const struct term_memory *t = &s->session->terms;
@@ -191,7 +195,7 @@ static int keep_best(const struct search *s, int count)
     return kept;
 }
 
-/* Updates term_memory.refused for the survivors of a step, and rapt__terms_hope. */
+/* Updates term_memory.refused and term_memory.hope for the survivors of a step. */
 static void note_refusals(struct search *s, int source, int row, int count)
 {
     const struct search_memory *m = s->m;

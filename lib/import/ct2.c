@@ -11,8 +11,8 @@
 enum { POSITIONS = 1024 }; /* rows of our table of sinusoids; CTranslate2 has no limit */
 
 /* ---- names of parameters and attributes, shared with the export. Weights have the same layout as
-   ours: [out][in], with the queries, keys and values of self-attention in one matrix, and the keys
-   and values of cross-attention in one. ---- */
+   ours: [out][in], with one matrix for the queries, keys and values of self-attention, and one for
+   the keys and values of cross-attention. ---- */
 
 #define ALL(ours, theirs)                                                                          \
     {                                                                                              \
@@ -162,7 +162,7 @@ static void spell_v1(char name[IMPORT_NAME])
 
 /* ---- the configuration ---- */
 
-/* Reads whether embeddings are scaled, which is stored as a flag or as the scaling factor. */
+/* Reads whether embeddings are scaled. The file stores either a flag or the scaling factor. */
 static rapt_status read_scaled(struct import *i, const char *name, int otherwise, int *value)
 {
     const struct tensor_entry *e = rapt__import_find(i, name, 0);
@@ -185,8 +185,8 @@ static bool is_encoder(const struct import *i)
     return i->config.kind == RAPT_KIND_ENCODER_ONLY;
 }
 
-/* Reads an attribute that is stored either once or separately for encoder and decoder. In an
-   encoder-decoder, separate values must agree. */
+/* Reads an attribute that is stored either once or separately for the encoder and the decoder. In
+   an encoder-decoder, separate values must agree. */
 static rapt_status attribute(struct import *i, const char *name, read_attribute *read,
                              int otherwise, int *value)
 {
@@ -288,7 +288,7 @@ static rapt_status read_sizes(struct import *i)
     return RAPT_OK;
 }
 
-/* Returns whether two tables are in the file and share their bytes. */
+/* Returns whether both tables are in the file and share their bytes. */
 static bool same_bytes(const struct import *i, const char *a, const char *b)
 {
     const struct tensor_entry *x = rapt__import_find(i, a, 0), *y = rapt__import_find(i, b, 0);

@@ -1,5 +1,5 @@
-/* ct2.h - CTranslate2's names and attributes, shared by import and export, and the parts of the
-   import. */
+/* ct2.h - CTranslate2's names and attributes, which the import and the export share, and the
+   functions that the files of the import share. */
 #ifndef RAPT_LIB_IMPORT_CT2_H
 #define RAPT_LIB_IMPORT_CT2_H
 
@@ -17,8 +17,8 @@ enum ct2_use {
     CT2_ACTIVATION,
     CT2_SCALED,
     CT2_ZERO_START,
-    CT2_ALIGNMENT_LAYER, /* layer of the attention that is returned; -1 means the last one, -2 the
-                            one before it, and so on */
+    CT2_ALIGNMENT_LAYER, /* layer whose attention is returned; -1 means the last layer, -2 the one
+                            before it, and so on */
     CT2_ALIGNMENT_HEADS, /* number of its heads to average, starting with the first; 0 means all */
     CT2_USES,
     CT2_ANY, /* ignored by ct2.c: it has no effect here or is checked elsewhere */
@@ -45,8 +45,8 @@ rapt_status rapt__ct2_attention(struct import *i);
 
 /* ---- ct2_tokens.c ---- */
 /* Sets the fields of i->config and of *i that describe special tokens. If `settings` is true, reads
-   them from config.json, and norm_epsilon, too; otherwise from attributes in model.bin, as in
-   versions before 6. The other fields must already be set. */
+   them, and norm_epsilon, from config.json; otherwise reads them from attributes in model.bin, as
+   in versions before 6. The other fields must already be set. */
 rapt_status rapt__ct2_tokens(struct import *i, bool settings);
 /* Makes the tokenizers. rapt__ct2_tokens must have been called. */
 rapt_status rapt__ct2_vocabularies(struct import *i);
@@ -56,11 +56,12 @@ rapt_status rapt__ct2_encoder(struct import *i);
 /* Makes the tokenizer of an encoder. rapt__ct2_encoder must have been called. */
 rapt_status rapt__ct2_encoder_vocabulary(struct import *i);
 
-/* Name of the biases of T5's attention, [buckets][heads], after "encoder/layer_N" or
+/* Name of the biases of T5's attention [buckets][heads], without the prefix "encoder/layer_N" or
    "decoder/layer_N". */
 #define CT2_BIASES "/self_attention/relative_attention_bias"
 
-/* Name of the optional table of positions, one row each, after "encoder" or "decoder". */
+/* Name of the optional table of positions, which has one row per position, without the prefix
+   "encoder" or "decoder". */
 #define CT2_POSITIONS "/position_encodings/encodings"
 
 #endif

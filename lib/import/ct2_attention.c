@@ -1,7 +1,7 @@
-/* ct2_attention.c - reads from a file of CTranslate2 how T5's attention differs from the usual one:
-   scores may lack the factor 1 / sqrt(head width), biases may depend on the distance of a query
-   from a key, and all heads together may be narrower or wider than the model. Source: CTranslate2
-   4.8, src/layers/attention.cc, attention_spec.py, T5Loader in converters/transformers.py. */
+/* ct2_attention.c - reads from a CTranslate2 file how T5's attention differs from the usual one:
+   scores may lack the factor 1 / sqrt(head width), biases may depend on the distance between query
+   and key, and the heads together may be narrower or wider than the model. Source: CTranslate2 4.8,
+   src/layers/attention.cc, attention_spec.py, T5Loader in converters/transformers.py. */
 #include "import/ct2.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 /* ---- scores ---- */
 
-/* Reads the score function of one attention layer from the factor of its queries. */
+/* Reads the score function of one attention layer from the factor that scales its queries. */
 static rapt_status read_score(struct import *i, const char *pattern, int layer, int head_width,
                               rapt_score *score)
 {
@@ -39,14 +39,14 @@ static rapt_status read_scores(struct import *i, const char *pattern, int layers
         rapt_score other;
         status = read_score(i, pattern, n, head_width, &other);
         if (!status && other != *score)
-            return rapt__import_bad(i, "queries_scale of %s differs between layers", pattern);
+            return rapt__import_bad(i, "%s differs between layers", pattern);
     }
     return status;
 }
 
-/* Returns the width of a head, computed from the number of rows of the encoder's first matrix of
-   queries, keys and values. If that matrix is unusable, returns the model's width / heads. The
-   result is at least 1. */
+/* Returns the width of a head, computed from the number of rows of the encoder's first
+   query-key-value matrix. If that matrix is unusable, returns the model's width divided by the
+   number of heads. The result is at least 1. */
 static int head_width_of(const struct import *i)
 {
     const rapt_config *c = &i->config;
@@ -65,7 +65,7 @@ struct biases {
 };
 
 /* Reads the shape of the biases of the encoder or the decoder. CTranslate2 stores them for every
-   layer; all layers must share the table of the first. */
+   layer; all layers must share the first layer's table. */
 static rapt_status read_side(struct import *i, const char *side, int layers, struct biases *b)
 {
     char table[IMPORT_NAME], distance[IMPORT_NAME], name[IMPORT_NAME];

@@ -1,4 +1,4 @@
-/* ct2_export.c - exports a model to a folder in the format of CTranslate2, with the names in ct2.c:
+/* ct2_export.c - exports a model to a folder in CTranslate2's format, with the names in ct2.c:
    model.bin of version 6, config.json and the vocabularies. The SentencePiece models are also
    written, although CTranslate2 does not read them, because they are needed to tokenize text.
    Source: as in ct2.c, and model_spec.py. */
@@ -21,7 +21,7 @@ void rapt__export_check_ct2(const struct exporting *e)
     const rapt_config *c = e->config;
     if (c->position == RAPT_POSITION_NONE)
         rapt__export_refuse(e, "position", "sinusoids or learned");
-    /* the import would mistake it for a model of Hugging Face, whose callers add the end token */
+    /* the import would mistake it for a Hugging Face model, whose callers add the end token */
     if (c->no_source_end &&
         (c->decoder_start == RAPT_DECODER_START_END || c->decoder_start == RAPT_DECODER_START_PAD))
         rapt__export_refuse(e, "no_source_end", "0 unless the decoder starts with <s> or zeros");
@@ -117,7 +117,7 @@ static bool begins(const struct exporting *e)
                rapt_tokenizer_special(e->target, RAPT_TOKEN_END);
 }
 
-/* Returns the token with which targets begin. If the decoder starts from zeros, only our own import
+/* Returns the token that targets begin with. If the decoder starts from zeros, only our own import
    uses the token: "</s>" marks a model whose callers must append the end token to sources. */
 static const char *start_of(const struct exporting *e)
 {

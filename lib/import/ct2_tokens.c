@@ -1,10 +1,10 @@
-/* ct2_tokens.c - reads the settings for special tokens, and the vocabularies, in a folder of
-   CTranslate2. The vocabularies are lists of names. The files of a tokenizer are read as well if
-   they exist: source.spm and target.spm or the files of Hugging Face under their usual names, in
-   the folder, or those of a package of Argos, next to the folder.
+/* ct2_tokens.c - reads the settings for special tokens, and the vocabularies, in a CTranslate2
+   folder. The vocabularies are lists of names. Tokenizer files are read as well if they exist: in
+   the folder, source.spm and target.spm or Hugging Face's files under their usual names; next to
+   the folder, those of an Argos package.
 
-   The folder of an encoder (BERT, DistilBERT, RoBERTa or XLM-RoBERTa) has the names of tokens, but
-   not the rules for splitting text into tokens. The rules, and the settings of
+   The folder of an encoder (BERT, DistilBERT, RoBERTa or XLM-RoBERTa) contains the names of tokens,
+   but not the rules for splitting text into tokens. The rules, and the settings of
    sentence-transformers, are read from the files of the original model, which are in the same
    folder or its parent.
 
@@ -18,8 +18,8 @@
 
 /* ---- special tokens ---- */
 
-/* The first function returns true for BART, whose sources begin with <s>, the second for mBART,
-   which normalizes before sublayers. */
+/* The first function returns true for BART, whose sources begin with <s>; the second returns true
+   for mBART, which normalizes before sublayers. */
 static bool is_bart(const rapt_config *c)
 {
     return c->embedding_norm && c->norm_order == RAPT_NORM_ORDER_POST;
@@ -29,10 +29,10 @@ static bool is_mbart(const rapt_config *c)
     return c->embedding_norm && c->norm_order == RAPT_NORM_ORDER_PRE;
 }
 
-/* Returns whether a model was converted from Hugging Face's transformers. If the decoder starts
-   from zeros, this is the case if `start`, the decoder_start_token or NULL, is "</s>". Otherwise it
-   is the case if the decoder starts with the end or the pad token or the model is a T5; other
-   converters store such a start token only together with add_source_eos. */
+/* Returns whether a model was converted from Hugging Face's transformers. `start` is the
+   decoder_start_token, or NULL. If the decoder starts from zeros, `start` must be "</s>". Otherwise
+   the decoder must start with the end or pad token, or the model must be a T5; other converters
+   store such a start token only together with add_source_eos. */
 static bool is_from_hf(const rapt_config *c, const char *start)
 {
     if (c->decoder_start == RAPT_DECODER_START_ZERO) return start && strcmp(start, "</s>") == 0;
@@ -40,8 +40,8 @@ static bool is_from_hf(const rapt_config *c, const char *start)
            c->decoder_start == RAPT_DECODER_START_PAD || c->relative_bias;
 }
 
-/* Sets whether sources begin and end with special tokens. Callers of models from Hugging Face must
-   add these tokens, as our translators do. */
+/* Sets whether sources begin and end with special tokens. For models from Hugging Face, callers
+   must add these tokens, as our translators do. */
 static void frame_sources(struct import *i, bool source_end, const char *start)
 {
     rapt_config *c = &i->config;
@@ -52,7 +52,7 @@ static void frame_sources(struct import *i, bool source_end, const char *start)
 /* ---- attributes and settings ---- */
 
 /* Reads whether sources begin and end with special tokens, and which token targets begin with.
-   Files up to version 5 store this in model.bin. */
+   Versions up to 5 store this in model.bin. */
 static rapt_status read_tokens(struct import *i)
 {
     rapt_config *c = &i->config;
@@ -78,8 +78,8 @@ static rapt_status check_name(struct import *i, const struct import_settings *s,
     return rapt__import_bad(i, "config.json: %s is \"%.60s\", not \"%s\"", key, text, name);
 }
 
-/* Sets the first input of the decoder. mBART-25 has no start token, because its decoder starts with
-   the language of the target. */
+/* Sets the first input of the decoder. mBART-25 has no decoder_start_token, because its decoder
+   starts with the target language. */
 static rapt_status use_start(struct import *i, const char *start)
 {
     rapt_config *c = &i->config;
@@ -142,8 +142,8 @@ rapt_status rapt__ct2_tokens(struct import *i, bool settings)
 
 /* ---- vocabularies ---- */
 
-/* Returns the name of the SentencePiece model of one side, whose usual name is `side`, or of both
-   sides. Returns NULL if there is none. */
+/* Returns the name of the SentencePiece model for one side, which is usually called `side`, or for
+   both sides. Returns NULL if there is none. */
 static const char *find_pieces(const struct import *i, const char *side)
 {
     static const char *const both[] = {"sentencepiece.bpe.model", "spiece.model"};
@@ -154,8 +154,8 @@ static const char *find_pieces(const struct import *i, const char *side)
     return NULL;
 }
 
-/* Reads a vocabulary and the merges of a package of Argos. Moses splits a text into words by the
-   rules of a language, and the merges apply to these words. */
+/* Reads a vocabulary and the merges of an Argos package. Moses splits text into words by the rules
+   of a language, and the merges are applied within these words. */
 static rapt_status read_moses(struct import *i, const char *name, const char *language, int vocab,
                               rapt_tokenizer **tokenizer)
 {
@@ -172,7 +172,7 @@ static rapt_status read_moses(struct import *i, const char *name, const char *la
 }
 
 /* Makes a tokenizer from the vocabulary `name`, a JSON file or a list of lines. Texts are split by
-   the merges of a package of Argos or by a SentencePiece model, which is part of a package or may
+   the merges of an Argos package or by a SentencePiece model, which may be part of a package or may
    have been copied to the folder by a converter. Without either, they are split at spaces. */
 static rapt_status read_vocabulary(struct import *i, const char *name, const char *side, int vocab,
                                    rapt_tokenizer **tokenizer)
@@ -191,9 +191,9 @@ static rapt_status read_vocabulary(struct import *i, const char *name, const cha
     return status;
 }
 
-/* Makes i->source from the files of a tokenizer of transformers: vocab.json and merges.txt of BART
-   or, if there is no SentencePiece model, tokenizer.json. If these files are missing, i->source
-   remains NULL. */
+/* Makes i->source from the tokenizer files of transformers: BART's vocab.json and merges.txt or, if
+   there is no SentencePiece model, tokenizer.json. If these files are missing, i->source remains
+   NULL. */
 static rapt_status read_hf_tokenizer(struct import *i)
 {
     const rapt_config *c = &i->config;
@@ -223,7 +223,7 @@ static rapt_status read_lists(struct import *i)
     return read_vocabulary(i, target, "target.spm", c->target_vocab, &i->target);
 }
 
-/* Stores the id of the first token of every translation, if a package of Argos names one. */
+/* Stores the id of the first token of every translation, if an Argos package names one. */
 static rapt_status use_first_token(struct import *i)
 {
     char id[16];
@@ -247,8 +247,8 @@ rapt_status rapt__ct2_vocabularies(struct import *i)
 
 /* ---- encoders: the files of the original model ---- */
 
-/* Calls `read` while i->folder is the folder with the tokenizer's files: the model's folder or, if
-   only its parent has them, the parent. */
+/* Calls `read` while i->folder is the folder that contains the tokenizer's files: the model's
+   folder or, if only its parent has them, the parent. */
 static rapt_status with_tokenizer(struct import *i, rapt_status (*read)(struct import *i))
 {
     const size_t size = strlen(i->folder);
@@ -265,8 +265,8 @@ static rapt_status read_encoder_tokenizer(struct import *i)
 {
     if (rapt__hf_has_tokenizer(i)) return rapt__hf_encoder_vocabulary(i);
     return rapt__import_bad(i,
-                            "its vocabulary has no rules for splitting texts; copy tokenizer.json, "
-                            "or vocab.txt with tokenizer_config.json, of the original model into "
+                            "its vocabulary has no rules for splitting texts; copy the original "
+                            "model's tokenizer.json, or vocab.txt and tokenizer_config.json, into "
                             "its folder");
 }
 
@@ -295,7 +295,7 @@ static rapt_status check_merge(struct import *i)
 }
 
 /* Ignores the pooler, as the importer of Hugging Face's encoders does for models without a
-   classifier: the vector of a text is the average of the vectors of its tokens, unless the files of
+   classifier: the vector of a text is the average of its tokens' vectors, unless the files of
    sentence-transformers specify otherwise. */
 static void ignore_pooler(struct import *i)
 {
@@ -314,9 +314,9 @@ rapt_status rapt__ct2_encoder(struct import *i)
 
 /* ---- encoders: the vocabulary ---- */
 
-/* Checks that the vocabulary names the rows of the table as the tokenizer does, because the files
-   of the tokenizer might belong to another model. Rows without a name in the tokenizer may have any
-   name, because they are never produced. */
+/* Checks that the vocabulary names the rows of the table as the tokenizer does, because the
+   tokenizer's files might belong to another model. Rows without a name in the tokenizer may have
+   any name, because they are never produced. */
 static rapt_status compare_encoder_names(struct import *i, const char *file,
                                          const struct vocabulary *v)
 {

@@ -1,9 +1,9 @@
-/* decoding.c - reads the settings for decoding in a model folder: those of Marian, which folder.c
-   finds, and generation_config.json of Hugging Face or, in older folders, config.json. Those of
-   Argos Translate are constants. Settings that rapt supports become metadata, from which
+/* decoding.c - reads the decoding settings in a model folder: Marian's, which folder.c finds, or
+   Hugging Face's, which are in generation_config.json or, in older folders, config.json. Argos
+   Translate's settings are constants. Settings that rapt supports become metadata, from which
    translators take their defaults. Settings that would change translations but are not supported
-   are listed in the metadata IGNORED_KEY. Sources: Marian 1.12, src/common/config_parser.cpp;
-   transformers 5.24, generation/configuration_utils.py. */
+   are listed under the metadata key IGNORED_KEY. Sources: Marian 1.12,
+   src/common/config_parser.cpp; transformers 5.24, generation/configuration_utils.py. */
 #include "import/parts.h"
 
 #include <stdio.h>
@@ -64,7 +64,7 @@ static void follow(struct import *i, const struct followed *f, const char *text)
         return;
     }
     if (f->max) value = (float)rapt__max(count - f->less, 0);
-    if (f->max && value == 0) return; /* 0 means none, in transformers as in rapt */
+    if (f->max && value == 0) return; /* 0 means none, both in transformers and in rapt */
     rapt__float_write(value, number);
     keep(i, f->key, number);
 }

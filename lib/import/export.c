@@ -1,5 +1,6 @@
-/* export.c - exports a model to another project, and functions that all exports share: checks of
-   the configuration, tensors under the other project's names, tokenizers, and small text files. */
+/* export.c - exports a model in another project's format; defines the functions that all exports
+   share: checks of the configuration, tensors under the other project's names, tokenizers, and
+   small text files. */
 #include "import/export.h"
 
 #include <assert.h>
@@ -16,7 +17,7 @@ void rapt__export_refuse(const struct exporting *e, const char *field, const cha
     size_t used = reasons->count ? strlen(text) : 0, space = sizeof reasons->message.text;
     int size = snprintf(reason, sizeof reason, "%s must be %s", field, needed);
     if (!reasons->count++)
-        snprintf(text, space, "%s cannot hold this model: %s", e->project, reason);
+        snprintf(text, space, "cannot export this model to %s: %s", e->project, reason);
     else if (strstr(text, reason) || strstr(text, "; and more"))
         return; /* both vocabularies may lack the same token */
     else if (used + (size_t)size + MORE < space)
@@ -49,16 +50,16 @@ void rapt__export_check(const struct exporting *e, const enum config_field *free
     if (c->kind != RAPT_KIND_ENCODER_DECODER) rapt__export_refuse(e, "kind", "encoder-decoder");
     if (c->ffn_width == 0) rapt__export_refuse(e, "ffn_width", "above 0");
     if (!c->latent_width && rapt__key_heads(c) != c->heads)
-        rapt__export_refuse(e, "key_heads", "heads");
+        rapt__export_refuse(e, "key_heads", "equal to heads");
     for (int i = 0; i < RAPT_CONFIG_FIELDS; i++)
         if (!is_of(i, sizes, sizeof sizes / sizeof *sizes) && !is_of(i, free_fields, count) &&
             rapt__config_get(c, i))
-            rapt__export_refuse(e, rapt_config_field_at(i)->name, "its default");
+            rapt__export_refuse(e, rapt_config_field_at(i)->name, "left at its default");
 }
 
 /* ---- tensors ---- */
 
-/* Reads elements [first, first + count) of a tensor of this shape, which holds a part of a
+/* Reads elements [first, first + count) of a tensor that has this shape and holds a part of a
    parameter. If the tensor is transposed, its element [row][column] is element [column][row] of the
    part. */
 static void fill_parameter(const struct export_tensor *t, const size_t *shape, size_t first,
@@ -145,7 +146,7 @@ rapt_status rapt__export_tensors(struct exporting *e, const struct export_rows *
 {
     const rapt_allocator *allocator = &e->model->allocator;
     take_all(e, rows);
-    e->capacity = 2 * e->count + 1 + rows->more; /* an alpha for each, and one for "none" */
+    e->capacity = 2 * e->count + 1 + rows->more; /* an alpha per tensor, and one for "none" */
     e->tensors = rapt__alloc(allocator, (size_t)e->capacity * sizeof *e->tensors);
     e->sources = rapt__alloc(allocator, (size_t)e->capacity * sizeof *e->sources);
     if (!e->tensors || !e->sources)
@@ -189,7 +190,7 @@ static void free_tensors(struct exporting *e)
 /* ---- tokenizers ---- */
 
 /* Opens a tokenizer for a table of `vocab` rows. If the tokenizer is missing or has another size,
-   adds a reason to refuse the model, and *t remains NULL. */
+   adds a reason to refuse the model and leaves *t NULL. */
 static rapt_status open_tokenizer(const struct exporting *e, const char *key, int vocab,
                                   rapt_tokenizer **t)
 {
@@ -218,7 +219,8 @@ static rapt_status open_tokenizers(struct exporting *e)
         status = open_tokenizer(e, "rapt.tokenizer", c->source_vocab, &e->source);
         e->target = e->source;
         if (c->source_vocab != c->target_vocab)
-            rapt__export_refuse(e, "source_vocab", "target_vocab, since there is one tokenizer");
+            rapt__export_refuse(e, "source_vocab",
+                                "equal to target_vocab, because there is only one tokenizer");
         return status;
     }
     status = open_tokenizer(e, "rapt.source_tokenizer", c->source_vocab, &e->source);
@@ -294,7 +296,7 @@ rapt_status rapt__export(const rapt_model *model, enum export_format format, con
         [EXPORT_MARIAN] = {"Marian", rapt__export_check_marian, rapt__export_marian},
         [EXPORT_BERGAMOT] = {"8-bit Marian", rapt__export_check_bergamot, rapt__export_bergamot},
         [EXPORT_FIREFOX] = {"Firefox", rapt__export_check_firefox, rapt__export_firefox},
-        [EXPORT_HF] = {"MarianMT of Hugging Face", rapt__export_check_hf, rapt__export_hf},
+        [EXPORT_HF] = {"Hugging Face MarianMT", rapt__export_check_hf, rapt__export_hf},
         [EXPORT_CT2] = {"CTranslate2", rapt__export_check_ct2, rapt__export_ct2},
     };
     struct export_plan plan = {0};

@@ -48,10 +48,10 @@ struct exporting {
 
 /* ---- what the project can represent ---- */
 
-/* Adds a reason to the message "PROJECT cannot hold this model: FIELD must be NEEDED; FIELD must be
-   NEEDED", unless the message already contains it or is full. */
+/* Adds a reason to the message "cannot export this model to PROJECT: FIELD must be NEEDED; FIELD
+   must be NEEDED", unless the message already contains it or is full. */
 void rapt__export_refuse(const struct exporting *e, const char *field, const char *needed);
-/* If there are reasons, returns RAPT_BAD_ARGUMENT with as many of them as fit in the message. */
+/* If there are reasons, returns RAPT_BAD_ARGUMENT and a message with as many of them as fit. */
 rapt_status rapt__export_refused(const struct exporting *e);
 /* Refuses the model unless it is an encoder-decoder with feed-forward layers and as many key heads
    as heads, and all other fields of its configuration, except sizes, alignment_layer,
@@ -61,8 +61,8 @@ void rapt__export_check(const struct exporting *e, const enum config_field *free
 
 /* ---- tensors ---- */
 
-/* Returns true if the writer needs a row of a table. `pattern` is our name of the parameter, with
-   '#' for the layer. */
+/* Returns true if the writer needs a row of a table. `pattern` is our name for the parameter, with
+   '#' in place of the layer number. */
 typedef bool export_takes(const struct exporting *e, const struct import_row *row,
                           const char *pattern);
 struct export_rows {
@@ -79,7 +79,7 @@ rapt_status rapt__export_tensors(struct exporting *e, const struct export_rows *
 /* Adds a tensor [rows][columns] made by the writer. `data` is not copied; NULL means zeros. */
 void rapt__export_add(struct exporting *e, const char *name, int rows, int columns,
                       const float *data);
-/* Appends a row of zeros to the tensor with this name, or an element 0 if it is a vector or a
+/* Appends a row of zeros to the tensor with this name, or a zero element if it is a vector or a
    matrix that holds a vector as its only row. Does nothing if there is no such tensor. */
 void rapt__export_extend(struct exporting *e, const char *name);
 /* Returns the source of the tensor with this name, or NULL. */
@@ -117,8 +117,8 @@ rapt_status rapt__export_pieces(const struct exporting *e, const rapt_tokenizer 
 /* Like rapt__export_pieces, but writes nothing if the tokenizer has no SentencePiece model. */
 rapt_status rapt__export_pieces_if(const struct exporting *e, const rapt_tokenizer *t,
                                    const char *name);
-/* Sets *is to whether the tokenizer has a SentencePiece model and uses its ids (and not those of a
-   list). */
+/* Sets *is to whether the tokenizer has a SentencePiece model and uses the ids of that model rather
+   than those of a list. */
 rapt_status rapt__export_is_pieces(const struct exporting *e, const rapt_tokenizer *t, bool *is);
 /* Refuses the model if a special token is missing or has another name. */
 void rapt__export_special(const struct exporting *e, const rapt_tokenizer *t, int which,
@@ -130,11 +130,11 @@ bool rapt__same_names(const rapt_tokenizer *a, const rapt_tokenizer *b);
 /* Checks the folder before files are written; a missing folder is accepted. Returns
    RAPT_BAD_ARGUMENT if the folder has a file of another model that would remain and be read
    together with the new files, or if the export would replace a model of another format. Returns
-   RAPT_NO_FILE if the folder cannot be listed, and RAPT_NO_MEMORY. */
+   RAPT_NO_FILE if the folder cannot be listed, and RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__export_check_folder(const struct exporting *e, const struct export_plan *plan);
 
-/* ---- marian_export.c: exports in Marian's format, which differ in the names of files and in
-   precision ---- */
+/* ---- marian_export.c: exports in Marian's format, which differ in file names and precision
+   ---- */
 
 /* The vocabularies of a folder: one for both sides, or one for each. */
 enum marian_side { MARIAN_BOTH, MARIAN_SOURCE, MARIAN_TARGET, MARIAN_SIDES };
@@ -158,7 +158,8 @@ export_check rapt__export_check_hf, rapt__export_check_ct2, rapt__export_check_m
     rapt__export_check_bergamot, rapt__export_check_firefox;
 /* Checks the vocabularies and writes the files of a project, after its check of the configuration.
    The tokenizers must have been opened. The function is called with e->plan set, to collect the
-   names of the files, and, unless check_only is set, once more without, to write them. */
+   names of the files, and then, unless check_only is set, a second time without a plan, to write
+   them. */
 typedef rapt_status export_write(struct exporting *e);
 export_write rapt__export_hf, rapt__export_ct2, rapt__export_marian, rapt__export_bergamot,
     rapt__export_firefox;

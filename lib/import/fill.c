@@ -99,8 +99,8 @@ static rapt_status differs(struct import *i, const struct tensor_entry *e)
     return rapt__import_bad(i, "tensor %s differs from the one that it is tied to", e->name);
 }
 
-/* Checks that another tensor for the same part has the values with which the part was filled. If
-   the part is stored in 16 bits, the tensor is rounded before it is compared. */
+/* Checks that another tensor for the same part has the values that the part was filled with. If the
+   part is stored in 16 bits, the tensor is rounded before it is compared. */
 static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
                                const struct target *t, size_t first, size_t all, const float *data)
 {
@@ -119,8 +119,8 @@ static rapt_status check_equal(struct import *i, const struct tensor_entry *e,
 /* ---- rows of a matrix of bytes ---- */
 
 /* Reads the factors for quantizing rows [first, first + count): the scales of the tensor if it has
-   a single one, or one per row and is not stored column by column. Otherwise the factors are 0,
-   which means that they are computed. */
+   a single scale, or if it has one per row and is not stored column by column. Otherwise the
+   factors are 0, which means that they are computed. */
 static rapt_status read_factors(struct import *i, const struct tensor_entry *e,
                                 const struct target *t, size_t first, size_t count)
 {
@@ -130,8 +130,8 @@ static rapt_status read_factors(struct import *i, const struct tensor_entry *e,
     return by_rows ? rapt__tensors_scales(i->file, e, first, count, factors, i->why) : RAPT_OK;
 }
 
-/* Checks that another tensor for the same rows has, after quantization, the values with which they
-   were filled. */
+/* Checks that another tensor for the same rows has, after quantization, the values that the rows
+   were filled with. */
 static rapt_status check_equal_rows(struct import *i, const struct tensor_entry *e,
                                     const struct target *t, int first, int count, const float *data)
 {
@@ -174,8 +174,8 @@ static bool in_bytes(const struct tensor_entry *e)
     return e->scales > 0 && strcmp(e->dtype, "I8") == 0;
 }
 
-/* Marks a tensor as used and checks its shape. Sets i->floats if it is a matrix of a layer and not
-   stored as 8-bit integers; tables of embeddings do not count. */
+/* Marks a tensor as used and checks its shape. Sets i->floats if the tensor is a layer's matrix and
+   is not stored as 8-bit integers; embedding tables do not count. */
 static rapt_status match_part(struct import *i, const struct import_row *row,
                               const struct parameter *p, const struct tensor_entry *e)
 {
@@ -201,7 +201,7 @@ static rapt_status take(struct import *i, const struct tensor_entry *e, const st
 
 /* ---- scales: metadata SCALES_KEY; see model/scales.c ---- */
 
-enum { SCALES_AT_ONCE = 4096 }; /* rows whose scales are read at a time */
+enum { SCALES_AT_ONCE = 4096 }; /* number of scales read at a time */
 
 rapt_status rapt__import_keep_alpha(struct import *i, const char *name, float alpha)
 {
@@ -211,8 +211,8 @@ rapt_status rapt__import_keep_alpha(struct import *i, const char *name, float al
 }
 
 /* Stores the scales and the alpha of an entry, which holds rows [first, first + count) of a
-   parameter. The entry is ignored unless it has a single scale, or one per row and is not stored
-   column by column. */
+   parameter. The entry is ignored unless it has a single scale, or has one per row and is not
+   stored column by column. */
 static rapt_status keep_scales(struct import *i, const char *name, size_t first, size_t count,
                                const struct tensor_entry *e)
 {
@@ -241,8 +241,9 @@ static size_t piece_of(size_t columns)
     return panel < SOME ? SOME / panel * panel : panel;
 }
 
-/* Copies elements [first, first + count) of a tensor of 8-bit integers, which must form whole rows,
-   to a matrix of bytes. Sets *done to false if they have to be converted to floats and back. */
+/* Copies elements [first, first + count) of a tensor of 8-bit integers to a matrix of bytes. These
+   elements must form whole rows. Sets *done to false if they have to be converted to floats and
+   back. */
 static rapt_status copy_integers(struct import *i, const struct tensor_entry *e,
                                  const struct target *t, size_t first, size_t count, bool *done)
 {
@@ -258,8 +259,8 @@ static rapt_status copy_integers(struct import *i, const struct tensor_entry *e,
     return status;
 }
 
-/* Fills a part in pieces that stay in the cache. Memory for a whole tensor would cause page faults,
-   which take more time than reading the file. */
+/* Fills a part in pieces that stay in the cache. Allocating memory for a whole tensor would cause
+   page faults, which take more time than reading the file. */
 static rapt_status fill_piecewise(struct import *i, const struct tensor_entry *e,
                                   const struct target *t, bool again)
 {
@@ -385,7 +386,8 @@ static rapt_status with_tensors(struct import *i, const struct import_table *tab
     return RAPT_OK;
 }
 
-/* Replaces a matched model with a model in the requested precision, unless that is floats. */
+/* Replaces a matched model with one in the requested precision, unless its matrices remain
+   floats. */
 static rapt_status choose_precision(struct import *i)
 {
     rapt_model *model = NULL;

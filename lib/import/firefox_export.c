@@ -54,7 +54,7 @@ void rapt__export_check_firefox(const struct exporting *e)
         rapt__export_refuse(e, "gzip", "0, since rapt was built without zlib");
     if (s->check_only) return;
     if (rapt__scales_named(e->model, "none", &scale, &alpha, NULL) || !(alpha > 0))
-        rapt__export_refuse(e, "alphas", "in its metadata: calibrate the model");
+        rapt__export_refuse(e, "alphas", "in the model's metadata: calibrate the model first");
 }
 
 static rapt_status check_pieces(const struct exporting *e, const rapt_tokenizer *t)
@@ -164,8 +164,8 @@ static rapt_status compose_settings(const struct exporting *e, struct composer *
     return RAPT_OK;
 }
 
-/* Determines the size in bytes and the SHA-256 of the model's file, which must already be written.
-   If e->plan is set, sets *size to 0 and hash to "". */
+/* Determines the size in bytes and the SHA-256 hash of the model's file, which must already be
+   written. If e->plan is set, sets *size to 0 and hash to "". */
 static rapt_status measure_model(const struct exporting *e, const char *name, uint64_t *size,
                                  char hash[SHA256_TEXT])
 {
@@ -214,7 +214,7 @@ static rapt_status write_metadata(const struct exporting *e, const struct firefo
     return status;
 }
 
-/* Replaces a file with a copy compressed by gzip. */
+/* Replaces a file with a copy that is compressed with gzip. */
 static rapt_status compress_file(const struct exporting *e, const char *name)
 {
     char from[2 * IMPORT_PATH], to[2 * IMPORT_PATH];

@@ -5,8 +5,8 @@
 
        - a file with one of Hugging Face's usual names, unless there is a model.bin
        - the only model in the folder
-       - the model that decoding settings name alone under `models:`, if all files of settings that
-         name a single model of the folder name the same one
+       - the only model named under `models:` of some settings file, if all settings files that name
+         a single model in the folder name the same one
        - model.bin or model.npz
        - the model whose name the others extend, as ende.npz.best-bleu.npz extends ende.npz
 
@@ -37,7 +37,7 @@ struct survey {
 
 /* ---- the meaning of names ---- */
 
-/* Returns the length of a name without the ending `end`, or 0 if the name does not have that ending
+/* Returns the length of a name without the suffix `end`, or 0 if the name does not have that suffix
    or is equal to it. */
 static size_t without(const char *name, const char *end)
 {
@@ -45,7 +45,7 @@ static size_t without(const char *name, const char *end)
     return size > tail && strcmp(name + size - tail, end) == 0 ? size - tail : 0;
 }
 
-/* Endings of compressed files. */
+/* Suffixes of compressed files. */
 static const char *const packed[] = {".gz", ".zst"};
 enum { PACKED = sizeof packed / sizeof *packed, PACKED_SIZE = 4 };
 
@@ -219,8 +219,8 @@ void rapt__import_survey_free(struct import *i)
 
 /* ---- settings ---- */
 
-/* Returns whether a path in settings ends with a file's name. Endings .gz and .zst of both are
-   ignored. */
+/* Returns whether a path in settings ends with a file's name. The suffixes .gz and .zst are ignored
+   in both. */
 static bool is_path_of(const char *path, const char *name)
 {
     const char *base = base_of(path);
@@ -256,7 +256,7 @@ static rapt_status parse_settings(struct survey *s)
 
 /* Rates how well a settings file matches a model, either by its own name or because it names the
    model: 4 is best, 0 means that it does not match. As in Marian, decoder.yml matches every model,
-   whatever it names. */
+   whichever models it names. */
 static int suits(const char *settings, const struct yaml *y, const char *model)
 {
     size_t size = plain_size(model);
@@ -433,7 +433,7 @@ struct report {
     void *user;
 };
 
-/* Returns whether an index was opened and a file is named as its shards are, such as
+/* Returns whether an index was opened and a file's name is like those of its shards, such as
    model-00001-of-00002.safetensors. */
 static bool is_shard(const struct import *i, const char *name)
 {

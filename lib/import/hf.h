@@ -1,5 +1,5 @@
-/* hf.h - declarations shared by the imports of models of Hugging Face's transformers. The export
-   also uses the names and settings of MarianMT. */
+/* hf.h - declarations shared by the imports of Hugging Face models. The export also uses the names
+   and settings of MarianMT. */
 #ifndef RAPT_LIB_IMPORT_HF_H
 #define RAPT_LIB_IMPORT_HF_H
 
@@ -9,11 +9,11 @@
 #define HF_ADDED_TOKENS      "added_tokens.json"
 #define HF_DECODER_POSITIONS "model.decoder.embed_positions.weight"
 
-/* Rows of MarianMT and of the models of fairseq, [rapt__hf_row_count]. */
+/* Rows for MarianMT and fairseq's models [rapt__hf_row_count]. */
 extern const struct import_row rapt__hf_rows[];
 extern const int rapt__hf_row_count;
 enum { HF_POSITION_ROWS = 2, HF_NORM_ROWS = 4 };
-extern const struct import_row rapt__hf_position_rows[HF_POSITION_ROWS]; /* rows of MarianMT */
+extern const struct import_row rapt__hf_position_rows[HF_POSITION_ROWS]; /* rows for MarianMT */
 extern const struct import_row rapt__hf_norm_rows[HF_NORM_ROWS]; /* the final norm of each side */
 extern const struct import_row rapt__hf_tied_rows[1]; /* added to rapt__hf_rows if the model has
                                                          RAPT_TIE_OUTPUT */
@@ -37,7 +37,7 @@ struct hf_size {
     enum config_field field;
     int otherwise; /* value if the key is missing */
 };
-extern const struct hf_size rapt__hf_sizes[HF_SIZES]; /* of MarianMT and the models of fairseq */
+extern const struct hf_size rapt__hf_sizes[HF_SIZES]; /* sizes of MarianMT and fairseq's models */
 /* A flag that is supported only with the value `good`, which is also its default. */
 struct hf_flag {
     const char *key;
@@ -82,14 +82,13 @@ rapt_status rapt__hf_check_start(struct import *i, const struct hf_ids *ids, con
    stores under `key`. */
 rapt_status rapt__hf_check_id(struct import *i, const rapt_tokenizer *t, int which, const char *key,
                               int id);
-/* Checks the ids of the pad and the end token. */
+/* Checks the ids of the pad and end tokens. */
 rapt_status rapt__hf_check_ids(struct import *i, const rapt_tokenizer *t, const struct hf_ids *ids);
 
 /* ---- hf_encoder_names.c: the names of parameters and settings of BERT and its relatives ---- */
 enum { HF_FAMILY_TABLES = 2 };
 struct hf_family {
-    const char *type, *prefix; /* model_type; beginning of the names of tensors in files with a
-                                  head */
+    const char *type, *prefix; /* model_type; prefix of the names of tensors in files with a head */
     const char *activation;    /* key of the activation in config.json */
     struct import_table tables[HF_FAMILY_TABLES];
     const struct hf_size *sizes;
@@ -97,25 +96,25 @@ struct hf_family {
     const struct hf_flag *flags;
     int flag_count;
     bool padded;           /* the first two rows of the table of positions are not used */
-    bool bucketed;         /* distances add biases to scores, as in T5 */
+    bool bucketed;         /* scores have biases that depend on distance, as in T5 */
     const char *no_pooler; /* tensor of an unsupported layer before the classifier, or NULL */
 };
 /* Returns the family with this model_type, or NULL. */
 const struct hf_family *rapt__hf_family(const char *type);
-/* Sets i->spell to the function that spells the names of f->tables as the file does. */
+/* Sets i->spell to a function that spells the names in f->tables as the file does. */
 void rapt__hf_family_spelling(struct import *i, const struct hf_family *f);
 
 /* ---- hf_encoder.c: BERT and its relatives ---- */
 rapt_status rapt__import_encoder(struct import *i, const struct import_settings *s);
 /* Returns whether rapt__import_encoder imports this model_type. */
 bool rapt__import_is_encoder(const char *type);
-/* Sets i->config.pooling, i->normalize and i->max_tokens as the files that sentence-transformers
-   adds to an encoder specify. */
+/* Sets i->config.pooling, i->normalize and i->max_tokens as specified by the files that
+   sentence-transformers adds to an encoder. */
 rapt_status rapt__import_sentence(struct import *i);
 /* Returns whether the folder has a file from which rapt__hf_encoder_vocabulary makes a
    tokenizer. */
 bool rapt__hf_has_tokenizer(const struct import *i);
-/* Makes i->source from the files of the tokenizer, of which the folder must have one, and sets
+/* Makes i->source from the tokenizer's files, at least one of which must be in the folder, and sets
    i->pair_twice. */
 rapt_status rapt__hf_encoder_vocabulary(struct import *i);
 
@@ -200,14 +199,14 @@ struct hf_json {
     enum hf_maybe byte_fallback;
 };
 
-/* Reads tokenizer.json for a table of config.source_vocab rows. Names of further rows are ignored.
+/* Reads tokenizer.json for a table of config.source_vocab rows. Names beyond the table are ignored.
    The caller must call rapt__hf_json_free even after a failure. */
 rapt_status rapt__hf_json_read(struct import *i, struct hf_json *json);
 void rapt__hf_json_free(struct import *i, struct hf_json *json);
 
 /* ---- hf_json_make.c ---- */
-/* Returns true if the folder has tokenizer.json, but not the file `usual`, which would be read
-   first. */
+/* Returns true if the folder has tokenizer.json, but not the file `usual`, which would be
+   preferred. */
 bool rapt__hf_only_json(const struct import *i, const char *usual);
 /* Makes i->source from tokenizer.json. `type` is the required type of its model, "WordPiece", "BPE"
    or "Unigram", or NULL to accept any of them. Names beyond the table are ignored, and rows without
@@ -221,10 +220,10 @@ enum hf_languages {
     HF_LANGUAGES_MBART25,
     HF_LANGUAGES_MBART50
 };
-/* Makes i->source from sentencepiece.bpe.model and the tokens of languages, or from tokenizer.json
-   if there is no such model. Sets i->source_language_last if the language follows a source, and
-   i->language_starts if it starts the decoder. Checks the ids of the pad and the end token, unless
-   ids is NULL. */
+/* Makes i->source from sentencepiece.bpe.model and the language tokens, or from tokenizer.json if
+   there is no such model. Sets i->source_language_last if the language follows a source, and
+   i->language_starts if it starts the decoder. Checks the ids of the pad and end tokens, unless ids
+   is NULL. */
 rapt_status rapt__hf_languages(struct import *i, enum hf_languages languages,
                                const struct hf_ids *ids);
 

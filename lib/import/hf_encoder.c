@@ -1,6 +1,6 @@
-/* hf_encoder.c - imports encoders of Hugging Face's transformers, BERT and its relatives, with or
-   without a classifier: config.json, the weights and a vocabulary. Other heads are ignored. Without
-   a classifier, the files that sentence-transformers adds to an encoder are read as well. Sources:
+/* hf_encoder.c - imports Hugging Face's encoders (BERT and its relatives), with or without a
+   classifier: config.json, the weights and a vocabulary. Other heads are ignored. Without a
+   classifier, the files that sentence-transformers adds to an encoder are read as well. Sources:
    sentence-transformers 5, models/; transformers 4.57, the files named in hf_encoder_names.c,
    tokenization_bert_fast.py, tokenization_mpnet_fast.py, tokenization_roberta_fast.py,
    tokenization_xlm_roberta_fast.py. */
@@ -10,8 +10,8 @@
 #include <string.h>
 
 /* ---- the files of sentence-transformers. modules.json lists the steps from a text to its vector,
-   each with its folder. config.json in the folder of the step Pooling specifies how rows are
-   pooled. sentence_bert_config.json limits the number of tokens of a text that are read. Without
+   each with its folder. config.json in the folder of the Pooling step specifies how rows are
+   pooled. sentence_bert_config.json limits how many tokens of a text are read. Without
    modules.json, rows are averaged, as sentence-transformers does by default. ---- */
 
 static rapt_status read_pooling(struct import *i, const char *folder)
@@ -99,7 +99,7 @@ static rapt_status read_modules(struct import *i)
     return status;
 }
 
-/* Reads max_seq_length, the maximum number of tokens of a text. It matters only if it is less than
+/* Reads max_seq_length, the maximum number of tokens in a text. It matters only if it is less than
    config.positions. */
 static rapt_status read_limit(struct import *i)
 {
@@ -124,8 +124,8 @@ rapt_status rapt__import_sentence(struct import *i)
 
 /* ---- heads ---- */
 
-/* Ignores position_ids, a buffer that older versions stored; heads for pre-training and for finding
-   answers; and a pooler that is not used. */
+/* Ignores position_ids, a buffer that older versions stored; heads for pre-training and for
+   question answering; and a pooler that is not used. */
 static void ignore_heads(struct import *i)
 {
     static const char *const ignored[] = {"cls.", "vocab_", "qa_outputs.", "lm_head."};
@@ -138,8 +138,8 @@ static void ignore_heads(struct import *i)
     }
 }
 
-/* Sets up the output for the head. A classifier of texts reads the first row; a classifier of
-   tokens reads all rows. Without a classifier there is no output. */
+/* Sets up the output for the head. A text classifier reads the first row; a token classifier reads
+   all rows. Without a classifier there is no output. */
 static rapt_status read_head(struct import *i, const struct hf_family *f,
                              const struct import_settings *s)
 {
@@ -234,8 +234,8 @@ static rapt_status skip_padding(struct import *i, const struct import_settings *
         return rapt__import_bad(i, "config.json: pad_token_id is %d, not 1", pad);
     if (c->positions <= IMPORT_OFFSET_ROWS)
         return rapt__import_bad(i,
-                                "config.json: max_position_embeddings is %d, of which 2 are not "
-                                "used",
+                                "config.json: max_position_embeddings is %d; it must be above 2, "
+                                "because 2 positions are not used",
                                 c->positions);
     c->positions -= IMPORT_OFFSET_ROWS;
     return RAPT_OK;

@@ -13,7 +13,7 @@
     {                                                                                              \
         "encoder.positions.weight", theirs, 0, 1, IMPORT_OFFSET                                    \
     }
-/* The classifier of texts of RoBERTa and MPNet, or a classifier of tokens. */
+/* The text classifier of RoBERTa and MPNet, or a token classifier. */
 #define CLASSIFIER                                                                                 \
     HF_LINEAR("pooler", "classifier.dense"), HF_LINEAR("output", "classifier.out_proj"),           \
         HF_LINEAR("output", "classifier")

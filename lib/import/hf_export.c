@@ -1,4 +1,4 @@
-/* hf_export.c - exports a model to a folder of MarianMT for Hugging Face's transformers, with the
+/* hf_export.c - exports a model to a MarianMT folder for Hugging Face's transformers, with the
    names in hf.c: model.safetensors, config.json, generation_config.json, tokenizer_config.json,
    vocab.json, target_vocab.json if the names of the target differ, and the SentencePiece models.
 
@@ -29,8 +29,8 @@ void rapt__export_check_hf(const struct exporting *e)
     rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
 }
 
-/* Finds the ids of the special tokens. MarianMT uses one id for the pad token of both sides, so
-   both vocabularies must agree on it. */
+/* Finds the ids of the special tokens. MarianMT uses one id for the pad tokens of both sides, so
+   the vocabularies must agree on it. */
 static void find_ids(const struct exporting *e, struct written_ids *ids)
 {
     const rapt_tokenizer *t = e->target;

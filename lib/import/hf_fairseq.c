@@ -1,11 +1,11 @@
 /* hf_fairseq.c - imports BART, mBART, M2M-100 and NLLB-200, which were trained with fairseq, from
-   folders of Hugging Face's transformers: config.json, the weights and a vocabulary.
+   Hugging Face folders: config.json, the weights and a vocabulary.
 
    BART (Lewis et al. 2020), mBART-25 (Liu et al. 2020) and mBART-50 (Tang et al. 2020) have a norm
    after the embeddings, and learned positions, whose tables begin with two unused rows. mBART
    normalizes before sublayers. In mBART-25 the language follows the end of a source, and the
-   decoder starts with the language of the target; in mBART-50 the language precedes a source, and
-   the decoder starts with the end token.
+   decoder starts with the target language; in mBART-50 the language precedes a source, and the
+   decoder starts with the end token.
 
    M2M-100 (Fan et al. 2021) and NLLB-200 (Costa-jussa et al. 2022) share one architecture, with
    norms before sublayers and sinusoids as positions.
@@ -52,8 +52,8 @@ static void ignore_versions(struct import *i)
 
 /* ---- BART and mBART: the configuration ---- */
 
-/* Checks flags of old configurations. All models of BART have the same flags, and so have all
-   models of mBART. */
+/* Checks flags of old configurations. All BART models have the same flags, and so do all mBART
+   models. */
 static rapt_status check_kind(struct import *i, const struct import_settings *s, bool mbart)
 {
     const struct hf_flag flags[] = {{"normalize_before", mbart},
@@ -63,9 +63,9 @@ static rapt_status check_kind(struct import *i, const struct import_settings *s,
     return rapt__hf_check_flags(i, s, flags, sizeof flags / sizeof *flags);
 }
 
-/* Sets *older to true for mBART-25, which has the same model_type as mBART-50. The name of the
-   tokenizer distinguishes them; without a name, a decoder that starts with the end token belongs to
-   mBART-50. */
+/* Sets *older to whether the model is mBART-25, which has the same model_type as mBART-50. The name
+   of the tokenizer distinguishes them; without a name, a decoder that starts with the end token
+   belongs to mBART-50. */
 static rapt_status find_age(struct import *i, const struct import_settings *s, bool *older)
 {
     static const char file[] = "tokenizer_config.json", key[] = "tokenizer_class";

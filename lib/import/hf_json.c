@@ -1,6 +1,6 @@
 /* hf_json.c - reads tokenizer.json, in which Hugging Face's library `tokenizers` stores a whole
    tokenizer. Nothing in the file is trusted. Post-processors, decoders, truncation and padding are
-   skipped; the special tokens around a text follow from other files of the model. Source:
+   skipped; the special tokens around a text are determined by other files of the model. Source:
    tokenizers 0.23, tokenizer/serialization.rs. */
 #include "import/hf.h"
 

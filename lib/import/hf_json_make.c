@@ -1,8 +1,7 @@
 /* hf_json_make.c - makes tokenizers from the contents of tokenizer.json: WordPiece (BERT),
-   byte-level byte pairs (GPT-2), and SentencePiece's Unigram and byte pairs, for which a
-   SentencePiece model is composed in memory. A step that our tokenizers do not support is rejected
-   with a message that names the step. Source: tokenizers 0.23; convert_slow_tokenizer.py of
-   transformers 4.57. */
+   byte-level BPE (GPT-2), and SentencePiece's Unigram and BPE, for which a SentencePiece model is
+   composed in memory. A step that our tokenizers do not support is rejected with a message that
+   names the step. Source: tokenizers 0.23; convert_slow_tokenizer.py of transformers 4.57. */
 #include "import/hf.h"
 #include "text/text.h"
 
@@ -33,7 +32,7 @@ static rapt_status bad_step(struct import *i, const char *where, const struct hf
                             s->type ? s->type : "without a type");
 }
 
-/* Checks that there is exactly one step, which has this type, or no step if `type` is NULL. */
+/* Checks that there is exactly one step, of this type, or no step if `type` is NULL. */
 static rapt_status check_only(struct import *i, const char *where, const struct hf_steps *steps,
                               const char *type)
 {
@@ -86,7 +85,7 @@ static rapt_status make_words(struct import *i, const struct hf_json *json)
         (json->longest >= 0 && json->longest != 100))
         return rapt__import_bad(i,
                                 "%s: unk_token, continuing_subword_prefix or "
-                                "max_input_chars_per_word is not that of BERT",
+                                "max_input_chars_per_word differs from BERT's",
                                 file);
     o.keep_case = s->lowercase == HF_FALSE;
     o.keep_accents = s->strip_accents == HF_MISSING ? o.keep_case : s->strip_accents == HF_FALSE;
@@ -95,7 +94,7 @@ static rapt_status make_words(struct import *i, const struct hf_json *json)
                                            i->why);
 }
 
-/* ---- byte pairs ---- */
+/* ---- byte-level BPE ---- */
 
 static rapt_status check_byte_pairs(struct import *i, const struct hf_json *json)
 {
@@ -108,12 +107,12 @@ static rapt_status check_byte_pairs(struct import *i, const struct hf_json *json
         differs(json->suffix, "") || json->byte_fallback == HF_TRUE)
         return rapt__import_bad(i,
                                 "%s: use_regex, continuing_subword_prefix, end_of_word_suffix or "
-                                "byte_fallback is not that of GPT-2",
+                                "byte_fallback differs from GPT-2's",
                                 file);
     return RAPT_OK;
 }
 
-/* Stores the ids of merges in pairs [2 * count]. */
+/* Stores the ids of the two tokens of each merge in pairs[2 * json->merge_count]. */
 static rapt_status find_pairs(struct import *i, const struct hf_json *json,
                               const rapt_tokenizer *names, int32_t *pairs)
 {
@@ -129,8 +128,8 @@ static rapt_status find_pairs(struct import *i, const struct hf_json *json,
     return RAPT_OK;
 }
 
-/* Joins the names of the rows, each terminated by a zero byte, and returns their size. If `to` is
-   NULL, only returns the size. */
+/* Joins the names of the rows, each terminated by a zero byte, and returns their total size. If
+   `to` is NULL, only returns the size. */
 static size_t join_rows(const struct hf_json *json, char *to)
 {
     size_t at = 0;
@@ -205,7 +204,7 @@ static rapt_status read_spaces(struct import *i, const struct hf_json *json,
             return bad_step(i, "pre_tokenizer", s);
     }
     if (!joined || !(split || stripped) || (stripped && !replaced))
-        return rapt__import_bad(i, "%s: spaces are not treated as SentencePiece does", file);
+        return rapt__import_bad(i, "%s: spaces are not handled as in SentencePiece", file);
     o->dummy_prefix = o->trim_spaces = o->escape_spaces = true;
     return RAPT_OK;
 }
@@ -305,8 +304,8 @@ static rapt_status score_merges(struct import *i, struct hf_json *json, const ra
         if (id != last && json->scores[id] != 0)
             return rapt__import_bad(
                 i,
-                "%s: the merges of \"%.60s\" do not follow each other, as those "
-                "of SentencePiece do",
+                "%s: the merges that form \"%.60s\" must be consecutive, as they are in "
+                "SentencePiece",
                 file, name);
         json->scores[id] = -1 - (float)m;
         last = id;
@@ -349,7 +348,7 @@ static rapt_status check_merges(struct import *i, const struct hf_json *json,
                             file, json->merge_count, splits);
 }
 
-/* Makes a tokenizer from SentencePiece's byte pairs, which merge characters instead of bytes. */
+/* Makes a tokenizer for SentencePiece's BPE, which merges characters instead of bytes. */
 static rapt_status make_character_pairs(struct import *i, struct hf_json *json)
 {
     rapt_tokenizer *known = NULL;
@@ -373,8 +372,8 @@ static rapt_status make_character_pairs(struct import *i, struct hf_json *json)
                   : make_sentencepiece(i, json, (struct pieces_options){.kind = PIECES_PAIRS});
 }
 
-/* Returns whether byte pairs merge bytes, as in GPT-2. SentencePiece's byte pairs, which merge
-   characters, have a step Metaspace. */
+/* Returns whether the BPE merges bytes, as in GPT-2. SentencePiece's BPE, which merges characters,
+   has a Metaspace step. */
 static bool has_bytes(const struct hf_json *json)
 {
     for (int n = 0; n < json->splitter.count; n++)

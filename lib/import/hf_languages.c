@@ -1,10 +1,9 @@
 /* hf_languages.c - creates the vocabularies of multilingual translators, NLLB-200, mBART-25,
-   mBART-50 and M2M-100, and of XLM-RoBERTa, which has no tokens of languages. Pieces are in
+   mBART-50 and M2M-100, and of XLM-RoBERTa, which has no language tokens. Pieces are in
    sentencepiece.bpe.model, and the names of M2M-100 are in vocab.json. These files do not contain
-   the tokens of languages, whose ids follow those of the pieces or names. If
-   sentencepiece.bpe.model is missing, tokenizer.json, which contains all tokens, is read instead.
-   Source: transformers 4.57, tokenization_m2m_100.py, tokenization_nllb.py, tokenization_mbart.py,
-   tokenization_mbart50.py. */
+   the language tokens, whose ids follow those of the pieces or names. If sentencepiece.bpe.model is
+   missing, tokenizer.json, which contains all tokens, is read instead. Source: transformers 4.57,
+   tokenization_m2m_100.py, tokenization_nllb.py, tokenization_mbart.py, tokenization_mbart50.py. */
 #include "import/hf.h"
 #include "text/text.h"
 
@@ -13,7 +12,7 @@
 
 enum { LANGUAGE_NAME = 16 }; /* bytes for "__en__" */
 
-/* The languages of M2M-100 and of the translators of WMT 2021, in the order of their tokens. */
+/* The languages of M2M-100 and of the WMT 2021 translators, in the order of their tokens. */
 static const char m2m_languages[] =
     "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu "
     "ha he hi hr ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms "
@@ -27,8 +26,8 @@ static rapt_text text_of(const char *string)
 }
 
 /* Names the rows of NLLB, mBART or XLM-RoBERTa. They are fairseq's special tokens, the pieces after
-   the first three (each has an id one higher than in the SentencePiece model), the languages, and
-   the mask. */
+   the first three (with ids one higher than in the SentencePiece model), the languages, and the
+   mask. */
 static rapt_status name_fairseq(struct import *i, enum hf_languages languages,
                                 const rapt_tokenizer *pieces, rapt_text *names)
 {
@@ -70,8 +69,8 @@ static rapt_status name_m2m(struct import *i, const struct vocabulary *v, const 
         at += size + (at[size] == ' ');
         if (!*at) return RAPT_OK;
     }
-    return rapt__import_bad(i, "vocab.json has %d names, which leaves no row for each language",
-                            known);
+    return rapt__import_bad(
+        i, "vocab.json has %d names, which leaves too few rows for the languages", known);
 }
 
 /* Chooses the list of languages according to tokenizer_config.json, which also specifies whether

@@ -1,7 +1,7 @@
 /* hf_t5.c - imports T5 (Raffel et al. 2020), mT5 (Xue et al. 2021), ByT5 (Xue et al. 2022) and
-   MADLAD-400 (Kudugunta et al. 2023) from a folder of Hugging Face's transformers: config.json, the
-   weights and the vocabulary, which consists of pieces and extra ids. ByT5 has no file of pieces,
-   so a SentencePiece model is created for it, with the pieces <pad>, </s>, <unk> and the 256 bytes.
+   MADLAD-400 (Kudugunta et al. 2023) from a Hugging Face folder: config.json, the weights and the
+   vocabulary, which consists of pieces and extra ids. ByT5 has no file of pieces, so a
+   SentencePiece model is created for it, with the pieces <pad>, </s>, <unk> and the 256 bytes.
    Models of version 1.0, whose output matrix is tied to the embeddings, multiply the decoder's
    output by width^-0.5. This factor becomes part of the gain of the decoder's last norm. Source:
    transformers 4.57, modeling_t5.py, tokenization_t5.py, tokenization_byt5.py. */
@@ -94,7 +94,7 @@ enum { SIZES = sizeof sizes / sizeof *sizes };
 /* ---- the configuration ---- */
 
 /* Reads feed_forward_proj, the name of an activation, with "gated-" before it in gated layers. In
-   "gated-gelu", "gelu" is the approximation by tanh. */
+   "gated-gelu", "gelu" is the tanh approximation. */
 static rapt_status read_feedforward(struct import *i, const struct import_settings *s)
 {
     static const char gated[] = "gated-";
@@ -162,8 +162,7 @@ static rapt_status compare_tensors(struct import *i, const struct tensor_entry *
     return status;
 }
 
-/* Returns the table of the embeddings, under the first of its names that the file contains, or
-   NULL. */
+/* Returns the embedding table, under the first of its names that is in the file, or NULL. */
 static const struct tensor_entry *find_table(const struct import *i)
 {
     static const char *const names[] = {"shared.weight", "encoder.embed_tokens.weight",
@@ -231,8 +230,8 @@ static rapt_status make_vocabulary(struct import *i, const rapt_tokenizer *piece
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }
 
-/* Checks the ids of the pad and the end token. In vocabularies without <pad>, the pad token may be
-   any token unless the decoder starts with it, since it is otherwise never used as input. */
+/* Checks the ids of the pad and end tokens. In vocabularies without <pad>, the pad token may be any
+   token unless the decoder starts with it, since it is otherwise never used as input. */
 static rapt_status check_t5_ids(struct import *i, const struct hf_ids *ids)
 {
     if (i->config.decoder_start == RAPT_DECODER_START_PAD ||

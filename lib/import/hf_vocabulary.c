@@ -6,7 +6,7 @@
 
        {"<first>": 54776, "<second>": 54777}
 
-   For byte-level byte pairs: merges.txt, each line of which contains the names of two tokens:
+   For byte-level BPE: merges.txt, each line of which contains the names of two tokens:
 
        #version: 0.2
        Ġ t
@@ -49,8 +49,8 @@ static rapt_status take_added(struct import *i, const struct import_settings *s,
     return RAPT_OK;
 }
 
-/* Makes a tokenizer from the tokens of a vocabulary and the added tokens. names has memory for
-   vocab entries. */
+/* Makes a tokenizer from the tokens of a vocabulary and the added tokens. `names` has room for
+   `vocab` entries. */
 static rapt_status make_list(struct import *i, const char *file, const struct vocabulary *v,
                              const struct import_settings *added, rapt_text *names, int vocab,
                              const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer)
@@ -149,7 +149,7 @@ static rapt_status read_pairs(struct import *i, char *text, const struct vocabul
     return RAPT_OK;
 }
 
-/* ---- the tokenizer of byte pairs ---- */
+/* ---- the byte-level BPE tokenizer ---- */
 
 static rapt_status read_space_first(struct import *i, bool *first)
 {
@@ -168,7 +168,7 @@ static rapt_status read_space_first(struct import *i, bool *first)
 }
 
 /* Joins the names of the table's rows, each terminated by a zero byte; rows without a token have
-   empty names. Returns their size. If `to` is NULL, only returns the size. */
+   empty names. Returns their total size. If `to` is NULL, only returns the size. */
 static size_t join_names(const struct vocabulary *v, int rows, char *to)
 {
     size_t at = 0;

@@ -150,8 +150,8 @@ static rapt_status open_tensors(struct import *i, const char *path)
     return rapt__tensors_open_any(&i->file, full, &i->allocator, i->why);
 }
 
-/* Returns true for Marian's containers even without special:model.yml, so that the error can say
-   that it is missing. */
+/* Returns true for Marian's containers even without special:model.yml, so that the message can say
+   that this is missing. */
 static bool is_marian(const struct tensor_file *file)
 {
     return rapt__tensors_container(file) == CONTAINER_MARIAN ||
@@ -170,8 +170,7 @@ static rapt_status import_open(struct import *i)
     if (rapt__tensors_container(i->file) == CONTAINER_CTRANSLATE2)
         status = rapt__import_ct2(i);
     else if (i->archive)
-        status =
-            rapt__import_bad(i, "%s%s is not a model of CTranslate2", i->folder, i->model_name);
+        status = rapt__import_bad(i, "%s%s is not a CTranslate2 model", i->folder, i->model_name);
     else if (is_marian(i->file))
         status = rapt__import_marian(i);
     else

@@ -16,13 +16,13 @@
    like a safetensors file, or a safetensors file without our configuration and with a config.json
    in the same folder. Returns false for a file that cannot be opened or has fewer than 9 bytes. */
 bool rapt__import_wants(const char *path, const rapt_allocator *allocator);
-/* Imports a model, which the caller must free. `path` names its folder, its file of tensors, or a
-   package of Argos (.argosmodel). `precision` is the requested precision. After the model is
-   complete, calls `file`, unless it is NULL, with `user` for every file in the folder and every
-   file next to it that was read. Returns RAPT_NO_FILE or RAPT_BAD_FILE if a file is missing or
-   cannot be read, RAPT_BAD_FILE if the files are damaged or use a feature that this library does
-   not support, RAPT_BAD_ARGUMENT if the model is too wide for the precision, and RAPT_NO_MEMORY;
-   *why names the file or the feature. */
+/* Imports a model, which the caller must free. `path` names its folder, its file of tensors, or an
+   Argos package (.argosmodel). `precision` is the requested precision. After the model is complete,
+   calls `file`, unless it is NULL, with `user` for every file in the folder and every file next to
+   it that was read. Returns RAPT_NO_FILE or RAPT_BAD_FILE if a file is missing or cannot be read,
+   RAPT_BAD_FILE if the files are damaged or use a feature that this library does not support,
+   RAPT_BAD_ARGUMENT if the model is too wide for the precision, and RAPT_NO_MEMORY if an allocation
+   fails; *why names the file or the feature. */
 rapt_status rapt__import(rapt_model **model, const char *path, rapt_precision precision,
                          rapt_file_fn *file, void *user, const rapt_allocator *allocator,
                          rapt_message *why);
@@ -44,11 +44,11 @@ struct export_settings {
     bool check_only; /* nothing is written; the folder may be NULL */
 };
 /* Writes a model and its tokenizers to an existing folder. Returns RAPT_BAD_ARGUMENT if the other
-   project cannot represent the model, in which case *why contains as many reasons as fit, such as
-   fields of the configuration; if the folder has a file of another model or format, which *why
-   names; or if the path is too long. Also returns
-   RAPT_NO_FILE if the folder cannot be listed or a file cannot be written, RAPT_BAD_FILE if a
-   tokenizer of the model is damaged, and RAPT_NO_MEMORY. */
+   project cannot represent the model, in which case *why contains as many of the reasons as fit,
+   such as configuration fields; if the folder has a file of another model or format, which *why
+   names; or if the path is too long. Also returns RAPT_NO_FILE if the folder cannot be listed or a
+   file cannot be written, RAPT_BAD_FILE if a tokenizer of the model is damaged, and RAPT_NO_MEMORY
+   if an allocation fails. */
 rapt_status rapt__export(const rapt_model *model, enum export_format format, const char *folder,
                          const struct export_settings *settings, rapt_message *why);
 

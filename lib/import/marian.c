@@ -1,6 +1,6 @@
 /* marian.c - imports a Marian model: model.bin or model.npz, which contains its configuration, and
    the vocabularies in the same folder. This includes models from OPUS-MT and Firefox (Bergamot).
-   Matrices of layers are [in][out], and layers are numbered from 1. An unsupported option that
+   The matrices of layers are [in][out], and layers are numbered from 1. An unsupported option that
    changes the results is rejected, and the message names it. Source: marian-nmt/marian-dev 1.12,
    transformer.h, layers/generic.h, rnn/cells.h; browsermt/marian-dev. */
 #include "import/parts.h"
@@ -168,8 +168,8 @@ static const char *operations(const struct yaml *y, const char *key, const char 
     return text;
 }
 
-/* Reads where the norms are: either after each sublayer, or before each sublayer and at the end of
-   the stack. */
+/* Reads where the norms are placed: either after each sublayer, or before each sublayer and at the
+   end of the stack. */
 static rapt_status read_norms(struct import *i, const struct yaml *y)
 {
     static const struct {
@@ -245,8 +245,8 @@ static rapt_status read_tables(struct import *i, const struct yaml *y)
     return rapt__import_bad(i, "tensor Wemb is missing");
 }
 
-/* Reads the layer from which alignments are computed. As by default in this library, they are the
-   weights of the layer's first head. */
+/* Reads the layer from which alignments are computed. The alignments are the weights of the layer's
+   first head, which is also this library's default. */
 static rapt_status read_alignment(struct import *i, const struct yaml *y)
 {
     static const char key[] = "transformer-guided-alignment-layer";

@@ -1,7 +1,6 @@
-/* marian_export.c - exports a model to a folder of Marian: model.bin, which includes the
+/* marian_export.c - exports a model to a Marian folder: model.bin, which includes the
    configuration, and the vocabularies. The names of the tensors are those in the table of marian.c.
-   A model that Marian cannot compute is rejected, and the message names the fields that prevent
-   it. */
+   A model that Marian cannot run is rejected, and the message names the fields that prevent it. */
 #include "import/export.h"
 
 #include <stdio.h>
@@ -27,8 +26,8 @@ void rapt__export_check_marian(const struct exporting *e)
     rapt__export_check(e, free_fields, sizeof free_fields / sizeof *free_fields);
 }
 
-/* Checks that the sizes are suitable for products in 8-bit arithmetic. Marian's engine computes in
-   blocks of 8 outputs and 16 inputs, and terminates the process for other sizes. A separate source
+/* Checks that the sizes are suitable for 8-bit matrix products. Marian's engine computes in blocks
+   of 8 outputs and 16 inputs, and terminates the process for other sizes. A separate source
    vocabulary is only a table, so its size is not restricted. */
 void rapt__export_check_bergamot(const struct exporting *e)
 {
@@ -186,8 +185,8 @@ static rapt_status write_model(struct exporting *e, enum marian_precision precis
 
 /* ---- the vocabularies ---- */
 
-/* Writes a list of names, as in the models of OPUS-MT, and the SentencePiece model that tokenizes
-   text, if there is one. */
+/* Writes a list of names, as in OPUS-MT's models, and the SentencePiece model that tokenizes text,
+   if there is one. */
 static rapt_status write_list(const struct exporting *e, const rapt_tokenizer *t, const char *name,
                               const char *pieces)
 {

@@ -74,10 +74,11 @@ static rapt_status enter_snapshot(struct import *i)
     return RAPT_OK;
 }
 
-/* ---- packages of Argos: a folder `model` of CTranslate2 next to sentencepiece.model or bpe.model
+/* ---- Argos packages: a CTranslate2 folder `model` next to sentencepiece.model or bpe.model
    ---- */
 
-/* Reads the code of a language, on which the words of bpe.model depend. */
+/* Reads a language code, which determines how text is split into words before the merges of
+   bpe.model are applied. */
 static rapt_status read_language(struct import *i, const struct import_settings *s, const char *key,
                                  char to[IMPORT_LANGUAGE])
 {
@@ -115,7 +116,7 @@ static rapt_status check_package(struct import *i)
     return status;
 }
 
-/* If i->folder is that of a package, changes it to the package's folder of CTranslate2. */
+/* If i->folder is a package, changes it to the package's CTranslate2 folder. */
 static rapt_status enter_package(struct import *i)
 {
     if (rapt__import_has(i, "model.bin") || !rapt__import_has(i, "model/model.bin") ||
@@ -123,7 +124,7 @@ static rapt_status enter_package(struct import *i)
         return RAPT_OK;
     if (!rapt__import_has(i, "sentencepiece.model") && !rapt__import_has(i, "bpe.model"))
         return rapt__import_bad(i, "the package has neither sentencepiece.model nor bpe.model; "
-                                   "other tokenizers of Argos are not supported");
+                                   "other Argos tokenizers are not supported");
     rapt_status status = check_package(i);
     const size_t size = strlen(i->folder);
     if (!status && size + sizeof "model/" > sizeof i->folder)
@@ -141,7 +142,7 @@ rapt_status rapt__import_enter(struct import *i)
     return status ? status : enter_package(i);
 }
 
-/* ---- packages of Argos: zip files, which are read without unpacking them ---- */
+/* ---- Argos packages in zip files, which are read without unpacking them ---- */
 
 static const char description[] = "metadata.json"; /* a file that every package contains */
 
@@ -190,7 +191,7 @@ rapt_status rapt__import_archive(struct import *i, const char *path)
     struct found_package found = {.archive = i->archive};
     rapt__archive_list(i->archive, "", visit_top, &found);
     if (found.count != 1)
-        return rapt__import_bad(i, "%.200s: it has %s; a package of Argos has one", path,
+        return rapt__import_bad(i, "%.200s: it has %s; an Argos package has one", path,
                                 found.count ? "several folders with a metadata.json"
                                             : "no folder with a metadata.json");
     const int size = snprintf(i->folder, sizeof i->folder, "%s/%s", path, found.folder);

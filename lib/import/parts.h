@@ -1,5 +1,5 @@
-/* parts.h - the state of an import, and the declarations of each file of this layer that the others
-   use: tables of tensor names, JSON settings, decoding settings, vocabularies and folders. */
+/* parts.h - the state of an import, and the declarations that the files of this layer share: tables
+   of tensor names, JSON settings, decoding settings, vocabularies and folders. */
 #ifndef RAPT_LIB_IMPORT_PARTS_H
 #define RAPT_LIB_IMPORT_PARTS_H
 
@@ -12,7 +12,7 @@
    maximum number of files whose use is recorded. */
 enum { IMPORT_PATH = 4096, IMPORT_FILE = 256, IMPORT_READ_FILES = 24 };
 enum { IMPORT_TOKEN = 64 };    /* maximum size of the name of a token in settings */
-enum { IMPORT_LANGUAGE = 16 }; /* maximum size of the code of a language of Argos */
+enum { IMPORT_LANGUAGE = 16 }; /* maximum size of an Argos language code */
 
 struct import_read_file { /* a file that was read */
     char name[IMPORT_FILE];
@@ -43,8 +43,8 @@ struct import {
     char folder[IMPORT_PATH];     /* folder of the files, ending in '/', or "" */
     struct archive *archive;      /* the zip file that contains the folder; NULL if the folder is on
                                      disk */
-    size_t archive_size;          /* size of the path of the zip file and a '/', which are the
-                                     beginning of `folder` */
+    size_t archive_size;          /* size of the path of the zip file and a '/', which `folder`
+                                     begins with */
     char model_name[IMPORT_FILE]; /* name of the file of tensors in the folder */
     const char *model_reason;     /* why this file was chosen */
     struct survey *survey;        /* contents of the folder (folder.c); NULL until it is listed */
@@ -68,14 +68,15 @@ struct import {
     bool source_begin;               /* the begin token precedes a text */
     bool pair_twice;                 /* two end tokens separate the texts of a pair */
     bool source_language_last;       /* the language follows the end of a source */
-    bool language_starts;            /* the decoder starts with the language of the target */
-    bool package;                    /* a package of Argos: pieces are in ../sentencepiece.model or,
-                                        if the languages below are set, merges in ../bpe.model */
+    bool language_starts;            /* the decoder starts with the target language */
+    bool package;                    /* an Argos package: pieces are in ../sentencepiece.model or,
+                                        if the languages below are set, merges are in
+                                        ../bpe.model */
     char from_language[IMPORT_LANGUAGE], to_language[IMPORT_LANGUAGE]; /* codes, or "" */
     char first_token[IMPORT_TOKEN]; /* name of the first token of every translation, or "" */
     bool normalize;                 /* embeddings are divided by their L2 norm */
-    int max_tokens;                 /* maximum number of tokens of a text, including special
-                                       tokens; 0 if there is no limit */
+    int max_tokens;                 /* maximum number of tokens in a text, including special tokens;
+                                       0 if there is no limit */
     float max_length_factor;        /* maximum number of target tokens per source token; 0 if
                                        unknown */
     struct import_decoding decoding;
@@ -85,15 +86,15 @@ struct import {
     rapt_message *why;
 };
 
-/* ---- fill.c: reads tensors by name; '#' in a name stands for the number of a layer ---- */
+/* ---- fill.c: reads tensors by name; '#' in a name stands for a layer number ---- */
 enum import_flags {
     IMPORT_OPTIONAL = 1,   /* filled with 0 if missing */
     IMPORT_TRANSPOSED = 2, /* stored as [columns][rows] */
     IMPORT_OFFSET = 4      /* preceded by IMPORT_OFFSET_ROWS rows that are not used */
 };
 enum { IMPORT_OFFSET_ROWS = 2 };
-/* Names of a parameter or, if parts > 1, of one of `parts` equal parts of its rows (of a vector: of
-   its elements). */
+/* Names of a parameter or, if parts > 1, of one of `parts` equal parts of its rows (or, if it is a
+   vector, of its elements). */
 struct import_row {
     const char *ours, *theirs;
     int part, parts, flags;
@@ -101,7 +102,7 @@ struct import_row {
 struct import_table {
     const struct import_row *rows;
     int count;
-    int first_layer; /* the other project's number of our layer 0 */
+    int first_layer; /* the other project's number for our layer 0 */
 };
 /* Returns the entry of a tensor, or NULL if the file does not have it. */
 const struct tensor_entry *rapt__import_find(const struct import *i, const char *name, int layer);
@@ -110,25 +111,25 @@ void rapt__import_use(struct import *i, const struct tensor_entry *entry);
 /* Creates i->model for i->config, in the requested precision but without memory for its parameters,
    and checks that the file has a tensor for each parameter that is not optional. Returns
    RAPT_BAD_FILE if the configuration is invalid, if a tensor is missing or has the wrong shape, or
-   if a tensor other than scales and alphas is named by no row and not marked as used. Returns
+   if a tensor, other than scales and alphas, is neither named by a row nor marked as used. Returns
    RAPT_BAD_ARGUMENT if the model is too wide for the precision. */
 rapt_status rapt__import_match(struct import *i, const struct import_table *tables, int count);
 /* Fills the parameters of a matched model. If several rows for the same part name existing tensors,
-   the first is used and the others must be equal to it. Returns RAPT_BAD_FILE if they differ or a
-   value is not finite or too large for the precision. The memory for the parameters is outside the
-   budget for reading, so everything else, such as vocabularies, must already have been read and
+   the first is used and the others must be equal to it. Returns RAPT_BAD_FILE if they differ, or if
+   a value is not finite or is too large for the precision. The memory for the parameters is outside
+   the budget for reading, so everything else, such as vocabularies, must already have been read and
    checked. */
 rapt_status rapt__import_fill(struct import *i, const struct import_table *tables, int count);
 /* Multiplies the output of a filled model's decoder by a factor, which becomes part of the gain of
    the last norm. That norm must be an RMSNorm. */
 void rapt__import_scale_output(struct import *i, float factor);
-/* The first function replaces the number of the layer in the name of one of our parameters with '#'
-   and sets *layer to the number, or to 0 if the name has none. The second replaces '#' with the
+/* The first function replaces the layer number in the name of one of our parameters with '#' and
+   sets *layer to the number, or to 0 if the name has none. The second replaces '#' with the
    number. */
 enum { IMPORT_NAME = 160 };
 void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *layer);
 void rapt__import_name(char to[IMPORT_NAME], const char *pattern, int layer);
-/* Stores an alpha for a name that is not a parameter's, in metadata SCALES_KEY. */
+/* Stores an alpha in the metadata SCALES_KEY, under a name that is not that of a parameter. */
 rapt_status rapt__import_keep_alpha(struct import *i, const char *name, float alpha);
 /* Reads a tensor of one integer and marks it as used. If it is missing, the value is `otherwise`.
    Returns RAPT_BAD_FILE if it is not one integer from -2^10 to 2^24. */
@@ -153,7 +154,7 @@ struct import_settings {
     struct import_setting *all; /* [count], allocated for [capacity] */
     size_t count, capacity;
 };
-/* Reads the settings in a file of the folder and records its use. Returns RAPT_NO_FILE if it does
+/* Reads the settings in a file in the folder, and records its use. Returns RAPT_NO_FILE if it does
    not exist, and RAPT_BAD_FILE if it is not a JSON object of at most 4096 different keys. After a
    failure there is nothing to free. */
 rapt_status rapt__import_settings(struct import *i, const char *name, struct import_settings *s);
@@ -196,22 +197,22 @@ void rapt__import_argos_decoding(struct import *i);
 /* Stores the id (in decimal) of the first token of every translation, such as its language. */
 void rapt__import_first_token(struct import *i, const char *id);
 /* Stores the settings in generation_config.json or, if that file does not exist, those in `config`,
-   which are the settings of config.json. `pad` and `end` are the ids of the pad and the end token.
+   which are the settings of config.json. `pad` and `end` are the ids of the pad and end tokens.
    Returns RAPT_BAD_FILE if generation_config.json is damaged. */
 rapt_status rapt__import_hf_decoding(struct import *i, const struct import_settings *config,
                                      int pad, int end);
 
 /* ---- vocabulary.c ---- */
-/* Opens a file of the folder. A member of i->archive is read into memory, and so is a compressed
+/* Opens a file in the folder. A member of i->archive is read into memory, and so is a compressed
    file on disk. The caller must close the source. Returns the errors of rapt__archive_read or
    rapt__disk_open_inflated, which include RAPT_NO_FILE if the file does not exist. */
 rapt_status rapt__import_source(struct import *i, const char *name, struct disk_source *source);
-/* Opens a file of the folder with names of tokens, and records its use. The caller must close the
+/* Opens a file of token names in the folder, and records its use. The caller must close the
    vocabulary. */
 rapt_status rapt__import_open_names(struct import *i, const char *name, struct vocabulary **v);
-/* Reads a file of the folder, as rapt__import_source does, into *size + 1 bytes of memory, of which
-   the last is 0. The caller must free them. Returns the errors of
-   rapt__import_source, and RAPT_BAD_FILE if there are more than 2^28 bytes. */
+/* Reads a file in the folder, as rapt__import_source does, into *size + 1 bytes of memory, the last
+   of which is 0. The caller must free them. Returns the errors of rapt__import_source, and
+   RAPT_BAD_FILE if there are more than 2^28 bytes. */
 rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, size_t *size);
 /* Makes a tokenizer from the names in a file. There must be one name for each of the `vocab` rows
    of the table; if only the last is missing and no other is <unk>, the last row becomes <unk>.
@@ -233,8 +234,8 @@ rapt_status rapt__import_pieces(struct import *i, const char *name, rapt_tokeniz
 /* Makes i->source, and i->target if it differs, from the vocabularies in the folder of a Marian
    model. Either i->decoder names these files, or they are recognized by their own names. */
 rapt_status rapt__import_vocabularies(struct import *i);
-/* Returns whether a file with this name is a vocabulary, that is, a SentencePiece model (.spm) or a
-   list of names whose own name contains "vocab", or is decoder.yml, which names vocabularies. */
+/* Returns whether a file with this name is a SentencePiece model (.spm), a list of token names (a
+   file whose own name contains "vocab"), or decoder.yml, which names vocabularies. */
 bool rapt__import_is_vocabulary(const char *name);
 
 /* ---- folder.c ---- */
@@ -255,11 +256,11 @@ bool rapt__import_locate(const struct import *i, const char *path, char found[IM
 bool rapt__import_reads(const char *name);
 /* Chooses the file of tensors in i->folder, stores its name in i->model_name, and sets
    i->model_reason. `path` is the path that the caller gave, for messages. Returns RAPT_BAD_FILE if
-   there is no such file, or if the choice among several is not clear. */
+   there is no such file, or if the choice among several is ambiguous. */
 rapt_status rapt__import_choose(struct import *i, const char *path);
 /* Sets i->decoder and i->decoder_name if the folder has decoding settings for the model. Returns
-   the errors of rapt__import_read, and RAPT_BAD_FILE if decoder.yml or a *.decoder.yml is damaged.
- */
+   the errors of rapt__import_read, and RAPT_BAD_FILE if decoder.yml or a *.decoder.yml file is
+   damaged. */
 rapt_status rapt__import_decoder(struct import *i);
 void rapt__import_survey_free(struct import *i); /* frees the survey, including i->decoder */
 /* The first function records the use of a file in the folder or, if its name begins with "../",
@@ -280,7 +281,7 @@ bool rapt__import_has(const struct import *i, const char *name);
 
 /* ---- nested.c: models in inner folders, and in zip files ---- */
 /* Changes i->folder to an inner folder if that contains the model: in a folder of Hugging Face's
-   cache or a package of Argos, whose settings are read, too. Returns RAPT_BAD_FILE if the inner
+   cache, or in an Argos package, whose settings are read, too. Returns RAPT_BAD_FILE if the inner
    folder is missing or the package is damaged or not supported. */
 rapt_status rapt__import_enter(struct import *i);
 /* Returns whether a path ends in .argosmodel and is not that of a folder. */
@@ -288,7 +289,7 @@ bool rapt__import_is_archive(const char *path);
 /* Opens the zip file at `path` as i->archive and sets i->folder to the folder of the package in
    it. Returns the errors of rapt__archive_open, and RAPT_BAD_FILE unless there is one package. */
 rapt_status rapt__import_archive(struct import *i, const char *path);
-/* Sets `member` to the name that a file of the folder has in the archive. `name` may begin with
+/* Sets `member` to the name that a file in the folder has in the archive. `name` may begin with
    "../". */
 void rapt__import_member(const struct import *i, const char *name, char member[IMPORT_PATH]);
 

@@ -1,5 +1,6 @@
 /* settings.c - reads a JSON object of settings and finds its values by key. struct import_setting
-   says what is stored for a list; nested objects are skipped. Nothing in the file is trusted. */
+   describes what is stored for a list; nested objects are skipped. Nothing in the file is
+   trusted. */
 #include "import/parts.h"
 
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* vocabulary.c - reads files of the folder, and makes tokenizers from vocabularies and
+/* vocabulary.c - reads files in a model's folder, and makes tokenizers from vocabularies and
    SentencePiece models, which are either given by name or found in the folder of a Marian model. */
 #include "import/parts.h"
 
@@ -54,8 +54,8 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
    is <unk>, its name is <unk>, except in a WordPiece vocabulary. */
 enum fit { FIT_EXACT, FIT_ANY };
 
-/* How the tokenizer of a list splits text: with a SentencePiece model, with WordPiece, with Moses,
-   or, if all are NULL, at spaces. */
+/* How a list's tokenizer splits text: with a SentencePiece model, with WordPiece, with Moses, or,
+   if all are NULL, at spaces. */
 struct splitter {
     const rapt_tokenizer *pieces;
     const rapt_wordpiece_options *words;
@@ -219,7 +219,7 @@ static rapt_status find_files(struct import *i, struct found_files *files)
 }
 
 /* Returns which of two files is the target's, according to "trg", "tgt" or "target" in its name, or
-   -1 if the names do not say. */
+   -1 if the names do not tell. */
 static int target_of(const struct found_files *files)
 {
     static const char *const words[] = {"trg", "tgt", "target"};
@@ -233,8 +233,8 @@ static int target_of(const struct found_files *files)
     return found;
 }
 
-/* Stores the names of the vocabularies in the settings, that of the source first, or none if the
-   settings name none. The files that decoder.yml names must exist, because it comes with the model.
+/* Stores the names of the vocabularies that the settings list, the source's first, or none if the
+   settings list none. The files that decoder.yml names must exist, because it comes with the model.
    Other settings, written by a training run, may name files on another machine; in that case none
    is stored, and the vocabularies are chosen by their names in the folder. */
 static rapt_status take_names(struct import *i, struct found_files *files)
@@ -270,7 +270,7 @@ static rapt_status open_vocabulary(struct import *i, const char *name, const cha
     }
     snprintf(file, sizeof file, "%s.bpe", side);
     if (rapt__import_has(i, file))
-        return rapt__import_bad(i, "%s: byte-pair codes of subword-nmt are not supported", file);
+        return rapt__import_bad(i, "%s: BPE codes of subword-nmt are not supported", file);
     snprintf(file, sizeof file, "%s.spm", side);
     rapt_status status = RAPT_OK;
     if (rapt__import_has(i, file)) status = rapt__import_pieces(i, file, &pieces);
@@ -292,7 +292,7 @@ rapt_status rapt__import_vocabularies(struct import *i)
     if (target < 0)
         return rapt__import_bad(i,
                                 "neither the names %.60s and %.60s nor `vocabs:` in a decoder.yml "
-                                "say which is the target's",
+                                "shows which one is the target's",
                                 files.names[0], files.names[1]);
     const char *source = files.names[files.count == 2 ? 1 - target : 0];
     status = open_vocabulary(i, source, "source", c->source_vocab, &i->source);

@@ -1,5 +1,5 @@
-/* activation.c - the activations of feed-forward layers and gates, and a gated recurrent unit. The
-   activations are
+/* activation.c - the activation functions of feed-forward layers and gates, and a gated recurrent
+   unit. The functions are
 
      relu(x) = max(x, 0)
      gelu(x) = x Phi(x), where Phi is the normal distribution function: Hendrycks and Gimpel 2016,
@@ -7,9 +7,9 @@
      sigmoid(x) = 1 / (1 + e^-x)
      silu(x) = x sigmoid(x): Elfwing, Uchibe and Doya 2018, "Sigmoid-weighted linear units"
      gelu_tanh(x) = x (1 + tanh u) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3): Hendrycks
-               and Gimpel 2016, the approximation. It is equal to x sigmoid(2 u)
+               and Gimpel 2016, the approximation, which equals x sigmoid(2 u)
 
-   and their slopes, where phi is the normal density,
+   Their slopes, where phi is the normal density, are
 
      relu        1 if x > 0, else 0
      gelu        Phi(x) + x phi(x)
@@ -17,16 +17,16 @@
      silu        s (1 + x (1 - s))       with s = sigmoid(x)
      gelu_tanh   s (1 + x (1 - s) 2 u')  with s = sigmoid(2 u) */
 
-/* Returns min(|x|, limit). At the limits, the exponentials used below are already 0. */
+/* Returns min(|x|, limit). Callers pass limits at which their exponentials are already 0. */
 static inline vf magnitude(vf x, float limit)
 {
     return vf_min(vf_splat(limit), vf_abs(x));
 }
 
-/* For t >= 0, returns `tail` such that Phi(-t) = tail e and phi(t) = e / sqrt(2 pi), where e =
-   e^(-t^2/2) is stored in *e. tail = q p(2q - 1) with q = 3 / (3 + t), which makes small tails as
-   precise as large ones. t^2 is computed as a sum of two floats, so that its rounding does not
-   affect e. */
+/* For t >= 0, stores e^(-t^2/2) in *e and returns `tail`, so that Phi(-t) = tail *e and phi(t) = *e
+   / sqrt(2 pi). tail = q p(2q - 1), where p is a polynomial and q = 3 / (3 + t), so small tails are
+   as precise as large ones. t^2 is computed as a sum of two floats, so that rounding it does not
+   affect *e. */
 static inline vf normal_tail(vf t, vf *e)
 {
     vf square = vf_mul(t, t), rest = vf_fma(t, t, vf_sub(vf_zero(), square));
@@ -70,7 +70,7 @@ static inline vf gelu_slope(vf x) /* Phi(x) + x phi(x) = [x > 0] + sign(x) (t ph
     return vf_select(vf_less(vf_zero(), x), vf_add(vf_splat(1), change), vf_sub(vf_zero(), change));
 }
 
-/* Returns 1 / (1 + e^-x), and stores 1 minus that in *other. */
+/* Returns 1 / (1 + e^-x), and stores 1 minus the result in *other. */
 static inline vf logistic(vf x, vf *other)
 {
     vf e = vf_exp(vf_sub(vf_zero(), vf_abs(x))), one = vf_splat(1);
@@ -81,8 +81,8 @@ static inline vf logistic(vf x, vf *other)
     return vf_select(below, little, large);
 }
 
-/* With e = e^-|x|, the result is x / (1 + e), times e if x is negative. Below -80, where 1 + e
-   rounds to 1, it is x e, which is rounded only once, because e alone may be denormal. */
+/* The result is x / (1 + e) with e = e^-|x|, times e if x is negative. If x is below -80, 1 + e
+   rounds to 1 and e alone may be denormal, so the result is x e, rounded only once. */
 static inline vf silu(vf x)
 {
     vf n, t = magnitude(x, 110), p = vf_exp_parts(vf_sub(vf_zero(), t), &n), e = vf_ldexp(p, n);
@@ -100,13 +100,14 @@ static inline vf silu_slope(vf x)
     return vf_mul(s, vf_fma(t, other, vf_splat(1)));
 }
 
-/* Returns 2 u of gelu_tanh. */
+/* Returns 2 u, where u is that of gelu_tanh(x) above. */
 static inline vf twice_inner(vf x)
 {
     return vf_mul(x, vf_fma(vf_mul(x, x), vf_splat(0x1.2444f2p-4f), vf_splat(0x1.988454p+0f)));
 }
 
-/* Beyond 12, e^(-2 u) is 0; the limit also keeps x^2 finite and avoids -infinity times 0. */
+/* If |x| is 12 or more, e^(-2 u) is 0. Limiting |x| to 12 also keeps x^2 finite and avoids
+   -infinity times 0. */
 static inline vf gelu_tanh(vf x)
 {
     vf other, t = magnitude(x, 12), s = logistic(twice_inner(t), &other);
@@ -258,8 +259,8 @@ static void ssru_row(const float *x, const float *z, const float *before, float 
     }
 }
 
-/* d is the gradient of cell. Sets dx = d (1 - f) and dz = d (before - x) f (1 - f), and then
-   multiplies d by f. */
+/* On entry, d is the gradient of cell. Sets dx = d (1 - f) and dz = d (before - x) f (1 - f), and
+   then multiplies d by f. */
 static void ssru_row_backward(const float *x, const float *z, const float *before, float *d,
                               float *dx, float *dz, size_t n)
 {

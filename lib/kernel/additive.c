@@ -1,17 +1,17 @@
-/* additive.c - additive scores of a query and keys in panels (Bahdanau, Cho and Bengio 2015,
-   appendix A.1.2):
+/* additive.c - additive attention scores of a query and keys in panels (Bahdanau, Cho and Bengio
+   2015, appendix A.1.2):
 
      x[s] = sum over n of v[n] h[n][s],   h[n][s] = tanh(q[n] + k[n][s])
 
-   in the order of n, as chains of 32 fma that are added one after the other. In the backward pass,
-   with g[n][s] = dx[s] v[n] (1 - h[n][s]^2):
+   The sum is computed in the order of n, as chains of 32 fma that are added one after another. In
+   the backward pass, with g[n][s] = dx[s] v[n] (1 - h[n][s]^2):
 
      dq[n] += sum over s of g[n][s]     dk[n][s] += g[n][s]     dv[n] += sum over s of dx[s] h[n][s]
 
-   In a sum over s, each of 16 lanes sums over the panels, and the lanes are added at the end. A key
-   with dx[s] = 0 is skipped, even if its h contains NaN. */
+   Sums over s are accumulated in 16 lanes, panel by panel, and the lanes are added at the end. A
+   key with dx[s] = 0 is skipped, even if its h contains NaN. */
 
-/* Returns the scores of a panel. If `keep` is true, stores h in hidden. */
+/* Returns the scores of a panel. If `keep` is true, stores h in a->hidden. */
 static inline __attribute__((always_inline)) vf additive_panel(const struct additive *a, int p,
                                                                bool keep)
 {
@@ -40,8 +40,7 @@ static void additive_row(const struct additive *a, float *x)
         vf_store(x + p * LANES, additive_panel(a, p, true));
 }
 
-/* Computes the gradients of elements n .. n + count - 1; count is a constant where this is
-   inlined. */
+/* Adds to the gradients of elements n .. n + count - 1. Inlined, so that count is a constant. */
 static inline __attribute__((always_inline)) void
 additive_elements(const struct additive *a, const float *dx, const struct additive_gradients *d,
                   int n, int count)

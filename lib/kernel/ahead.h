@@ -1,6 +1,6 @@
-/* ahead.h - prefetches the rows that the next head of attention will read, a few with each register
-   tile of the current head. This made 256 heads of 32 and 64 tokens 1.15 to 1.62 times as fast;
-   prefetching all rows at once gained little (Zen 3, perf/experiments.md). */
+/* ahead.h - prefetches the rows that the next attention head will read, a few with each register
+   tile of the current head. With sequences of 32 and of 64 tokens, this made 256 heads 1.15 to 1.62
+   times as fast; prefetching all rows at once gained little (Zen 3, perf/experiments.md). */
 #ifndef RAPT_LIB_AHEAD_H
 #define RAPT_LIB_AHEAD_H
 
@@ -10,7 +10,7 @@
 
 enum {
     AHEAD_PARTS = 8,
-    AHEAD_ROWS = 128 /* maximum number of rows of a part */
+    AHEAD_ROWS = 128 /* maximum number of rows in a part */
 };
 
 struct rows_ahead {
@@ -20,11 +20,11 @@ struct rows_ahead {
         int rows, width;
     } part[AHEAD_PARTS];
     int parts, at; /* number of parts, and index of the part to prefetch next */
-    int each;      /* rows to prefetch with each tile */
+    int each;      /* number of rows to prefetch with each tile */
 };
 
-/* Adds the rows of a short sequence. Ignores them if the list of parts is full. Also ignores the
-   rows of a long sequence, which would evict data that is being read. */
+/* Adds the rows of a short sequence. Ignores them if the list of parts is full. Ignores a long
+   sequence too, because its rows would evict data that is being read. */
 static inline void rapt__ahead_add(struct rows_ahead *ahead, const float *x, ptrdiff_t row,
                                    int rows, int width)
 {
@@ -32,8 +32,8 @@ static inline void rapt__ahead_add(struct rows_ahead *ahead, const float *x, ptr
         ahead->part[ahead->parts++] = (struct ahead_part){x, row, rows, width};
 }
 
-/* Prefetches a row into L2, because in L1 it would evict data that is being read. Always inlined,
-   because gcc 12 removes calls to functions that only prefetch. */
+/* Prefetches a row into L2 only, because in L1 it would evict data that is being read. Always
+   inlined, because gcc 12 removes calls to functions that only prefetch. */
 static inline __attribute__((always_inline)) void rapt__prefetch_row(const float *x, int width)
 {
     enum { LINE = 16, SECOND_LEVEL = 2 };

@@ -1,9 +1,10 @@
-/* bf16.h - interface of the kernels that multiply bf16 numbers. There is one table of kernels for
-   the instruction vdpbf16ps, and one for each instruction set that emulates it. All tables give the
+/* bf16.h - interface of the kernels that multiply bf16 numbers. One table of kernels uses the
+   vdpbf16ps instruction. The others, one for each instruction set, emulate it. All tables give the
    same bits.
 
-   ARITHMETIC. Both factors are rounded to bf16, the upper half of a float: to nearest, ties to
-   even; denormals become zeros with the same sign. A sum c of products of a and b, with start s, is
+   ARITHMETIC. A bf16 number is the upper half of a float. Both factors are rounded to bf16, to
+   nearest, ties to even, and denormals become zeros with the same sign. A sum c of products of a
+   and b that starts at s is computed as
 
        c = s;   for each pair of k, that is, k = 0, 2, 4 ...:
            c = step(a[k+1], b[k+1], c);   c = step(a[k], b[k], c)
@@ -12,30 +13,30 @@
 
    - It rounds once, to nearest, ties to even.
    - A denormal operand counts as a zero with the same sign.
-   - A result whose magnitude is below 2^-126 after rounding to 24 bits with unbounded exponent
+   - A result whose magnitude is below 2^-126 after rounding to 24 bits with an unbounded exponent
      becomes a zero with the same sign.
    - If an operand is NaN, the result is the first NaN among a, b and c, made quiet. The result of
      an invalid operation, such as infinity times zero, is the NaN 0xffc00000.
 
-   The order of steps is fixed, so the bits depend neither on how a product is divided nor on the
+   The order of steps is fixed, so the bits do not depend on how a product is divided or on the
    number of threads. The emulation requires the host's default rounding mode.
 
-   PAIRS. The factors for k and k + 1, k even, are stored as a pair in 32 bits, with the odd one in
-   the upper half. Panels of pairs have 16 columns: pair j of column n is at (n/16)*panel + j*16 +
-   n%16, with panel = 16 * (depth/2 rounded up). */
+   PAIRS. The factors at k and k + 1, where k is even, are stored as a pair in 32 bits, with the
+   factor at k + 1 in the upper half. Panels of pairs have 16 columns: pair j of column n is at
+   (n/16)*panel + j*16 + n%16, with panel = 16 * (depth/2 rounded up). */
 #ifndef RAPT_LIB_BF16_H
 #define RAPT_LIB_BF16_H
 
 #include "kernel/kernel.h"
 
 enum {
-    BF16_ROWS = 52,   /* maximum number of rows of a product */
+    BF16_ROWS = 52,   /* maximum number of rows in a product */
     BF16_DEPTH = 512, /* maximum depth */
     BF16_PAIRS = BF16_DEPTH / 2
 };
 
-/* The product c[r][n] = start + sum over k of a[r][k] b[k][n], as defined above. A depth that is
-   divided among several calls must be divided at even k. */
+/* The product c[r][n] = start + sum over k of a[r][k] b[k][n], as defined above. If the depth is
+   divided among several calls, each call must start at an even k. */
 struct bf16_block {
     int rows, columns, depth;
     const float *a; /* a[r][k] is at a[r*a_row + k*a_step]; one of the two strides is 1 */
@@ -49,20 +50,20 @@ struct bf16_block {
 };
 
 enum bf16_form {
-    BF16_EMULATED, /* any machine */
-    BF16_AVX512    /* vdpbf16ps of 512 bits */
+    BF16_EMULATED, /* runs on any machine */
+    BF16_AVX512    /* 512-bit vdpbf16ps */
 };
 
 struct bf16_kernels {
     const char *name;
     enum bf16_form form;
     void (*gemm)(const struct bf16_block *b);
-    /* Packs x[depth][columns], rows ld apart, with at most 16 columns, into a panel of pairs. Pads
-       columns and an odd depth with zeros. */
+    /* Packs x[depth][columns], which has rows ld apart and at most 16 columns, into a panel of
+       pairs. Pads columns and an odd depth with zeros. */
     void (*pack)(const float *x, ptrdiff_t ld, int columns, int depth, uint32_t *panel);
 };
 
-/* Rounds to bf16 as products do. Branch-free, so that compilers can vectorize loops. */
+/* Rounds to bf16 as defined above. Branch-free, so that compilers can vectorize loops. */
 static inline uint32_t bf16_round(float x)
 {
     uint32_t bits = half_bits_of(x), size = bits & 0x7fffffff;

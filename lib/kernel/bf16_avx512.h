@@ -1,4 +1,5 @@
-/* bf16_avx512.h - the operations listed in bf16_gemm.c, by the instruction vdpbf16ps. */
+/* bf16_avx512.h - implements the operations listed in bf16_gemm.c with the vdpbf16ps
+   instruction. */
 #ifndef __AVX512BF16__
 #error "compile with -mavx512bf16"
 #endif
@@ -18,7 +19,7 @@ static inline vp vp_splat(const uint32_t *p)
 {
     return _mm512_set1_epi32((int)*p);
 }
-/* In asm, because gcc 12 keeps two copies of the sums of the intrinsic and spills them. */
+/* Uses asm, because with the intrinsic gcc 12 keeps two copies of the sums and spills them. */
 static inline void vp_step(vf *sum, vp a, vp b, vp_check *check)
 {
     (void)check;

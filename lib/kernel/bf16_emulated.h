@@ -1,8 +1,8 @@
-/* bf16_emulated.h - the operations listed in bf16_gemm.c, by fused multiply-add. A step equals a
-   fused multiply-add except for denormals and NaNs. Since factors are never denormal, it suffices
-   to check sums: a sum that is not zero and has a magnitude of at most 2^-126 may have been rounded
-   as a denormal, and a final NaN may have the wrong bits. A tile in which this happens is
-   recomputed step by step. */
+/* bf16_emulated.h - implements the operations listed in bf16_gemm.c with fused multiply-adds. A
+   step equals a fused multiply-add except for denormals and NaNs. Since factors are never denormal,
+   it suffices to check sums: a nonzero sum whose magnitude is at most 2^-126 may have been rounded
+   as a denormal, and a final NaN may have the wrong bits. A tile that contains either is recomputed
+   step by step. */
 #include <math.h>
 
 enum { VP_FORM = BF16_EMULATED, VP_ROWS = 4, VP_MAX_PANELS = 1, VP_GROUP = 16 };
@@ -33,7 +33,7 @@ static inline vm vp_tiny(vf sum)
     vf size = vf_abs(sum);
     return vm_and(vf_less(vf_zero(), size), vf_less(size, vf_splat(0x1.000002p-126f)));
 }
-/* Rounds once even in the scalar form, where vf_fma may round twice. */
+/* Rounds only once, even in the scalar form, where vf_fma may round twice. */
 static inline vf vp_fma(vf a, vf b, vf c)
 {
     float x[LANES], y[LANES], z[LANES];

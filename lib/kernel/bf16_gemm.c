@@ -1,18 +1,18 @@
-/* bf16_gemm.c - the product of bf16 numbers defined in bf16.h. Rows of a are rounded and packed in
-   groups, and each group is multiplied by the packed panels of b. Each form implements these
-   operations in the file named by RAPT_BF16_HEADER:
+/* bf16_gemm.c - the product of bf16 matrices, as defined in bf16.h. Rows of a are rounded and
+   packed in groups, and each group is multiplied by the packed panels of b. Each form implements
+   these operations in the file named by RAPT_BF16_HEADER:
 
      vp                      sixteen pairs
-     vp_load(p) vp_splat(p)  sixteen pairs; the same pair sixteen times
-     vp_step(&sum,a,b,&c)    adds the products of both elements of the pairs, the odd one first
+     vp_load(p) vp_splat(p)  loads sixteen pairs; repeats one pair sixteen times
+     vp_step(&sum,a,b,&c)    adds the products of the odd elements, then those of the even ones
      vp_check                records whether all steps of a tile were exact
      vp_check_none()         its initial value
      vp_check_start(&c,sum)  records the start of a sum
      vp_check_end(&c,sum)    records the end of a sum
      vp_check_failed(&c)     true if the tile has to be computed again, step by step
-     VP_FORM                 the form
+     VP_FORM                 the enum bf16_form
      VP_ROWS, VP_MAX_PANELS  the register tile
-     VP_GROUP                maximum number of rows of a group, a multiple of VP_ROWS, at most 16
+     VP_GROUP                maximum number of rows in a group, a multiple of VP_ROWS, at most 16
 
    This file is compiled once per form. The build defines RAPT_BF16 (such as avx512bf16),
    RAPT_SIMD_HEADER (such as "simd_avx512.h") and RAPT_BF16_HEADER (such as "kernel/bf16_avx512.h").
@@ -50,10 +50,11 @@ static inline float bf16_flush(float x)
     return (bits & 0x7f800000) == 0 ? half_float_of(bits & 0x80000000) : x;
 }
 
-/* Computes step(a, b, c) of bf16.h. If the magnitude of the fused multiply-add is at most 2^-126,
-   it may have been rounded to a multiple of 2^-149 instead of 24 bits. The sum in double precision
-   then decides: if it is more than half a unit in the 24th bit below 2^-126, the result is zero. A
-   product has 16 bits, so a sum near that bound has at most 41 bits and is exact. */
+/* Computes step(a, b, c) as defined in bf16.h. If the fused multiply-add has a magnitude of at most
+   2^-126, it may have been rounded to a multiple of 2^-149 instead of 24 bits. The sum in double
+   precision then decides: if it is more than half a unit in the 24th bit below 2^-126, the result
+   is zero. The significand of a product is 16 bits long, so a sum near that bound needs at most 41
+   bits and is exact. */
 static float bf16_step(float a, float b, float c)
 {
     a = bf16_flush(a), b = bf16_flush(b), c = bf16_flush(c);
@@ -79,7 +80,7 @@ static float bf16_chain(float sum, const uint32_t *a, const uint32_t *b, int pai
 
 /* ---- packing ---- */
 
-/* Rounds and joins sixteen pairs. */
+/* Rounds sixteen even and sixteen odd elements and joins them into pairs. */
 static inline void bf16_join(const float *restrict even, const float *restrict odd,
                              uint32_t *restrict to)
 {
@@ -137,7 +138,7 @@ struct bf16_place {
     int row, rows, panel, columns;
 };
 
-/* Returns the address of the first sum of row r and panel q of a tile. */
+/* Returns the address of the first sum in row r and panel q of a tile. */
 static inline float *bf16_sums(const struct bf16_block *g, const struct bf16_place *at, int r,
                                int q)
 {
@@ -157,7 +158,7 @@ static void bf16_tile_exact(const struct bf16_block *g, const struct bf16_place 
         }
 }
 
-/* Computes a tile. rows and panels are constants where this is inlined. */
+/* Computes a tile. Inlined, so that rows and panels are constants. */
 static inline __attribute__((always_inline)) void
 bf16_tile(int rows, int panels, const struct bf16_block *g, const struct bf16_place *at)
 {
@@ -220,7 +221,8 @@ bf16_run(int rows, int width, const struct bf16_block *g, struct bf16_place *at,
     }
 }
 
-/* Computes panels [at->panel, last) of a tile's rows, two at a time if the registers suffice. */
+/* Computes panels [at->panel, last) for the rows of a tile, two at a time if there are enough
+   registers. */
 static inline __attribute__((always_inline)) void bf16_row(int rows, const struct bf16_block *g,
                                                            struct bf16_place *at, int last)
 {
@@ -254,7 +256,7 @@ static void bf16_group(const struct bf16_block *g, const uint32_t *group, int ro
 }
 
 /* Divides the rows into groups whose sizes differ by at most one, and multiplies all groups by a
-   few panels before it reads the next panels. */
+   few panels before reading the next panels. */
 static void bf16_gemm(const struct bf16_block *g)
 {
     _Alignas(64) uint32_t packed[VP_GROUPS * BF16_PAIRS * VP_SLOTS];

@@ -1,5 +1,5 @@
-/* choose.c - selects kernels among the tables that the build links (RAPT_HAVE_...) and the
-   processor can run, and implements rapt_isa_*. */
+/* choose.c - selects kernels from the tables that the build links (RAPT_HAVE_...) and the processor
+   can run, and implements rapt_isa_*. */
 #include "base/base.h"
 #include "kernel/bf16.h"
 #include "kernel/int8.h"
@@ -111,9 +111,9 @@ static const struct int8_table {
 
 enum { INT8_TABLES = sizeof int8_tables / sizeof int8_tables[0], ISAS = RAPT_ISA_AVX512 + 1 };
 
-/* The kernels chosen for each instruction set; NULL until first requested. The choice is
-   cached because CPUID takes microseconds in a virtual machine. It never changes, so all threads of
-   a team use the same kernels even if the process asks for tiles meanwhile. */
+/* The kernels chosen for each instruction set; NULL until first requested. The choice is cached
+   because CPUID takes microseconds in a virtual machine. It never changes, so all threads of a team
+   use the same kernels even if the process obtains permission to use tiles in the meantime. */
 static _Atomic(const struct int8_kernels *) int8_chosen[ISAS];
 
 static bool int8_runs(const struct int8_table *t)
@@ -151,7 +151,7 @@ const struct int8_kernels *rapt__int8_kernels_of(enum int8_form form)
 extern const struct bf16_kernels rapt__bf16_scalar, rapt__bf16_neon, rapt__bf16_avx2,
     rapt__bf16_avx512, rapt__bf16_avx512bf16;
 
-/* The emulations, by instruction set. */
+/* The kernels that emulate vdpbf16ps, by instruction set. */
 static const struct bf16_kernels *const bf16_emulations[] = {
     [RAPT_ISA_SCALAR] = &rapt__bf16_scalar,
 #ifdef RAPT_HAVE_NEON
@@ -165,7 +165,7 @@ static const struct bf16_kernels *const bf16_emulations[] = {
 #endif
 };
 
-/* The kernels with the instruction, or NULL if they were not built. */
+/* The kernels that use vdpbf16ps, or NULL if this build does not contain them. */
 #ifdef RAPT_HAVE_AVX512BF16
 static const struct bf16_kernels *const bf16_native = &rapt__bf16_avx512bf16;
 #else

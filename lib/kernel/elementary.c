@@ -1,5 +1,5 @@
-/* elementary.c - exp, log and tanh of rows in place, for higher layers, which cannot include
-   simd_math.h; and sines and cosines of angles. */
+/* elementary.c - exp, log and tanh of rows in place (for higher layers, which cannot include
+   simd_math.h), and sines and cosines of angles. */
 #if defined(RAPT_HAVE_SLEEF) && (defined(__AVX512DQ__) || defined(__AVX2__))
 #include <sleef.h>
 #endif
@@ -27,8 +27,8 @@ static void tanh_row(float *x, size_t n)
 
      sines[i], cosines[i] = sin, cos(position frequencies[i]),  i < n ---- */
 
-/* Computes sine and cosine of ANGLE_LANES doubles. With SLEEF, all variants give the bits of
-   rapt__sincos, because the cinz functions use no fused multiply-add on any processor. */
+/* Computes the sines and cosines of ANGLE_LANES doubles. With SLEEF, all variants give the same
+   bits as rapt__sincos, because the cinz functions use no fused multiply-add on any processor. */
 #if defined(RAPT_HAVE_SLEEF) && defined(__AVX512DQ__)
 enum { ANGLE_LANES = 8 };
 static inline void sincos_lanes(const double *angle, double *sine, double *cosine)

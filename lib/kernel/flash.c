@@ -7,10 +7,10 @@
    over blocks of 128 keys (Milakov and Gimelshein 2018, "Online normalizer calculation for
    softmax"; Rabe and Staats 2021, "Self-attention does not need O(n^2) memory"). The bits of a row
    do not depend on other rows: blocks begin at multiples of 128 no matter which keys are visible,
-   q.k consists of chains of fma in the order of the elements (flash_panels.c), the sum of a block
-   is a chain of fma in the order of the keys, and l is sixteen sums, one per lane. A hidden key has
-   x = -infinity and weight 0 in every rounding mode. It adds nothing to o unless its value is
-   infinite or NaN, so only panels with such values are summed row by row, leaving out hidden keys.
+   q.k is computed as chains of fma in the order of the elements (flash_panels.c), the sum of a
+   block is a chain of fma in the order of the keys, and l is sixteen sums, one per lane. A hidden
+   key has x = -infinity and weight 0 in every rounding mode. It adds nothing to o unless its value
+   is infinite or NaN, so only panels with such values are summed row by row, skipping hidden keys.
    A sink is one more key with value 0, which is added to m and l at the end. Sigmoids use the same
    blocks, but m and l serve only to detect fully masked rows. */
 #include "kernel/flash.h"
@@ -41,7 +41,7 @@ struct running {
     int width;
 };
 
-/* Recomputes the maximum in each lane of each row's scores after they have changed. */
+/* Recomputes the maximum in each lane of each row after the scores have changed. */
 static void lane_maxima(int rows, const float *scores, int panels, float *lanes)
 {
     for (int r = 0; r < rows; r++, scores += ATTEND_BLOCK) {
@@ -51,9 +51,9 @@ static void lane_maxima(int rows, const float *scores, int panels, float *lanes)
     }
 }
 
-/* Raises state->max to the maxima of the scores of a block if these are greater. lanes [16][16]
-   holds the maximum of each lane for each row. base receives the new state->max, with 0 in place of
-   -infinity, and rescale the factors for earlier sums. */
+/* Raises state->max to the maxima of a block's scores where these are greater. lanes [16][16] holds
+   the maximum of each lane for each row. base receives the new maxima, with 0 in place of
+   -infinity; rescale receives the factors for earlier sums. */
 static void raise_max(const struct running *state, int rows, const float *lanes, float times,
                       float base[LANES], float rescale[LANES])
 {
@@ -67,8 +67,8 @@ static void raise_max(const struct running *state, int rows, const float *lanes,
     vf_store(rescale, rescaled(old, from, vf_splat(times)));
 }
 
-/* Turns the scores of a row into weights and returns their sums, lane by lane. If `masked`, scores
-   may be -infinity; their weights are then 0 in every rounding mode. */
+/* Turns the scores of a row into weights and returns the sums of the weights, lane by lane. If
+   `masked`, scores may be -infinity; their weights are then 0 in every rounding mode. */
 static inline __attribute__((always_inline)) vf
 exponentiate_row(float *s, int panels, float scale, float base, bool large, bool masked)
 {
@@ -83,7 +83,7 @@ exponentiate_row(float *s, int panels, float scale, float base, bool large, bool
     return sum;
 }
 
-/* Turns scores into weights relative to state->max and adds these to the sums. */
+/* Turns scores into weights relative to state->max and adds the weights to the rescaled sums. */
 static void exponentiate(const struct running *state, int rows, float *scores, int panels,
                          float times, const float base[LANES], const float rescale[LANES],
                          bool masked)
@@ -107,7 +107,7 @@ struct key_source { /* keys and values, starting at key `first` */
     ptrdiff_t value_row;
 };
 
-struct attend_tile { /* at most VF_ROWS rows of a call of attend */
+struct attend_tile { /* at most VF_ROWS rows of a call to attend */
     const struct attend *a;
     const struct key_source *from;
     const struct attend_row *row;
@@ -117,13 +117,14 @@ struct attend_tile { /* at most VF_ROWS rows of a call of attend */
     const float *q; /* [key width][VF_ROWS] */
     float *part;    /* [rows][width] */
     /* for the current block of keys: */
-    int key, keys, panels; /* as set by seen_keys, and the number of panels of these keys */
-    float *scores;         /* [rows][ATTEND_BLOCK], then weights */
+    int key, keys, panels; /* key and keys are set by seen_keys; panels is the number of panels of
+                              these keys */
+    float *scores;         /* [rows][ATTEND_BLOCK]; later overwritten with the weights */
     struct seen seen;
     float base[LANES], rescale[LANES];
 };
 
-/* Returns the scale of scores after mask_tile. */
+/* Returns the factor by which scores must still be multiplied after mask_tile. */
 static float masked_scale_of(const struct attend_tile *t)
 {
     return masked_scale(t->row, t->a->scale, t->a->cap);
@@ -136,8 +137,8 @@ static bool any_non_finite(const unsigned char *non_finite, int panels)
     return any;
 }
 
-/* Does the same as accumulate_tile for a block with values that are infinite or NaN: sums panel by
-   panel in `part`, which is then added to o. */
+/* Like accumulate_tile, but for a block with infinite or NaN values: sums panel by panel in `part`,
+   which is then added to o. */
 static void accumulate_non_finite(const struct attend_tile *t, const float *values,
                                   ptrdiff_t value_row, const unsigned char *non_finite)
 {
@@ -158,10 +159,10 @@ static void accumulate_non_finite(const struct attend_tile *t, const float *valu
                      vf_fma(vf_load(t->state.o + n), vf_splat(t->rescale[r]), vf_load(part + n)));
 }
 
-/* The visible keys of a block are processed in three steps, each for several tiles in turn, so that
-   the work of one tile hides the latency at the end of the previous one. Where register tiles have
-   only one panel, the tiles are processed one by one, because the scores of all of them would fill
-   the L1 cache. */
+/* The visible keys of a block are processed in three steps, each of them for several tiles in turn,
+   so that the work of one tile hides the latency at the end of the previous one. Where register
+   tiles have only one panel, the tiles are processed one by one, because the scores of all tiles
+   would fill the L1 cache. */
 enum { TILES_TOGETHER = VF_PANELS > 1 ? ATTEND_SLOTS : 1 };
 
 static void score_block(struct attend_tile *t, int block, float *lanes)
@@ -183,7 +184,7 @@ static void score_block(struct attend_tile *t, int block, float *lanes)
     raise_max(&t->state, t->rows, lanes, LOG2_E * masked_scale_of(t), t->base, t->rescale);
 }
 
-/* Turns scores into sigmoids and adds them to the sums, which serve only to detect fully masked
+/* Turns scores into sigmoids and adds these to the sums, which serve only to detect fully masked
    rows. */
 static void apply_sigmoid(struct attend_tile *t)
 {
@@ -244,8 +245,8 @@ static void attend_block(struct attend_tile *tile, int tiles, int block, float *
     for (int i = 0; i < tiles; i++) accumulate_block(tile + i);
 }
 
-/* Returns l, summed over the lanes and including sinks. Sets sums to l and keep to the factors by
-   which o must still be multiplied. */
+/* Returns l, summed over the lanes and with sinks included. Also stores l in `sums`, and the
+   factors by which o must still be multiplied in `keep`. */
 static vf finish_sums(const struct attend_tile *t, float sums[LANES], float keep[LANES])
 {
     const struct running *s = &t->state;
@@ -294,8 +295,8 @@ static void finish_tile(const struct attend_tile *t)
     }
 }
 
-/* Sets up tile i, which has rows [row, end). Unless the call is resumed, also initializes its state
-   and packs its queries. */
+/* Sets up tile i, which has rows [row, end). Unless the call is resumed, also initializes the
+   tile's state and packs its queries. */
 static void make_tile(const struct attend *a, const struct key_source *from, int i, int row,
                       int end, float *scores, struct attend_tile *t)
 {
@@ -336,8 +337,8 @@ static void guard(const struct attend *a, bool check)
         }
 }
 
-/* Packs sixteen keys, starting at `key`. If the keys are not in a near cache, also prefetches the
-   next sixteen. Values need no prefetching, because they are read row after row. */
+/* Packs sixteen keys, starting at `key`. If the keys are probably not in a nearby cache, also
+   prefetches the next sixteen. Values need no prefetching, because they are read row after row. */
 static void pack_plain_keys(const struct attend_plain *plain, int key, int width, float *panel)
 {
     int next = key + LANES, rows = rapt__min(plain->keys - next, LANES);
@@ -374,8 +375,8 @@ static struct key_source plain_block(const struct attend *a, int key)
     return from;
 }
 
-/* Returns the beginning of the first block in [key, last) that contains a visible key, or a number
-   of at least `last` if there is none. key must be a multiple of ATTEND_BLOCK. */
+/* Returns the first key of the first block in [key, last) that contains a visible key, or a number
+   that is at least `last` if there is none. key must be a multiple of ATTEND_BLOCK. */
 static int next_block(const struct visible_keys *keys, int count, int key, int last)
 {
     return rapt__next_visible(keys, count, key, last) / ATTEND_BLOCK * ATTEND_BLOCK;

@@ -1,9 +1,9 @@
-/* flash.h - arguments of the attention kernels. A call computes attention, or its gradients, for
-   some queries that share keys and values.
+/* flash.h - arguments of the attention kernels. A call computes attention, or its gradients, for a
+   few queries that share keys and values.
 
    Unless noted otherwise, keys are stored in panels of 16, [keys / 16][key width][16], so one
    vector holds sixteen scores, and values are stored as rows padded to whole vectors, [keys][padded
-   value width]. Lanes after the last key may contain anything, because no row sees them. */
+   value width]. Lanes past the last key may contain anything, because no row sees them. */
 #ifndef RAPT_LIB_FLASH_H
 #define RAPT_LIB_FLASH_H
 
@@ -16,12 +16,12 @@
 #include <math.h>
 
 enum {
-    ATTEND_BLOCK = 128, /* keys between updates of the running maximum */
-    ATTEND_ROWS = 56,   /* maximum number of queries of one call */
+    ATTEND_BLOCK = 128, /* number of keys between updates of the running maximum */
+    ATTEND_ROWS = 56,   /* maximum number of queries in one call */
     ATTEND_SLOTS = 72   /* number of rows in the slots into which queries are packed */
 };
 
-_Static_assert((int)SPARSE_KEYS == (int)ATTEND_BLOCK, "sparse keys have a bit for each of a block");
+_Static_assert((int)SPARSE_KEYS == (int)ATTEND_BLOCK, "sparse keys have a bit per key of a block");
 
 /* Returns the width of a row padded to whole vectors. */
 static inline int rapt__padded(int width)
@@ -31,9 +31,10 @@ static inline int rapt__padded(int width)
 
 /* A scale is split into two factors. Queries are multiplied by a power of two with the sign of the
    scale, and their dot products with keys are multiplied by the remaining factor. The power is the
-   largest that is at most |scale| and 1, so dot products overflow only if scaled scores would. (If
-   the scale is subnormal, the power is the smallest normal number.) The results have the same bits
-   as if the whole scale were applied afterwards, unless numbers become subnormal or overflow. */
+   largest that exceeds neither |scale| nor 1, so dot products overflow only if scaled scores would.
+   (If the scale is subnormal, the power is the smallest normal number.) The results have the same
+   bits as if the whole scale were applied afterwards, unless numbers become subnormal or
+   overflow. */
 static inline float rapt__query_factor(float scale)
 {
     float magnitude = fabsf(scale), power = 1;
@@ -48,23 +49,24 @@ static inline float rapt__score_factor(float scale)
     return scale / rapt__query_factor(scale);
 }
 
-/* How scores x become weights in tiles. b is a learned number of the head. */
+/* How scores x become weights in tiles. b is a learned parameter of the head. */
 enum attend_kind {
     ATTEND_NOTHING, /* the normalizer cannot be computed in tiles */
     ATTEND_SOFTMAX, /* e^x / sum of e^x */
     ATTEND_SINK,    /* e^x / (e^b + sum of e^x): the sink is one more key, with score b and value 0,
-                       that every query sees last unless it is fully masked */
+                       that every query sees last, except fully masked queries */
     ATTEND_SIGMOID  /* 1 / (1 + e^-(x + b)) */
 };
 
-/* Terms and sums of a query by distance: the index of a key minus the query's position, clamped to
-   -before .. after. The terms in by_query and by_key are added to scores after scale and cap. */
+/* Terms and sums of a query, indexed by distance: the index of a key minus the query's position,
+   clamped to -before .. after. The terms in by_query and by_key are added to the scaled and capped
+   scores. */
 struct distances {
     const float *by_query; /* element i, from -before - 15 to after + 15, is the term for distance
                               i, clamped; NULL means 0 */
     const float *by_key;   /* [panels][before + after + 16][16]: vector e + after of a panel that
-                              begins with key s has the terms of its keys for a query at position s
-                              + e; NULL means 0 */
+                              begins with key s holds the terms of the panel's keys for a query at
+                              position s + e; NULL means 0 */
     const float *by_dout;  /* laid out like by_query: backward adds it to the gradients of the
                               weights after dropout; NULL means 0 */
     float *weights;        /* laid out like by_query, with one more element at each end: sums to
@@ -76,7 +78,7 @@ struct distances {
                                    added; NULL if not requested */
 };
 
-/* One query. The bits of its results do not depend on the other queries of a call. */
+/* One query. The bits of its results do not depend on the other queries in a call. */
 struct attend_row {
     const float *q;            /* [key width] */
     float *out, *lse;          /* results: out is [value width], or NULL in all rows if not
@@ -91,28 +93,29 @@ struct attend_row {
         *relative;       /* [key] their sum is added to the scaled and capped score; NULL means
                             0 */
     const float *forget; /* [panels][2][16] C of each key, as a sum of two floats, where C is the
-                            sum of log f over all keys up to this one. C of the query minus C of the
-                            key is added to the scaled and capped score; NULL means 0 */
+                            sum of the logs of the forget gates of all keys up to this one. C of the
+                            query minus C of the key is added to the scaled and capped score; NULL
+                            means 0 */
     float forget_high, forget_low;      /* C of the query, as a sum of two floats */
     struct distances distances;         /* also added to the scaled and capped score */
     float *dbias, *drelative, *dforget; /* [key] gradients to which ds is added; NULL if not
                                            requested */
     float *dsum; /* 1 float to which the sum of ds over the keys is added; NULL if not requested */
-    uint64_t drop_key, drop_row; /* random key and row of dropout_row; columns are keys */
-    float number;                /* b of enum attend_kind; 0 if there is none */
+    uint64_t drop_key, drop_row; /* random key and row, as in dropout_row; columns are keys */
+    float number;                /* b in enum attend_kind; 0 if there is none */
 };
 
 /* Number of floats in a panel of attend_row.forget. */
 enum { FORGET_PANEL = 2 * LANES };
 
-/* The keys that a row or some adjacent rows see, regardless of `allowed` and biases. */
+/* The keys that a row, or several adjacent rows, can see, regardless of `allowed` and biases. */
 struct visible_keys {
     int low, high;
     struct sparse_keys sparse;
 };
 
-/* Extends [*low, *high) by [first, end). Returns false if neither is empty and their union is not a
-   range. */
+/* Extends [*low, *high) by [first, end). Returns false if both are nonempty and their union is not
+   a range. */
 static inline bool rapt__extend_range(int first, int end, int *low, int *high)
 {
     if (first >= end) return true;
@@ -123,8 +126,8 @@ static inline bool rapt__extend_range(int first, int end, int *low, int *high)
     return true;
 }
 
-/* Adds the keys of a row to those of the rows before it. Returns false if they need a struct of
-   their own. */
+/* Adds the keys of a row to those of the rows before it. Returns false, with *to unchanged, if they
+   need a struct of their own. */
 static inline bool rapt__join_visible(const struct attend_row *row, struct visible_keys *to)
 {
     struct visible_keys both = *to;
@@ -139,8 +142,9 @@ static inline bool rapt__join_visible(const struct attend_row *row, struct visib
     return true;
 }
 
-/* Describes the keys that the rows of a call see, in at most `rows` structs. Returns their number,
-   which is small, since adjacent rows usually have the same blocks and overlapping ranges. */
+/* Describes the keys that the rows of a call see, in at most `rows` structs. Returns the number of
+   structs, which is small, since adjacent rows usually have the same blocks and overlapping
+   ranges. */
 static inline int rapt__visible_keys(const struct attend_row *row, int rows,
                                      struct visible_keys *to)
 {
@@ -153,8 +157,8 @@ static inline int rapt__visible_keys(const struct attend_row *row, int rows,
     return count;
 }
 
-/* Returns the first key in [key, end) among `count` structs of visible keys, or INT32_MAX if there
-   is none. */
+/* Returns the first key in [key, end) that is visible according to any of `count` structs, or
+   INT32_MAX if there is none. */
 static inline int rapt__next_visible(const struct visible_keys *keys, int count, int key, int end)
 {
     int next = end;
@@ -178,8 +182,8 @@ static inline bool rapt__row_sees(const struct attend_row *row, int key, int end
 }
 
 /* The softmax statistics of a query: m, the maximum of its scores, and l, the sum of e^(x - m) over
-   its keys. m is stored before the scale that rapt__statistics_scale returns is applied; in e^(x -
-   m), x and m are scaled. A sink counts as one of the keys, with the score that scaling turns into
+   its keys. m is stored without the factor that rapt__statistics_scale returns; in e^(x - m), x and
+   m include that factor. A sink counts as one of the keys, with the score that scaling turns into
    its logit. The weights are e^(x - m) / l. A fully masked query has l = 0, even if there is a
    sink. Unlike lse, m and l remain precise if m is so large that rounding m + log l would lose log
    l (Milakov and Gimelshein 2018). If l is NaN, m may be anything. With ATTEND_SIGMOID, m is 0, and
@@ -193,7 +197,8 @@ static inline float rapt__statistics_scale(float scale, float cap, bool biased)
     return biased || cap > 0 ? 1 : rapt__score_factor(scale);
 }
 
-/* Returns the score of a sink: its logit divided by `scale`, clamped to finite numbers. */
+/* Returns the score of a sink: its logit divided by `scale`, clamped to the range of finite
+   floats. */
 static inline float rapt__sink_score(float logit, float scale)
 {
     float score = logit / scale;
@@ -205,17 +210,17 @@ struct attend_plain {
     const float *k, *v; /* rows of key_width and value_width floats; v is NULL if not needed */
     ptrdiff_t k_row, v_row;
     int keys;
-    bool far;                  /* k is probably not in a near cache, and too long for rows_ahead, so
-                                  attend prefetches it */
-    float *panels, *rows;      /* workspace of a block: ATTEND_BLOCK rows of key_width floats, and
-                                  ATTEND_BLOCK rows of padded value_width floats */
+    bool far;                  /* k is probably not in a nearby cache, and has too many rows for
+                                  rows_ahead, so attend prefetches it */
+    float *panels, *rows;      /* workspace for one block: ATTEND_BLOCK rows of key_width floats,
+                                  and ATTEND_BLOCK rows of padded value_width floats */
     unsigned char *non_finite; /* [ATTEND_BLOCK / 16], also workspace */
 };
 
 struct attend_keys {
     const float *keys;               /* [panels][key_width][16] */
     const float *values;             /* [keys][padded value_width] */
-    const unsigned char *non_finite; /* [panels] nonzero if a value of these keys is infinite or
+    const unsigned char *non_finite; /* [panels] nonzero if any value in the panel is infinite or
                                         NaN */
     int first;                       /* key at which the three arrays begin */
     int key_width, value_width;
@@ -234,10 +239,10 @@ struct attend {
     float drop_scale;
     float *workspace;         /* rapt__attend_workspace floats */
     struct rows_ahead *ahead; /* prefetched during the call; may be NULL */
-    /* A call may process only keys begin .. end - 1, both multiples of ATTEND_BLOCK, or all keys
-       from begin on if end is 0. An unfinished call writes no results but leaves its state in the
-       workspace, from which a resumed call for the next keys continues. The bits are those of a
-       single call. */
+    /* A call may process only keys begin .. end - 1, or all keys from begin on if end is 0; begin
+       and end must be multiples of ATTEND_BLOCK. An unfinished call writes no results but leaves
+       its state in the workspace, from which a resumed call for the next keys continues. The
+       results have the same bits as those of a single call. */
     int begin, end;
     bool resumed, unfinished;
 };
@@ -248,7 +253,7 @@ struct attend_layout {
     size_t sums; /* [ATTEND_ROWS][16] sums of exponentials, lane by lane */
     size_t max;  /* [ATTEND_ROWS] maxima of the scores so far */
     size_t out;  /* [ATTEND_ROWS][padded value_width] weighted sums of values */
-    size_t part; /* [LANES][padded value_width] the same for one block and tile */
+    size_t part; /* [LANES][padded value_width] the same sums for one block and tile */
     size_t q;    /* [ATTEND_SLOTS * key_width] queries in slots */
     size_t size; /* total size */
 };
@@ -285,7 +290,7 @@ struct attend_head {
     int queries, keys; /* keys is 1 .. ATTEND_BLOCK */
     int key_width, value_width;
     const float *low, *high; /* [queries], as in attend_row; NULL if all queries see every key */
-    /* As in attend_row, for query 0. Those of query t, whose position is t higher, begin at bias +
+    /* As in attend_row, for query 0. Those for query t, whose position is t higher, begin at bias +
        t * bias_row, relative - t and allowed + t * allowed_row. */
     const float *bias, *relative;
     const uint8_t *allowed;
@@ -293,8 +298,8 @@ struct attend_head {
     const float *forget;           /* as in attend_row, for all queries */
     int position;                  /* the position of query 0 */
     struct distances distances;    /* as in attend_row, for query 0 */
-    ptrdiff_t distance_row;        /* distance from by_query, dby_query, by_dout and weights of a
-                                      query to those of the next */
+    ptrdiff_t distance_row;        /* number of floats between the by_query, dby_query, by_dout and
+                                      weights of one query and those of the next */
     float scale, cap;              /* as in attend */
     float *out, *lse, *statistics; /* one row per query; NULL if not requested */
     enum attend_kind kind;         /* ATTEND_SOFTMAX or ATTEND_SINK */
@@ -306,9 +311,9 @@ struct attend_head {
     struct rows_ahead *ahead; /* prefetched during the call; may be NULL */
 };
 
-/* The backward pass of a head, for at most HEAD_GRADIENTS queries. It reads the statistics of the
-   head, but not its out, lse and workspace. All rows, including those of q and k, are padded to
-   whole vectors, with zeros in arrays that are read. */
+/* The backward pass of a head, for at most HEAD_GRADIENTS queries. It reads the head's statistics,
+   but not its out, lse or workspace. All rows, including those of q and k, are padded to whole
+   vectors; in arrays that it reads, the padding is 0. */
 struct attend_head_gradients {
     const float *dout;        /* rows out_row apart */
     float *dbias, *drelative; /* laid out like bias and relative: gradients to which ds is added;
@@ -329,10 +334,11 @@ struct attend_head_gradients {
        p = e^(x - m) / l    dp = dout.v    ds = p (dp - delta)    delta = dout.out
        dv += p dout       dk += scale ds q      dq += scale ds k      dbias += ds
 
-   With a cap, scale becomes scale (1 - tanh^2). With dropout, dp is multiplied by the factor of the
-   weight, and p in dv is the weight after dropout. If all keys fit in one block, delta is computed
-   as the sum of p dp; a sink adds nothing to it. attention/flash/backward.c computes the gradient
-   of the sink's logit from delta. With ATTEND_SIGMOID, p is the sigmoid and ds is p (1 - p) dp.
+   With a cap, scale becomes scale (1 - tanh^2). With dropout, dp is multiplied by the weight's
+   dropout factor, and the p in dv is the weight after dropout. If all keys fit in one block, delta
+   is computed as the sum of p dp; a sink adds nothing to it. attention/flash/backward.c computes
+   the gradient of the sink's logit from delta. With ATTEND_SIGMOID, p is the sigmoid, and
+   ds = p (1 - p) dp.
 
    p and ds of hidden keys are exactly 0. attend_pack and, unless all keys fit in one block,
    attend_delta run once for each block of queries. Then, for each block of keys, either
@@ -353,7 +359,7 @@ struct attend_weights {
     const float *statistics; /* [rows][STATISTICS] */
     enum attend_kind kind;
     float scale, cap;
-    float *weights; /* [rows][ATTEND_BLOCK] receives p, or from attend_dkv the weights after
+    float *weights; /* [rows][ATTEND_BLOCK] receives p or, in attend_dkv, the weights after
                        dropout */
 };
 

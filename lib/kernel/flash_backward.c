@@ -1,11 +1,12 @@
-/* flash_backward.c - attention backward, one block of at most 56 queries and 128 keys at a time.
-   The equations are in flash.h (Dao et al. 2022, "FlashAttention", appendix B.2; algorithm 4 in
-   B.4). Weights are recomputed from queries, keys and, except for sigmoids, the statistics of
-   forward, so no queries x keys matrix is stored. Every element of dq is a single chain of fma in
-   the order of keys, and every element of dk and dv one in the order of queries, even across
-   blocks, so the bits do not depend on how threads divide the work. */
+/* flash_backward.c - the backward pass of attention, one block of at most 56 queries and 128 keys
+   at a time. The equations are in flash.h (Dao et al. 2022, "FlashAttention", appendix B.2;
+   algorithm 4 in B.4). Weights are recomputed from queries, keys and, except for sigmoids, the
+   statistics of the forward pass, so no queries x keys matrix is stored. Every element of dq is a
+   single chain of fma in the order of the keys, and every element of dk or dv is a single chain in
+   the order of the queries, even across blocks, so the bits do not depend on how threads divide the
+   work. */
 
-struct span { /* a tile of rows of a block, and the keys of the block that they see */
+struct span { /* a tile of a block's rows, and the keys of the block that these rows see */
     int tile, row, rows;
     struct visible_range visible;
     int key, keys, panels; /* keys is 0 if there are none; key is a multiple of 16 */
@@ -32,10 +33,10 @@ static void attend_pack(const float *from, int rows, int width, float factor, fl
     }
 }
 
-/* Computes delta = out.dout by the same chains of 32 fma by which score_tile computes dp. If one
-   key has all the weight, so that out is its value, dp - delta is therefore exactly 0, and stays 0
-   if multiplied by a large factor. After several blocks of keys, or with dropout, a rounding error
-   of dp may remain. */
+/* Computes delta = out.dout with the same chains of 32 fma that score_tile uses for dp. Therefore,
+   if one key has all the weight, so that out is its value, dp - delta is exactly 0, and remains 0
+   when multiplied by a large factor. With several blocks of keys, or with dropout, dp - delta may
+   instead be a rounding error of dp. */
 static void attend_delta(const float *dout_slots, const float *out, ptrdiff_t ld, int rows,
                          int width, float *delta)
 {
@@ -58,9 +59,9 @@ static void attend_delta(const float *dout_slots, const float *out, ptrdiff_t ld
     }
 }
 
-/* Turns the scores of a row into weights, with the same exponentials as the forward pass. They are
-   multiplied by the inverse of their sum and then corrected, so that the weight of a single visible
-   key is exactly 1. */
+/* Turns the scores of a row into weights, with the same exponentials as the forward pass. The
+   exponentials are multiplied by the inverse of their sum and then corrected, so that the weight of
+   a single visible key is exactly 1. */
 static inline __attribute__((always_inline)) void normalize_row(float *w, int panels, float scale,
                                                                 const float *statistics, bool large)
 {
@@ -74,7 +75,7 @@ static inline __attribute__((always_inline)) void normalize_row(float *w, int pa
     }
 }
 
-/* Sets the weights to p, which is 0 for hidden keys. slopes [rows][ATTEND_BLOCK], unless NULL,
+/* Sets d->weights to p, which is 0 for hidden keys. slopes [rows][ATTEND_BLOCK], unless NULL,
    receives the slopes of the cap; those of hidden keys are unspecified. */
 static void rebuild(const struct attend_block *b, const struct attend_weights *d, struct span *s,
                     float *slopes)
@@ -115,8 +116,8 @@ static void add_bias(float *dbias, int n, vf ds)
     vf_store_n(dbias, vf_add(vf_load_n(dbias, n, 0), ds), n);
 }
 
-/* Adds ds of the sixteen keys starting at `key`, of which the first `keys` exist, to the gradients
-   of the biases of their scores. */
+/* Adds ds to the bias gradients of the sixteen keys starting at `key`, of which only the first
+   `keys` exist. */
 static inline void add_biases(const struct attend_row *row, int key, int keys, vf ds)
 {
     int n = rapt__min(keys, LANES);
@@ -126,7 +127,8 @@ static inline void add_biases(const struct attend_row *row, int key, int keys, v
     add_distance_gradients(&row->distances, key, ds);
 }
 
-/* Multiplies the dp of a row by the dropout factors of its keys, which are stored in `factor`. */
+/* Multiplies the dp of a row by the dropout factors of its keys, and stores these factors in
+   `factor`. */
 static void drop_row(const struct attend_row *row, const struct attend_dkv *d, int key, int panels,
                      float *dp, float *factor)
 {
@@ -142,7 +144,7 @@ static void drop_row(const struct attend_row *row, const struct attend_dkv *d, i
     }
 }
 
-/* Returns the sum of p (dp - center) over those keys of a row that have a weight other than 0. */
+/* Returns the sum of p (dp - center) over the keys of a row, skipping keys with weight 0. */
 static float delta_of(int panels, float center, const float *w, const float *dp)
 {
     vf sum = vf_zero(), origin = vf_splat(center);
@@ -154,8 +156,8 @@ static float delta_of(int panels, float center, const float *w, const float *dp)
     return vf_sum(sum);
 }
 
-/* Returns delta - center: the sum of p (dp - center) over the keys and the sink, if there is one,
-   for which dp is 0. */
+/* Returns delta - center: the sum of p (dp - center) over the keys and, if there is one, the sink,
+   whose dp is 0. */
 static vf delta_left(const struct attend_weights *from, const struct attend_row *row, int r,
                      int panels, float center, const float *w, const float *dp)
 {
@@ -170,9 +172,9 @@ static vf delta_left(const struct attend_weights *from, const struct attend_row 
 }
 
 /* Processes one row. On entry, the array ds contains dp and w contains p; on return, ds contains
-   the gradients of the unscaled scores and w the weights after dropout. Also adds the gradients of
-   biases. slopes are the slopes of
-   the cap if `capped`, which is a constant where this is inlined. */
+   the gradients of the unscaled scores, and w contains the weights after dropout. Also adds to the
+   gradients of biases. If `capped` is true, slopes holds the slopes of the cap. Inlined, so that
+   `capped` is a constant. */
 static inline __attribute__((always_inline)) void
 score_gradient(const struct attend_block *b, const struct attend_weights *from,
                const struct attend_dkv *d, const struct span *s, int r, bool capped,
@@ -202,7 +204,7 @@ score_gradient(const struct attend_block *b, const struct attend_weights *from,
     if (row->dsum) *row->dsum += vf_sum(sum);
 }
 
-/* Does the same for sigmoids p, where ds = p (1 - p) dp. */
+/* Like score_gradient, but for sigmoids p, whose ds is p (1 - p) dp. */
 static void sigmoid_gradient(const struct attend_block *b, const struct attend_weights *from,
                              const struct attend_dkv *d, const struct span *s, int r,
                              const float *slopes, float *w, float *ds)
@@ -225,7 +227,7 @@ static void sigmoid_gradient(const struct attend_block *b, const struct attend_w
     if (row->dsum) *row->dsum += vf_sum(sum);
 }
 
-/* Adds the terms of distances.by_dout to the gradients of the weights of a row. */
+/* Adds the terms of distances.by_dout to dp, the gradients of a row's weights. */
 static void add_dout_row(const struct attend_row *row, const struct span *s, float *dp)
 {
     for (int p = 0; p < s->panels && row->distances.by_dout; p++) {
@@ -264,7 +266,7 @@ static void score_gradients(const struct attend_block *b, const struct attend_we
     }
 }
 
-/* Adds a x to y, both of `width` floats. Does nothing if a is 0. */
+/* Adds a times x to y, which have `width` floats each. Does nothing if a is 0. */
 static void add_scaled(float *y, float a, const float *x, int width)
 {
     for (int n = 0; n < width && a != 0; n += LANES)
@@ -297,8 +299,8 @@ static void key_gradients(const struct attend_block *b, const float *weights,
     }
 }
 
-/* Does the work of key_gradients one weight or score gradient at a time and skips zeros, for blocks
-   in which 0 times an element may be NaN. */
+/* Like key_gradients, but for blocks in which 0 times an element may be NaN: processes one weight
+   or score gradient at a time and skips those that are 0. */
 static void key_gradients_non_finite(const struct attend_block *b, const float *weights,
                                      const struct attend_dkv *d)
 {
@@ -340,7 +342,7 @@ static void query_gradients(const struct attend_block *b, const struct attend_dq
     }
 }
 
-/* Does the work of query_gradients like key_gradients_non_finite. */
+/* Like query_gradients, but skips score gradients that are 0, as key_gradients_non_finite does. */
 static void query_gradients_non_finite(const struct attend_block *b, const struct attend_dq *d)
 {
     int width = rapt__padded(b->key_width);

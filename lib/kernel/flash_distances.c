@@ -1,7 +1,7 @@
-/* flash_distances.c - terms that depend on the distance between a key and a query, and are added to
-   scores and to gradients of weights; their gradients; and sums of weights by distance. Sixteen
-   adjacent keys have sixteen adjacent distances, and the arrays of struct distances repeat the
-   terms of the extreme distances, so one load reads all sixteen. */
+/* flash_distances.c - terms that depend on the distance between a key and a query and are added to
+   scores or to gradients of weights, the gradients of these terms, and sums of weights by distance.
+   Sixteen adjacent keys have sixteen adjacent distances, and the arrays of struct distances repeat
+   the terms of the extreme distances, so one load reads all sixteen. */
 #include "kernel/flash.h"
 
 static int limited(ptrdiff_t x, int min, int max)
@@ -14,7 +14,7 @@ static bool has_distances(const struct distances *x)
     return x->by_query || x->by_key;
 }
 
-/* Return the index of the terms of the sixteen keys starting at `key`, a multiple of 16. */
+/* These return the index of the terms for the sixteen keys starting at `key`, a multiple of 16. */
 static ptrdiff_t query_distances(const struct distances *x, int key)
 {
     return limited((ptrdiff_t)key - x->position, -x->before - (LANES - 1), x->after);
@@ -25,8 +25,8 @@ static ptrdiff_t key_distances(const struct distances *x, int key)
     return ((ptrdiff_t)(key / LANES) * (x->after + last + 1) + x->after + e) * LANES;
 }
 
-/* Adds the terms of the sixteen keys starting at `key` to `added`, the result of
-   added_to_scores. */
+/* Returns `added`, the result of added_to_scores, plus the terms of the sixteen keys starting at
+   `key`. */
 static vf add_distances(const struct distances *x, int key, vf added)
 {
     vf min = vf_splat(-INFINITY), sum = vf_zero();
@@ -35,7 +35,7 @@ static vf add_distances(const struct distances *x, int key, vf added)
     return vf_select(vf_equal(added, min), min, vf_add(added, sum));
 }
 
-/* Adds ds of the sixteen keys starting at `key` to the gradients of their terms. */
+/* Adds the ds of the sixteen keys starting at `key` to the gradients of their terms. */
 static void add_distance_gradients(const struct distances *x, int key, vf ds)
 {
     float *to = x->dby_query;
@@ -44,8 +44,8 @@ static void add_distance_gradients(const struct distances *x, int key, vf ds)
     if (to) to += key_distances(x, key), vf_store(to, vf_add(vf_load(to), ds));
 }
 
-/* Adds the terms in by_dout of the sixteen keys starting at `key` to dp, the gradients of their
-   weights. */
+/* Returns dp, the gradients of the weights of the sixteen keys starting at `key`, plus the terms in
+   by_dout. */
 static vf add_dout_distances(const struct distances *x, int key, vf dp)
 {
     return vf_add(dp, vf_load(x->by_dout + query_distances(x, key)));

@@ -1,5 +1,5 @@
-/* flash_gemm.c - the products of attention, made of the tiles of flash_panels.c. Each product
-   dispatches once on the number of rows, which is then a constant, as are most strides. */
+/* flash_gemm.c - the matrix products of attention, built from the tiles of flash_panels.c. Each
+   product dispatches once on the number of rows, which is then a constant, as are most strides. */
 #include "kernel/flash.h"
 
 /* Computes tiles of `panels` panels from panel n on, as long as they fit, and returns the next
@@ -47,8 +47,8 @@ static inline __attribute__((always_inline)) void tiling(int rows, enum tiling_k
 }
 
 /* Computes scores[r][s] = q[r].k[s], with rows ATTEND_BLOCK apart. q is [depth][VF_ROWS], of which
-   only rows r < `rows` are used; keys is [panels][depth][16]. max [rows][16], unless NULL, receives
-   the maximum of each lane. */
+   only the first `rows` columns are used; keys is [panels][depth][16]. max [rows][16], unless NULL,
+   receives the maximum of each lane. */
 static void score_tile(int rows, const float *q, const float *keys, int depth, int panels,
                        float *scores, float *max)
 {
@@ -67,8 +67,8 @@ static void score_tile(int rows, const float *q, const float *keys, int depth, i
     tiling(rows, TILE_SCORES, &t);
 }
 
-/* Computes scores[s][t] = k[s].q[t], with rows ld apart, for at most TILE_ROWS keys in rows k_row
-   apart; q is [panels][depth][16]. The rapt__min tells the compiler that there are at most
+/* Computes scores[s][t] = k[s].q[t], with rows ld apart, for at most TILE_ROWS keys, whose rows are
+   k_row apart. q is [panels][depth][16]. The rapt__min tells the compiler that there are at most
    HEAD_PANELS panels. */
 static void score_keys(int keys, const float *k, ptrdiff_t k_row, const float *q, int depth,
                        int panels, float *scores, ptrdiff_t ld)
@@ -165,7 +165,7 @@ static inline struct tiling weighted_tiling(const float *weights, const float *v
                            .panels = width / LANES};
 }
 
-/* Computes o[r] = rescale[r] o[r] + the sum of weighted_tiling. */
+/* Computes o[r] = rescale[r] o[r] + the sum described by weighted_tiling. */
 static void accumulate_tile(int rows, const float *weights, const float *values,
                             ptrdiff_t value_row, int keys, int width, const float *rescale,
                             float *o)
@@ -175,7 +175,7 @@ static void accumulate_tile(int rows, const float *weights, const float *values,
     tiling(rows, TILE_MERGED, &t);
 }
 
-/* Computes o[r] += the sum of weighted_tiling. */
+/* Computes o[r] += the sum described by weighted_tiling. */
 static void add_tile(int rows, const float *weights, const float *values, ptrdiff_t value_row,
                      int keys, int width, float *o)
 {

@@ -1,7 +1,7 @@
-/* flash_head.c - attention of one head of a short sequence, at most 128 keys, with queries in the
+/* flash_head.c - attention for one head of a short sequence (at most 128 keys), with queries in the
    lanes of vectors: queries are transposed, and keys and values are read in place. A single block
    of keys needs no running softmax. Every sum has the same terms in the same order as in flash.c,
-   down columns instead of along rows, so the bits are the same. */
+   but down columns instead of along rows, so the bits are the same. */
 #include "kernel/flash.h"
 
 #include <math.h>
@@ -10,9 +10,9 @@ struct head_block { /* at most HEAD_QUERIES queries of a head, and the keys they
     const struct attend_head *a;
     int query, queries;
     struct key_range range[HEAD_PANELS];
-    float *scores; /* [keys][HEAD_QUERIES], then weights */
+    float *scores; /* [keys][HEAD_QUERIES]; later overwritten with the weights */
     float max[HEAD_QUERIES], total[HEAD_QUERIES], inverse[HEAD_QUERIES];
-    bool fully_masked; /* any query or unused lane is fully masked */
+    bool fully_masked; /* true if any query or unused lane is fully masked */
 };
 
 /* Returns the maximum score of each query. */
@@ -61,8 +61,8 @@ static vf head_sum(const float *sums)
     return x[0];
 }
 
-/* Turns the scores of panel p into weights, and stores the maxima of scores, the sums of weights
-   and their inverses, and lse. */
+/* Turns the scores of panel p into weights, and stores the maxima of the scores, the sums of the
+   weights, the factors by which weighted sums of values must be multiplied (`inverse`), and lse. */
 static void head_softmax(struct head_block *h, int p)
 {
     const struct attend_head *a = h->a;

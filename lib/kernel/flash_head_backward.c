@@ -1,7 +1,7 @@
-/* flash_head_backward.c - attention backward for one head of a short sequence, with queries in the
-   lanes of vectors as in flash_head.c. The equations are in flash.h. Queries and gradients of
-   outputs are transposed; keys and values are read in place. Every sum has the same terms in the
-   same order as in flash_backward.c, so the bits are the same. */
+/* flash_head_backward.c - the backward pass of attention for one head of a short sequence, with
+   queries in the lanes of vectors as in flash_head.c. The equations are in flash.h. Queries and
+   gradients of outputs are transposed; keys and values are read in place. Every sum has the same
+   terms in the same order as in flash_backward.c, so the bits are the same. */
 
 struct head_gradient { /* sixteen queries of a head */
     const struct attend_head *a;
@@ -42,7 +42,7 @@ static void head_normalize(const struct head_gradient *h)
     }
 }
 
-/* Returns for each query the sum of w (dp - center) over the keys with a weight other than 0. */
+/* Returns for each query the sum of w (dp - center) over the keys whose weight is not 0. */
 static vf head_delta(const struct head_gradient *h, vf center)
 {
     float sums[LANES * LANES] = {0};
@@ -56,7 +56,7 @@ static vf head_delta(const struct head_gradient *h, vf center)
     return head_sum(sums);
 }
 
-/* Returns the sums of w (dp - center) over the keys and the sink, if there is one, for which dp is
+/* Returns the sums of w (dp - center) over the keys and, if there is one, the sink, whose dp is
    0. */
 static vf head_delta_left(const struct head_gradient *h, vf center)
 {
@@ -90,9 +90,9 @@ static void head_scale_gradients(const struct head_gradient *h,
 }
 
 /* On entry, the array ds contains dp and w contains p; on return, ds contains the gradients of the
-   unscaled scores and w the weights after dropout. With a cap, or if gradients of biases are
-   requested, ds first receives the gradients of the biased scores, and head_scale_gradients does
-   the rest. */
+   unscaled scores, and w contains the weights after dropout. With a cap, or if gradients of biases
+   are requested, ds first receives the gradients of the biased scores, and head_scale_gradients
+   does the rest. */
 static void head_score_gradients(const struct head_gradient *h,
                                  const struct attend_head_gradients *d)
 {

@@ -1,8 +1,7 @@
-/* flash_head_scores.c - finds the keys that the queries of a short head see, computes their scores,
-   and applies the cap, biases and masks, with queries in the lanes of vectors. It also adds up
-   weights by distance and the gradients of biases, and adds terms of distances to the gradients of
-   weights. Used by flash_head.c and flash_head_backward.c.
-   */
+/* flash_head_scores.c - finds the keys that the queries of a head see, computes the scores of these
+   keys, and applies the cap, biases and masks, with queries in the lanes of vectors. It also sums
+   weights by distance, sums the gradients of biases, and adds the terms of distances to the
+   gradients of weights. Used by flash_head.c and flash_head_backward.c. */
 #include "kernel/flash.h"
 
 #include <math.h>
@@ -10,8 +9,8 @@
 _Static_assert(HEAD_QUERIES % LANES == 0, "queries come in whole panels");
 _Static_assert(HEAD_PANELS == 2, "the panels that see a key are neighbors");
 
-struct key_range { /* sixteen queries see no keys outside key .. last - 1; key is a multiple of
-                      16 */
+struct key_range { /* the sixteen queries of a panel see no key outside key .. last - 1; key is a
+                      multiple of 16 */
     int key, last;
 };
 
@@ -29,8 +28,8 @@ static void head_range(const struct attend_head *a, int t, int count, int *first
     *last = a->low ? (int)high : a->keys;
 }
 
-/* Does the same for each panel of the `queries` queries starting at `query`, and returns the number
-   of panels. */
+/* Sets range[p] for each panel p of the `queries` queries starting at `query`, and returns the
+   number of panels. */
 static int head_ranges(const struct attend_head *a, int query, int queries, struct key_range *range)
 {
     int panels = rapt__ceil_div(queries, LANES);
@@ -42,7 +41,7 @@ static int head_ranges(const struct attend_head *a, int query, int queries, stru
     return panels;
 }
 
-/* Zeroes the sixteen floats of each key in [key, last) that a panel does not see. Keys are ld
+/* Zeroes the sixteen floats of each key in [key, last) that is outside a panel's range. Keys are ld
    floats apart. */
 static void head_clear(const struct key_range *range, int key, int last, float *x, ptrdiff_t ld)
 {
@@ -50,8 +49,8 @@ static void head_clear(const struct key_range *range, int key, int last, float *
     for (int s = rapt__max(range->key, range->last); s < last; s++) vf_store(x + s * ld, vf_zero());
 }
 
-/* Sets the scores of the keys in [key, last) that `low` and `high` hide to -infinity, for the 16
-   queries starting at `query`. Rows are ld apart. */
+/* For the 16 queries starting at `query`, sets the scores of the keys in [key, last) that `low` and
+   `high` hide to -infinity. Rows are ld apart. */
 static void head_mask(const struct attend_head *a, int query, int key, int last, float *scores,
                       ptrdiff_t ld)
 {
@@ -113,13 +112,13 @@ static bool head_hides(const struct attend_head *a)
     return a->low || a->allowed || head_biased(a);
 }
 
-/* Returns the scale of scores after head_finish_scores. */
+/* Returns the factor by which scores must still be multiplied after head_finish_scores. */
 static float head_scale(const struct attend_head *a)
 {
     return rapt__statistics_scale(a->scale, a->cap, head_biased(a));
 }
 
-/* Caps the scores of `keys` keys and sixteen queries. slopes, unless NULL, receives the slopes of
+/* Caps the scores of `keys` keys for sixteen queries. slopes, unless NULL, receives the slopes of
    the cap, [keys][16]. */
 static __attribute__((noinline)) void head_cap(const struct attend_head *a, int keys, float *scores,
                                                ptrdiff_t ld, float *slopes)
@@ -129,8 +128,9 @@ static __attribute__((noinline)) void head_cap(const struct attend_head *a, int 
                    slopes ? slopes + s * LANES : NULL);
 }
 
-/* Adds to `added` the sums of log f between query t and the sixteen keys starting at `key`. A query
-   after the last key uses the sum of the last key; a query before the first key sees no key. */
+/* Returns `added` plus C of query t minus C of each of the sixteen keys starting at `key` (C: see
+   attend_row.forget). A query after the last key uses the C of the last key; a query before the
+   first key sees no key. */
 static vf head_forget(const struct attend_head *a, int t, int key, vf added)
 {
     int l = rapt__max(0, rapt__min(a->position + t, a->keys - 1));
@@ -143,7 +143,7 @@ static bool head_wants_distances(const struct attend_head *a)
     return a->distances.dby_query || a->distances.dby_key;
 }
 
-/* Returns the distances of query t. */
+/* Returns the struct distances for query t. */
 static struct distances head_distances(const struct attend_head *a, int t)
 {
     struct distances of = a->distances;
@@ -176,9 +176,9 @@ static void head_added(const struct attend_head *a, int query, int key, vf x[LAN
     vf_transpose(x);
 }
 
-/* Scales the scores of keys [key, last) and the sixteen queries starting at `query`, adds biases to
-   them, and sets the scores of keys hidden by a bias or `allowed` to -infinity. Without a bias, the
-   other scores do not change. key must be a multiple of 16. */
+/* Scales the scores of keys [key, last) for the sixteen queries starting at `query`, adds biases,
+   and sets the scores of keys hidden by a bias or `allowed` to -infinity. Without a bias, the other
+   scores do not change. key must be a multiple of 16. */
 static __attribute__((noinline)) void head_add(const struct attend_head *a, int query, int key,
                                                int last, float *scores, ptrdiff_t ld)
 {
@@ -194,8 +194,8 @@ static __attribute__((noinline)) void head_add(const struct attend_head *a, int 
     }
 }
 
-/* Applies cap, biases and masks to scores. slopes is written as by head_cap; the slopes of hidden
-   keys are unspecified. */
+/* Applies the cap, biases and masks to scores. head_cap writes the slopes; those of hidden keys are
+   unspecified. */
 static void head_finish_scores(const struct attend_head *a, int query, int key, int last,
                                float *scores, ptrdiff_t ld, float *slopes)
 {
@@ -204,15 +204,15 @@ static void head_finish_scores(const struct attend_head *a, int query, int key, 
     if (a->low) head_mask(a, query, key, last, scores, ld);
 }
 
-/* Transposes `keys` rows of sixteen queries: sets x[t] to the elements of query t, and those of
-   missing keys to 0. */
+/* Transposes `keys` rows of sixteen queries: sets x[t] to the elements of query t, with 0 for
+   missing keys. */
 static void head_transposed(const float *rows, ptrdiff_t ld, int keys, vf x[LANES])
 {
     for (int s = 0; s < LANES; s++) x[s] = s < keys ? vf_load(rows + s * ld) : vf_zero();
     vf_transpose(x);
 }
 
-/* Adds the weights w of keys [key, last) and the sixteen queries starting at `query` to the sums by
+/* Adds the weights w of keys [key, last) for the sixteen queries starting at `query` to the sums by
    distance. */
 static __attribute__((noinline)) void head_sum_by_distance(const struct attend_head *a, int query,
                                                            int key, int last, const float *w,
@@ -229,8 +229,8 @@ static __attribute__((noinline)) void head_sum_by_distance(const struct attend_h
     }
 }
 
-/* Adds the terms of distances.by_dout to dp of keys [key, last) and the sixteen queries starting at
-   `query`. */
+/* Adds the terms of distances.by_dout to the dp of keys [key, last) for the sixteen queries
+   starting at `query`. */
 static __attribute__((noinline)) void head_add_dout(const struct attend_head *a, int query, int key,
                                                     int last, float *dp, ptrdiff_t ld)
 {
@@ -247,8 +247,8 @@ static __attribute__((noinline)) void head_add_dout(const struct attend_head *a,
     }
 }
 
-/* Adds the gradients ds of keys [key, last) and the sixteen queries starting at `query` to the
-   gradients of biases. */
+/* Adds the ds of keys [key, last) for the sixteen queries starting at `query` to the gradients of
+   biases. */
 static __attribute__((noinline)) void head_add_bias_gradients(const struct attend_head *a,
                                                               const struct attend_head_gradients *d,
                                                               int query, int key, int last,

@@ -1,22 +1,22 @@
-/* flash_panels.c - one register tile of each product of attention:
+/* flash_panels.c - register tiles of the matrix products of attention:
 
-       scores  c[r][s]  = a[r].b[s]                    and the maxima of each row, lane by lane
+       scores  c[r][s]  = a[r].b[s]                    and each row's maximum in each lane
        merged  c[r][n]  = rescale[r] c[r][n] + sum over k of a[r][k] b[k][n]
        added   c[r][n] += sum over k of a[r][k] b[k][n]
        mean    c[r][n]  = inverse[r] (sum over k of a[r][k] b[k][n])
        plus    c[r][n]  = c[r][n] + (sum over k of a[r][k] b[k][n])
 
    for `rows` rows and `panels` panels of columns. `added` starts its chains of fma with c, and
-   `plus` adds finished chains to c. rows and panels are constants where this is inlined, so that
-   the sums stay in registers. */
+   `plus` adds finished chains to c. All functions are inlined, so that rows and panels are
+   constants and the sums stay in registers. */
 #include "kernel/flash.h"
 
 enum {
-    CHAIN = 32 /* number of products of a score in one chain of fma */
+    CHAIN = 32 /* number of terms of a score in one chain of fma */
 };
 
-/* Returns the tile that begins at a panel, without prefetching, because its operands are in the
-   cache or read only once. */
+/* Returns the tile that begins at a panel. The tile does not prefetch, because its operands are in
+   the cache or are read only once. */
 static inline __attribute__((always_inline)) struct tile tile_near(const struct gemm_block *g,
                                                                    int panel)
 {
@@ -35,8 +35,8 @@ struct tiling {
     const float *inverse; /* mean: [rows] */
 };
 
-/* Does the same as tile_sums for two consecutive chains of full length. Sharing the code of a step
-   with tile_sums made heads of width 32 slower by 2 % (gcc 12). */
+/* Does the same as tile_sums for two consecutive chains of full length. When the two functions
+   shared the code of a step, heads of width 32 were 2 % slower (gcc 12). */
 static inline __attribute__((always_inline)) void two_chains(int rows, int panels,
                                                              const struct gemm_block *g,
                                                              const struct tile *t, vf *first,
@@ -99,10 +99,11 @@ score_rows(int row, int rows, int panels, int chains, const struct tiling *t, in
     }
 }
 
-/* Adds chains of 32 fma one after the other; for 128 terms, this halves the error of a single
-   chain. Chains are computed in pairs, for half of the rows at a time, if the sums of both then fit
-   into the registers, so scores are stored half as often. In tiles of one panel, half of the rows
-   would have too few products per load. */
+/* Adds chains of 32 fma one after another; for 128 terms, this halves the error of a single chain.
+   Chains are computed in pairs, for half of the rows at a time, if the sums of both chains then fit
+   in the registers, so that scores are stored half as often. Where register tiles have only one
+   panel, chains are computed singly, because half of the rows would have too few products per
+   load. */
 static inline __attribute__((always_inline)) void score_panels(int rows, int panels,
                                                                const struct tiling *t, int n)
 {
@@ -140,7 +141,7 @@ static inline __attribute__((always_inline)) void value_panels(int rows, int pan
     }
 }
 
-/* Computes the sums of the tile that starts at panel n, and returns its position. */
+/* Computes the sums of the tile that starts at panel n, and returns the tile. */
 static inline __attribute__((always_inline)) struct tile
 sums_near(int rows, int panels, const struct gemm_block *g, int n, vf *sum)
 {
@@ -155,9 +156,9 @@ sums_near(int rows, int panels, const struct gemm_block *g, int n, vf *sum)
 }
 
 /* Returns x, a sum of weighted values, times the inverse of the sum of weights. This rounds once
-   more than a quotient, which is negligible compared with the rounding for each key in the sum.
-   Adding 0 turns -0 into 0 (unless the host rounds downward), because the sign of a zero may depend
-   on how many terms of the sum are skipped. */
+   more than a division, which is negligible compared with the rounding of each term of the sum.
+   Adding 0 turns -0 into 0 (unless the host rounds downward), because otherwise the sign of a zero
+   could depend on how many terms of the sum are skipped. */
 static inline vf mean_of(vf x, vf inverse)
 {
     return vf_add(vf_mul(x, inverse), vf_zero());

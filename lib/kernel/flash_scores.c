@@ -14,7 +14,8 @@ _Static_assert((int)VF_ROWS <= (int)LANES, "a row of a slot fits into a vector")
 _Static_assert(LANES == 16, "struct seen keeps a bit for each key of a panel in 16 bits");
 _Static_assert(ATTEND_BLOCK % (4 * LANES) == 0, "dropout factors come in runs of 64 keys");
 
-/* Rows are divided into tiles whose heights differ by at most one; tile i begins at tile_begin. */
+/* Rows are divided into tiles whose heights differ by at most one; tile i begins at row
+   tile_begin(rows, i). */
 static int tiles_of(int rows)
 {
     return rapt__ceil_div(rows, VF_ROWS);
@@ -24,8 +25,8 @@ static int tile_begin(int rows, int i)
     return rows * i / tiles_of(rows);
 }
 
-/* Sums all elements times 0, which is NaN if one of them is infinite or NaN. Four independent sums
-   hide the latency of the multiply-add. */
+/* Returns true if all elements are finite. If one is infinite or NaN, the sum of all elements times
+   0 is NaN; otherwise it is 0. Four independent sums hide the latency of the multiply-add. */
 static bool rows_finite(const float *x, ptrdiff_t ld, int rows, int width)
 {
     enum { CHAINS = 4 };
@@ -112,9 +113,9 @@ static struct visible_range visible_range_of(const struct attend_row *row, int r
 
 /* Which keys of a block each row of a tile sees, one bit per key. */
 struct seen {
-    bool all;    /* all rows see all keys of the panels; `bits` is not set */
-    bool sparse; /* sparse attention hides keys: in panel p, row r sees only those with a bit in
-                    panel first + p of open[r]. If false, open is not set */
+    bool all;    /* all rows see all keys of the panels; `bits` has no contents */
+    bool sparse; /* sparse attention hides keys: in panel p, row r sees only those whose bit is set
+                    in panel first + p of open[r]. If false, `open` has no contents */
     int first;
     struct sparse_bits open[VF_ROWS];
     unsigned short bits[VF_ROWS][BLOCK_PANELS];
@@ -125,8 +126,8 @@ static unsigned open_keys(const struct seen *seen, int r, int p)
     return seen->sparse ? rapt__panel_bits(seen->open + r, seen->first + p) : 0xffff;
 }
 
-/* Sets seen->open for keys [key, end), and returns the keys that at least one row sees. Rows with
-   the same blocks share their far keys. */
+/* Sets seen->open for keys [key, end), and returns the keys that at least one row sees. Adjacent
+   rows with the same blocks have the same far keys, which are found only once. */
 static struct sparse_bits open_rows(const struct attend_row *row, int rows, int key, int end,
                                     struct seen *seen)
 {
@@ -206,9 +207,9 @@ static inline vf added_to_scores(const float *bias, const float *relative, const
     return sum;
 }
 
-/* Adds C of a query, high + low, minus C of each of the sixteen keys starting at `key`, a multiple
-   of 16, to `added`, the result of added_to_scores. The low parts hold the digits that C would lose
-   as a single float. */
+/* For each of the sixteen keys starting at `key`, a multiple of 16, returns `added` (the result of
+   added_to_scores) plus the query's C (high + low) minus the key's C. The low parts hold the digits
+   that C would lose as a single float. */
 static inline vf add_forgotten(const float *forget, float high, float low, int key, vf added)
 {
     const float *panel = forget + (ptrdiff_t)key / LANES * FORGET_PANEL;
@@ -218,7 +219,7 @@ static inline vf add_forgotten(const float *forget, float high, float low, int k
     return vf_select(vf_equal(added, min), min, sum);
 }
 
-/* Returns a mask of the lanes with a set bit. */
+/* Returns a mask of the lanes whose bit is set. */
 static vm lanes_of(unsigned bits)
 {
     float open[LANES];
@@ -226,7 +227,7 @@ static vm lanes_of(unsigned bits)
     return vf_less(vf_zero(), vf_load(open));
 }
 
-/* Returns a mask of the lanes in [low, high) with a set bit; usually these are adjacent. */
+/* Returns a mask of the lanes in [low, high) whose bit is set. These lanes are usually adjacent. */
 static vm visible_lanes(int low, int high, unsigned bits)
 {
     vf lanes = vf_load(lane_numbers);
@@ -239,8 +240,8 @@ static vm visible_lanes(int low, int high, unsigned bits)
 }
 
 /* Returns the scores s of the sixteen keys starting at `key` after masking: -infinity for hidden
-   keys, including those without a bit in `open`, and scale s + bias if there is a bias. Sets a bit
-   in *seen for each visible key. */
+   keys, including those whose bit in `open` is clear; for visible keys, scale s + bias, or s if
+   there is no bias. Sets *seen to the bits of the visible keys. */
 static vf apply_mask(const struct attend_row *row, int key, float scale, unsigned open, vf s,
                      unsigned *seen)
 {
@@ -280,13 +281,14 @@ static __attribute__((noinline)) void cap_tile(int rows, int panels, float scale
         }
 }
 
-/* Returns the scale of scores after cap_tile. */
+/* Returns the factor by which scores must still be multiplied after cap_tile. */
 static float capped_scale(float scale, float cap)
 {
     return cap > 0 ? 1 : rapt__score_factor(scale);
 }
 
-/* Returns the scale of scores after cap_tile and mask_tile, which scales them if it adds a bias. */
+/* Returns the factor by which scores must still be multiplied after cap_tile and mask_tile. If
+   there is a bias, mask_tile has already scaled them. */
 static float masked_scale(const struct attend_row *row, float scale, float cap)
 {
     return rapt__statistics_scale(scale, cap, biased(row));
@@ -294,10 +296,10 @@ static float masked_scale(const struct attend_row *row, float scale, float cap)
 
 static const float LOG2_E = 0x1.715476p0f;
 
-/* The exponents of a row are relative to an origin, times * max, so that the greatest exponential
-   of the row is about 1. The origin is rounded once for all keys. If it is large, this rounding
-   would change the weights substantially, so the maximum is subtracted before scores are multiplied
-   by `times`. */
+/* The origin of a row is times * max. It is subtracted from the row's exponents, times * x, so that
+   the greatest exponential is about 1. The origin is rounded once for all keys. If it is large,
+   this rounding would change the weights substantially, so the maximum is subtracted before scores
+   are multiplied by `times`. */
 enum { LARGE = 1 << 20 };
 
 static bool large_origin(float max, float times)
@@ -305,15 +307,16 @@ static bool large_origin(float max, float times)
     return !(fabsf(max * times) <= LARGE);
 }
 
-/* Returns the origin that exponentiate_scores expects. Subtracts from 0, because a compiler may
-   move a negation from the product to a factor, which changes the direction of rounding. */
+/* Returns what exponentiate_scores takes as `origin`: minus the origin, or max if the origin is
+   large. Subtracts from 0, because a compiler may move a negation from the product to a factor,
+   which reverses the direction of rounding if the host does not round to nearest. */
 static float origin_of(float max, float times, bool large)
 {
     return large ? max : 0 - max * times;
 }
 
 /* Returns 2^(times (x - max)) for 16 scores of a row, given the result of origin_of. The exponents
-   are computed as times x + origin, or times (x - origin) if the origin is large. */
+   are computed as times x + origin, or as times (x - origin) if `large`. */
 static inline __attribute__((always_inline)) vf exponentiate_scores(vf x, vf times, vf origin,
                                                                     bool large)
 {
@@ -321,7 +324,7 @@ static inline __attribute__((always_inline)) vf exponentiate_scores(vf x, vf tim
 }
 
 /* Returns the factor that converts sums relative to the maximum `old` to sums relative to `new`: 2
-   to the power of the difference of their origins, where an origin is rounded unless it is
+   to the power of the difference between their origins, each of which is rounded unless it is
    large. */
 static vf rescaled(vf old, vf new, vf times)
 {
@@ -335,7 +338,7 @@ static vf rescaled(vf old, vf new, vf times)
 }
 
 /* Replaces the scores of a row with 1 / (1 + 2^-(times x + shift)), or 0 for hidden keys, and
-   returns their sums, lane by lane. Results below 2^-100 become 0. */
+   returns the sums of the results, lane by lane. Results below 2^-100 become 0. */
 static vf sigmoid_row(float *s, int panels, vf times, vf shift)
 {
     vf sum = vf_zero(), one = vf_splat(1), min = vf_splat(-INFINITY);
@@ -352,8 +355,9 @@ static vf sigmoid_row(float *s, int panels, vf times, vf shift)
 
 /* ---- sinks ---- */
 
-/* Adds sinks as last keys to the statistics max and l. Returns the factors that convert weights
-   from the previous maxima to the new ones. Fully masked rows do not change. */
+/* Adds the sinks to the statistics max and l, as if each were the last key of its row. Returns the
+   factors that convert weights from the previous maxima to the new ones. Fully masked rows do not
+   change. */
 static __attribute__((noinline)) vf add_sinks(vf sinks, vf times, vf *max, vf *l)
 {
     vf top = vf_max(sinks, *max), keep = rescaled(*max, top, times);
@@ -369,7 +373,7 @@ static __attribute__((noinline)) vf sink_weights(vf sinks, vf times, vf max, vf 
     return vf_div(rescaled(sinks, max, times), l);
 }
 
-/* Returns true if sparse attention hides no key of the `panels` panels from any row. */
+/* Returns true if sparse attention hides no key in the `panels` panels from any row. */
 static bool all_open(const struct seen *seen, int rows, int panels)
 {
     struct sparse_bits all = {{0}};
@@ -380,8 +384,9 @@ static bool all_open(const struct seen *seen, int rows, int panels)
     return true;
 }
 
-/* Scales scores and adds biases, if there are any, and sets the scores of hidden keys to -infinity,
-   in `panels` panels starting at `key`, as found by seen_keys. Rows are ld floats apart. */
+/* In the `panels` panels starting at `key`, as found by seen_keys, sets the scores of hidden keys
+   to -infinity and, if there are biases, scales the other scores and adds the biases. Sets
+   seen->all and seen->bits. Rows are ld floats apart. */
 static void mask_tile(const struct attend_row *row, int rows, const struct visible_range *visible,
                       float scale, int key, int panels, float *scores, int ld, struct seen *seen)
 {

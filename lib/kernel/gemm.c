@@ -1,10 +1,10 @@
-/* gemm.c - the single-threaded matrix product: columns of register tiles over panels. Goto and van
-   de Geijn 2008, "Anatomy of high-performance matrix multiplication". Here the caller packs b,
-   unless it is read as rows, and a is read in place or packed tile by tile. */
+/* gemm.c - the single-threaded matrix product, in columns of register tiles over panels (Goto and
+   van de Geijn 2008, "Anatomy of high-performance matrix multiplication"). The caller packs b,
+   unless it is read as rows; a is read in place or packed tile by tile. */
 
-/* Height of the tallest tile of a product. With AVX-512 it is one row less than would fit into the
-   registers, to leave some for addresses: on Zen 5, tiles of 13 rows reach 0.98 of the peak, and
-   tiles of 14 rows 0.95. */
+/* Height of the tallest tile in a product. With AVX-512 it is one row fewer than would fit in the
+   registers, to leave some for addresses: on Zen 5, tiles of 13 rows reach 0.98 of the peak, but
+   tiles of 14 rows reach only 0.95. */
 enum { TILE_ROWS = VF_ROWS < 13 ? VF_ROWS : 13 };
 
 /* A division of rows into tiles whose heights differ by at most one: `tall` tiles of height + 1,
@@ -40,12 +40,12 @@ static inline __attribute__((always_inline)) void free_registers(void)
 /* Minimum depth at which spreading prefetches evenly repays the extra instructions. */
 enum { EVEN_DEPTH = 256 };
 
-/* Chooses which part of the next panels a tile prefetches. Normally this is a share in proportion
-   to its rows, so the tiles of a column together fetch each line once, evenly spread over their
+/* Chooses which part of the next panels a tile prefetches. Normally this is a share proportional to
+   the tile's rows, so the tiles of a column together fetch each line once, spread evenly over all
    steps. If one tile fetched everything in a burst, its own loads would have to wait for memory. If
    the depth is small, b is not packed, or the share exceeds one line per step, each tile instead
-   fetches a whole panel, and the tile below it the following panel. If a tile of few rows contains
-   all rows of g, it prefetches its own panels (tile.c) and nothing else. */
+   fetches a whole panel, and the tile below it fetches the following one. If a tile of few rows
+   contains all rows of g, it prefetches its own panels (tile.c) and nothing else. */
 static inline __attribute__((always_inline)) void fetch_panels(enum panel_type type, int rows,
                                                                int panels,
                                                                const struct tile_column *at,
@@ -93,7 +93,7 @@ static inline __attribute__((always_inline)) void tile_row(enum panel_type type,
     if (max > 1) tile_run(type, rows, 1, adjacent, at);
 }
 
-/* Prefetches the results of a tile, which will be written and, if `add`, read before that. */
+/* Prefetches the memory of a tile's results, which will be written and, if `add`, read first. */
 static inline __attribute__((always_inline)) void fetch_sums(const struct gemm_block *g, int row,
                                                              int rows, int n, int last)
 {
@@ -102,9 +102,9 @@ static inline __attribute__((always_inline)) void fetch_sums(const struct gemm_b
             __builtin_prefetch(g->c + r * g->c_row + n * g->c_panel, 1);
 }
 
-/* Computes the tiles of a column. Each tile prefetches the results of the tile below it, and the
-   last tile those of the first tile of the next panels. If tiles have at most 8 rows, this helps
-   only if the results are also read. */
+/* Computes the tiles of a column. Each tile prefetches the results of the tile below it; the last
+   tile prefetches those of the first tile of the next panels. Where register tiles have at most 8
+   rows, this helps only if the results are also read. */
 static inline __attribute__((always_inline)) void
 column_tiles(enum panel_type type, int rows, bool adjacent, struct tile_column *at)
 {
@@ -121,7 +121,7 @@ column_tiles(enum panel_type type, int rows, bool adjacent, struct tile_column *
     }
 }
 
-/* Computes the tiles of a column for any height. */
+/* Computes the tiles of a column of any height. */
 static inline __attribute__((always_inline)) void column_any(enum panel_type type, int rows,
                                                              bool adjacent, struct tile_column *at)
 {

@@ -1,5 +1,5 @@
-/* half.h - converts 16-bit weights to floats, which products compute with, and back. bf16 is the
-   upper half of a float; f16 has 5 bits of exponent and 10 of fraction. Widening is exact, except
+/* half.h - converts 16-bit weights to floats, in which products are computed, and back. bf16 is the
+   upper half of a float; f16 has 5 exponent bits and 10 fraction bits. Widening is exact, except
    that a signaling NaN becomes quiet. Rounding is to nearest, ties to even, and uses only integers,
    so it does not depend on the floating-point environment. */
 #ifndef RAPT_LIB_HALF_H
@@ -62,7 +62,7 @@ static inline uint16_t half_round_bf16(float x)
     return (uint16_t)half_shift(bits, 16);
 }
 
-/* A magnitude of 65,520 or more becomes infinite. */
+/* A magnitude of 65,520 or more becomes infinity. */
 static inline uint16_t half_round_f16(float x)
 {
     uint32_t bits = half_bits_of(x), size = bits & 0x7fffffff, sign = bits >> 16 & 0x8000;

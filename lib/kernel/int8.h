@@ -1,5 +1,5 @@
 /* int8.h - interface of the kernels for 8-bit integers. There is one table of kernels for each
-   form. A form is a way in which processors multiply bytes. All forms give the same bits.
+   form, that is, for each way in which processors multiply bytes. All forms give the same bits.
 
    ARITHMETIC. A row x of floats is quantized to a row q of integers in -127 .. 127 and a scale:
 
@@ -13,14 +13,13 @@
      nothing.
    - A row with an infinity or a NaN has q = 0 and s = NaN, so its products are NaN.
 
-   Rows of weights are quantized in the same way, unless they come from integers (quantize_panel).
-   The product of a row q with a row w of weights
-   with scale t is
+   Rows of weights are quantized in the same way, unless they were made from integers (see
+   quantize_panel). The product of a row q and a row w of weights with scale t is
 
        y = (float)(sum over k of q[k] w[k]) * (s * t) + bias        (bias 0 if there is none)
 
-   For twice as many bits, a row x is quantized in two terms. The remainder of the first term is
-   quantized as well, and a second product is added to the first:
+   To keep twice as many bits, a row x is quantized as the sum of two terms. The remainder of the
+   first term is quantized too, and a second product is added to the first:
 
        p[k] = (x[k] r - q[k]) 254, rounded to the nearest integer       u = s / 254
        y' = y + (float)(sum over k of p[k] w[k]) * (u * t)
@@ -28,9 +27,9 @@
    The difference is exact and its magnitude is at most 1/2, so p is also in -127 .. 127. If s is
    below 2^-117 or NaN, p and u are 0.
 
-   The sums are exact, because INT8_MAX_DEPTH products of at most 127^2 fit into 32 bits. So the
-   order of their terms does not matter, and y has the same bits for every form, number of threads
-   and batch.
+   The sums are exact, because the sum of INT8_MAX_DEPTH products of at most 127^2 fits in 32 bits.
+   So the order of the terms does not matter, and y has the same bits for every form, batch and
+   number of threads.
 
    PANELS. Weights w[columns][depth] are stored as panels of 16 columns: w[n][k] is at (n/16)*panel
    + (k/4)*64 + (n%16)*4 + k%4, with panel = 16 * (depth rounded up to a multiple of 4), and the
@@ -44,7 +43,7 @@
 #include <stdbool.h>
 
 enum {
-    INT8_GROUP = 4,          /* inputs of an output that are adjacent in a panel */
+    INT8_GROUP = 4,          /* number of inputs of an output that are adjacent in a panel */
     INT8_MAX_DEPTH = 133144, /* (2^31 - 1) / 127^2 */
     INT8_LINE = 64           /* size of a cache line in bytes */
 };
@@ -84,8 +83,8 @@ enum int8_form {
     INT8_NEON,    /* smull, sadalp */
     INT8_NEONDOT, /* sdot */
     INT8_AVX2,    /* vpmaddubsw, vpmaddwd */
-    INT8_AVXVNNI, /* vpdpbusd of 256 bits */
-    INT8_AVX512,  /* vpdpbusd of 512 bits */
+    INT8_AVXVNNI, /* 256-bit vpdpbusd */
+    INT8_AVX512,  /* 512-bit vpdpbusd */
     INT8_AMX,     /* tdpbssd, and INT8_AVX512 for few rows */
     INT8_FORMS
 };
@@ -98,18 +97,20 @@ struct int8_kernels {
     void (*gemm)(const struct int8_block *b);
     /* NULL if q_size is 1. Otherwise rearranges a quantized row of n elements for gemm. Let N be n
        rounded up to a multiple of 16. Reads the row, padded with zeros to N elements, from q + N,
-       and writes 2 N bytes at q. Also replaces the row's sum. */
+       and writes 2 N bytes at q. Also replaces the row's sum with the value that gemm expects. */
     void (*arrange_row)(int8_t *q, int n, int32_t *sum);
     /* Quantizes x[n] to q, padded with zeros to a multiple of 16. Sets the scale and the sum of
        q. */
     void (*quantize_row)(const float *x, int n, int8_t *q, float *scale, int32_t *sum);
-    /* Quantizes x[n] in two terms, q[0] and q[1], each padded, with its own scale and sum. */
+    /* Quantizes x[n] as the sum of two terms, q[0] and q[1], each padded and with its own scale and
+       sum. */
     void (*quantize_twice)(const float *x, int n, int8_t *const q[2], float scale[2],
                            int32_t sum[2]);
-    /* Quantizes 16 rows of weights: a panel [depth][16] of floats (kernel/kernel.h) to a panel of
-       bytes. Sets their scales [16]. factors [16] may be NULL. A factors[n] above 0 means that row
-       n comes from integers: it is quantized with r = factors[n] and s = 1 / r, which restores
-       these integers. The factor is ignored if the magnitude of an integer would exceed 127. */
+    /* Quantizes 16 rows of weights: converts a panel [depth][16] of floats (kernel/kernel.h) to a
+       panel of bytes and sets the scales [16] of the rows. factors [16] may be NULL. A factors[n]
+       above 0 means that row n was made from integers: it is quantized with r = factors[n] and s =
+       1 / r, which restores these integers. The factor is ignored if the magnitude of an integer
+       would exceed 127. */
     void (*quantize_panel)(const float *w, int depth, const float *factors, int8_t *q,
                            float *scale);
 };

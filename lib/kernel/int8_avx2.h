@@ -1,5 +1,6 @@
-/* int8_avx2.h - products of bytes in 256-bit registers: by vpdpbusd if compiled for AVX-VNNI or, in
-   tests, AVX-512 VNNI, which has the same instruction; else by vpmaddubsw and vpmaddwd. */
+/* int8_avx2.h - products of bytes in 256-bit registers: with vpdpbusd if compiled for AVX-VNNI or,
+   in tests, AVX-512 VNNI, which has the same instruction; otherwise with vpmaddubsw and
+   vpmaddwd. */
 #ifndef __AVX2__
 #error "compile with -mavx2 -mfma"
 #endif
@@ -33,7 +34,7 @@ enum { VS_ROWS = 6, VS_PANELS = 1 }; /* register tile: 12 of 16 registers hold s
 
 typedef __m256i vq;
 
-/* vpdpbusd multiplies unsigned bytes by signed ones, so w + 128 is passed to it. */
+/* vpdpbusd multiplies unsigned bytes by signed ones, so it is given w + 128 in place of w. */
 static inline vs vs_start(int32_t sum)
 {
     __m256i start = _mm256_set1_epi32(vs_shifted(sum));
@@ -104,7 +105,7 @@ static inline __m256i vs_products(__m256i w, vq q)
     __m256i pairs = _mm256_maddubs_epi16(q.magnitude, _mm256_xor_si256(w, q.mask));
     return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 }
-/* In asm, because gcc 12 keeps two copies of the sums of _mm256_add_epi32 and spills them. */
+/* Uses asm, because with _mm256_add_epi32 gcc 12 keeps two copies of the sums and spills them. */
 static inline void vs_add_8(__m256i *sum, __m256i products)
 {
     __asm__("vpaddd %1, %0, %0" : "+x"(*sum) : "x"(products));

@@ -1,4 +1,4 @@
-/* int8_avx512.h - products of bytes by vpdpbusd with 512-bit registers. */
+/* int8_avx512.h - products of bytes in 512-bit registers, with vpdpbusd. */
 #ifndef __AVX512VNNI__
 #error "compile with -mavx512vnni"
 #endif
@@ -11,7 +11,7 @@ enum { VS_ROWS = 13, VS_PANELS = 2 }; /* register tile: 26 sums, 2 of w, 1 of q,
 
 typedef __m512i vs, vw, vq, vi;
 
-/* vpdpbusd multiplies unsigned bytes by signed ones, so w + 128 is passed to it. */
+/* vpdpbusd multiplies unsigned bytes by signed ones, so it is given w + 128 in place of w. */
 static inline vs vs_start(int32_t sum)
 {
     return _mm512_set1_epi32(vs_shifted(sum));
@@ -26,7 +26,8 @@ static inline vq vq_load(const int8_t *p)
     memcpy(&four, p, sizeof four);
     return _mm512_set1_epi32(four);
 }
-/* In asm, because gcc 12 keeps two copies of the sums of _mm512_dpbusd_epi32 and spills them. */
+/* Uses asm, because with _mm512_dpbusd_epi32 gcc 12 keeps two copies of the sums and spills
+   them. */
 static inline void vs_add(vs *s, vw w, vq q)
 {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(*s) : "v"(w), "v"(q));

@@ -1,7 +1,7 @@
-/* int8_gemm.c - the product of quantized rows and panels of weights defined in int8.h. It uses
-   register tiles like gemm.c, but over the whole depth, because the bytes of a tile's operands stay
-   in the L2 cache: 13 rows and two panels take 180 KB at a depth of 4,096. Scales and bias are
-   applied to the sums in registers.
+/* int8_gemm.c - the product, defined in int8.h, of quantized rows and panels of weights. Like
+   gemm.c, it uses register tiles, but each tile spans the whole depth, because its operands are
+   bytes and stay in the L2 cache: 13 rows and two panels take 180 KB at a depth of 4,096. Scales
+   and bias are applied to the sums in registers.
 
    This file is compiled once for each form except AMX (int8_tiles.c). The build defines RAPT_INT8
    (such as avx512vnni), RAPT_SIMD_HEADER (such as "simd_avx512.h") and RAPT_INT8_HEADER (such as
@@ -11,12 +11,12 @@
 #include "int8_quantize.c"
 
 enum {
-    VS_MAX_PANELS = 4 * VS_PANELS, /* panels of the widest tile, which has few rows */
+    VS_MAX_PANELS = 4 * VS_PANELS, /* number of panels of the widest tile, which has few rows */
     VS_FEW_ROWS = 4,               /* a product with at most this many rows prefetches the panels of
                                       each tile shortly before they are read */
     VS_FETCH = 1024,               /* distance of these prefetches in bytes; they may reach into the
                                       next panels */
-    VS_JOINT = 3                   /* rows of q that share a pointer */
+    VS_JOINT = 3                   /* number of rows of q that share a pointer */
 };
 
 _Static_assert(VS_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
@@ -61,11 +61,11 @@ int8_ahead_of(int rows, int panels, const struct int8_block *b, int row, const i
                                (ptrdiff_t)(share * INT8_LINE) + 1};
 }
 
-/* Computes a tile of full panels. rows and panels are constants where this is inlined.
+/* Computes a tile of full panels. Inlined, so that rows and panels are constants.
 
    Three rows of q share a pointer, because an x86 address can add one or two times the distance
-   between rows to it. The empty asm keeps gcc from computing an address for each row, for which
-   there are not enough registers. */
+   between rows to it. The empty asm keeps gcc from computing an address for each row, which would
+   need more registers than there are. */
 static inline __attribute__((always_inline)) void int8_tile(int rows, int panels,
                                                             const struct int8_block *b,
                                                             const struct int8_start *start, int row,
@@ -146,7 +146,7 @@ static inline __attribute__((always_inline)) void int8_tile_row(int rows,
     for (; max > 1 && n < last; n++) int8_tile(rows, 1, b, start, row, n);
 }
 
-/* Does the same, with a number of rows that is not a constant, at most VS_ROWS. */
+/* Does the same for a number of rows that is not a constant and is at most VS_ROWS. */
 static void int8_tile_any(int rows, const struct int8_block *b, const struct int8_start *start,
                           int row, int first, int last)
 {

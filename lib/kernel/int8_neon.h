@@ -1,5 +1,5 @@
-/* int8_neon.h - products of bytes on arm64: by sdot if compiled for it, else by smull, which every
-   arm64 processor has. */
+/* int8_neon.h - products of bytes on arm64: with sdot if compiled for it, otherwise with smull,
+   which every arm64 processor has. */
 #ifndef __aarch64__
 #error "compile for arm64"
 #endif
@@ -53,8 +53,8 @@ enum { VS_FORM = INT8_NEON };
 enum { VS_ROWS = 2, VS_PANELS = 1 }; /* register tile: 16 of 32 registers hold sums */
 
 typedef struct {
-    int32x4_t half[8]; /* each has partial sums of two columns: a lane for inputs 0 and 1, and a
-                          lane for inputs 2 and 3, of each group */
+    int32x4_t half[8]; /* each holds partial sums of two columns: for each column, one lane for
+                          inputs 0 and 1 of each group, and one for inputs 2 and 3 */
 } vs;
 
 static inline vs vs_start(int32_t sum)

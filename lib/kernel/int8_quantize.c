@@ -1,5 +1,5 @@
 /* int8_quantize.c - quantizes rows of floats and panels of weights, as defined in int8.h.
-   Magnitudes are compared as integers with the same bits: infinities and NaNs are then larger than
+   Magnitudes are compared as integers with the same bits, so infinities and NaNs are larger than
    all numbers, and floating-point modes do not matter. */
 
 /* Sets the scale of a row, given the bits of its largest magnitude. Returns the factor for its
@@ -13,12 +13,12 @@ static float quantize_factor(int32_t bits, float *scale)
     return bits >= infinity || bits < least ? 0 : 127 / max;
 }
 
-/* Quantizes a row in one or two terms; `terms` is a constant where this is inlined. */
+/* Quantizes a row as one term or as the sum of two. Inlined, so that `terms` is a constant. */
 static inline __attribute__((always_inline)) void
 quantize_terms(int terms, const float *x, int n, int8_t *const *q, float *scale, int32_t *sum)
 {
-    const float least = 0x1p-117f; /* a scale of at least this remains a normal float if it is
-                                      divided by 254 */
+    const float least = 0x1p-117f; /* a scale of at least this remains a normal float when divided
+                                      by 254 */
     const size_t bytes = rapt__round_up_size((size_t)n, LANES);
     vi max = vi_zero(), total = vi_zero(), rest_total = vi_zero();
     for (int k = 0; k < n; k += LANES)

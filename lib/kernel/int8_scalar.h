@@ -80,8 +80,8 @@ static inline int32_t vi_reduce_max(vi x)
         if (x.v[i] > max) max = x.v[i];
     return max;
 }
-/* Truncates, which in C does not depend on the rounding mode, and then rounds by the remainder,
-   which is exact. */
+/* Truncates, which in C does not depend on the rounding mode, and then rounds according to the
+   remainder, which is exact. */
 static inline vi vi_nearest(vf v)
 {
     vi x;

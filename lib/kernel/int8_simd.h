@@ -1,24 +1,24 @@
 /* int8_simd.h - the operations that int8_gemm.c and int8_quantize.c use in addition to those of
    kernel/simd.h. Each form implements them in the file named by RAPT_INT8_HEADER.
 
-     vs                sums of one row and the sixteen columns of a panel
+     vs                the sums of one row and the sixteen columns of a panel
      vs_start(sum)     their initial value, for a row of q with this q_sum
      vw_load(p)        64 bytes of a panel: four inputs of each column
      vq_load(p)        the same four inputs of a row of q, for every column
      vs_add(&s,w,q)    adds their products
      vs_float(s)       the sums as floats, rounded in the host's mode
-     VS_FORM           the form; VS_ROWS, VS_PANELS: the register tile
+     VS_FORM           the enum int8_form; VS_ROWS, VS_PANELS: the register tile
      VQ_SIZE           bytes per element of a row of q
      VQ_ARRANGE        the function arrange_row of int8.h, or NULL
 
-     vi                sixteen integers of 32 bits
+     vi                sixteen 32-bit integers
      vi_zero() vi_add(x,y) vi_sum(x) vi_float(x)
      vi_max_magnitude(x,v)  the maximum of x and of the bits of |v|, as integers
      vi_reduce_max(x)       the maximum of the lanes, at least 0
-     vi_nearest(v)          v as integers, halves to even in every rounding mode; |v| < 128
-     vi_store(p,x)          sixteen integers
-     vi_store_bytes(p,x)    the low byte of each lane
-     vi_store_groups(p,x)   64 bytes: lane by lane, the low bytes of x[0], x[1], x[2] and x[3] */
+     vi_nearest(v)          v as integers, ties to even in every rounding mode; |v| < 128
+     vi_store(p,x)          stores sixteen integers
+     vi_store_bytes(p,x)    stores the low byte of each lane
+     vi_store_groups(p,x)   stores, lane by lane, the low bytes of x[0], x[1], x[2] and x[3] */
 #ifndef RAPT_LIB_INT8_SIMD_H
 #define RAPT_LIB_INT8_SIMD_H
 
@@ -27,9 +27,9 @@
 
 #include <string.h>
 
-/* Returns the initial value of the sums of a row of q with the given sum of elements, for forms
-   that multiply by w + 128 instead of w. Sums may wrap around before the end of a deep product, but
-   the final sums are correct. */
+/* Returns the initial value of the sums of a row of q, given the sum of the row's elements, for
+   forms that multiply by w + 128 instead of w. Sums may wrap around before the end of a deep
+   product, but the final sums are correct. */
 static inline int32_t vs_shifted(int32_t sum)
 {
     return (int32_t)(0u - 128u * (uint32_t)sum);
@@ -37,10 +37,9 @@ static inline int32_t vs_shifted(int32_t sum)
 
 #include RAPT_INT8_HEADER
 
-/* ---- the values to which the products of int8.h are added, and their scaling, for int8_gemm.c and
-   int8_tiles.c ---- */
+/* ---- scaling sums and adding them to the bias or y, for int8_gemm.c and int8_tiles.c ---- */
 
-enum { START_PANELS = 8 }; /* maximum number of panels of a tile */
+enum { START_PANELS = 8 }; /* maximum number of panels in a tile */
 
 /* The values to which products are added: the bias, y or zeros. In a tile whose first column is n,
    the values for row r begin at start[r * row + n * column]. column is 0 for zeros, which are
@@ -57,8 +56,8 @@ static inline struct int8_start int8_start_of(const struct int8_block *b)
     return b->bias ? (struct int8_start){b->bias, 0, 1} : (struct int8_start){zeros, 0, 0};
 }
 
-/* Returns the results for sums converted to floats, given the scales of their row and columns and
-   the values in `start`. */
+/* Returns the results for the sums of a row, converted to floats, given the scales of the row and
+   the columns, and the values to which the products are added. */
 static inline vf int8_result(vf sum, vf q_scale, vf w_scale, vf start)
 {
     return vf_add(vf_mul(sum, vf_mul(q_scale, w_scale)), start);

@@ -1,14 +1,15 @@
-/* int8_tiles.c - the product of quantized rows and panels of weights defined in int8.h, by tiles
-   (int8_tiles.h).
+/* int8_tiles.c - the product, defined in int8.h, of quantized rows and panels of weights, computed
+   with tile instructions (int8_tiles.h).
 
    One instruction multiplies 16 rows of q by a panel, over 64 inputs. A tile of weights is 16
    groups of a panel, 1,024 adjacent bytes, and rows of q are loaded in place. If fewer than 64
    inputs are left at the end, they are copied to zero-padded buffers.
 
-   Rows are taken in blocks of 32. The two tiles of rows of a block are multiplied by two panels at
-   a time, and the only tile of a block of at most 16 rows by four. Both use four tiles of sums,
-   which hide the latency of the instruction (52 cycles, while one can start every 16: Intel's
-   optimization manual, chapter on AMX). Sums are stored and then scaled as in int8_gemm.c.
+   Rows are taken in blocks of 32. A block of more than 16 rows has two tiles of rows, which are
+   multiplied by two panels at a time. A smaller block has one, which is multiplied by four panels
+   at a time. Both use four tiles of sums, which hide the latency of the instruction (52 cycles,
+   although one can start every 16: Intel's optimization manual, chapter on AMX). Sums are stored
+   and then scaled as in int8_gemm.c.
 
    A product with at most TILES_FEW_ROWS rows is left to another form, RAPT_INT8_FEW (such as
    avx512vnni), because reading the weights takes most of its time, and tiles would be nearly empty.
@@ -25,7 +26,7 @@ extern const struct int8_kernels TILES_FEW;
 
 enum {
     TILES_FEW_ROWS = 4,
-    TILES_BLOCK = 2 * TILE_ROWS, /* maximum number of rows of a block */
+    TILES_BLOCK = 2 * TILE_ROWS, /* maximum number of rows in a block */
     TILES_PANELS = 4             /* maximum number of panels multiplied at a time */
 };
 
@@ -41,13 +42,15 @@ struct tiles_block {
     ptrdiff_t panel; /* size of a panel in bytes */
     int steps;       /* number of steps of 64 inputs */
     size_t rest;     /* number of inputs after these, rounded up to a multiple of 4 */
-    _Alignas(INT8_LINE) int8_t q_rest[TILES_BLOCK * TILE_BYTES]; /* the last inputs, and zeros */
+    _Alignas(INT8_LINE) int8_t q_rest[TILES_BLOCK * TILE_BYTES]; /* the last inputs, padded with
+                                                                    zeros */
     _Alignas(INT8_LINE) int8_t w_rest[TILES_PANELS * TILE_SIZE];
     _Alignas(INT8_LINE) int32_t sums[TILES_PANELS][TILE_SUMS];
 };
 
-/* Sets the shapes of tiles: 0 to 3 hold sums, 4 and 5 rows of q, and 6 and 7 weights. With two
-   tiles of rows, sums 0 and 1 belong to the first, and 2 and 3 to the second. */
+/* Sets the shapes of the tiles: tiles 0 to 3 hold sums, tiles 4 and 5 hold rows of q, and tiles 6
+   and 7 hold weights. With two tiles of rows, tiles 0 and 1 hold the sums of the first, and tiles 2
+   and 3 hold those of the second. */
 static void tiles_shape(const struct tiles_block *t)
 {
     struct tile_shapes shapes = {.palette = 1};
@@ -57,7 +60,7 @@ static void tiles_shape(const struct tiles_block *t)
     tile_configure(&shapes);
 }
 
-/* Adds the products over 64 inputs. tall and panels are constants where this is inlined. */
+/* Adds the products over 64 inputs to the sums. Inlined, so that tall and panels are constants. */
 static inline __attribute__((always_inline)) void
 tiles_step(int tall, int panels, const int8_t *q, ptrdiff_t q_row, const int8_t *w, ptrdiff_t panel)
 {
@@ -83,7 +86,7 @@ tiles_step(int tall, int panels, const int8_t *q, ptrdiff_t q_row, const int8_t 
     }
 }
 
-/* Computes and stores the sums of a block and some panels. */
+/* Computes and stores the sums for a block and a few panels. */
 static inline __attribute__((always_inline)) void tiles_sum(int tall, int panels,
                                                             struct tiles_block *t, int panel)
 {
@@ -99,8 +102,8 @@ static inline __attribute__((always_inline)) void tiles_sum(int tall, int panels
     tile_store(2, t->sums[2]), tile_store(3, t->sums[3]);
 }
 
-/* Scales the sums of panel `panel`, the p-th of these products, which has n columns, and stores the
-   results. */
+/* Scales the sums of a panel, the p-th of those being multiplied, and stores the results in the
+   panel's n columns. */
 static inline __attribute__((always_inline)) void tiles_finish(int n, const struct tiles_block *t,
                                                                int p, int panel)
 {
@@ -120,7 +123,7 @@ static inline __attribute__((always_inline)) void tiles_finish(int n, const stru
     }
 }
 
-/* Computes the products of a block and some panels. */
+/* Computes the products of a block and a few panels. */
 static inline __attribute__((always_inline)) void tiles_multiply(int tall, int panels,
                                                                  struct tiles_block *t, int panel)
 {
@@ -149,7 +152,7 @@ static void tiles_wide(struct tiles_block *t, int panels)
     if (p < panels) tiles_multiply(1, 1, t, p);
 }
 
-/* Multiplies the rows that begin at `row` by all panels. */
+/* Multiplies the block of rows that begins at `row` by all panels. */
 static void tiles_rows(struct tiles_block *t, int row)
 {
     const struct int8_block *b = t->b;

@@ -2,13 +2,13 @@
    RAPT_TILES_HEADER names the file that implements them: kernel/int8_amx.h or, in tests, an
    emulation in plain C.
 
-   A processor with AMX has eight tiles, numbered 0 to 7. A tile is a matrix of up to 16 rows of up
-   to 64 bytes. Tile numbers are constants after inlining.
+   A processor with AMX has eight tiles, numbered 0 to 7. A tile is a matrix with up to 16 rows of
+   up to 64 bytes each. Tile numbers are constants after inlining.
 
      tile_configure(c)     sets the shapes of all tiles; must come first
      tile_zero(t)          sets a tile to 0
      tile_load(t,p,row)    loads a tile whose rows are `row` bytes apart
-     tile_product(c,a,b)   adds the products of tiles of bytes a and b to the tile of sums c:
+     tile_product(c,a,b)   adds the product of byte tiles a and b to the tile of sums c:
                            c[m][n] += sum over k and i of a[m][4 k + i] b[k][4 n + i]
      tile_store(t,sums)    stores a tile of sums as rows of 16
      tile_release()        clears the shapes, after which the thread has no tile state
@@ -23,9 +23,9 @@
 
 enum {
     TILE_ROWS = 16,
-    TILE_BYTES = 64, /* size of a row of a tile */
+    TILE_BYTES = 64, /* number of bytes in a row of a tile */
     TILE_SIZE = TILE_ROWS * TILE_BYTES,
-    TILE_SUMS = TILE_SIZE / 4 /* 32-bit sums in a tile */
+    TILE_SUMS = TILE_SIZE / 4 /* number of 32-bit sums in a tile */
 };
 
 /* The operand of tile_configure, as the processor defines it. Only the first eight elements of the
@@ -33,7 +33,7 @@ enum {
 struct tile_shapes {
     uint8_t palette; /* 1 */
     uint8_t start_row, reserved[14];
-    uint16_t bytes[16]; /* of a row of each tile */
+    uint16_t bytes[16]; /* number of bytes in a row of each tile */
     uint8_t rows[16];
 };
 

@@ -31,10 +31,10 @@ struct gemm_block {
     int rows, columns, depth;
     const float *a; /* a[r][k] is at a[r*a_row + k*a_step]; one of the two strides should be 1 */
     ptrdiff_t a_row, a_step;
-    int max_tile;   /* maximum number of rows of a register tile; 0 means no limit */
+    int max_tile;   /* maximum number of rows in a register tile; 0 means no limit */
     bool a_tiles;   /* a was packed by pack_tiles: a_row is 1, a_step is ignored */
     const float *b; /* b[k][n] is at b[(n/16)*b_panel + k*b_step + n%16]; the padding is ignored */
-    const uint16_t *half; /* panels of 16-bit floats in place of b, with padding; NULL means b */
+    const uint16_t *half; /* padded panels of 16-bit floats, read in place of b; NULL means b */
     enum half_type type;  /* type of `half` */
     ptrdiff_t b_panel, b_step;
     float *c; /* c[r][n] is at c[r*c_row + (n/16)*c_panel + n%16] */
@@ -103,7 +103,7 @@ struct kernels {
 
     /* gemm.c */
     void (*gemm)(const struct gemm_block *g);
-    /* Packs the matrix a, one tile of rows after the other, each as [depth][rows of the tile], into
+    /* Packs the matrix a, one tile of rows after another, each as [depth][rows of the tile], into
        out[rows * depth]. Reads rows, depth, max_tile, a and a_step; a_row must be 1. */
     void (*pack_tiles)(const struct gemm_block *g, float *out);
     /* Transposes a matrix in panels: out[k][n] is input n of output k of w, whose panels are
@@ -149,15 +149,15 @@ struct kernels {
     void (*gate_backward)(enum activation kind, const float *x, const float *gate, const float *dy,
                           float *dx, float *dgate, size_t n);
 
-    /* activation.c: f = 1 / (1 + e^-z), cell = f before + (1 - f) x, y = max(cell, 0), where before
-       may be NULL for 0. Backward reads the gradient of cell from d, computes dx and dz, and
+    /* activation.c: f = 1 / (1 + e^-z), cell = f before + (1 - f) x, y = max(cell, 0), where a NULL
+       `before` means 0. Backward reads the gradient of cell from d, computes dx and dz, and
        replaces d with the gradient of `before`. */
     void (*ssru_row)(const float *x, const float *z, const float *before, float *cell, float *y,
                      size_t n);
     void (*ssru_row_backward)(const float *x, const float *z, const float *before, float *d,
                               float *dx, float *dz, size_t n);
 
-    /* random.c: y = from + dropout(x); from may be NULL for 0. y may be x or from. */
+    /* random.c: y = from + dropout(x), where a NULL `from` means 0. y may be x or from. */
     void (*dropout_row)(const struct dropout *d, uint64_t row, const float *x, const float *from,
                         float *y, int n);
 
@@ -177,22 +177,22 @@ struct kernels {
     /* Sets p to the entmax of x with alpha = 1 + order, 2^-20 <= order <= 1. The result and special
        values are as in simplex_row. */
     bool (*entmax_row)(const float *x, float *p, int n, float order);
-    /* Replaces dz, the gradient of the results z of these functions, with that of x, which is 0
-       where z is 0. order is 1 for sparsemax and 1/2 for 1.5-entmax; with another order, curves
-       must not be NULL. Returns the gradient of alpha, or 0 if curves is NULL. roots and curves are
-       scratch space, [n] each. */
+    /* Replaces dz, the gradient of the results z of these functions, with the gradient of x, which
+       is 0 where z is 0. order is 1 for sparsemax and 1/2 for 1.5-entmax; with another order,
+       curves must not be NULL. Returns the gradient of alpha, or 0 if curves is NULL. roots and
+       curves are scratch space, [n] each. */
     float (*entmax_row_backward)(const float *z, float *dz, int n, float order, float *roots,
                                  float *curves);
     /* Replaces logits with scale times the gradient of the loss, p - (1-s) [i == label] - s/n,
        where p is the softmax and s is `smoothing`. */
     void (*loss_row)(float *x, int n, int label, float smoothing, float scale,
                      struct loss_sums *sums);
-    /* Finds the k largest elements of x[0..n), in descending order; of equal elements, the one with
-       the lower index comes first. Skips -infinity and NaN. Returns the number of elements
+    /* Finds the k largest elements of x[0..n), in descending order; among equal elements, the one
+       with the lower index comes first. Skips -infinity and NaN. Returns the number of elements
        found. */
     int (*top_row)(const float *x, int n, int k, int *index, float *value);
-    /* Continues such a search: x holds elements first, first + 1, ... of a longer row, and index
-       and value hold the `count` largest elements before these. */
+    /* Continues a search by top_row: x holds elements first, first + 1, ... of a longer row, and
+       index and value hold the `count` largest elements before these. */
     int (*top_more)(const float *x, int n, int first, int k, int count, int *index, float *value);
 
     /* elementary.c: x = exp x, log x and tanh x, in place */
@@ -246,7 +246,7 @@ const struct kernels *rapt__kernels(void); /* returns the active table */
 /* Returns the table of an instruction set, or NULL if this build does not contain the table or this
    machine cannot run it. */
 const struct kernels *rapt__kernels_of(rapt_isa isa);
-bool rapt__kernels_plain(void); /* returns true if, of the tables in this build, only the scalar one
-                                   runs on this machine */
+bool rapt__kernels_plain(void); /* returns true if the scalar table is the only one in this build
+                                   that this machine can run */
 
 #endif

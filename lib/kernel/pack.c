@@ -108,8 +108,8 @@ static void pack_columns(const float *x, ptrdiff_t ld, int columns, int depth, f
 
 enum { STEPS_AHEAD = 4 }; /* a, whose steps are far apart, is prefetched this many steps ahead */
 
-/* Copies `count` adjacent tiles to [count][depth][height]; height is a constant where this is
-   inlined. */
+/* Copies `count` adjacent tiles to [count][depth][height]. Inlined, so that height is a
+   constant. */
 static inline __attribute__((always_inline)) void copy_tiles(int height, int count, const float *a,
                                                              ptrdiff_t step, int depth, float *out)
 {

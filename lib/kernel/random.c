@@ -1,9 +1,10 @@
 /* random.c - Gumbel noise, dropout, and the random numbers for both: Philox 4x32-10 (Salmon,
-   Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3") for eight counters at
-   a time, with the same words as rapt__philox. */
+   Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"), computed for eight
+   counters at a time. The words are the same as those of rapt__philox. */
 
 struct philox {
-    vu word[4]; /* word[w] is word w of each of eight counters, in the low halves of lanes */
+    vu word[4]; /* word[w] holds word w for each of eight counters, in the low halves of the
+                   lanes */
 };
 
 static inline struct philox philox_8(uint64_t key, uint64_t counter_low, uint64_t counter_high)
@@ -24,8 +25,8 @@ static inline struct philox philox_8(uint64_t key, uint64_t counter_low, uint64_
     return (struct philox){{c0, c1, c2, c3}};
 }
 
-/* to = x + g, where g = -log(-log u) and u = (floor(bits / 2^9) + 1/2) / 2^23. The bits of column s
-   are word s % 4 of rapt__philox(key, s / 4, row). */
+/* Sets to = x + g, where g = -log(-log u) and u = (floor(bits / 2^9) + 1/2) / 2^23. The bits of
+   column s are word s % 4 of rapt__philox(key, s / 4, row). */
 static void gumbel_row(uint64_t key, uint64_t row, int first, const float *x, float *to, int n)
 {
     for (int i = 0; i < n; i += 2 * LANES) {

@@ -1,10 +1,11 @@
 /* row.c - dot products, sums of squares, elementwise sums of two rows, sums down columns, weighted
    sums of rows, and rank-1 updates.
 
-   Sums along a row have a fixed order. A block of BLOCK floats is summed in four vectors of sixteen
-   lanes, which are added pairwise. The lanes are added as 8+8, 4+4, 2+2, 1+1, and the sums of
-   blocks are added in double precision, so the error hardly grows with the length. column_sum is
-   compensated (W. Kahan 1965, "Further remarks on reducing truncation errors"). */
+   The terms of a sum along a row are added in a fixed order. A block of BLOCK floats is summed in
+   four vectors of sixteen lanes, which are added pairwise. The lanes are added as 8+8, 4+4, 2+2,
+   1+1, and the sums of blocks are added in double precision, so the error hardly grows with the
+   length. column_sum is compensated (W. Kahan 1965, "Further remarks on reducing truncation
+   errors"). */
 
 enum { BLOCK = 2048 };
 
@@ -111,11 +112,11 @@ static void column_sum(float *y, const float *x, ptrdiff_t ld, int rows, int n)
     }
 }
 
-/* ---- gemv: weighted sums of rows and their gradient. Rows with weight 0 are skipped and may
+/* ---- gemv: weighted sums of rows and their gradients. Rows with weight 0 are skipped and may
    contain infinity or NaN. Every element is a chain of fma in the order of the rows. ---- */
 
-/* Computes the sums of `vectors` times sixteen columns. `vectors` is a constant where this is
-   inlined. */
+/* Computes the sums of `vectors` times sixteen columns. Inlined, so that `vectors` is a
+   constant. */
 static inline __attribute__((always_inline)) void
 gemv_columns(const float *w, int n, const float *x, ptrdiff_t ld, int vectors, float *y)
 {

@@ -63,8 +63,8 @@ static inline vf vf_reduce_max_rows(const vf x[16])
 }
 #endif
 
-/* Transposes by four perfect shuffles, each of which interleaves the first half of 256 floats with
-   the second. */
+/* Transposes with four perfect shuffles, each of which interleaves the first half of 256 floats
+   with the second. */
 #ifndef VF_TRANSPOSE
 static inline void vf_transpose(vf x[16])
 {
@@ -82,15 +82,15 @@ static inline void vf_transpose(vf x[16])
 
 #include "kernel/simd_math.h"
 
-/* TABLE_NAME joins a prefix and a name that the build defines to the name of a table of kernels.
-   TABLE_TEXT is the build's name as a string. */
+/* TABLE_NAME joins a prefix and a name that the build defines into the name of a table of kernels.
+   TABLE_TEXT gives the name that the build defines as a string. */
 #define TABLE_JOIN_(prefix, name) prefix##name
 #define TABLE_NAME(prefix, name)  TABLE_JOIN_(prefix, name)
 #define TABLE_TEXT_(name)         #name
 #define TABLE_TEXT(name)          TABLE_TEXT_(name)
 
-/* UNROLL precedes a loop with a constant number of iterations, so that the arrays it indexes stay
-   in registers. */
+/* UNROLL precedes a loop with a constant number of iterations, so that the arrays that the loop
+   indexes stay in registers. */
 #ifdef __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else

@@ -280,7 +280,7 @@ static inline void vu_words(const vu x[4], uint32_t *to)
     vu_words_4(x[0].a, x[1].a, x[2].a, x[3].a, to);
     vu_words_4(x[0].b, x[1].b, x[2].b, x[3].b, to + 16);
 }
-static inline __m256 vu_less_8(vu x, uint32_t u) /* the low halves of eight lanes, in order */
+static inline __m256 vu_less_8(vu x, uint32_t u) /* tests the low halves of eight lanes, in order */
 {
     __m256 low = _mm256_shuffle_ps(_mm256_castsi256_ps(x.a), _mm256_castsi256_ps(x.b), 0x88);
     __m256i sign = _mm256_set1_epi32((int)0x80000000u);

@@ -110,8 +110,8 @@ static inline vf vf_rest(vf a)
 {
     return _mm512_reduce_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
-static inline vf vf_sign(vf a, vf b) /* takes the bits of a where `sign` has 0, and those of b where
-                                        it has 1 */
+static inline vf vf_sign(vf a, vf b) /* takes each bit from a where `sign` is 0, and from b where it
+                                        is 1 */
 {
     __m512i sign = _mm512_set1_epi32((int)0x80000000u);
     __m512i r =

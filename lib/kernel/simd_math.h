@@ -1,10 +1,10 @@
 /* simd_math.h - exp, exp2, log and tanh of vectors, inlined. With fused multiply-add they give the
-   same bits on every instruction set, and the stated errors are the maxima over all arguments. The
+   same bits on every instruction set, and the stated errors are maxima over all arguments. The
    polynomials are minimax fits of the relative error (Lawson's reweighted least squares). */
 
 /* For -110 <= x <= 89, splits e^x into p 2^n, where n is an integer and p is in [0.7, 1.5]. Returns
    p and stores n in *exponent: x = n ln 2 + r with |r| <= ln 2 / 2, and p = e^r. ln 2 is split into
-   two parts, the first of 16 bits, so n times the first is exact. */
+   two parts, the first of which has 16 bits, so n times the first is exact. */
 static inline vf vf_exp_parts(vf x, vf *exponent)
 {
     vf magic = vf_splat(0x1.8p23f), n = vf_sub(vf_fma(x, vf_splat(0x1.715476p0f), magic), magic);
@@ -42,8 +42,8 @@ static inline vf vf_exp2_small(vf r)
 
 /* Returns 2^x for x <= 128, with an error below 0.88 ulp and less work than vf_exp, or NaN for NaN.
    The result is 0 for x < -100. A weight this small is negligible next to a weight of 1, but it, or
-   a product of it in the backward pass, could be denormal, and multiplying by a denormal takes more
-   than a hundred cycles on Intel's processors. */
+   a product with it in the backward pass, could be denormal, and multiplying by a denormal takes
+   more than a hundred cycles on Intel processors. */
 #ifdef VF_REST /* vf_rest and vf_ldexp accept any x */
 static inline vf vf_exp2(vf x)
 {
@@ -100,8 +100,8 @@ static inline vf vf_log(vf x)
     return vf_select(vf_equal(x, vf_zero()), vf_splat(-INFINITY), p);
 }
 
-/* Returns the hyperbolic tangent with an error below 0.96 ulp: x + x^3 p(x^2) for |x| < 1, and 1 -
-   2 / (e^(2|x|) + 1) with the sign of x beyond. */
+/* Returns the hyperbolic tangent with an error below 0.96 ulp: x + x^3 p(x^2) for |x| < 1, and
+   otherwise 1 - 2 / (e^(2|x|) + 1) with the sign of x. */
 static inline vf vf_tanh(vf x)
 {
     vf a = vf_abs(x), s = vf_mul(x, x), e = vf_exp(vf_add(a, a));

@@ -1,4 +1,4 @@
-/* simd_neon.h - sixteen lanes in four registers of arm64. */
+/* simd_neon.h - sixteen lanes in four arm64 registers. */
 #ifndef __aarch64__
 #error "compile for arm64"
 #endif

@@ -1,6 +1,6 @@
 /* simplex.c - sparsemax and entmax of a row of scores. Sparsemax (power 1: Martins and Astudillo
    2016) and 1.5-entmax (power 2: Peters, Niculae and Martins 2019) are p = max(0, (x - max x) /
-   power - tau)^power, with tau such that the sum is 1.
+   power - tau)^power, with tau chosen so that the sum of p is 1.
 
    The norm N = (sum of p)^(1/power) is convex and falls as tau rises, so Newton's method for N = 1,
    started at tau = -1, approaches the solution from below. It takes few steps, each of which reads
@@ -8,10 +8,10 @@
 
    Entmax with 1 < alpha <= 2 (Correia, Niculae and Martins 2019) is p = u^(1/order), where order =
    alpha - 1 and u = max(0, order (x - max x) - tau), and N = (sum of p)^order. Each step needs a
-   logarithm and an exponential for each element. To save steps if alpha is at most 1.5, where N''
-   is bounded, Halley's method is used, and the last step usually updates p instead of recomputing
+   logarithm and an exponential for each element. If alpha is at most 1.5, N'' is bounded, so
+   Halley's method is used to save steps, and the last step usually updates p instead of recomputing
    it. If order is small, u is close to 1 and log u is multiplied by a large number, so tau is
-   stored as two floats, and the effect of the rounding error of u (Dekker 1971) is added to the
+   stored as two floats, and a correction for the rounding error of u (Dekker 1971) is added to the
    logarithm. */
 
 static inline vf above_threshold(const float *x, size_t left, float max, float share, float tau)
@@ -51,8 +51,8 @@ static inline __attribute__((always_inline)) float simplex_threshold(const float
     return tau;
 }
 
-/* Handles a row with the maximum -infinity: hidden keys become 0, and visible keys, which all have
-   the score NaN, do not change. Returns true if any key is visible. */
+/* Handles a row whose maximum is -infinity: hidden keys become 0, and visible keys, whose scores
+   are all NaN, do not change. Returns true if any key is visible. */
 static bool simplex_without_max(float *x, int n)
 {
     bool visible = false;
@@ -154,9 +154,9 @@ static float entmax_start(const float *x, int n, float max, float order)
     return tau < -1 ? -1 : tau;
 }
 
-/* Returns the next step of the threshold toward N = 1, given the sums at the threshold: Halley's
-   step if alpha is at most 1.5, unless that would overshoot, and else Newton's. If alpha is larger,
-   p / u^2, on which N'' depends, may be huge. */
+/* Returns the next step of the threshold toward N = 1, given the sums at the current threshold:
+   Halley's step if alpha is at most 1.5 and the step would not overshoot, otherwise Newton's. If
+   alpha is larger, p / u^2, on which N'' depends, may be huge. */
 static float entmax_step(const struct entmax *e, const struct entmax_sums *s)
 {
     const float rise = entmax_rise(e->order * lane_of(vf_log(vf_splat(s->sum))));
@@ -168,9 +168,9 @@ static float entmax_step(const struct entmax *e, const struct entmax_sums *s)
     return e->tau + further < 0 ? further : step;
 }
 
-/* Moves the threshold by a small step and updates p by its Taylor polynomial of second order in
-   step / u instead of new powers. Vectors in which a u is close to the step are recomputed by
-   entmax_of. Returns the new sum of p. */
+/* Moves the threshold by a small step and updates p with its second-order Taylor polynomial in step
+   / u, instead of computing new powers. Vectors in which some u is close to the step are recomputed
+   by entmax_of. Returns the new sum of p. */
 static float entmax_move(const float *x, int n, const struct entmax *from, double tau, float step,
                          float *p)
 {
@@ -195,7 +195,7 @@ static float entmax_move(const float *x, int n, const struct entmax *from, doubl
     return vf_sum(sum);
 }
 
-/* Solves N = 1, sets p to values with a sum of almost 1, and returns this sum. entmax_move usually
+/* Solves N = 1, sets p to values whose sum is almost 1, and returns this sum. entmax_move usually
    takes the last step if alpha is at most 1.5. With a larger alpha, a step of Newton's method that
    begins near the solution may still end too far from it. */
 static float entmax_solve(const float *x, float *p, int n, struct entmax *e)
@@ -238,8 +238,8 @@ static bool entmax_row(const float *x, float *p, int n, float order)
 
 /* ---- gradients ---- */
 
-/* Returns z log(z)^2 (e^y - 1 - y) / y^2 with y = -order log z, given g = z e^y. If y is small, its
-   polynomial avoids the cancellation. */
+/* Returns z log(z)^2 (e^y - 1 - y) / y^2 with y = -order log z, given g = z e^y. If y is small, a
+   polynomial in y avoids the cancellation. */
 static inline vf entmax_curve(vf z, vf log, vf g, float order)
 {
     const vf y = vf_mul(log, vf_splat(-order));
@@ -255,8 +255,8 @@ static inline vf entmax_curve(vf z, vf log, vf g, float order)
                      vf_mul(large, vf_splat(1 / (order * order))));
 }
 
-/* Returns g = z^(1 - order). If `curve` is not NULL, sets it to the factor of the gradient of
-   alpha. */
+/* Returns g = z^(1 - order). If `curve` is not NULL, sets *curve to the factor that the gradient of
+   alpha needs (entmax_curve). */
 static inline vf entmax_root(vf z, float order, vf *curve)
 {
     if (!curve) return order == 1 ? vf_splat(1) : vf_sqrt(z);

@@ -1,5 +1,5 @@
-/* softmax.c - the exponentials in the softmax of a row of scores and their sum, the logarithm of
-   such a sum, the loss of a row of logits, and the k largest elements of a row.
+/* softmax.c - the exponentials in the softmax of a row of scores and their sum, the log-sum-exp of
+   a row, the loss of a row of logits, and the k largest elements of a row.
 
      p[i] = exp(x[i] - max x) / sum,  sum = sum over i of exp(x[i] - max x)
 
@@ -122,8 +122,8 @@ static void loss_row(float *x, int n, int label, float smoothing, float scale,
     double offset = (double)x[label] - (double)origin;
 
     sums->best = row_find(x, n, max);
-    x[sums->best] = -INFINITY; /* the term e^0 of the maximum is added in double precision, for the
-                                  precision of small losses */
+    x[sums->best] = -INFINITY; /* the maximum's term, e^0, is added in double precision, to keep
+                                  small losses precise */
     double sum = 1 + row_exp(x, n, origin, false), log_sum = log_of(sum);
     x[sums->best] = 1;
     sums->likelihood = (float)(log_sum - offset);

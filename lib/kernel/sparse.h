@@ -6,11 +6,11 @@
 #include "kernel/kernel.h"
 
 struct sparse_keys {
-    bool given;         /* false: all keys are visible, and the other fields are ignored */
-    int near, near_end; /* keys near .. near_end - 1 are visible, the keys near the query's
-                           position */
-    const int *globals; /* [global_count] keys that are visible, strictly increasing; NULL means
-                           keys 0 .. global_count - 1 */
+    bool given;         /* if false, all keys are visible, and the other fields are ignored */
+    int near, near_end; /* keys near .. near_end - 1, those near the query's position, are
+                           visible */
+    const int *globals; /* [global_count] global keys, which are visible, in strictly increasing
+                           order; NULL means keys 0 .. global_count - 1 */
     int global_count;
     const uint8_t *blocks; /* key s is visible if element s / block_keys is not 0; NULL means that
                               there are no blocks */
@@ -68,7 +68,7 @@ static inline uint64_t rapt__low_bits(int64_t n)
     return n <= 0 ? 0 : n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
 }
 
-/* Sets bits low .. high - 1, as far as they exist. */
+/* Sets bits low .. high - 1, ignoring bits that do not exist. */
 static inline void rapt__set_bits(struct sparse_bits *bits, int64_t low, int64_t high)
 {
     for (int w = 0; w < SPARSE_WORDS; w++, low -= 64, high -= 64)

@@ -1,14 +1,14 @@
-/* tile.c - the register tile of products. Its sums stay in registers during the loop over k. Every
-   element is a separate chain of fma in the order of k, so the shape and position of a tile do not
-   affect the bits. Tiles with few rows span more panels, because only independent sums hide the
-   latency of the fma. */
+/* tile.c - the register tile of matrix products. Its sums stay in registers during the loop over k.
+   Every element is a separate chain of fma in the order of k, so the shape and position of a tile
+   do not affect the bits. Tiles with few rows span more panels, because it takes independent sums
+   to hide the latency of the fma. */
 
-enum { MAX_PANELS = 4 * VF_PANELS }; /* panels of the widest tile, which has few rows */
+enum { MAX_PANELS = 4 * VF_PANELS }; /* number of panels of the widest tile, which has few rows */
 
 _Static_assert(VF_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
 
 /* Returns the number of panels of the widest tile with `rows` rows: the largest number, at most
-   MAX_PANELS, for which the sums, one vector of each panel and one vector of a fit into the
+   MAX_PANELS, for which the sums, one vector of each panel and one vector of a fit in the
    registers. */
 static inline __attribute__((always_inline)) int tile_panels(int rows)
 {
@@ -26,7 +26,7 @@ struct tile { /* operands and results of one register tile */
     float *c;
 };
 
-/* Returns the address of element n. `type` is a constant where these functions are inlined. */
+/* Returns the address of element n. These functions are inlined, so that `type` is a constant. */
 static inline const void *panel_at(enum panel_type type, const void *b, ptrdiff_t n)
 {
     return type == PANEL_FLOAT ? (const void *)((const float *)b + n) : (const uint16_t *)b + n;
@@ -48,8 +48,8 @@ enum {
                                        into the next tile */
 };
 
-/* Computes the sums of a tile, sum[r * panels + q]. type, rows and panels are constants where this
-   is inlined. 16-bit elements are widened as they are loaded. */
+/* Computes the sums of a tile, sum[r * panels + q]. Inlined, so that type, rows and panels are
+   constants. 16-bit elements are widened as they are loaded. */
 static inline __attribute__((always_inline)) void tile_sums(enum panel_type type, int rows,
                                                             int panels, const struct gemm_block *g,
                                                             const struct tile *t, vf *sum)
@@ -132,7 +132,7 @@ tile_at(enum panel_type type, const struct gemm_block *g, int row, int panel)
 {
     const void *b =
         panel_at(type, type == PANEL_FLOAT ? (const void *)g->b : g->half, panel * g->b_panel);
-    ptrdiff_t a_row = g->a_tiles ? g->depth : g->a_row; /* tiles are packed one after the other */
+    ptrdiff_t a_row = g->a_tiles ? g->depth : g->a_row; /* tiles are packed one after another */
     return (struct tile){.a = g->a + row * a_row,
                          .b = b,
                          .bias = g->bias ? g->bias + panel * LANES : NULL,

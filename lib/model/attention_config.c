@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Returns the sizes of learned arrays, without the arrays. */
+/* Returns the sizes of the learned arrays; the pointers to the arrays are NULL. */
 static rapt_attention_parameters learned_of(const rapt_config *c)
 {
     int K = rapt__head_width(c);
@@ -32,8 +32,8 @@ rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gra
     return d;
 }
 
-/* Placeholders for arrays that are set later or, if only sizes are computed, never read: NULL would
-   mean that the problem has no such array. */
+/* Placeholders for arrays that are set later, or that are never read because only sizes are
+   computed. NULL would mean that the problem has no such array. */
 static const float unread[1];
 static const int no_buckets[1];
 
@@ -58,8 +58,8 @@ static rapt_relative relative_of(const rapt_config *c, const struct attention_us
 }
 
 /* Adapts a problem to latent rows: a key consists of P rotated elements and a latent row, which is
-   also the value, and queries have the same width. The scale remains that of queries and keys of P
-   + K elements, from which this form is derived. */
+   also the value, and queries are as wide as keys. The scale remains the one for queries and keys
+   of P + K elements, from which this form is derived. */
 static void read_latent_rows(const rapt_config *c, bool cross, rapt_attention *a)
 {
     int P = rapt__latent_rotary(c, cross), R = c->latent_width;
@@ -74,8 +74,8 @@ static const float *array_at(const struct attention_use *which, size_t offset)
     return offset ? which->block + offset : unread;
 }
 
-/* Returns the distance vectors of self-attention, all zeros if there are none. Projections are set
-   later (rapt__distances_use). */
+/* Returns the distance vectors of self-attention, or all zeros if there are none. Projections are
+   set later (rapt__distances_use). */
 static rapt_distances distances_of(const rapt_config *c, const struct attention_use *which)
 {
     static const struct attention_offsets none;

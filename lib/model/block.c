@@ -195,7 +195,7 @@ rapt_status rapt_block_backward(rapt_block *block, const float *parameters,
     if (!same)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
-            "call rapt_block_forward first, with the same rows, dropout and seed, and learning 1");
+            "call rapt_block_forward first, with learning = 1 and the same rows, dropout and seed");
     if (!dparameters || (p->rows.count > 0 && !dy))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", dparameters ? "dy" : "dparameters");
     if (p->rows.count > 0) rapt__team_run(block->limits.threads, work_backward, &call);

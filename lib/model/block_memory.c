@@ -1,10 +1,10 @@
 /* block_memory.c - creates a block from a kind of layer, a configuration and limits, with all of
-   its working memory in one arena. Initializes its parameters, and reads and writes them by
-   index. */
+   its working memory in one arena. Also initializes the parameters of a block, and reads and writes
+   them by index. */
 #include "model/sublayer.h"
 
 static const struct {
-    rapt_kind kind; /* kind of a model with such a layer */
+    rapt_kind kind; /* kind of model that has such a layer */
     bool decoder, alone;
     enum part part; /* the only part of the layer, if alone; linear attention may replace it */
 } kinds[] = {
@@ -72,8 +72,8 @@ static rapt_status check_block_limits(const rapt_block *b, rapt_message *why)
     return status ? status : rapt__int_check("limits.threads", l->threads, 0, INT32_MAX, why);
 }
 
-/* Returns the bytes of workspace that suffice for each attention of the layer with sequences of any
-   lengths within the limits, or SIZE_MAX if the size overflows. */
+/* Returns a workspace size in bytes that suffices for every attention sublayer of the layer, for
+   sequences of any lengths within the limits, or SIZE_MAX if the size overflows. */
 static size_t workspace_bytes(const rapt_block *b)
 {
     const rapt_block_limits *l = &b->limits;
@@ -142,7 +142,7 @@ static rapt_status read_arguments(rapt_block *own, rapt_block_kind kind, const r
         status = rapt__int_check("ffn_width", c->ffn_width, 1, INT32_MAX, why);
     if (!status) status = check_block_limits(own, why);
     if (!status)
-        own->limits.threads = rapt__team_size(own->limits.threads); /* memory depends on it */
+        own->limits.threads = rapt__team_size(own->limits.threads); /* affects memory use */
     return status;
 }
 

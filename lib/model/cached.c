@@ -1,6 +1,7 @@
-/* cached.c - attention of the decoder at inference. The keys of new tokens, or of a new source, are
-   projected, if the score projects keys, and appended to a cache together with the values. Queries
-   then attend to the cache. Also computes attention weights from queries and cache. */
+/* cached.c - the decoder's attention at inference. The keys of new tokens or of a new source,
+   projected first if the score projects keys, are appended to a cache together with the values.
+   Queries then attend to the cache. Also computes attention weights from the queries and the
+   cache. */
 #include "model/sublayer.h"
 
 static float *packed_of(const struct cache_state *state, int layer)
@@ -14,8 +15,8 @@ static float *distances_of(const struct stack *s, const struct cache_state *stat
     return state->distances ? state->distances + (size_t)layer * size : NULL;
 }
 
-/* Returns the attention problem of a layer without the numbers of rows and the strides of q, k and
-   v. */
+/* Returns the attention problem of a layer, in which the numbers of rows and the strides of q, k
+   and v are not set yet. */
 static rapt_attention cached_spec(const struct stack *s, const struct cache_state *state, int layer,
                                   bool cross)
 {
@@ -43,7 +44,7 @@ void rapt__scores_pack(const struct exec_context *c, const struct stack *s,
 
 /* Appends h->k and h->v to the cache of a layer. If projected_keys is not NULL, the score first
    projects the keys into it. positions holds the position of the first new key of each sequence;
-   NULL means 0. */
+   NULL means that all are 0. */
 static void cached_append(struct team *team, const rapt_attention *spec,
                           const struct cache_state *state, int layer, const int *positions,
                           const int *starts, const struct heads *h, float *projected_keys)
@@ -89,8 +90,8 @@ void rapt__cross_append(const struct exec_context *c, const struct stack *s, int
     cached_append(c->team, &spec, state, layer, NULL, starts, &h, u->projected_keys);
 }
 
-/* Computes what the score of attention to a cache needs in addition to the queries: their
-   projections, their products with distance vectors, and the centers of local-p. */
+/* Computes the inputs, other than the queries, of scores against cached keys: the projected
+   queries, the products of queries with distance vectors, and the centers of local-p. */
 static void prepare_queries(struct team *team, const struct step *s, const rapt_attention *spec,
                             const struct cache_state *state, const struct heads *h)
 {

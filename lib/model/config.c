@@ -1,5 +1,5 @@
-/* config.c - presets; the check that a configuration describes a valid model, by the ranges of
-   config.def and constraints between fields; and numbers that follow from a configuration. */
+/* config.c - presets; the check that a configuration describes a valid model, which uses the ranges
+   in config.def and constraints between fields; and numbers derived from a configuration. */
 #include "model/model.h"
 
 #include <math.h>
@@ -68,7 +68,7 @@ static rapt_status check_field(const rapt_config *c, int i, rapt_message *why)
                       rapt__number_write(f->max, max));
 }
 
-/* Checks that a field of the encoder or decoder is set if and only if that half exists. */
+/* Checks that a field of the encoder or decoder is set if and only if the model has that half. */
 static rapt_status check_half(const char *half, bool there, const char *field, int value,
                               rapt_message *why)
 {
@@ -100,7 +100,7 @@ static rapt_status check_ranges(const rapt_config *c, rapt_message *why)
                             decoder ? "a decoder" : "an output bias");
     for (size_t i = 0; !status && i < sizeof c->reserved / sizeof *c->reserved; i++)
         if (c->reserved[i])
-            status = rapt__fail(why, RAPT_BAD_ARGUMENT, "reserved of rapt_config must be 0");
+            status = rapt__fail(why, RAPT_BAD_ARGUMENT, "rapt_config.reserved must be 0");
     return status;
 }
 
@@ -113,14 +113,14 @@ static rapt_status check_attention(const rapt_config *c, rapt_message *why)
                           c->location_filter_width);
     if (maps * c->score_hidden > MAX_ROWS)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "score_hidden %d times the number of attentions %d is more than %d",
+                          "score_hidden %d times the number of attention maps %d is more than %d",
                           c->score_hidden, rapt__maps(c), MAX_ROWS);
     if (heads * c->head_width > MAX_ROWS)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "head_width %d times heads %d is more than %d",
                           c->head_width, c->heads, MAX_ROWS);
     if (maps * c->center_hidden > MAX_ROWS)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "center_hidden %d times the number of attentions %d is more than %d",
+                          "center_hidden %d times the number of attention maps %d is more than %d",
                           c->center_hidden, rapt__maps(c), MAX_ROWS);
     return RAPT_OK;
 }
@@ -143,7 +143,8 @@ static rapt_status check_differential(const rapt_config *c, rapt_message *why)
 }
 
 /* Returns the name of a field whose value cannot be combined with latent rows, and sets *needed to
-   what it must be. Returns NULL if it finds none; other checks reject further combinations. */
+   what the field must be. Returns NULL if there is no such field; other checks reject further
+   combinations. */
 static const char *not_latent(const rapt_config *c, const char **needed)
 {
     bool both = c->kind == RAPT_KIND_ENCODER_DECODER;
@@ -183,8 +184,9 @@ static rapt_status check_latent(const rapt_config *c, rapt_message *why)
     if (P + R > MAX_WIDTH || ((long long)P + R + K) * c->heads + width > MAX_ROWS)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
-            "latent_width is %d, too large with %d rotated elements and %d heads of %d", R, P,
-            c->heads, K);
+            "latent_width is %d, which is too large with %d rotated elements and %d heads of "
+            "width %d",
+            R, P, c->heads, K);
     return RAPT_OK;
 }
 
@@ -195,11 +197,11 @@ static rapt_status check_talking(const rapt_config *c, rapt_message *why)
     if (c->differential)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
-            "talking_heads mixes the weights of all heads, and differential subtracts "
-            "two of each head; set one of them to 0");
+            "talking_heads mixes the weights of all heads, but differential subtracts the "
+            "two maps of each head; set one of them to 0");
     if ((long long)c->heads * c->heads > MAX_ROWS)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "talking_heads is 1, but heads is %d; at most 1024", c->heads);
+                          "talking_heads is 1, but heads is %d; the maximum is 1024", c->heads);
     if (c->latent_width)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "talking_heads is 1, but latent_width is %d; set one of them to 0",
@@ -255,11 +257,11 @@ static rapt_status check_distances(const rapt_config *c, rapt_message *why)
             "relative_bias %s needs dot products of queries and keys; self_score is %s", name,
             rapt_score_name(c->self_score));
     if (c->rotary)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "rotary and relative_bias %s exclude each other",
-                          name);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "rotary and relative_bias %s are mutually exclusive", name);
     if (c->latent_width)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "latent_width and relative_bias %s exclude each other", name);
+                          "latent_width and relative_bias %s are mutually exclusive", name);
     int buckets = c->relative_buckets;
     bool bucketed = c->relative_bias == RAPT_RELATIVE_BIAS_DEBERTA && buckets;
     if (bucketed && (buckets < 4 || buckets % 2 != 0))
@@ -277,7 +279,7 @@ static rapt_status check_distances(const rapt_config *c, rapt_message *why)
                           distance, name, MAX_DISTANCE);
     if (c->relative_bias == RAPT_RELATIVE_BIAS_TRANSFORMER_XL && c->width % 2 != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "width is %d, but relative_bias %s needs an even one", c->width, name);
+                          "width is %d, but relative_bias %s needs an even width", c->width, name);
     if ((2 * (long long)distance + 1) * c->width > MAX_POSITIONS)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "relative_distance %d times width %d is more than %d", distance, c->width,
@@ -301,7 +303,7 @@ static rapt_status check_relative(const rapt_config *c, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Rejects latent rows combined with linear attention, and fields of self-attention in a model whose
+/* Rejects latent rows combined with linear attention, and self-attention fields in a model whose
    only attention is linear. */
 static rapt_status check_linear_decoder(const rapt_config *c, rapt_message *why)
 {
@@ -343,7 +345,7 @@ rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
     if (status) return status;
     if (c->forget_gate && (c->kind == RAPT_KIND_ENCODER_ONLY || c->decoder_recurrence))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "forget_gate is 1, but no decoder of the model has self-attention");
+                          "forget_gate is 1, but the model has no decoder with self-attention");
     if (c->heads % rapt__key_heads(c) != 0)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "key_heads is %d, which does not divide heads %d",
                           c->key_heads, c->heads);
@@ -369,13 +371,13 @@ rapt_status rapt__config_check(const rapt_config *c, rapt_message *why)
                           "alignment_layer is %d, but the model has no cross-attention",
                           c->alignment_layer);
     if (c->alignment_layer > c->decoder_layers)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment_layer is %d; decoder_layers is %d",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment_layer is %d, but decoder_layers is %d",
                           c->alignment_layer, c->decoder_layers);
     if (c->alignment_heads && !c->alignment_layer)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment_heads is %d, but alignment_layer is 0",
                           c->alignment_heads);
     if (c->alignment_heads > c->heads)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment_heads is %d; heads is %d",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment_heads is %d, but heads is %d",
                           c->alignment_heads, c->heads);
     for (int i = CONFIG_decoder_start; i <= CONFIG_decoder_recurrence; i++)
         if (rapt__config_get(c, i) && c->kind == RAPT_KIND_ENCODER_ONLY)

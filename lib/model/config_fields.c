@@ -1,6 +1,6 @@
 /* config_fields.c - the names of enumerators; the table of rapt_config's fields, generated from
-   model/config.def; and what uses this table: access by index, defaults, equality, and the
-   configuration as text. */
+   model/config.def; and the functions that use the table: access by index, defaults, equality, and
+   the configuration as text. */
 #include "format/format.h"
 #include "model/model.h"
 
@@ -202,9 +202,9 @@ bool rapt__config_same(const rapt_config *a, const rapt_config *b)
 
        {"version":2,"kind":"encoder-decoder","width":128,..,"norm_epsilon":1e-5}
 
-   Enumerators are written by name, floats as the shortest decimal text that reads back exactly.
-   The version and the REQUIRED fields (model/config.def) must occur once, and OPTIONAL fields at
-   most once. Unknown fields are rejected. */
+   Enumerators are written by name, and floats are written as the shortest decimal text that reads
+   back exactly. The version and the REQUIRED fields (model/config.def) must occur exactly once, and
+   OPTIONAL fields may occur at most once. Unknown fields are rejected. */
 
 enum { FORMAT_VERSION = 2, CONFIG_PAIRS = 2 * RAPT_CONFIG_FIELDS };
 
@@ -262,7 +262,7 @@ static rapt_status no_object(rapt_message *why)
 
 static rapt_status config_bad(const char *name, rapt_message *why)
 {
-    return rapt__fail(why, RAPT_BAD_FILE, "rapt.config: %.60s is missing, wrong or given twice",
+    return rapt__fail(why, RAPT_BAD_FILE, "rapt.config: %.60s is missing, invalid or given twice",
                       name);
 }
 

@@ -1,6 +1,6 @@
 /* file.c - saves blocks of floats, such as parameters or Adam's moments, to safetensors files and
-   loads them. Tensors are saved as plain matrices [rows][columns] or packed; packed.c loads the
-   latter. */
+   loads them. Tensors are saved either as plain matrices [rows][columns] or packed; packed.c loads
+   packed files. */
 #include "model/model.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 enum { NAME = 96 };
 
-struct named { /* the source of a tensor */
+struct named { /* where the data of a tensor comes from */
     char name[NAME];
     const struct parameter *parameter;
     const float *block;
@@ -250,15 +250,15 @@ rapt_status rapt__blocks_match(const rapt_model *m, const struct block_file *blo
     return RAPT_OK;
 }
 
-/* The state while blocks are loaded. A matrix that becomes IN_BYTES is read and quantized LANES
-   rows at a time. */
+/* The state of rapt__blocks_load. A matrix that becomes IN_BYTES is read and quantized LANES rows
+   at a time. */
 struct loading {
     const rapt_model *model;
     const struct block_file *to;
     struct tensor_file *file;
-    float *rows, *factors, *scratch; /* [LANES][most columns], [most rows], and the scratch
-                                        memory of rapt__parameter_set_rows; NULL if no matrix is
-                                        IN_BYTES */
+    float *rows, *factors, *scratch; /* [LANES][largest number of columns], [largest number of
+                                        rows], and the scratch memory of rapt__parameter_set_rows;
+                                        NULL if no matrix is IN_BYTES */
     rapt_message *why;
 };
 

@@ -12,27 +12,28 @@
 enum { CONFIG_TEXT = 4096 }; /* bytes that suffice for any configuration as text */
 rapt_status rapt__config_write(const rapt_config *config, char *text, size_t capacity);
 /* load.c: returns RAPT_BAD_FILE if the configuration describes a larger model than the file can
-   hold: if its parameters or sinusoids have many more elements than all tensors of the file or,
-   with one_each, if the file has fewer tensors than the model has parameters. */
+   hold, that is, if the model's parameters or sinusoids have many more elements than all tensors of
+   the file together or, with one_each, if the file has fewer tensors than the model has
+   parameters. */
 rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_file *file,
                                 bool one_each, rapt_message *why);
-/* Returns RAPT_BAD_FILE if the text is not a configuration or rapt__config_check rejects it. */
+/* Returns RAPT_BAD_FILE if the text is not a configuration, or if rapt__config_check rejects it. */
 rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size,
                               rapt_message *why);
 
-/* ---- keys of the metadata ---- */
+/* ---- metadata keys ---- */
 #define CONFIG_KEY  "rapt.config"
 #define TRAINER_KEY "rapt.trainer" /* counters of a trainer */
 #define LAYOUT_KEY  "rapt.layout"  /* layout of a packed file */
 #define SCALES_KEY  "rapt.scales"  /* lines that scales.c reads */
-/* Key of the metadata for the maximum number of target tokens per source token, from the settings
-   of an imported model. */
+/* Metadata key for the maximum number of target tokens per source token, from the settings of an
+   imported model. */
 #define LENGTH_KEY "rapt.max_length_factor"
-/* Keys for other settings of an imported model. The first five are defaults of a translator (see
-   rapt_translator_options_default). LIMIT_KEY is the maximum number of target tokens, including the
-   end token. SUPPRESSED_KEY lists tokens that are never produced, separated by spaces. FIRST_KEY is
-   the first token of every translation, unless the caller names a target language. IGNORED_KEY
-   lists, for human readers, the settings that are not supported. */
+/* Metadata keys for other settings of an imported model. The first five are defaults of a
+   translator (see rapt_translator_options_default). LIMIT_KEY is the maximum number of target
+   tokens, including the end token. SUPPRESSED_KEY is a space-separated list of tokens that are
+   never produced. FIRST_KEY is the first token of every translation, unless the caller names a
+   target language. IGNORED_KEY lists, for human readers, the settings that are not supported. */
 #define BEAMS_KEY      "rapt.beams"
 #define PENALTY_KEY    "rapt.length_penalty"
 #define LEAST_KEY      "rapt.min_length"
@@ -42,44 +43,47 @@ rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size
 #define SUPPRESSED_KEY "rapt.suppressed"
 #define FIRST_KEY      "rapt.first_token"
 #define IGNORED_KEY    "rapt.ignored_settings"
-/* Keys in the metadata of a text encoder. BEGIN_KEY, which translators follow too, means that the
-   begin token precedes a text. TOKENS_KEY is the maximum number of tokens of a text, including
+/* Metadata keys of text encoders. BEGIN_KEY, which translators also obey, means that each text is
+   preceded by the begin token. TOKENS_KEY is the maximum number of tokens in a text, including
    special tokens. NORMALIZE_KEY means that embeddings are divided by their L2 norm. PAIR_KEY is the
-   number of end tokens between the texts of a pair, 1 if it is missing. */
+   number of end tokens between the two texts of a pair; if the key is missing, the number is 1. */
 #define BEGIN_KEY     "rapt.source_begin"
 #define TOKENS_KEY    "rapt.max_tokens"
 #define NORMALIZE_KEY "rapt.normalize"
 #define PAIR_KEY      "rapt.pair_ends"
-/* Keys in the metadata of multilingual translators. LANGUAGE_LAST_KEY means that the language token
-   of a source follows the end token instead of preceding the text. LANGUAGE_START_KEY means that
-   the language token of a target is the decoder's first input, not its first output. */
+/* Metadata keys of multilingual translators. LANGUAGE_LAST_KEY means that the language token of a
+   source follows the end token instead of preceding the text. LANGUAGE_START_KEY means that the
+   language token of a target is the decoder's first input, not its first output. */
 #define LANGUAGE_LAST_KEY  "rapt.source_language_last"
 #define LANGUAGE_START_KEY "rapt.language_starts"
 
 /* ---- metadata.c ---- */
-/* Copies the metadata of a file, except the library's own entries, to a model that has none yet.
-   Returns RAPT_NO_MEMORY if an allocation fails. */
+/* Copies the metadata of a file, except the library's own entries, to a model that has no metadata
+   yet. Returns RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__metadata_copy(rapt_model *m, const struct tensor_file *file);
 /* Replaces the metadata with the given entries, in this order, leaving out those whose value is
-   NULL. The entries may be those of m. If it returns RAPT_NO_MEMORY, the metadata is unchanged. */
+   NULL. The entries may be m's own. If the function returns RAPT_NO_MEMORY, the metadata is
+   unchanged. */
 rapt_status rapt__metadata_set(rapt_model *m, const rapt_metadata *metadata, int count);
 /* Replaces or adds one entry, or removes it if value is NULL. Fails like rapt__metadata_set. */
 rapt_status rapt__metadata_replace(rapt_model *m, const char *key, const char *value);
 /* Returns RAPT_BAD_ARGUMENT if a caller may not pass these entries, for example because a key is
    given twice or reserved for the library. */
 rapt_status rapt__metadata_check(const rapt_metadata *metadata, int count, rapt_message *why);
-/* Fills `all` [count + m->notes.count] with the given entries whose value is not NULL and the
-   model's entries whose keys are not given, sorted by key. Returns the number of entries. */
+/* Fills `all` [count + m->notes.count] with the given entries whose value is not NULL, and with
+   those entries of the model whose keys are not given, sorted by key. Returns the number of
+   entries. */
 int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int count,
                          struct tensor_metadata *all);
 
 /* ---- scales.c ---- */
 /* Indexes the lines of the metadata entry SCALES_KEY. Must be called whenever the metadata is set.
-   Returns RAPT_NO_MEMORY if an allocation fails; damaged lines are reported only by readers. */
+   Returns RAPT_NO_MEMORY if an allocation fails; damaged lines are reported only when scales are
+   read. */
 rapt_status rapt__scales_index(rapt_model *model);
 void rapt__scales_free(rapt_model *model); /* frees the index */
-struct scale_text {                        /* the value of SCALES_KEY while it is composed */
-    char *text;                            /* [capacity] ends with 0; NULL if there are no lines */
+struct scale_text {                        /* the value of SCALES_KEY while it is being built */
+    char *text;                            /* [capacity] 0-terminated; NULL if there are no lines */
     size_t size, capacity;
 };
 struct scale_rows { /* rows [first, first + count) of a parameter */
@@ -93,12 +97,12 @@ struct scale_rows { /* rows [first, first + count) of a parameter */
    Returns RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__scales_append(struct scale_text *t, const rapt_allocator *allocator,
                                 const struct scale_rows *rows, rapt_message *why);
-/* Replaces all alphas. `alphas` holds one for each parameter of the model, or 0 if it is unknown;
-   `none` is stored under the name "none". Scales do not change. After an error, the model is
-   unchanged. */
+/* Replaces all alphas. `alphas` holds one alpha for each parameter of the model, 0 if it is
+   unknown; the alpha `none` is stored under the name "none". Scales do not change. After an error,
+   the model is unchanged. */
 rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, float none,
                                     rapt_message *why);
-/* Works like rapt_model_scales for a name that is not a parameter and has one row. */
+/* Works like rapt_model_scales, but for a name that is not a parameter's and that has one row. */
 rapt_status rapt__scales_named(const rapt_model *model, const char *name, float *scale,
                                float *alpha, rapt_message *why);
 
@@ -108,9 +112,9 @@ struct block_file {
     const char *prefix; /* prefix of the tensors' names: "", "adam.m.", ... */
     float *block;
     enum value_range range;      /* the values that loading accepts; saving does not check them */
-    const struct layout *layout; /* of the block; NULL means that of the model */
+    const struct layout *layout; /* the block's layout; NULL means the model's */
 };
-struct block_output { /* the writer or, if it is NULL, the file at path */
+struct block_output { /* the destination: the writer or, if that is NULL, the file at path */
     const char *path;
     const rapt_writer *writer;
     bool packed; /* see packed.c; only for a single block without a prefix */
@@ -119,17 +123,17 @@ struct block_output { /* the writer or, if it is NULL, the file at path */
 rapt_status rapt__blocks_save(const rapt_model *model, const struct block_file *blocks, int count,
                               const struct block_output *to, const rapt_metadata *metadata,
                               int metadata_count, const char *trainer, rapt_message *why);
-/* Returns RAPT_BAD_FILE unless a file has a tensor of the right shape for each parameter. */
+/* Returns RAPT_BAD_FILE unless the file has a tensor of the right shape for each parameter. */
 rapt_status rapt__blocks_match(const rapt_model *model, const struct block_file *blocks, int count,
                                const struct tensor_file *file, rapt_message *why);
-/* Loads blocks from a file that rapt__blocks_match accepts. Returns RAPT_NO_MEMORY, or
-   RAPT_BAD_FILE if the file cannot be read, a value is out of range or, for parameters IN_BYTES,
-   the metadata entry SCALES_KEY is damaged. */
+/* Loads blocks from a file that rapt__blocks_match accepts. Returns RAPT_NO_MEMORY if an allocation
+   fails, or RAPT_BAD_FILE if the file cannot be read, a value is out of range or, for IN_BYTES
+   parameters, the metadata entry SCALES_KEY is damaged. */
 rapt_status rapt__blocks_load(const rapt_model *model, const struct block_file *blocks, int count,
                               struct tensor_file *file, rapt_message *why);
 
 /* ---- packed.c: files that hold the block exactly as in memory ---- */
-/* A tensor that holds a parameter or one of its two parts, bytes and scales. */
+/* A tensor that holds a parameter or, if that consists of bytes and scales, one of the two. */
 struct packed_piece {
     const char *suffix; /* appended to the name of the parameter */
     const char *dtype;
@@ -138,7 +142,8 @@ struct packed_piece {
     size_t offset, floats; /* location and size in the block, in units of 4 bytes */
 };
 enum { PACKED_PIECES = 2 };
-/* Lists the tensors of a parameter in the order of the block. Returns their number. */
+/* Lists the tensors of a parameter in the order in which the block stores them. Returns the number
+   of tensors. */
 int rapt__packed_pieces(const struct parameter *p, struct packed_piece pieces[PACKED_PIECES]);
 struct packed_layout { /* the value of LAYOUT_KEY */
     enum layout_kind matrices;
@@ -151,8 +156,9 @@ enum { PACKED_LAYOUT = 32 };
 /* Writes the value of LAYOUT_KEY for a model. */
 void rapt__packed_layout_write(const rapt_model *m, char text[PACKED_LAYOUT]);
 /* Gives a block to a model that has none: maps the file if that is possible and the options allow
-   it, otherwise reads it. `layout` is that of the file; the model's matrices must already be laid
-   out in the same way. Returns RAPT_NO_MEMORY, or RAPT_BAD_FILE if a tensor or value is invalid. */
+   it, otherwise reads it. `layout` is the file's layout; the model's matrices must already be laid
+   out in the same way. Returns RAPT_NO_MEMORY if an allocation fails, or RAPT_BAD_FILE if a tensor
+   or value is invalid. */
 rapt_status rapt__packed_load(rapt_model *m, const struct tensor_file *file,
                               const struct packed_layout *layout, const rapt_load_options *options,
                               rapt_message *why);

@@ -1,10 +1,10 @@
 /* heads.c - the parts of an attention sublayer that act on its heads, before or after attention
-   itself: norms of queries and keys (query_key_norm), differences of attentions
+   itself: norms of queries and keys (query_key_norm), differences of attention maps
    (`differential`), output gates (output_gate), and forget gates (forget_gate, and the decays of
    linear attention). */
 #include "model/sublayer.h"
 
-/* The queries or the keys of a sublayer, and their norm. */
+/* The queries or the keys of a sublayer, and the norm that applies to them. */
 struct normed {
     struct head_norm norm;
     int rows;
@@ -67,14 +67,14 @@ void rapt__head_norms_backward(const struct exec_context *c, const struct step *
                              gradients + offset->key_norm.gain, m->norm_partial);
 }
 
-/* ---- differences of attentions (`differential`) ----
+/* ---- differences of attention maps (`differential`) ----
 
-   Each of the two attentions of a head has half of its queries and keys. The attention layer
-   computes each as a head of its own, a "map", so the values of a head are stored twice. If several
-   heads share keys, their first maps precede their second ones, because maps that share keys must
-   be adjacent. */
+   Each of a head's two attention maps uses half of the elements of the head's queries and keys. The
+   attention layer computes each map as if it were a head, so the values of a head are stored twice.
+   If several heads share keys, their first maps precede their second maps, because maps that share
+   keys must be adjacent. */
 
-/* Returns the number of heads that share keys. */
+/* Returns the number of heads that share each key. */
 static int group_of(const rapt_config *c)
 {
     return c->heads / rapt__key_heads(c);

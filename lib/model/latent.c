@@ -4,11 +4,11 @@
 
        k_h = (p, A_h' c)    v_h = B_h c    q_h . k_h = (q_h's first P elements) . p + (A_h q) . c
 
-   where q is the rest of q_h. Keys and values of heads are never computed: A_h maps the queries,
-   and B_h the weighted sums of latent rows. To the attention layer, all heads therefore share one
-   key head, whose keys are (p, c) and whose values are c. Training, prompts and decoding all
-   compute this form, so that their bits agree. With latent_query_width, all q_h are linear
-   functions of another latent row. */
+   where q is the rest of q_h. The keys and values of individual heads are never computed: instead,
+   A_h is applied to the queries, and B_h is applied to the weighted sums of latent rows. To the
+   attention layer, all heads therefore share one key head, whose keys are (p, c) and whose values
+   are c. Training, prompts and decoding all compute this form, so that their results agree bit for
+   bit. With latent_query_width, all q_h are linear functions of another latent row. */
 #include "model/sublayer.h"
 
 static struct head_norm norm_of(const struct stack *s, int layer, bool cross, ptrdiff_t row)
@@ -52,7 +52,8 @@ static struct linear query_up_of(const struct step *s, bool cross)
                            &rapt__offsets_of(s->stack, s->layer, cross)->query_up, s->stack->block);
 }
 
-/* Normalizes the latent rows of queries in u->q and computes the queries of heads from them. */
+/* Normalizes the latent rows for queries in u->q, and computes the queries of all heads from
+   them. */
 static void expand_queries(const struct exec_context *c, const struct step *s, bool cross)
 {
     const struct sublayer *u = s->u;
@@ -86,8 +87,8 @@ static void expand_queries_backward(const struct exec_context *c, const struct s
 
 /* ---- queries and outputs ---- */
 
-/* Returns the maps A of queries. They exclude the rotated elements at the beginning of each
-   head. */
+/* Returns the maps A, which apply to the queries except for the rotated elements at the beginning
+   of each head. */
 static struct head_map key_map_of(const struct step *s, bool cross)
 {
     const struct stack *stack = s->stack;
@@ -104,7 +105,7 @@ static struct head_map key_map_of(const struct step *s, bool cross)
         .y_row = (ptrdiff_t)c->heads * rows.k};
 }
 
-/* Returns the maps B from weighted sums of latent rows to outputs of heads. */
+/* Returns the maps B from weighted sums of latent rows to the outputs of heads. */
 static struct head_map value_map_of(const struct step *s, bool cross)
 {
     const struct stack *stack = s->stack;

@@ -1,5 +1,6 @@
-/* layout.h - where each parameter is in a block of floats, the heads and parts of layers that
-   determine this, and access to parameters; part of the interface of the model layer (model.h). */
+/* layout.h - where each parameter is stored in a block of floats, the heads and layer parts on
+   which that depends, and access to parameters; part of the interface of the model layer
+   (model.h). */
 #ifndef RAPT_LIB_MODEL_LAYOUT_H
 #define RAPT_LIB_MODEL_LAYOUT_H
 
@@ -17,16 +18,17 @@ static inline bool rapt__in_halves(enum layout_kind kind)
 
 /* ---- parameters.c: the location of each parameter in a block of floats ----
    Offsets are in floats, so the same layout serves weights, gradients and moments. Offset 0 means
-   that the model does not have the array, except for the first parameter, a table or `source`. */
+   that the model does not have the array, except for the first parameter, which is a table or
+   `source`. */
 struct linear_offsets {
     size_t weight, bias; /* [out][in] in panels, and [out] */
     int in, out;
-    bool fine; /* in 8-bit arithmetic, rows of activations are quantized in two terms */
+    bool fine; /* in 8-bit arithmetic, each activation is quantized as the sum of two 8-bit terms */
 };
 struct norm_offsets {
     size_t gain, bias; /* [D] each unless stated otherwise; RMSNorm has no bias */
 };
-struct score_offsets { /* learned arrays of score, locality and normalizer, and of talking heads */
+struct score_offsets { /* learned arrays of the score, locality, normalizer and talking heads */
     size_t array[RAPT_ATTENTION_PARAMETER_COUNT];
     size_t talking_scores, talking_weights; /* [heads][heads] */
 };
@@ -39,17 +41,17 @@ struct attention_offsets {       /* rows of qkv: queries, keys, values (struct h
     struct linear_offsets query_up;         /* with latent_query_width, without bias */
     struct norm_offsets latent_query_norm;  /* with latent_query_width: gain of that width */
     struct linear_offsets gate;             /* with output_gate; has no bias */
-    struct linear_offsets forget; /* of forget gates or of the decays of linear attention */
-    struct linear_offsets rate;   /* of the delta rule; has no bias */
+    struct linear_offsets forget; /* for forget gates, or for the decays of linear attention */
+    struct linear_offsets rate;   /* for the delta rule; has no bias */
     struct norm_offsets norm;
     struct norm_offsets query_norm, key_norm; /* with query_key_norm: gains [width of a map] */
-    size_t differential;                      /* [4][width of a map] vectors of lambda; 0 if none */
+    size_t differential;                      /* [4][width of a map] lambda vectors; 0 if none */
     struct norm_offsets differential_norm;    /* gain [K] */
-    struct norm_offsets output_norm;          /* of linear attention: gain [K] */
+    struct norm_offsets output_norm;          /* for linear attention: gain [K] */
     struct score_offsets score;
     size_t distance_keys, distance_values; /* with relative_bias shaw-keys or shaw: [distances]
                                               [width of a map]; with shaw: [distances][K] */
-    struct linear_offsets distance_key, distance_query; /* deberta, and for distance_key
+    struct linear_offsets distance_key, distance_query; /* with deberta; distance_key also with
                                                            transformer-xl; no biases */
     size_t content_bias, position_bias;                 /* transformer-xl: [maps][width of a map] */
     size_t monotonic_offset;                            /* monotonic cross-attention: [heads] */
@@ -59,19 +61,19 @@ struct recurrent_offsets { /* decoder's recurrent unit, which replaces self-atte
     struct norm_offsets norm;
 };
 struct feedforward_offsets {
-    struct linear_offsets in, out; /* if gated, `in` has 2F rows; the F rows that pass through the
-                                      activation come first */
+    struct linear_offsets in, out; /* if gated, `in` has 2F rows; the F rows whose outputs pass
+                                      through the activation come first */
     struct norm_offsets norm;
 };
 struct layer_offsets {
-    struct attention_offsets self, cross; /* `self` may be linear attention; `cross` is only in the
-                                             decoder of an encoder-decoder */
+    struct attention_offsets self, cross; /* `self` may be linear attention; `cross` exists only in
+                                             the decoder of an encoder-decoder */
     struct recurrent_offsets recurrent;   /* takes the place of `self` in a decoder with SSRU */
     struct feedforward_offsets feedforward;
 };
 struct stack_offsets {       /* encoder or decoder */
-    size_t table, positions; /* [vocab][D] in panels, and [positions][D] in rows for learned
-                                positions only */
+    size_t table, positions; /* [vocab][D] in panels; [positions][D] in rows, only with learned
+                                positions */
     size_t types;            /* [token_types][D] in rows; 0 if there are no types */
     /* replaces the table in an encoder that reads vectors; otherwise its `in` is 0 */
     struct linear_offsets source;
@@ -89,7 +91,7 @@ struct layout {
     struct parameter *parameters;
     int count;
     size_t floats;             /* size of the whole block */
-    enum layout_kind matrices; /* kind of the parameters that are IN_PANELS in parameters.def */
+    enum layout_kind matrices; /* how parameters that are IN_PANELS in parameters.def are stored */
 };
 
 enum initial {
@@ -114,20 +116,20 @@ struct parameter {
     size_t offset;
 };
 
-/* The parts of a layer, in the order in which they are computed. */
+/* The parts of a layer, in the order in which they run. */
 enum part { PART_SELF, PART_LINEAR, PART_RECURRENT, PART_CROSS, PART_FEEDFORWARD, PARTS };
 struct layer_parts {
     bool has[PARTS];
-    bool alone; /* a single part without its norm, for a block */
+    bool alone; /* a single part without its norm, for a rapt_block */
 };
 
 /* stack_layout.c: lists the parts of a layer in order and returns their number. */
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3]);
 
 /* ---- config.c: the heads of an attention sublayer ---- */
-/* A map is an attention with weights of its own: a head or, with `differential`, one of the two
-   attentions of a head. Return the number of maps, the number of keys per token (which several maps
-   may share), and the width of the queries and keys of a map. */
+/* A map is an attention map with its own weights: that of a head or, with `differential`, one of a
+   head's two. Return the number of maps, the number of keys per token (several maps may share a
+   key), and the width of a map's queries and keys. */
 int rapt__maps(const rapt_config *config);
 int rapt__key_maps(const rapt_config *config);
 int rapt__map_width(const rapt_config *config);
@@ -136,22 +138,23 @@ struct head_rows {
     int q, k, v;
 };
 /* K is the width of a head. Without latent_width, q is heads * K, and k and v are key_heads * K.
-   With it, q is heads * (P + K), or latent_query_width if that is set; k is P + latent_width; and v
-   is 0, since the latent row is also the value. In monotonic cross-attention with a softmax, q and
-   v are twice as large: the queries of the softmax follow the others in q, and its keys follow the
-   values in v. */
+   With latent_width, q is heads * (P + K), or latent_query_width if that is set; k is P +
+   latent_width; and v is 0, since the latent row is also the value. In monotonic cross-attention
+   with a softmax, q and v are twice as large: the queries of the softmax follow the others in q,
+   and the keys of the softmax follow the values in v. */
 struct head_rows rapt__head_rows(const rapt_config *c, bool cross);
-/* Returns heads * (P + K), the number of floats in the queries of a token with latent_width. */
+/* Returns heads * (P + K), the number of floats in a token's queries with latent_width. */
 int rapt__latent_queries_row(const rapt_config *c, bool cross);
-/* Returns P, the number of rotated floats that precede the others in each query and the latent row
-   in the key. P is 0 without latent_width, without rotary positions, or in cross-attention. */
+/* Returns P, the number of rotated floats with which each query begins and which precede the latent
+   row in the key. P is 0 without latent_width, without rotary positions, or in cross-attention. */
 int rapt__latent_rotary(const rapt_config *c, bool cross);
 
-/* Makes the layout of a model's parameters. Its arrays are in an arena, which first counts and then
-   hands out memory (lib/base/base.h). `matrices` is as in struct layout. */
+/* Makes the layout of a model's parameters. Its arrays are in an arena, which counts bytes in a
+   first call and hands out memory in a second (lib/base/base.h). `matrices` is as in struct
+   layout. */
 void rapt__layout_make(struct layout *layout, const rapt_config *config, enum layout_kind matrices,
                        struct arena *arena);
-/* Does the same for a single layer, without embedding, last norm and output. */
+/* Does the same for a single layer, without an embedding, last norm or output. */
 void rapt__layer_layout_make(struct layout *layout, const rapt_config *config, bool decoder,
                              const struct layer_parts *parts, struct arena *arena);
 size_t rapt__parameter_count(const struct parameter *p); /* rows * columns */
@@ -167,10 +170,10 @@ void rapt__parameter_get(const struct parameter *p, const float *block, size_t f
 void rapt__parameter_set(const struct parameter *p, float *block, size_t first, size_t count,
                          const float *data);
 /* Sets rows [first, first + count) of a parameter of any kind from data [count][columns]. Only
-   IN_BYTES uses factors [count] and scratch, which are the arguments of rapt__int8_set_rows. */
+   IN_BYTES uses factors [count] and scratch, which it passes to rapt__int8_set_rows. */
 void rapt__parameter_set_rows(const struct parameter *p, float *block, int first, int count,
                               const float *data, const float *factors, float *scratch);
-/* Sets rows of a parameter IN_BYTES with rapt__int8_set_integers, and returns what that returns. */
+/* Sets rows of an IN_BYTES parameter with rapt__int8_set_integers, and returns its result. */
 bool rapt__parameter_set_integers(const struct parameter *p, float *block, int first, int count,
                                   const int8_t *rows, const float *factors);
 struct row_sizes { /* maxima over the parameters of a layout */
@@ -178,8 +181,8 @@ struct row_sizes { /* maxima over the parameters of a layout */
     size_t scratch; /* floats that rapt__parameter_set_rows needs; 0 if no parameter is IN_BYTES */
 };
 struct row_sizes rapt__row_sizes(const struct layout *layout);
-int rapt__ffn_rows(const rapt_config *c); /* rows of the first matrix of feed-forward layers */
-/* Sets all parameters to initial values. Padding does not change. */
+int rapt__ffn_rows(const rapt_config *c); /* rows of a feed-forward layer's first matrix */
+/* Sets all parameters to their initial values. Leaves padding unchanged. */
 void rapt__parameters_init(const struct layout *layout, uint64_t seed, float *block);
 
 #endif

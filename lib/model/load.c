@@ -1,6 +1,6 @@
-/* load.c - loads a model from a safetensors file on disk, in memory or from a caller's reader.
-   Nothing in the file is trusted before it is checked, and the size of the file limits the memory
-   that loading may use (base/memory.c). */
+/* load.c - loads a model from a safetensors file that is on disk, is in memory or comes from a
+   caller's reader. Nothing in the file is trusted before it is checked, and the size of the file
+   limits the memory that loading may use (base/memory.c). */
 #include "model/model.h"
 
 #include <rapt/precision.h>
@@ -18,7 +18,8 @@ static bool is_scale(const rapt_model *m, const char *name)
     return strcmp(name + size - end, ".scale") == 0 && rapt_model_find(m, matrix) >= 0;
 }
 
-/* Returns true for the tensors of a model file, and for those of a trainer in a checkpoint. */
+/* Returns true for the tensors of a model file, and for those that a trainer adds to a
+   checkpoint. */
 static bool known(const rapt_model *m, const char *name)
 {
     return strncmp(name, "adam.", 5) == 0 || strncmp(name, "lora.", 5) == 0 ||
@@ -43,7 +44,7 @@ rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_f
                           "its configuration describes a larger model than the file holds");
     if (rapt__distances_sinusoids(config) > held + FREE_OFFSETS)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "relative_distance is %d, too many for so small a model",
+                          "relative_distance is %d, too large for so small a model",
                           config->relative_distance);
     if (positions > held + FREE_OFFSETS)
         return rapt__fail(why, RAPT_BAD_FILE, "positions is %d, too many for so small a model",

@@ -7,7 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Lays out all memory of a model except its block. If the arena has no memory yet, only counts. */
+/* Lays out all memory of a model except its block. If the arena has no memory yet, only counts the
+   bytes needed. */
 static void lay_out(rapt_model *m, enum layout_kind matrices, struct arena *arena)
 {
     const rapt_config *c = &m->config;
@@ -40,7 +41,7 @@ rapt_status rapt__model_make_bare(rapt_model **model, const rapt_config *config,
     status = rapt__arena_reserve(&m->arena, allocator);
     if (status) {
         rapt__free(allocator, m, sizeof *m);
-        return rapt__fail(why, status, "no memory for the layout of a model, %zu bytes", size);
+        return rapt__fail(why, status, "no memory for the layout of a model (%zu bytes)", size);
     }
     lay_out(m, matrices, &m->arena);
     status = rapt__config_write(&m->config, m->config_text, CONFIG_TEXT);
@@ -66,7 +67,8 @@ rapt_status rapt__model_take_block(rapt_model *m, rapt_message *why)
     rapt_status status = rapt__arena_reserve(&m->weights, &m->allocator);
     if (status) {
         m->weights = (struct arena){0};
-        return rapt__fail(why, status, "no memory for the parameters of a model, %zu bytes", bytes);
+        return rapt__fail(why, status, "no memory for the parameters of a model (%zu bytes)",
+                          bytes);
     }
     lay_out_block(m, &m->weights);
     return RAPT_OK;
@@ -216,7 +218,7 @@ static rapt_status check_token_starts(const rapt_tokens *t, const struct token_l
                               "%s: starts[%d] is %d, less than starts[%d], which is %d", l->what,
                               b + 1, t->starts[b + 1], b, t->starts[b]);
     long long count = t->starts[t->batch] + (long long)l->extra * t->batch;
-    const char *note = l->begin_and_end ? " (begin and end count)" : "";
+    const char *note = l->begin_and_end ? " (including begin and end)" : "";
     if (count > l->tokens)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "the batch has %lld %s tokens%s, but limits.%s_tokens is %d", count,
@@ -240,7 +242,7 @@ rapt_status rapt__tokens_check(const rapt_tokens *t, const struct token_limits *
     rapt_status status = check_token_starts(t, l, why);
     if (status) return status;
     if (l->vectors ? t->ids != NULL : t->vectors != NULL)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s: it has %s, but must have %s", l->what,
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s has %s, but must have %s", l->what,
                           l->vectors ? "ids" : "vectors", l->vectors ? "vectors" : "ids");
     int count = t->starts[t->batch];
     if (count > 0 && !t->ids && !t->vectors)

@@ -1,7 +1,7 @@
 /* model.h - the interface of the model layer: configuration, parameters, model files, and the
    stacks of layers that use them.
 
-   All members of a team (lib/base/base.h) call each function that takes an exec_context. */
+   Each function that takes an exec_context is called by all members of a team (lib/base/base.h). */
 #ifndef RAPT_LIB_MODEL_H
 #define RAPT_LIB_MODEL_H
 
@@ -16,11 +16,11 @@ enum config_field {
 #define CONFIG_FIELD(ctype, name, ...) CONFIG_##name,
 #include "model/config.def"
 };
-/* Return the value of a field. The first function returns the bits of a FLOAT field, the second
-   requires one. */
+/* Return the value of a field. For a FLOAT field, the first function returns its bits; the second
+   accepts only FLOAT fields. */
 int rapt__config_get(const rapt_config *config, int field);
 float rapt__config_get_float(const rapt_config *config, int field);
-/* Sets a field to *value, an int or float. */
+/* Sets a field to *value, an int or a float. */
 void rapt__config_set(rapt_config *config, int field, const void *value);
 /* Return the value of a field or, if it is 0, the constant that 0 stands for (config.def). */
 int rapt__config_int(const rapt_config *config, enum config_field field);
@@ -40,9 +40,9 @@ int rapt__gates(const rapt_config *config);                      /* output gates
 int rapt__forget_gates(const rapt_config *config, bool decoder); /* per token, or 0 */
 /* Returns true if the decoder has linear attention in place of self-attention. */
 bool rapt__decoder_is_linear(const rapt_config *config);
-/* Returns true if that linear attention normalizes queries, keys and outputs. */
+/* Returns true if the decoder's linear attention normalizes queries, keys and outputs. */
 bool rapt__linear_normed(const rapt_config *config);
-/* Return the number of decays, and of rates of the delta rule, per token of the decoder, or 0. */
+/* Return the number of decays, and of rates of the delta rule, for each decoder token, or 0. */
 int rapt__linear_decays(const rapt_config *config);
 int rapt__linear_rates(const rapt_config *config);
 
@@ -60,7 +60,7 @@ struct rapt_model {
     rapt_config config;
     struct arena arena;   /* holds everything that is derived from config */
     struct arena weights; /* holds the block, unless it is in `map` */
-    struct disk_view map; /* a mapped file whose block must not be written */
+    struct disk_view map; /* a mapped file whose block must not be modified */
     struct layout layout;
     float *block;          /* [layout.floats] */
     float *sinusoids;      /* [positions][D]; NULL if positions are learned or absent */
@@ -107,16 +107,16 @@ double rapt__slope(int heads, int head); /* ALiBi slope of a head, counted from 
    1, ... */
 void rapt__positions_fill(const rapt_config *config, float *table);
 
-/* ---- positions.c: distance vectors, if relative_bias has them ---- */
-int rapt__distances_before(const rapt_config *c); /* before and after of rapt_distances */
+/* ---- positions.c: distance vectors, if relative_bias uses them ---- */
+int rapt__distances_before(const rapt_config *c); /* `before` and `after` of rapt_distances */
 int rapt__distances_after(const rapt_config *c, bool decoder);
 int rapt__distances_rows(const rapt_config *c, bool decoder); /* number of vectors; 0 if none */
-/* Returns the number of floats of a layer's projected vectors, 0 if they are not projections. */
+/* Returns the number of floats in a layer's projected vectors, or 0 if they are not projections. */
 size_t rapt__distances_floats(const rapt_config *c, bool decoder);
-size_t rapt__distances_sinusoids(const rapt_config *c); /* number of floats of model->distances */
+size_t rapt__distances_sinusoids(const rapt_config *c); /* number of floats in model->distances */
 void rapt__distances_sinusoids_fill(const rapt_config *c, float *to); /* to may be NULL */
-/* Return the number of elements of model->distance_buckets, and fill it. A decoder uses only the
-   first ones, up to distance 0. */
+/* Return the number of elements in model->distance_buckets, and fill that array. A decoder uses
+   only the elements up to distance 0. */
 size_t rapt__distances_buckets(const rapt_config *c);
 void rapt__distances_buckets_fill(const rapt_config *c, int *to); /* to may be NULL */
 /* If the vectors are projections, sets a->distances to those in `arrays`
@@ -125,35 +125,38 @@ void rapt__distances_use(const rapt_config *c, bool decoder, const float *arrays
                          rapt_attention *a);
 
 /* ---- attention_config.c: the attention of a sublayer, derived from a configuration ---- */
-/* Selects an attention and its parameters. If `learning` is false, nothing is drawn at random.
-   offset may be NULL if only sizes are needed; learned arrays are then NULL or placeholders. */
+/* Selects an attention sublayer and its parameters. If `learning` is false, nothing is drawn at
+   random. offset may be NULL if only sizes are needed; learned arrays are then NULL or
+   placeholders. */
 struct attention_use {
     bool decoder, cross, learning;
     const struct score_offsets *offset;
     const float *block;
     const float *relative; /* slopes or table of self-attention, if the configuration has them */
     const struct attention_offsets *all; /* offsets of the sublayer, or NULL */
-    const int *buckets;                  /* of distances; may be NULL if only sizes are needed */
+    const int *buckets;                  /* distance buckets; NULL if only sizes are needed */
 };
-/* Returns the attention problem without the numbers of rows and the strides of q, k and v. */
+/* Returns the attention problem, in which the numbers of rows and the strides of q, k and v are not
+   set yet. */
 rapt_attention rapt__attention_of(const rapt_config *config, const struct attention_use *which);
 /* Returns pointers to the gradients of the learned arrays in a block of gradients. */
 rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gradients);
 /* Returns true if this is the normalizer of self-attention or, in an encoder-decoder, of
    cross-attention. */
 bool rapt__attention_normalizes(const rapt_config *config, rapt_normalizer by);
-/* Returns the bytes of workspace of one attention sublayer, or 0 if the size overflows size_t. If
-   config->positions is not 0, no sequence may have more tokens than that. */
+/* Returns the workspace size of one attention sublayer in bytes, or 0 if the size overflows size_t.
+   If config->positions is not 0, no sequence may have more tokens than that. */
 size_t rapt__attention_bytes_of(const rapt_config *config, const struct attention_use *which,
                                 int batch, int rows, int keys, int threads);
-/* Returns the bytes of workspace that suffice for each attention sublayer of the encoder or
+/* Returns a workspace size in bytes that suffices for every attention sublayer of the encoder or
    decoder, or SIZE_MAX if the size overflows. If source_rows is 0, there is no cross-attention. */
 size_t rapt__attention_bytes(const rapt_config *config, bool decoder, int batch, int rows,
                              int source_rows, int threads);
 
 /* ---- recurrence.c: linear attention and the recurrent unit of the decoder ---- */
-/* Returns the bytes of workspace for sequences of at most `rows` rows, or 0 if the size overflows
-   size_t. Without `learning`, they do not suffice for backward and do not depend on rows. */
+/* Returns the workspace size in bytes for sequences of at most `rows` rows, or 0 if the size
+   overflows size_t. Without `learning`, the size does not suffice for backward and does not depend
+   on rows. */
 size_t rapt__linear_bytes(const rapt_config *config, int rows, bool learning, int threads);
 /* Returns the number of floats that a recurrent decoder stores for each target and layer, or 0 if
    the decoder is not recurrent. */
@@ -164,26 +167,27 @@ size_t rapt__state_floats(const rapt_config *config);
 rapt_status rapt__monotonic_check(const rapt_config *config, rapt_message *why);
 /* Returns true if monotonic cross-attention has a softmax with queries and keys of its own. */
 bool rapt__monotonic_is_soft(const rapt_config *config);
-/* Returns the bytes of workspace, for inference only unless `learning`, or 0 if they overflow. */
+/* Returns the workspace size in bytes, or 0 if it overflows. Without `learning`, the size suffices
+   only for inference. */
 size_t rapt__monotonic_bytes(const rapt_config *config, int batch, int rows, int keys,
                              bool learning, int threads);
 
 /* ---- stack.c: the layers of an encoder or decoder ----
-   Activations are [rows][D], sequences back to back. In this section, H is config.heads (not the
-   number of maps, see layout.h), W is rapt__score_width, P is rapt__latent_rotary, and the other
-   letters are those of parameters.def. */
+   Activations are [rows][D], with the sequences back to back. In this section, H is config.heads
+   (not the number of maps, see layout.h), W is rapt__score_width, P is rapt__latent_rotary, and the
+   other letters are those of parameters.def. */
 struct drop { /* dropout rates of a pass, and its random key; all zeros at inference */
-    float share, attention, hidden; /* the embedding and residual branches, attention weights,
-                                       feed-forward units */
+    float share, attention, hidden; /* rates for the embedding and residual branches, for attention
+                                       weights, and for feed-forward units */
     uint64_t key;
 };
 
 /* The results of a sublayer, which backward reads. At inference, layers share most of this
    memory. */
 struct sublayer {
-    float *q;  /* self-attention, also linear: [rows] queries, keys and values (struct head_rows);
-                  cross-attention: [rows] queries; recurrent unit: [rows][2 D]
-                  candidates and inputs of gates */
+    float *q;  /* self-attention and linear attention: [rows] queries, keys and values (struct
+                  head_rows); cross-attention: [rows] queries; recurrent unit: [rows][2 D]
+                  candidates and gate inputs */
     float *kv; /* cross-attention: [source rows] keys and values */
     float *raw_q, *raw_kv; /* for backward, with query_key_norm or latent_width: queries and keys
                               before their norms, in the layouts of q and kv; in linear attention,
@@ -192,7 +196,8 @@ struct sublayer {
                               [rows][H] */
     float *inverse_k;      /* with raw_q: reciprocal norms [key maps][rows or source rows];
                               linear: [rows][key_heads] */
-    float *mixed;          /* [rows][H K] output of the heads, or [rows][D] cells of the unit */
+    float *mixed;          /* [rows][H K] output of the heads, or [rows][D] cells of the recurrent
+                              unit */
     float *forget;         /* with forget_gate: [rows][maps] before the sigmoid; in linear
                               attention with decays, [rows][key_heads] */
     float *log_forget;     /* log sigmoid of forget */
@@ -206,8 +211,8 @@ struct sublayer {
                               latent rows in q */
     float *latent_q;       /* with latent_width: [rows][H][P + latent_width] queries that are
                               multiplied by latent rows */
-    float *maps;           /* differential: [rows][maps][K] outputs of both attentions; with
-                              latent_width: [rows][H][latent_width] weighted sums of latent rows */
+    float *maps;           /* differential: [rows][maps][K] outputs of all maps; with latent_width:
+                              [rows][H][latent_width] weighted sums of latent rows */
     float *raw_mixed;      /* for backward, differential or linear: [rows][H K] before the norm */
     float *inverse_mixed;  /* with raw_mixed: [H][rows] reciprocal norms */
     float *statistics;     /* [maps][rows][2] softmax statistics (see rapt_attention_saved) */
@@ -215,13 +220,13 @@ struct sublayer {
                               stops */
     float *projected_q;    /* at inference: [rows][maps][W] queries projected by the score, unless
                               they are used unchanged */
-    float *projected_keys; /* at inference: [rows or source rows][key maps][W], new keys */
+    float *projected_keys; /* at inference: [rows or source rows][key maps][W] projected new keys */
     float *centers;        /* at inference, local-p: [maps][rows] */
     float *center_hidden;  /* at inference, local-p: [maps][rows][center_hidden] */
     float *hidden, *active;  /* feed-forward: [rows][F, or 2F if gated] before the activation, and
                                 [rows][F] after it */
-    float *y;                /* [rows][D] output of the sublayer, before the residual */
-    float *sum;              /* [rows][D] with the residual */
+    float *y;                /* [rows][D] output of the sublayer, before the residual sum */
+    float *sum;              /* [rows][D] the residual sum */
     float *out;              /* [rows][D] after the norm that follows */
     struct norm_saved saved; /* statistics of that norm, for its backward pass */
 };
@@ -229,9 +234,9 @@ struct sublayer {
 struct stack_memory {
     struct sublayer *sublayers; /* [count] layer by layer, in the order of parts */
     int count;
-    float *raw;      /* with embedding_norm: [rows][D] embedded, before that norm */
+    float *raw;      /* with embedding_norm: [rows][D] embeddings before that norm */
     float *embedded; /* [rows][D] */
-    float *first;    /* pre-norm: [rows][D] embedded, after the first norm */
+    float *first;    /* pre-norm: [rows][D] `embedded` after the first norm */
     struct norm_saved embedded_saved, first_saved;
     /* for backward only: */
     float *dout, *dstream;                             /* [rows][D] */
@@ -267,7 +272,7 @@ struct monotonic_state {
 
 struct cache_state {      /* state of self- or cross-attention between calls at inference */
     struct cache *caches; /* [layers] keys and values of past tokens or of sources */
-    struct attention_history *history; /* recurrent scores: [layers]; else NULL */
+    struct attention_history *history; /* [layers] with recurrent scores, otherwise NULL */
     float *packed;                     /* [layers][packed_size] (see rapt__score_pack) */
     size_t packed_size;                /* floats per layer; 0 if the score needs none */
     float *distances; /* [layers][rapt__distances_floats] (see rapt__distances_project) */
@@ -279,7 +284,7 @@ struct cache_state {      /* state of self- or cross-attention between calls at 
                                         [rapt__state_floats] */
     float *spare_states;             /* scratch memory as large as `states`, used to reorder */
     int sequences;
-    struct monotonic_state monotonic; /* instead of caches; its pointers are NULL otherwise */
+    struct monotonic_state monotonic; /* used instead of caches; its pointers are NULL otherwise */
 };
 struct stack_caches {
     struct cache_state self, cross;
@@ -308,7 +313,7 @@ struct pass {
     struct rows rows, source;          /* `source`: the rows that cross-attention without caches
                                           reads; otherwise its count is 0 */
     const float *states;               /* [source.count][D] output of the encoder */
-    const struct stack_caches *caches; /* set only in decoders of sessions */
+    const struct stack_caches *caches; /* set only in a session's decoder */
     struct drop drop;
     bool learning;                  /* part of training; otherwise nothing is drawn at random */
     const float *reward, *baseline; /* while learning: [H][rows.count], for sampled keys */
@@ -317,26 +322,27 @@ struct pass {
     float anneal; /* while learning: if not 0, the arg-max is replaced by a softmax of anneal times
                      the scores */
     float noise;  /* while learning: standard deviation of the noise in monotonic attention */
-    struct weight_losses losses; /* for backward: of cross-attention; the guide applies to layer
-                                    config.alignment_layer */
+    struct weight_losses losses; /* for backward: losses on the weights of cross-attention; the
+                                    guide applies to layer config.alignment_layer */
 };
 
-/* The results that a pass keeps. CROSS keeps, in every layer, what the weights of cross-attention
-   can be computed from in addition to the caches, such as queries. SELF also does so for
-   self-attention; in an encoder, which has no caches, this includes the keys. ALL keeps
-   everything for backward: every sublayer has its own memory, and there are no caches. */
+/* The results that a pass keeps. CROSS keeps, in every layer, the results that are needed in
+   addition to the caches to compute the weights of cross-attention, such as queries. SELF also
+   keeps those for self-attention; in an encoder, which has no caches, they include the keys. ALL
+   keeps everything for backward: every sublayer has its own memory, and there are no caches. */
 enum stack_keeps { KEEPS_CROSS, KEEPS_SELF, KEEPS_ALL };
-/* Lays out the memory of a pass of `rows` rows. source_rows is the number of source rows, 0 without
-   cross-attention. */
+/* Lays out the memory of a pass over `rows` rows. source_rows is the number of source rows, or 0
+   without cross-attention. */
 void rapt__stack_layout(struct stack_memory *memory, const rapt_config *config, bool decoder,
                         int rows, int source_rows, enum stack_keeps keeps, struct arena *arena);
 
-/* Lays out the memory of one layer of these parts, in this order, for forward and backward. */
+/* Lays out the memory of one layer that consists of these parts, in this order, for forward and
+   backward. */
 void rapt__layer_memory(struct stack_memory *memory, const rapt_config *config, bool decoder,
                         const enum part *parts, int count, int rows, int source_rows,
                         struct arena *arena);
 
-/* Returns the sublayer that computes this part of a layer, or NULL if layers do not have it. */
+/* Returns the sublayer that computes this part of a layer, or NULL if layers have no such part. */
 struct sublayer *rapt__sublayer_of(const struct stack *s, int layer, enum part part);
 
 /* Computes the embedding and all layers. Returns the last output [rows][D]. */
@@ -362,7 +368,7 @@ struct step { /* one sublayer in a pass */
 void rapt__sublayer_forward(const struct exec_context *c, const struct step *s, enum part part);
 /* Given dy, the gradient of u->y, sets din to the gradient of `in`, or adds it to din if `add` is
    set. dy may be din. Adds the gradients of the parameters to the block `gradients` and, in
-   cross-attention, that of the encoder's output to dstates. */
+   cross-attention, the gradient of the encoder's output to dstates. */
 void rapt__sublayer_backward(const struct exec_context *c, const struct step *s, enum part part,
                              const float *dy, float *din, bool add, float *dstates,
                              float *gradients);
@@ -372,32 +378,33 @@ void rapt__sublayer_backward(const struct exec_context *c, const struct step *s,
 void rapt__encoder_weights(struct team *team, const struct stack *s, const struct rows *all,
                            int layer, int map, int sequence, int first, int rows, float *weights);
 /* Returns the index of map i of a head. A head has one map, or two with `differential`. Sets *share
-   to the factor with which its weights are added to the head's: 1, or -lambda for a second map. */
+   to the factor by which the weights of the map are multiplied when they are added to those of the
+   head: 1, or -lambda for a second map. */
 int rapt__map_of(const struct stack *s, int layer, bool cross, int head, int i, float *share);
 enum site { SITE_RESIDUAL, SITE_ATTENTION, SITE_HIDDEN, SITES };
-/* Returns the dropout of one site of a pass. drop->key is rapt_block_rows.seed or, in a trainer,
-   rapt__mix(seed, index of the batch). The key of a site is rapt__mix(drop->key, ((index +
-   1) * SITES + site) * 2 + decoder). index is the number of the sublayer within the encoder or
-   decoder, or -1 for the embedding. */
+/* Returns the dropout at one site in a pass. drop->key is rapt_block_rows.seed or, in a trainer,
+   rapt__mix(seed, index of the batch). The key of a site is rapt__mix(drop->key, ((index + 1) *
+   SITES + site) * 2 + decoder). index is the number of the sublayer within the encoder or decoder,
+   or -1 for the embedding. */
 struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index,
                           enum site site);
 
-/* ---- cached.c: attention of the decoder at inference ---- */
+/* ---- cached.c: the decoder's attention at inference ---- */
 /* Computes the keys and values of sources from states [rows][D] and appends them to the cache of a
    decoder layer, or to state->monotonic. Rows [starts[i], starts[i + 1]) belong to sequence i of
    the cache; `starts` covers all sequences, some of which may be empty. */
 void rapt__cross_append(const struct exec_context *c, const struct stack *s, int layer,
                         const struct cache_state *state, const float *states, int rows,
                         const int *starts);
-/* Prepares self- or cross-attention of the decoder for rapt__stack_forward with caches: packs the
-   learned arrays of scores, projects distance vectors and fills in relative biases, as far as the
+/* Prepares the decoder's self- or cross-attention for rapt__stack_forward with caches: packs the
+   learned arrays of scores, projects distance vectors and fills in relative biases, if the
    configuration has them. */
 void rapt__scores_pack(const struct exec_context *c, const struct stack *s,
                        const struct cache_state *state, bool cross);
-/* After a pass of the decoder, adds `share` times the attention weights of one of its rows in one
-   layer and head to weights [keys of the source, or tokens of the target so far]. The row belongs
-   to target `sequence`. The pass must have kept the queries of that attention (enum stack_keeps).
-   Runs on one thread and uses s->attention_workspace. */
+/* After a pass of the decoder, adds `share` times the attention weights of one row of that pass, in
+   one layer and head, to weights [keys of the source, or tokens of the target so far]. The row
+   belongs to target `sequence`. The pass must have kept the queries of that sublayer (enum
+   stack_keeps). Runs on one thread and uses s->attention_workspace. */
 void rapt__decoder_weights(const struct stack *s, const struct rows *rows,
                            const struct stack_caches *caches, bool cross, int layer, int head,
                            int sequence, int row, float share, float *weights);
@@ -419,12 +426,12 @@ struct token_limits {
     const char *what; /* name of the tokens in messages; limits.WHAT_tokens is the name of `tokens`
                          unless that is INT32_MAX */
     int vocab, batch; /* `batch` is the maximum number of sequences */
-    int tokens, length; /* maximum number in the batch, and in a sequence */
+    int tokens, length; /* maximum number of tokens in the batch, and in a sequence */
     int extra; /* tokens that will be added around each sequence; both limits include them */
-    bool begin_and_end; /* begin and end, whether extra or not, count; messages say so */
+    bool begin_and_end; /* begin and end count, whether extra or not; messages say so */
     bool vectors;       /* rows are vectors instead of tokens */
 };
-/* Return the largest valid limits for tokens and for sequences. With them, attention can count the
+/* Return the largest valid limits on tokens and on sequences. Within them, attention can count the
    rows of all maps in an int. */
 static inline int rapt__tokens_max(const rapt_config *config)
 {

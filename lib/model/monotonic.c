@@ -5,8 +5,8 @@
 
    q2 and k2 are the queries and keys of the softmax in modes that have one. Trainers and blocks
    compute expected outputs. In a session, each head makes one hard stop per query, and the session
-   stores the position of each head of each target. It stores keys and values of the source as plain
-   rows instead of panels, because a head that moves on reads few of them per query. */
+   stores the position of every head for each target. The source's keys and values are stored as
+   plain rows instead of panels, because a head that moves forward reads few of them per query. */
 #include "model/model.h"
 #include "model/sublayer.h"
 
@@ -44,8 +44,8 @@ rapt_status rapt__monotonic_check(const rapt_config *c, rapt_message *why)
 
 /* ---- attention ---- */
 
-/* Returns the problem without the numbers of sequences and rows. The learned offsets are at block +
-   offset. block may be NULL if only sizes are needed. */
+/* Returns the problem, in which the numbers of sequences and rows are not set yet. The learned
+   offsets are at block + offset. block may be NULL if only sizes are needed. */
 static rapt_monotonic_attention spec_of(const rapt_config *c, const float *block, size_t offset)
 {
     int K = rapt__head_width(c);
@@ -79,8 +79,8 @@ size_t rapt__monotonic_bytes(const rapt_config *c, int batch, int rows, int keys
     return rapt__monotonic_workspace(&a, learning);
 }
 
-/* Sets the queries, keys and values of a call, given the projections q of targets and kv of
-   sources. */
+/* Sets the queries, keys and values of a call, given q, the projections of the targets, and kv, the
+   projections of the sources. */
 static void read_rows(const rapt_config *c, const float *q, const float *kv,
                       struct monotonic_call *call)
 {
@@ -91,7 +91,7 @@ static void read_rows(const rapt_config *c, const float *q, const float *kv,
     call->chunk_k = kv + 2 * (ptrdiff_t)rows.k;
 }
 
-/* Returns a call for these rows of targets, without its source. */
+/* Returns a call for these target rows. The caller must set the source. */
 static struct monotonic_call call_of(const struct stack *s, int layer, const struct rows *rows)
 {
     const struct attention_offsets *offset = rapt__offsets_of(s, layer, true);
@@ -160,7 +160,7 @@ void rapt__monotonic_sublayer_backward(const struct exec_context *c, const struc
 
 /* ---- inference ---- */
 
-/* Returns the keys and values of all sources in a layer. */
+/* Returns the keys and values that a layer computed from all sources. */
 static float *source_of(const rapt_config *c, const struct monotonic_state *state, int layer)
 {
     const struct head_rows rows = rapt__head_rows(c, true);

@@ -1,5 +1,5 @@
-/* packed.c - model files that hold the block of parameters exactly as in memory, so that they can
-   be mapped instead of read. Their metadata identifies them:
+/* packed.c - model files that hold the block of parameters exactly as it is in memory, so that they
+   can be mapped instead of read. Their metadata identifies them:
 
        "rapt.layout" = "panels 16", "int8 panels 16", "bf16 panels 16" or "f16 panels 16",
                        followed by ", finite" if all values passed rapt_model_check
@@ -12,11 +12,12 @@
                  from -127 to 127. Another tensor, whose name ends in ".scale", holds the
                  scale of each row
 
-   Other parameters are stored row by row, in one dimension. Every tensor is padded with zeros to a
-   multiple of 16 elements. If the tensors are in the order of the layout and start at a multiple of
-   64 bytes, they form the block and can be mapped. Otherwise, for example if another program wrote
-   the file, they are read. Names, shapes and offsets are always checked. If a mapped file says that
-   its values are finite, they are not checked, since checking would read the whole file. */
+   Other parameters are stored row by row, as one-dimensional tensors. Every tensor is padded with
+   zeros to a multiple of 16 elements. If the tensors are in the order of the layout and start at a
+   multiple of 64 bytes, they form the block and can be mapped. Otherwise, for example if another
+   program wrote the file, they are read. Names, shapes and offsets are always checked. If a mapped
+   file says that its values are finite, they are not checked, since checking would read the whole
+   file. */
 #include "kernel/int8.h"
 #include "model/model.h"
 
@@ -125,8 +126,8 @@ static rapt_status check_bytes(const struct parameter *p, const float *block, ra
                       p->name, lowest);
 }
 
-/* Checks that the elements of floats or halves, and the padding of floats, are finite. Returns
-   `otherwise` if not. */
+/* Checks that the elements of a parameter of floats or halves are finite, and for floats also the
+   padding. Returns `otherwise` if not. */
 static rapt_status check_floats(const struct parameter *p, const float *block,
                                 rapt_status otherwise, rapt_message *why)
 {
@@ -203,9 +204,9 @@ static rapt_status check_piece(const struct parameter *p, const struct packed_pi
     return RAPT_OK;
 }
 
-/* Checks the tensors of a file, and sets *in_order to whether the data can be mapped as the block.
-   Returns RAPT_BAD_FILE if a tensor is missing or has the wrong shape, or if a matrix has
-   bytes instead of floats or the reverse. */
+/* Checks the tensors of a file, and sets *in_order to true if their data can be mapped as the
+   block. Returns RAPT_BAD_FILE if a tensor is missing or has the wrong shape, or if a matrix is
+   stored as bytes instead of floats or vice versa. */
 static rapt_status check_tensors(const rapt_model *m, const struct tensor_file *file,
                                  bool *in_order, rapt_message *why)
 {
@@ -225,7 +226,8 @@ static rapt_status check_tensors(const rapt_model *m, const struct tensor_file *
     return RAPT_OK;
 }
 
-/* Returns true on a little-endian machine. Files are little-endian, so others cannot map them. */
+/* Returns true on a little-endian machine. Files are little-endian, so other machines cannot map
+   them. */
 static bool is_little(void)
 {
     const uint32_t one = 1;

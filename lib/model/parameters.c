@@ -1,5 +1,5 @@
-/* parameters.c - the layout of a model: the name, shape and offset of every parameter of
-   parameters.def in one block of floats. Also accesses and initializes parameters. */
+/* parameters.c - the layout of a model: the name, shape and offset, in one block of floats, of
+   every parameter in parameters.def. Also reads, writes and initializes parameters. */
 #include "kernel/int8.h"
 #include "model/model.h"
 
@@ -196,9 +196,9 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool deco
     l->recurrent.forget.in = l->recurrent.forget.out = D;
     l->self.out.out = l->cross.out.out = l->feedforward.out.out = D;
     l->feedforward.in.out = I, l->feedforward.out.in = F;
-    /* Errors of these matrices matter most, mainly because exponentials amplify errors in scores
-       and gates. A second term is inexpensive, since they are small compared with the matrices of
-       feed-forward layers and of the output. */
+    /* Rounding errors in the products of these matrices matter most, mainly because exponentials
+       amplify errors in scores and gates. A second term costs little, since these matrices are
+       small compared with those of feed-forward layers and of the output. */
     l->self.qkv.fine = l->cross.q.fine = l->cross.kv.fine = l->cross.out.fine = true;
     l->self.gate.fine = l->cross.gate.fine = l->self.forget.fine = l->self.rate.fine = true;
     l->self.key_up.fine = l->cross.key_up.fine = true;
@@ -248,8 +248,8 @@ void rapt__layout_make(struct layout *layout, const rapt_config *config, enum la
     lay_out_all(&w, config);
 }
 
-/* Lays out a single layer with its relative biases and distance vectors. Names of parameters have
-   no prefix such as "encoder.layers.0.". */
+/* Lays out a single layer with its relative biases and distance vectors. Parameter names have no
+   prefix such as "encoder.layers.0.". */
 static void lay_out_alone(struct layout_pass *w, const rapt_config *c, bool decoder,
                           const struct layer_parts *parts)
 {
@@ -333,8 +333,8 @@ struct stretch {
     size_t at, step, count;
 };
 
-/* Returns at most `left` elements, starting at `first`. In panels, they do not extend beyond the
-   end of the row. */
+/* Returns a stretch of at most `left` elements that starts at `first`. In panels, it ends no later
+   than the row. */
 static struct stretch stretch_at(const struct parameter *p, size_t first, size_t left)
 {
     size_t columns = (size_t)p->columns, row = first / columns, column = first % columns;
@@ -394,22 +394,23 @@ void rapt__parameter_set(const struct parameter *p, float *block, size_t first, 
 
 /* ---- initial values ----
 
-   Gains are 1 and biases 0 unless stated otherwise. Matrices are uniform in +-sqrt(6 / (in + out))
-   (Glorot and Bengio 2010, eq. 16). Projections to queries, keys and values are drawn as if they
-   consisted of square matrices, with gain 1/sqrt 2. Tables are normal with standard deviation
+   Gains are 1 and biases are 0 unless stated otherwise. Matrices are uniform in +-sqrt(6 / (in +
+   out)) (Glorot and Bengio 2010, eq. 16). Projections to queries, keys and values are drawn as if
+   they consisted of square matrices, with gain 1/sqrt 2. Tables are normal with standard deviation
    columns^-1/2, so that the elements of an embedding have unit variance after multiplication by
    sqrt(width). Matrices, vectors and filters of scores and localities, but not biases, are drawn
-   like tables, which makes scores initially about as large as scaled dot products. Inverse
-   temperatures of cosines start at 8, the parameters of sinks and of entmax at 0, and learned
-   slopes at those of ALiBi. Biases of sigmoids start at -log 32, which makes the weights of 32
-   tokens sum to about 1. The vectors of lambda are normal with standard deviation 0.1 (Ye et al.
-   2024). The biases of decays of linear attention correspond to decays between 31/32 and 511/512,
-   those of retention (Sun et al. 2023). The matrices of talking heads start as the identity, so
-   that heads are initially independent. Offsets of monotonic attention start at -2, as in fairseq,
-   so that a head reads on with probability 0.88 if q . k is 0. Each random number depends only on
-   the seed and on the indices of the parameter and the element. */
+   like tables, which makes scores initially about as large as scaled dot products. The inverse
+   temperatures of cosine scores start at 8, the parameters of sinks and of entmax start at 0, and
+   learned slopes start with the values of ALiBi. Sigmoid biases start at -log 32, which makes the
+   weights of 32 tokens sum to about 1. Lambda vectors are normal with standard deviation 0.1 (Ye et
+   al. 2024). The decay biases of linear attention correspond to decays between 31/32 and 511/512,
+   as in retention (Sun et al. 2023). The matrices of talking heads start as the identity, so that
+   heads are initially independent. Offsets of monotonic attention start at -2, as in fairseq, so
+   that a head reads on with probability 0.88 if q . k is 0. Each random number depends only on the
+   seed and on the indices of the parameter and the element. */
 
-/* Returns the bias whose sigmoid is 1 - p, where p runs from 1/32 to 1/512 in equal ratios. */
+/* Returns the bias whose sigmoid is 1 - p, where p falls geometrically from 1/32 for the first head
+   to 1/512 for the last. */
 static double initial_decay(int heads, int head)
 {
     double p = rapt__exp(-rapt__log(32) - rapt__log(16) * head / (heads > 1 ? heads - 1 : 1));

@@ -1,9 +1,9 @@
-/* positions.c - the positions of tokens: the slopes of ALiBi, sinusoids (Vaswani et al. 2017,
+/* positions.c - representations of token positions: ALiBi slopes, sinusoids (Vaswani et al. 2017,
    section 3.5) in three common layouts, and the distance vectors of self-attention that
    relative_bias selects.
 
-   The angle of pair i of a sinusoid at position p is p / 10000^(2i / D), or p / 10000^(i / (D/2
-   - 1)) with RAPT_POSITION_CONCATENATED_N1. rapt_position defines the columns of its sine and
+   At position p, the angle of pair i is p / 10000^(2i / D), or p / 10000^(i / (D/2 - 1)) with
+   RAPT_POSITION_CONCATENATED_N1. rapt_position determines which columns hold its sine and
    cosine. */
 #include "model/model.h"
 #include "model/sublayer.h"
@@ -18,8 +18,8 @@ static double sinusoid_rate(rapt_position position, int pair, int pairs)
     return rapt__exp(-rapt__log(10000.0) * pair / span);
 }
 
-/* Returns a slope as defined by Press, Smith and Lewis 2022, section 3, or by the authors' code if
-   the number of heads is not a power of two. */
+/* Returns a slope as defined by Press, Smith and Lewis 2022, section 3, or as in the authors' code
+   if the number of heads is not a power of two. */
 double rapt__slope(int heads, int head)
 {
     int power = 1;
@@ -30,7 +30,7 @@ double rapt__slope(int heads, int head)
 
 void rapt__positions_fill(const rapt_config *config, float *table)
 {
-    enum { SOME = 64 }; /* pairs whose frequencies are held at a time */
+    enum { SOME = 64 }; /* number of pairs computed at a time */
     const struct kernels *k = rapt__kernels();
     const int width = config->width, pairs = width / 2;
     const bool interleaved = config->position == RAPT_POSITION_INTERLEAVED;
@@ -54,14 +54,14 @@ void rapt__positions_fill(const rapt_config *config, float *table)
 /* ---- distance vectors (rapt/distances.h) ----
 
    The vectors of Shaw et al. 2018 are parameters of a layer. Those of Transformer-XL and DeBERTa
-   are projections of rows that all layers of the encoder or decoder share: sinusoids of distances,
-   or learned rows. The decoder sees no later keys, so it needs no vectors for distances d
-   above 0.
+   are projections of rows that all layers of the encoder or decoder share: sinusoids of the
+   distances in Transformer-XL, and learned rows in DeBERTa. The decoder sees no later keys, so it
+   needs no vectors for distances d above 0.
 
    In DeBERTa's term k . r', distances are measured from the key to the query. So if R[d] is the row
-   of distance d, r[d] projects R[d], and r'[d] projects R[-d]. Let C be relative_distance and B be
-   relative_buckets. R has a row for each distance from -C to C, or for each of their logarithmic
-   buckets (DeBERTa v2), which are -(B - 1) to B - 1. */
+   for distance d, r[d] is a projection of R[d], and r'[d] is a projection of R[-d]. Let C be
+   relative_distance and B be relative_buckets. R has a row for each distance from -C to C or, in
+   DeBERTa v2, for each logarithmic bucket of distances, numbered -(B - 1) to B - 1. */
 
 static bool are_projected(const rapt_config *c)
 {
@@ -79,13 +79,13 @@ int rapt__distances_after(const rapt_config *c, bool decoder)
     return decoder ? 0 : rapt__config_int(c, CONFIG_relative_distance);
 }
 
-/* Returns B, or 0 if there are no buckets of distance vectors. */
+/* Returns B, or 0 if distance vectors do not use buckets. */
 static int bucket_limit(const rapt_config *c)
 {
     return c->relative_bias == RAPT_RELATIVE_BIAS_DEBERTA ? c->relative_buckets : 0;
 }
 
-/* Returns the number of rows for the distances of keys before a query. */
+/* Returns the number of rows for distances to keys before the query. */
 static int rows_before(const rapt_config *c)
 {
     return bucket_limit(c) ? bucket_limit(c) - 1 : rapt__distances_before(c);
@@ -113,8 +113,8 @@ static size_t row_floats(const rapt_config *c)
     return (size_t)(c->heads * rapt__head_width(c));
 }
 
-/* Returns the number of floats in one array of projected vectors of a layer, of keys or of queries.
-   Returns 0 if the vectors are not projections. */
+/* Returns the number of floats in one array of a layer's projected vectors, either for keys or for
+   queries. Returns 0 if the vectors are not projections. */
 static size_t array_floats(const rapt_config *c, bool decoder)
 {
     size_t rows = (size_t)rapt__distances_rows(c, decoder);
@@ -157,15 +157,15 @@ static const struct stack_offsets *half_of(const struct stack *s)
     return s->decoder ? &s->model->layout.decoder : &s->model->layout.encoder;
 }
 
-/* Returns the rows that are projected to keys, [rows][D]. */
+/* Returns the rows [rows][D] that are projected to keys. */
 static const float *key_rows(const struct stack *s)
 {
     size_t learned = half_of(s)->distances;
     return learned ? s->block + learned : s->model->distances;
 }
 
-/* Returns the offset of the first row that is projected to queries, in floats after the first row
-   for keys. */
+/* Returns the offset in floats from the first row that is projected to keys to the first row that
+   is projected to queries. */
 static size_t query_rows(const struct stack *s)
 {
     const rapt_config *c = &s->model->config;

@@ -1,13 +1,13 @@
 /* precision.c - converts the matrices of a model between floats, 8-bit integers (kernel/int8.h) and
-   16-bit floats (kernel/half.h). Parameters that are IN_ROWS remain in floats, such as vectors,
-   tables of positions, types and distances, and the learned arrays of attention. */
+   16-bit floats (kernel/half.h). Parameters that are IN_ROWS, such as vectors, tables of positions,
+   types and distances, and the learned arrays of attention, remain floats. */
 #include "kernel/int8.h"
 #include "model/model.h"
 #include <rapt/precision.h>
 
 #include <string.h>
 
-/* The name of each precision, and the layout of matrices in it. */
+/* The name of each precision, and the layout that matrices have in it. */
 static const struct {
     rapt_precision precision;
     enum layout_kind matrices;
@@ -77,7 +77,7 @@ rapt_status rapt__check_rounded(const rapt_model *model, rapt_status otherwise, 
 {
     rapt_message reason;
     if (model->layout.matrices != IN_F16 || !rapt_model_check(model, &reason)) return RAPT_OK;
-    return rapt__fail(why, otherwise, "%.300s: the largest number in f16 is 65,504", reason.text);
+    return rapt__fail(why, otherwise, "%.300s (the largest f16 number is 65,504)", reason.text);
 }
 
 /* ---- a model in memory ---- */
@@ -85,10 +85,10 @@ rapt_status rapt__check_rounded(const rapt_model *model, rapt_status otherwise, 
 struct converting {
     const rapt_model *from;
     rapt_model *to;
-    float *factors; /* [largest number of rows] scales of the rows of a matrix that the original
-                       file stores as integers; 0 for other rows */
+    float *factors; /* [largest number of rows] scales of the rows that the original file stores as
+                       integers; 0 for other rows */
     float *memory;  /* [members][share] */
-    size_t share;   /* floats of a member: LANES rows, and scratch for rapt__parameter_set_rows */
+    size_t share;   /* floats per member: LANES rows, and scratch for rapt__parameter_set_rows */
     int index;      /* index of the current parameter */
 };
 
@@ -131,7 +131,8 @@ static rapt_status convert_all(struct converting *c, int threads, rapt_message *
     return status;
 }
 
-/* Exchanges two models with the same configuration and allocator, except for their metadata. */
+/* Exchanges everything except the metadata between two models that have the same configuration and
+   allocator. */
 static void swap_parameters(rapt_model *model, rapt_model *other)
 {
     const rapt_model old = *model;

@@ -6,23 +6,24 @@
 
    Each head of q and k is divided by its L2 norm, and `norm` is the RMSNorm of each head.
    RAPT_RECURRENCE_LINEAR omits SiLU and all of these norms, and applies the feature map elu + 1
-   instead. Only some kinds have decays or rates. Trainers and blocks compute chunks of rows.
-   Sessions store the state of each head between calls and compute rows one by one, so that their
-   bits do not depend on how a target is divided into calls.
+   instead. Only some kinds have decays or rates. Trainers and blocks process rows in chunks.
+   Sessions store the state of each head between calls and process rows one by one, so that the way
+   in which a target is split across calls does not change a single bit of the results.
 
-   A simpler simple recurrent unit (Kim et al. 2019, section 3.1; Marian's `ssru`), whose cells are
-   likewise stored between calls:
+   The simpler simple recurrent unit, or SSRU (Kim et al. 2019, section 3.1; Marian's `ssru`), whose
+   cells are also stored between calls:
 
        c[t] = f[t] c[t-1] + (1 - f[t]) x[t] W',  f = sigmoid(x V' + b),  y = max(c, 0) */
 #include "model/sublayer.h"
 
 /* ---- linear attention ---- */
 
-/* Placeholder for arrays that call_of sets or, if only sizes are computed, are never read: NULL
-   would mean that the problem has no such array. */
+/* Placeholder for arrays that call_of sets, or that are never read because only sizes are computed.
+   NULL would mean that the problem has no such array. */
 static const float unread[1];
 
-/* Returns the problem of a decoder's heads without the numbers of sequences and rows. */
+/* Returns the problem of a decoder's heads, in which the numbers of sequences and rows are not set
+   yet. */
 static rapt_linear_attention linear_spec(const rapt_config *c)
 {
     int K = rapt__head_width(c), G = rapt__key_heads(c);
@@ -158,7 +159,8 @@ void rapt__linear_sublayer_forward(const struct exec_context *c, const struct st
     rapt__sublayer_project(c, s, &offsets_at(s)->out, mixed, rows, u->y);
 }
 
-/* Turns the gradients of queries, keys and values, in the stack's dq, into those of x W' + b. */
+/* Converts the gradients of queries, keys and values in the stack's dq, in place, to gradients of x
+   W' + b. */
 static void project_backward(const struct exec_context *c, const struct step *s)
 {
     const rapt_config *config = &s->stack->model->config;
@@ -174,7 +176,7 @@ static void project_backward(const struct exec_context *c, const struct step *s)
     rapt__activate_backward(c, ACTIVATION_SILU, u->raw_q, dq, dq, (size_t)rows * (size_t)q.row);
 }
 
-/* Computes the stack's dq, dforget and drate from its dmixed, the gradient of the outputs of heads,
+/* Computes the stack's dq, dforget and drate from its dmixed, the gradient of the heads' outputs,
    and adds the gradient of the output norm. */
 static void heads_backward(const struct exec_context *c, const struct step *s, float *gradients)
 {
@@ -230,8 +232,8 @@ static const struct recurrent_offsets *ssru_offsets(const struct step *s)
     return &s->stack->model->layout.decoder.layers[s->layer].recurrent;
 }
 
-/* Describes the unit of this layer. Its states are the cells of all targets, or NULL if every
-   sequence begins in this pass. */
+/* Describes the recurrent unit of this layer. Its states are the cells of all targets, or NULL if
+   every sequence begins in this pass. */
 static struct ssru ssru_of(const struct step *s)
 {
     const struct pass *p = s->pass;

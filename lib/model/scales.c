@@ -1,13 +1,13 @@
-/* scales.c - reads and writes the metadata entry "rapt.scales", which has the quantization scales
-   of the rows of parameters, and alpha, the scale of the activations that a parameter multiplies.
-   The entry is not trusted. It consists of lines
+/* scales.c - reads and writes the metadata entry "rapt.scales", which holds the quantization scale
+   of each row of a parameter, and alpha, the scale of the activations that the parameter
+   multiplies. The entry is treated as untrusted. It consists of lines
 
        NAME FIRST ROWS SCALE ALPHA
 
    where rows [FIRST, FIRST + ROWS) of parameter NAME have this scale and alpha; 0 means unknown. If
-   rows have many different scales, SCALE is # followed by the bits of each row's scale in 8
-   lower-case hexadecimal digits: parsing a decimal number for every row of a model would take
-   seconds. An index of the lines, sorted by name, is made when the metadata is set. */
+   rows have many different scales, SCALE is # followed by the bits of each row's scale as 8
+   lower-case hexadecimal digits, because parsing a decimal number for every row of a model would
+   take seconds. An index of the lines, sorted by name, is built when the metadata is set. */
 #include "model/model.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ struct scale_line {
     size_t name_size;
     int first, rows;
     float scale, alpha;
-    const char *each; /* hexadecimal digits of each row's scale, or NULL: all rows have `scale` */
+    const char *each; /* hexadecimal digits of each row's scale, or NULL if all rows have `scale` */
 };
 
 enum {
@@ -123,7 +123,7 @@ void rapt__scales_free(rapt_model *m)
     m->notes.scale_lines = NULL, m->notes.scale_count = 0, m->notes.bad_scale_line = 0;
 }
 
-/* Counts the lines, including an unfinished last one. */
+/* Counts the lines, including an unterminated last one. */
 static size_t count_lines(const char *text)
 {
     size_t count = 0;
@@ -179,7 +179,7 @@ static rapt_status bad_line(size_t number, rapt_message *why)
     return rapt__fail(why, RAPT_BAD_FILE, "metadata %s: line %zu is damaged", SCALES_KEY, number);
 }
 
-/* Returns the number of a line of the text, from 1. */
+/* Returns the line number, counted from 1, of the line that starts at offset `at`. */
 static size_t number_of(const char *text, size_t at)
 {
     size_t number = 1;
@@ -187,9 +187,9 @@ static size_t number_of(const char *text, size_t at)
     return number;
 }
 
-/* Reads the lines of a name into scales and alphas [rows], either of which may be NULL. If lines
-   cover more than `rows` rows in all, they are rejected as damaged, since reading them could take
-   quadratic time. */
+/* Reads the lines for a name into scales and alphas [rows], either of which may be NULL. If these
+   lines cover more than `rows` rows in all, they are rejected as damaged, since reading them could
+   take quadratic time. */
 static rapt_status read_lines(const rapt_model *m, const char *name, int rows, float *scales,
                               float *alphas, rapt_message *why)
 {
@@ -273,7 +273,7 @@ static void append_digits(struct scale_text *t, const float *scales, size_t coun
     *at = 0, t->size += count * DIGITS;
 }
 
-/* Appends one line for rows that have the same scale or one each. */
+/* Appends one line for rows that share one scale or each have their own. */
 static rapt_status append_line(struct scale_text *t, const rapt_allocator *allocator,
                                const struct scale_rows *rows, rapt_message *why)
 {

@@ -1,9 +1,9 @@
-/* stack.c - computes an encoder or decoder, from token ids or vectors to the output of the last
-   layer, and propagates the gradient of that output back to the parameters. Training and inference
-   share this code. Also computes the pooler.
+/* stack.c - runs an encoder or decoder, from token ids or vectors to the output of the last layer,
+   and propagates the gradient of that output back to the parameters. Training and inference share
+   this code. Also runs the pooler.
 
-   A stack is a chain of sublayers f with the results `sum` and `out`. The results of the previous
-   sublayer are sum' and out'. With post-norm (Vaswani et al. 2017, section 3.1):
+   A stack is a chain of sublayers f, each of which has two results, `sum` and `out`; those of the
+   previous sublayer are called sum' and out'. With post-norm (Vaswani et al. 2017, section 3.1):
 
        sum = out' + dropout(f(out')),   out = norm(sum)
 
@@ -11,8 +11,8 @@
 
        sum = sum' + dropout(f(out')),   out = next norm(sum)
 
-   In both cases f reads out', and its result is added to the stream, which is out' or sum'. The
-   same code therefore serves both. */
+   In both cases f reads out', and its result is added to the stream, which is out' with post-norm
+   and sum' with pre-norm. The same code therefore serves both. */
 #include "model/model.h"
 #include "model/sublayer.h"
 
@@ -129,7 +129,8 @@ static void embed_rows(const struct exec_context *c, const struct chain *chain,
     rapt__positions_add(c, &positioning, p->rows.batch, p->rows.starts, d, y);
 }
 
-/* Computes m->embedded. If the embedding is followed by a norm, dropout comes after the norm. */
+/* Computes m->embedded. If the embedding is followed by a norm, dropout is applied after the
+   norm. */
 static void embed(const struct exec_context *c, const struct chain *chain, const struct stack *s,
                   const struct pass *p)
 {
@@ -219,8 +220,8 @@ const float *rapt__stack_forward(const struct exec_context *c, const struct stac
     return chain.bare ? stream : input_of(&chain, m, m->count);
 }
 
-/* Given the gradient of a norm's output in memory->dout, sets dx to the gradient of its input x,
-   plus `from` unless that is NULL, and adds the gradients of gain and bias. */
+/* Given the gradient of a norm's output in memory->dout, sets dx to the gradient of the norm's
+   input x, plus `from` unless `from` is NULL. Adds the gradients of the gain and the bias. */
 static void back_through(const struct exec_context *c, const struct chain *chain,
                          const struct stack *s, const struct norm_offsets *offset,
                          const struct norm_saved *saved, const float *x, const float *from,
@@ -231,8 +232,9 @@ static void back_through(const struct exec_context *c, const struct chain *chain
                         offset->bias ? gradients + offset->bias : NULL, partial);
 }
 
-/* Replaces the gradient of sublayer i's `out`, in dout, with that of its input and, with pre-norm,
-   updates the gradient of the stream, in dstream. Adds the gradients of the parameters. */
+/* Replaces the gradient of sublayer i's output in dout with the gradient of its input. With
+   pre-norm, also updates the gradient of the stream in dstream. Adds the gradients of the
+   parameters. */
 static void step_backward(const struct exec_context *c, const struct chain *chain,
                           const struct stack *s, const struct pass *p, int i, float *dstates,
                           float *gradients, float *partial)
@@ -260,15 +262,15 @@ static void step_backward(const struct exec_context *c, const struct chain *chai
 }
 
 /* Returns the offset of a layer's first parameter. The block starts with the parameters that do not
-   belong to a layer, followed by the layers of the encoder, then those of the decoder. */
+   belong to a layer, followed by the layers of the encoder and then those of the decoder. */
 static size_t layer_start(const struct chain *chain, int layer)
 {
     const struct layer_offsets *l = &chain->offset->layers[layer];
     return chain->parts[0] == PART_RECURRENT ? l->recurrent.input.weight : l->self.qkv.weight;
 }
 
-/* Reports final gradients after backward has reached sublayer i. With pre-norm, the gradients of
-   the norm before sublayer i are not final yet. */
+/* Reports the gradients that have become final once the backward pass has completed sublayer i.
+   With pre-norm, the gradients of the norm before sublayer i are not final yet. */
 static void tell_final(const struct exec_context *c, const struct chain *chain,
                        const struct stack *s, int i)
 {
@@ -298,8 +300,8 @@ const float *rapt__stack_backward(const struct exec_context *c, const struct sta
     return NULL;
 }
 
-/* ---- the pooler: a dense layer between pooled rows and the output matrix, as in BERT (Devlin et
-   al. 2019) ---- */
+/* ---- the pooler: a dense layer between the pooled rows and the output matrix, as in BERT (Devlin
+   et al. 2019) ---- */
 
 void rapt__pooler_forward(const struct exec_context *c, const rapt_model *model, const float *x,
                           int rows, float *y)

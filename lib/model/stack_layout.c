@@ -1,7 +1,7 @@
-/* stack_layout.c - lays out the memory of a stack in an arena: the activations of every sublayer
-   for a configuration and a number of rows and, in training, the gradients of a sublayer. In
+/* stack_layout.c - lays out the memory of a stack in an arena: the activations of every sublayer,
+   for a given configuration and number of rows, and in training the gradients of one sublayer. In
    training, each sublayer has its own activations, which backward reads. At inference, layers share
-   most of them. */
+   most of that memory. */
 #include "model/sublayer.h"
 
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3])
@@ -23,8 +23,8 @@ struct sublayer *rapt__sublayer_of(const struct stack *s, int layer, enum part p
     return i < n ? &s->memory->sublayers[layer * n + i] : NULL;
 }
 
-/* Lays out what attention to caches computes for each query: projected queries, centers, products
-   with distance vectors, and statistics. */
+/* Lays out the results that attention to a cache computes for each query: projected queries,
+   centers, products with distance vectors, and statistics. */
 static void queries_layout(struct sublayer *u, const rapt_attention *spec, size_t rows,
                            struct arena *arena)
 {
@@ -70,7 +70,8 @@ static size_t key_elements(const rapt_config *c, bool cross)
     return (size_t)rows.k + (size_t)rows.v;
 }
 
-/* Returns the number of floats in a token's queries and, for self-attention, keys and values. */
+/* Returns the number of floats in a token's queries and, for self-attention, in its keys and
+   values. */
 static size_t projected_elements(const rapt_config *c, bool cross)
 {
     return (size_t)rapt__head_rows(c, cross).q + (cross ? 0 : key_elements(c, false));
@@ -81,7 +82,7 @@ static float *projections_of(const rapt_config *c, enum part part, size_t rows, 
     return rapt__arena_floats(arena, rows, projected_elements(c, part == PART_CROSS));
 }
 
-/* Returns the number of floats in a token's queries for latent rows. */
+/* Returns the number of floats in the queries that a token multiplies by latent rows. */
 static size_t latent_elements(const rapt_config *c, bool cross)
 {
     return (size_t)c->heads * (size_t)rapt__head_rows(c, cross).k;
@@ -158,8 +159,8 @@ static void linear_layout(struct sublayer *u, const rapt_config *c, enum use use
     u->inverse_mixed = rapt__arena_floats(arena, rows, (size_t)c->heads);
 }
 
-/* Lays out monotonic attention. At inference it keeps its stops, from which weights can be
-   computed. */
+/* Lays out the memory of monotonic attention. At inference, this includes the stops, from which
+   attention weights can be computed. */
 static void monotonic_layout(struct sublayer *u, const rapt_config *c, enum use use, size_t rows,
                              size_t source_rows, struct arena *arena)
 {
@@ -287,9 +288,10 @@ static struct sublayer weights_layout(const rapt_config *c, bool decoder, enum p
     return own;
 }
 
-/* For inference, makes all layers share the memory of the first layer, and all parts share y, sum,
-   out and saved. Each layer has its own memory for what attention weights are computed from: always
-   in cross-attention, for alignments, and in self-attention if `self` is set. */
+/* For inference, makes all layers share the memory of the first layer, and makes all parts share y,
+   sum, out and saved. However, each layer has its own memory for the results from which attention
+   weights are computed: always for cross-attention, since alignments need them, and for
+   self-attention if `self` is set. */
 static void share_layout(struct stack_memory *m, const rapt_config *c, bool decoder, bool self,
                          size_t rows, struct arena *arena)
 {

@@ -1,18 +1,19 @@
 /* sublayer.c - the functions that make up a layer: self-attention, cross-attention and the
    position-wise feed-forward network (Vaswani et al. 2017, sections 3.2 and 3.3). In a decoder,
    linear attention or a recurrent unit (recurrence.c) may replace self-attention, and monotonic
-   attention (monotonic.c) cross-attention.
+   attention (monotonic.c) may replace cross-attention.
 
        self(x)        = heads(x Wq', x Wk', x Wv') Wo'      Wq, Wk, Wv in one matrix
        cross(x)       = heads(x Wq', z Wk', z Wv') Wo'      z: the encoder's output
        feedforward(x) = activation(x W1' + b1) W2' + b2
        gated(x)       = (activation(x W1' + b1) * (x V' + c)) W2' + b2     W1, V in one matrix
 
-   The projections of attention also have biases, which are omitted here. Queries and keys may have
-   norms, heads may be differences of two attentions, their outputs may have gates, and
-   self-attention of a decoder may have forget gates (heads.c). Keys and values may be computed from
-   latent rows (latent.c), and scores may depend on distance vectors (positions.c). The operator *
-   multiplies element by element. Gated feed-forward layers are those of Shazeer 2020. */
+   The projections of attention also have biases, which are omitted here. Queries and keys may be
+   normalized, a head may be the difference of two attention maps, the outputs of heads may be
+   gated, and a decoder's self-attention may have forget gates (heads.c). Keys and values may be
+   computed from latent rows (latent.c), and scores may depend on distance vectors (positions.c).
+   The operator * multiplies element by element. Gated feed-forward layers are those of Shazeer
+   2020. */
 #include "model/sublayer.h"
 
 static const struct stack_offsets *stack_offsets_of(const struct stack *s)
@@ -70,8 +71,8 @@ struct heads rapt__heads_of(const struct stack *s, bool cross, const struct subl
     return h;
 }
 
-/* Returns the array that attention writes: u->maps if the outputs of heads are computed from
-   it, otherwise u->mixed. */
+/* Returns the array that attention writes to: u->maps if the outputs of heads are computed from
+   that array, otherwise u->mixed. */
 static float *attended(const struct sublayer *u)
 {
     return u->maps ? u->maps : u->mixed;

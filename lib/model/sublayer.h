@@ -1,6 +1,6 @@
-/* sublayer.h - declarations shared by the files that implement stacks and blocks: where the
-   queries, keys and values of an attention sublayer are, its attention problem, and the steps of
-   which sublayers consist. */
+/* sublayer.h - declarations shared by the files that implement stacks and blocks: the location of
+   the queries, keys and values of an attention sublayer, its attention problem, and the steps that
+   make up a sublayer. */
 #ifndef RAPT_LIB_MODEL_SUBLAYER_H
 #define RAPT_LIB_MODEL_SUBLAYER_H
 
@@ -14,28 +14,29 @@ struct heads {
     ptrdiff_t q_row, k_row, v_row; /* floats between rows */
 };
 /* Locates queries, keys and values: in q for self-attention, in q and kv for cross-attention. q and
-   kv may be NULL. If `values` is not NULL, it holds the values instead: with `differential` each
-   one twice, with latent_width in rows as far apart as those of the keys. */
+   kv may be NULL. If `values` is not NULL, it holds the values instead: with `differential`, each
+   value twice; with latent_width, rows with the same stride as the keys. */
 struct heads rapt__heads_at(const rapt_config *c, bool cross, float *q, float *kv, float *values);
-/* Returns the inputs of attention: the projections in u, or u->latent_q and u->values where these
+/* Returns the inputs of attention: the projections in u, or u->latent_q and u->values if these
    exist. */
 struct heads rapt__heads_of(const struct stack *s, bool cross, const struct sublayer *u);
 const struct attention_offsets *rapt__offsets_of(const struct stack *s, int layer, bool cross);
-/* attention_config.c: adapts a problem to training, if p->learning is set. Sequences marked in
-   p->expected use expected values instead of draws, and an annealed arg-max becomes a softmax. */
+/* attention_config.c: adapts an attention problem to training if p->learning is set. Sequences
+   marked in p->expected use expected values instead of draws, and an annealed arg-max becomes a
+   softmax. */
 void rapt__attention_learning(rapt_attention *a, const struct pass *p);
 /* Computes y = x W' + b for all rows, with a matrix of the layer. */
 void rapt__sublayer_project(const struct exec_context *c, const struct step *s,
                             const struct linear_offsets *offset, const float *x, int rows,
                             float *y);
-/* Adds the gradients of the parameters of rapt__sublayer_project. Unless dx is NULL, sets it to the
-   gradient of x, or adds that gradient if `add` is set. */
+/* Propagates dy back through rapt__sublayer_project. Adds the gradients of W and b. Unless dx is
+   NULL, sets dx to the gradient of x, or adds that gradient to dx if `add` is set. */
 void rapt__sublayer_project_backward(const struct exec_context *c, const struct step *s,
                                      const struct linear_offsets *offset, const float *x,
                                      const float *dy, int rows, float *dx, bool add,
                                      float *gradients);
-/* Returns the attention problem of a layer without the numbers of rows and the strides of q, k and
-   v. */
+/* Returns the attention problem of a layer, in which the numbers of rows and the strides of q, k
+   and v are not set yet. */
 rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross, bool learning);
 
 /* ---- heads.c: norms; without query_key_norm, these functions do nothing ---- */
@@ -44,31 +45,32 @@ void rapt__queries_normalize(const struct exec_context *c, const struct step *s,
 /* Normalizes the keys of cross-attention in u->kv. */
 void rapt__source_keys_normalize(const struct exec_context *c, const struct stack *s, int layer,
                                  const struct sublayer *u, int rows);
-/* Replaces the gradients of normalized queries and keys, in the stack's dq and dkv, with the
-   gradients of queries and keys before the norms, and adds the gradients of the gains. */
+/* Converts the gradients of the normalized queries and keys in the stack's dq and dkv, in place, to
+   gradients of the queries and keys before the norms. Adds the gradients of the gains. */
 void rapt__head_norms_backward(const struct exec_context *c, const struct step *s, bool cross,
                                float *gradients);
 
-/* ---- heads.c: differences; without `differential`, these functions do nothing ---- */
-/* Copies the values of self-attention, in u->q, or those of cross-attention, in u->kv, to
-   u->values, each twice. */
+/* ---- heads.c: differential attention; without `differential`, these functions do nothing ---- */
+/* Copies each value to u->values twice, from u->q in self-attention or from u->kv in
+   cross-attention. */
 void rapt__values_repeat(const struct exec_context *c, const struct stack *s, bool cross,
                          const struct sublayer *u, int rows);
 /* Computes u->mixed from u->maps. */
 void rapt__maps_subtract(const struct exec_context *c, const struct step *s, bool cross);
 /* Computes the stack's dmaps from its dmixed (which is overwritten), clears its dvalues, and adds
-   the gradients of the vectors of lambda and of the norm. */
+   the gradients of the lambda vectors and of the norm. */
 void rapt__maps_backward(const struct exec_context *c, const struct step *s, bool cross,
                          float *gradients);
-/* Adds the stack's dvalues to the gradients of values in its dq or dkv. */
+/* Adds the stack's dvalues to the gradients of the values in its dq or dkv. */
 void rapt__values_backward(const struct exec_context *c, const struct step *s, bool cross);
 
 /* ---- latent.c: without latent_width, these functions do nothing ---- */
-/* Normalizes the latent rows from which keys and values are computed: those of self-attention, in
-   u->q, or those of cross-attention, in u->kv. */
+/* Normalizes the latent rows from which keys and values are computed, in u->q for self-attention or
+   in u->kv for cross-attention. */
 void rapt__latent_normalize(const struct exec_context *c, const struct stack *s, int layer,
                             bool cross, const struct sublayer *u, int rows);
-/* Computes u->latent_q from u->q, with latent_query_width by way of u->queries. */
+/* Computes u->latent_q from u->q or, with latent_query_width, from u->queries, which it computes
+   first. */
 void rapt__latent_queries(const struct exec_context *c, const struct step *s, bool cross);
 /* Computes u->mixed from u->maps. */
 void rapt__latent_values(const struct exec_context *c, const struct step *s, bool cross);
@@ -76,8 +78,8 @@ void rapt__latent_values(const struct exec_context *c, const struct step *s, boo
    gradients of "value_up". */
 void rapt__latent_values_backward(const struct exec_context *c, const struct step *s, bool cross,
                                   float *gradients);
-/* Computes the gradients of queries, in the stack's dq, from dlatent_q. Adds dvalues to the
-   gradients of latent rows, in dq or dkv, and replaces these with the gradients before the norm.
+/* Computes the gradients of the queries, in the stack's dq, from dlatent_q. Adds dvalues to the
+   gradients of the latent rows in dq or dkv, and then propagates those gradients through the norm.
    Adds the gradients of the norms, "key_up" and "query_up". */
 void rapt__latent_backward(const struct exec_context *c, const struct step *s, bool cross,
                            float *gradients);
@@ -87,26 +89,26 @@ void rapt__latent_backward(const struct exec_context *c, const struct step *s, b
 const float *rapt__outputs_gate(const struct exec_context *c, const struct step *s, bool cross);
 /* With output_gate, computes the stack's dmixed from its dgated, sets din to the gradient that
    passes through the gates (or adds it if `add` is set), and returns true, so that the caller adds
-   later gradients of the input. Adds the gradients of the gates' weights. Without output_gate, only
+   later gradients to din. Adds the gradients of the gates' weights. Without output_gate, only
    returns `add`. */
 bool rapt__outputs_gate_backward(const struct exec_context *c, const struct step *s, bool cross,
                                  float *din, bool add, float *gradients);
 
-/* ---- heads.c: gates of keys; without forget gates or decays, these functions do nothing ---- */
+/* ---- heads.c: forget gates and decays; without them, these functions do nothing ---- */
 /* Computes u->log_forget from the input of the sublayer. */
 void rapt__forget_gates_forward(const struct exec_context *c, const struct step *s);
-/* Propagates the stack's dforget, the gradient of u->log_forget, to the parameters of the gates and
-   to din like rapt__outputs_gate_backward. Overwrites dforget. Returns true, or `add` if it does
-   nothing. */
+/* Propagates the stack's dforget, the gradient of u->log_forget, to the parameters of the gates
+   and, as rapt__outputs_gate_backward does, to din. Overwrites dforget. Returns true, or `add` if
+   there are no gates. */
 bool rapt__forget_gates_backward(const struct exec_context *c, const struct step *s, float *din,
                                  bool add, float *gradients);
 
 /* ---- positions.c ---- */
-/* If the distance vectors of a layer are projections, computes them: arrays
+/* If the distance vectors of a layer are projections, computes them in arrays
    [rapt__distances_floats]. */
 void rapt__distances_project(const struct exec_context *c, const struct stack *s, int layer,
                              float *arrays);
-/* Points to->distances to the gradients of parameters or, for projections, to the stack's
+/* Makes to->distances point at the gradients of the parameters or, for projections, at the stack's
    ddistances, which it clears. */
 void rapt__distances_gradients(const struct exec_context *c, const struct step *s, float *gradients,
                                rapt_gradients *to);
@@ -146,13 +148,13 @@ struct rapt_block {
     rapt_allocator allocator;
     rapt_block_kind kind;
     rapt_block_limits limits;
-    rapt_model model; /* configuration, layout and tables that follow from them; no parameters */
+    rapt_model model; /* configuration, layout and tables derived from them; no parameters */
     enum part parts[3];
     int parts_count;
     bool decoder;                 /* with causal or cross-attention */
-    bool alone;                   /* a single function, without residual sum and norm */
+    bool alone;                   /* a single function, without a residual sum or norm */
     bool learned;                 /* true if the last forward pass stored what backward needs */
-    int batch, rows, source_rows; /* number of sequences and of rows in that pass */
+    int batch, rows, source_rows; /* numbers of sequences and rows in that pass */
     struct drop drop;             /* dropout of that pass */
     struct arena arena;
     struct stack_memory memory;
@@ -163,7 +165,7 @@ struct rapt_block {
 
 bool rapt__block_reads_source(const rapt_block *block);
 /* Returns true if the score of self-attention (or of cross-attention, if `cross`) learns a row for
-   each position of its keys. Sequences may then have at most config.positions keys. */
+   each key position. Sequences may then have at most config.positions keys. */
 bool rapt__block_has_positions(const rapt_block *block, bool cross);
 /* Returns RAPT_BAD_ARGUMENT unless parameters are aligned to 64 bytes. */
 rapt_status rapt__block_aligned(const float *parameters, rapt_message *why);

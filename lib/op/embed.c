@@ -14,8 +14,8 @@
 
    Vaswani et al. 2017, "Attention is all you need", sections 3.4 (the scale) and 3.5 (P); Devlin et
    al. 2019 (T). E [vocab][width] is in panels: element j of token t is at (t/16) 16 width + 16 j +
-   t%16. The backward pass divides the columns among the members, so one member updates each element
-   of a table, in the order of the rows. */
+   t%16. The backward pass divides the columns among the members, so each element of a table is
+   updated by one member, in the order of the rows. */
 
 /* Returns the offset in the table of the first element of a token's row. */
 static ptrdiff_t table_row(const struct embedding *e, int32_t token)
@@ -78,7 +78,7 @@ void rapt__embed_forward(const struct exec_context *c, const struct embedding *e
     rapt__team_barrier(c->team);
 }
 
-/* Adds columns [begin, end) of the gradients dy of one sequence to the tables. */
+/* Adds columns [begin, end) of dy, for one sequence, to the gradients of the tables. */
 static void scatter(const struct embedding *e, const int32_t *ids, int rows, const float *dy,
                     size_t begin, size_t end, const struct embedding_gradients *to)
 {

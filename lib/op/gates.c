@@ -1,5 +1,5 @@
-/* gates.c - gradients of activations; and the forward and backward passes of gated activations,
-   gates of outputs, logarithms of gates and a gated recurrent unit. */
+/* gates.c - gradients of activations, and the forward and backward passes of gated activations,
+   output gates, logarithms of gates and a gated recurrent unit. */
 #include "op/op.h"
 
 #include <math.h>
@@ -47,12 +47,12 @@ void rapt__gate_backward(const struct exec_context *c, enum activation kind, con
 
 /* ---- output gate ---- */
 
-/* Gates of the outputs of attention heads (Qiu et al. 2025):
+/* Gates on the outputs of attention heads (Qiu et al. 2025):
 
        y = x sigmoid(z)     where each z multiplies `width` adjacent elements of a row
 
    With width 1 this is a gated activation. Otherwise the sigmoids of up to GATE_CHUNK gates are
-   computed at a time, and each scales its elements. */
+   computed at a time, and each gate scales its elements. */
 
 enum { GATE_CHUNK = 64 };
 
@@ -82,7 +82,8 @@ void rapt__output_gate_forward(const struct exec_context *c, const struct output
     rapt__team_barrier(c->team);
 }
 
-/* The dz of a gate is sigmoid'(z) times the dot product of its elements of x and dy. */
+/* Sets dx to dy times the sigmoids, and the dz of each gate to sigmoid'(z) times the dot product of
+   the gate's elements of x and dy. */
 static void scale_row_backward(const struct exec_context *c, const struct output_gate *g,
                                const float *z, const float *x, const float *dy, float *dz,
                                float *dx)

@@ -6,7 +6,7 @@
 
 /* ---- choice: products of 16-bit weights are computed by the built-in kernels. All others are
    computed in bf16 if the context asks for bf16, by OpenBLAS if the context asks for OpenBLAS and
-   the product is large enough, and else by the built-in kernels. Within a context, the choice
+   the product is large enough, and otherwise by the built-in kernels. Within a context, the choice
    depends only on the type of the weights and the shape of the product. ---- */
 
 /* Returns true if the context asks for OpenBLAS for this product of a layer. */
@@ -39,19 +39,19 @@ void rapt__gemm_activate(const struct exec_context *exec, const struct gemm *g, 
                                 (size_t)columns);
 }
 
-/* ---- plan: decides what the built-in product copies before it multiplies, and how it divides a
-   block of c into units, depending on cache sizes, strides and the height of the register tile.
+/* ---- plan: decides what the built-in product copies before multiplying, and how a block of c is
+   divided into units, depending on cache sizes, strides and the height of the register tile.
    ---- */
 
 enum {
-    WHOLE_ROWS = GEMM_UNIT_ROWS / LANES * LANES, /* maximum number of rows of a unit if adjacent
+    WHOLE_ROWS = GEMM_UNIT_ROWS / LANES * LANES, /* maximum number of rows in a unit if adjacent
                                                     floats of a belong to adjacent rows */
-    MAX_PANELS = 32,                             /* maximum number of panels of a unit */
-    FEW_PANELS = 4,                              /* minimum number of panels of a unit */
+    MAX_PANELS = 32,                             /* maximum number of panels in a unit */
+    FEW_PANELS = 4,                              /* minimum number of panels in a unit */
     READ_PANELS = 1,                             /* cost of reading a unit's rows of a, in panels
                                                     that could be multiplied in the same time */
     COPY_EVEN = 256, /* strides of a that are multiples of this many floats may collide in L1 */
-    PACK_ROWS = 32   /* b in rows is packed only if a has at least this many rows */
+    PACK_ROWS = 32   /* row-major b is packed only if a has at least this many rows */
 };
 
 /* Returns true if b is transposed, or if it is row-major, a has many rows, and the rows of b would
@@ -64,11 +64,11 @@ bool rapt__gemm_packs(const struct gemm *g)
 }
 
 /* Returns true if L1 cannot keep the lines of a that tiles read repeatedly, because strides that
-   are a multiple of many lines map them to few sets. In two cases L2 makes up for it. In the first,
-   tiles read whole lines of rows (a_step 1), and a unit's rows span at most half of L2. In the
-   second, each step is a line of its own, these lines stay in L2, and b is packed, so it does not
-   occupy the same sets. If lines that L2 evicts must be read from a distant L3 cache, the second
-   case does not apply, and any large a_step counts as a collision. */
+   are multiples of many lines map the lines to few sets. In two cases L2 compensates for this. In
+   the first, tiles read whole lines of rows (a_step 1), and a unit's rows span at most half of L2.
+   In the second, each step reads a separate line, these lines stay in L2, and b is packed, so that
+   it does not occupy the same sets. If lines that L2 evicts must be read from a distant L3 cache,
+   the second case does not apply, and any large a_step counts as a collision. */
 static bool collides(const struct gemm *g)
 {
     bool whole_lines = g->a_step == 1;
@@ -82,18 +82,18 @@ static bool collides(const struct gemm *g)
 
 static enum gemm_left left_of(const struct exec_context *exec, const struct gemm *g)
 {
-    /* If adjacent floats belong to adjacent rows, a low tile uses less than half of each line it
-       reads. */
+    /* If adjacent floats belong to adjacent rows, a tile with few rows uses less than half of each
+       line it reads. */
     bool low = 2 * exec->kernels->tile_rows < LANES;
     if (g->rows < GEMM_FEW_ROWS) return GEMM_LEFT_IN_PLACE;
     if (g->a_row == 1 && low) return GEMM_LEFT_TILES;
     return collides(g) ? GEMM_LEFT_COPY : GEMM_LEFT_IN_PLACE;
 }
 
-/* Returns the maximum number of rows of a tile, or 0 for no limit. There is a limit if a tile reads
-   rows in place and an L1 set would evict most of their lines before the last float of each is
-   read. It is the number of ways of a set, but at least half of the full height, because lower
-   tiles read b more often. */
+/* Returns the maximum number of rows in a tile, or 0 for no limit. There is a limit if a tile reads
+   rows in place and L1 would evict most lines of these rows before the last float of each line is
+   read. The limit is the number of ways of an L1 set, but at least half of the full height, because
+   shorter tiles read b more often. */
 static int max_tile(const struct exec_context *exec, const struct gemm *g, enum gemm_left left)
 {
     int rows = exec->kernels->tile_rows;
@@ -102,14 +102,14 @@ static int max_tile(const struct exec_context *exec, const struct gemm *g, enum 
     return rapt__max(rapt__first_level_ways(), rows / 2);
 }
 
-/* Returns the maximum number of panels of a unit. Together with the unit's rows of a, the panels
-   fit into the L2 cache, where the units of other rows find them, unless there would be fewer than
-   8. Units that copy a may have MAX_PANELS. */
+/* Returns the maximum number of panels in a unit. The panels and the unit's rows of a fit together
+   in the L2 cache, where units of other rows reuse the panels, unless that would mean fewer than 8
+   panels. Units that copy a may have MAX_PANELS. */
 static int max_panels(const struct gemm *g, enum gemm_left left)
 {
     int depth = rapt__max(1, rapt__min(g->depth, GEMM_DEPTH));
     size_t fit = rapt__second_level_size() / ((size_t)depth * sizeof(float)); /* rows plus columns
-                                                                                 that fit into L2 */
+                                                                                 that fit in L2 */
     if (left != GEMM_LEFT_IN_PLACE || fit >= MAX_PANELS * LANES + GEMM_UNIT_ROWS) return MAX_PANELS;
     return rapt__max(((int)fit - GEMM_UNIT_ROWS) / LANES / 2 * 2, 2 * FEW_PANELS);
 }
@@ -128,8 +128,8 @@ int rapt__gemm_even_panels(int members, int row_parts, int panels, int max)
 }
 
 /* Units have at most GEMM_UNIT_ROWS rows and max_panels() panels. In a team they have fewer panels
-   (but at least FEW_PANELS, if c has as many) if members would otherwise get fewer than four units,
-   or unequal shares. */
+   (but at least FEW_PANELS, if c has that many) if members would otherwise get fewer than four
+   units, or unequal shares. */
 struct gemm_partition rapt__gemm_partition(const struct exec_context *exec, const struct gemm *g,
                                            int columns)
 {

@@ -1,4 +1,5 @@
-/* gemm.h - the matrix products of linear.c: c = a b with a team, where b has one of three forms. */
+/* gemm.h - the matrix products of linear.c: c = a b with a team, where b is in one of three
+   forms. */
 #ifndef RAPT_LIB_OP_GEMM_H
 #define RAPT_LIB_OP_GEMM_H
 
@@ -11,14 +12,14 @@ enum gemm_form {
 };
 
 /* The product c[r][n] = start + sum over k of a[r][k] b[k][n], where start is c[r][n] if `add`,
-   else bias[n], or 0 if bias is NULL. */
+   otherwise bias[n], or 0 if bias is NULL. */
 struct gemm {
     int rows, columns, depth;
     const float *a;          /* a[r][k] is at a[r*a_row + k*a_step] */
-    ptrdiff_t a_row, a_step; /* one of them is 1: a_row with GEMM_ROWS, else a_step */
+    ptrdiff_t a_row, a_step; /* one of them is 1: a_row with GEMM_ROWS, otherwise a_step */
     enum gemm_form form;
     const float *b;
-    const uint16_t *half; /* panels of 16-bit floats in place of b, which is then NULL */
+    const uint16_t *half; /* panels of 16-bit floats, used in place of b, which is then NULL */
     enum half_type type;  /* type of `half` */
     ptrdiff_t b_row;
     float *c; /* c[r][n] is at c[r*c_row + (n/16)*c_panel + n%16] */
@@ -46,7 +47,7 @@ void rapt__gemm_activate(const struct exec_context *exec, const struct gemm *g, 
 
 /* ---- gemm.c: decides what the built-in product copies and how it is divided ---- */
 enum {
-    GEMM_UNIT_ROWS = 52,   /* maximum number of rows of a unit */
+    GEMM_UNIT_ROWS = 52,   /* maximum number of rows in a unit */
     GEMM_FEW_ROWS = 16,    /* fewer rows are multiplied in place, over the whole depth */
     GEMM_DEPTH = 512,      /* depth of a block */
     GEMM_COPY_DEPTH = 256, /* depth of a copy of a on a member's stack, which takes 52 KB */
@@ -63,11 +64,11 @@ struct gemm_partition {
     int max_tile; /* as in struct gemm_block */
 };
 
-bool rapt__gemm_packs(const struct gemm *g); /* true if b is packed block by block */
+bool rapt__gemm_packs(const struct gemm *g); /* returns true if b is packed block by block */
 /* Returns the number of panels per unit, among max, max - 2, ... down to 4, that minimizes the work
    of the busiest member. max must be at least 4. */
 int rapt__gemm_even_panels(int members, int row_parts, int panels, int max);
-/* Divides a product of `rows` rows and `panels` panels, for which the rows of a are packed or
+/* Divides a product of `rows` rows and `panels` panels, in which the rows of a are packed or
    quantized. Units have 4 to max_panels panels, where a max_panels below 8 counts as 8. In a team,
    each member gets several units if possible, and members get nearly equal shares. */
 struct gemm_partition rapt__gemm_units(int members, int rows, int panels, int max_panels);

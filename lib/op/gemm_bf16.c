@@ -1,18 +1,18 @@
 /* gemm_bf16.c - c = a b with a team, where both factors are rounded to bf16 (kernel/bf16.h).
 
    b is rounded and packed block by block into exec->pack, as in gemm_builtin.c: while one half is
-   being multiplied, the other is filled with the next block. Members take units of rows and panels
-   by tickets; the kernel rounds and packs the rows of a for each unit. Blocks have an even depth,
-   except the last one, and are added to the sums in order, so the division does not affect the
-   bits. */
+   being multiplied, the other is filled with the next block. Members claim units of rows and panels
+   by ticket; the kernel rounds and packs the rows of a for each unit. All blocks except possibly
+   the last one have an even depth. Blocks are added to the sums in order, so the division does not
+   affect the bits. */
 #include "kernel/bf16.h"
 #include "op/gemm.h"
 
 enum {
-    PACK_HALF = PACK_FLOATS / 2, /* maximum number of pairs of a block of b */
+    PACK_HALF = PACK_FLOATS / 2, /* maximum number of pairs in a block of b */
     BLOCK_COLUMNS = PACK_HALF / BF16_PAIRS,
-    UNIT_PANELS = 32, /* maximum number of panels of a unit */
-    PACK_GRAIN = 4    /* panels packed at a time */
+    UNIT_PANELS = 32, /* maximum number of panels in a unit */
+    PACK_GRAIN = 4    /* number of panels packed at a time */
 };
 
 _Static_assert(sizeof(uint32_t) == sizeof(float), "a pair takes the memory of a float");
@@ -29,8 +29,8 @@ static ptrdiff_t panel_size(const struct bf16_part *b)
     return (ptrdiff_t)rapt__ceil_div(b->depth, 2) * LANES;
 }
 
-/* Returns block number `index`. Blocks advance along the depth first. `columns` is 0 after the last
-   block. */
+/* Returns block number `index`. Blocks are numbered along the depth first. Past the last block,
+   `columns` is 0. */
 static struct bf16_part part_at(const struct exec_context *exec, const struct gemm *g, int index)
 {
     int down = rapt__ceil_div(g->depth, BF16_DEPTH);
@@ -114,7 +114,7 @@ static void run_phase(const struct exec_context *exec, const struct gemm *g,
 void rapt__gemm_bf16(const struct exec_context *exec, const struct gemm *g)
 {
     if (g->rows == 0 || g->columns == 0 || g->depth == 0) {
-        rapt__gemm_builtin(exec, g); /* there are no products: the result is the same */
+        rapt__gemm_builtin(exec, g); /* nothing is multiplied, so the result is the same */
         return;
     }
     struct bf16_part now = {0}, next;

@@ -1,6 +1,6 @@
 /* gemm_builtin.c - c = a b with a team, computed by the kernels in lib/kernel/gemm.c.
 
-   c is divided into units of some rows and some panels of columns, which members take by tickets.
+   c is divided into units of a few rows and a few panels of columns, which members claim by ticket.
    Within a unit the depth is divided into blocks, which are added to the sums in order. The
    division depends on the machine and the team, but never changes the order of k, so it does not
    affect the bits. If b must be packed (rapt__gemm_packs), the team packs it block by block: while
@@ -13,7 +13,7 @@
 
 enum {
     COPY_FLOATS = GEMM_UNIT_ROWS * GEMM_COPY_DEPTH,
-    PACK_HALF = PACK_FLOATS / 2 /* maximum number of floats of a block of b; the next block is in
+    PACK_HALF = PACK_FLOATS / 2 /* maximum number of floats in a block of b; the next block is in
                                    the other half */
 };
 
@@ -25,7 +25,8 @@ struct block {
                               next */
 };
 
-/* Copies the rows of a that the kernel reads, and makes it read the copy. A stride of 1 stays 1. */
+/* Copies the rows of a that the kernel would read, and makes *p refer to the copy. A stride of 1
+   stays 1. */
 static void copy_left(const struct exec_context *exec, enum gemm_left left, struct gemm_block *p,
                       float *copy)
 {
@@ -83,8 +84,8 @@ static void multiply_unit(const struct exec_context *exec, const struct gemm *g,
     if (b->k + b->depth == g->depth) rapt__gemm_activate(exec, g, p.c, p.rows, p.columns);
 }
 
-/* Returns block number `index` of a packed b. Blocks advance along the depth first. `columns` is 0
-   after the last block. */
+/* Returns block number `index` of a packed b. Blocks are numbered along the depth first. Past the
+   last block, `columns` is 0. */
 static struct block block_at(const struct exec_context *exec, const struct gemm *g, int index)
 {
     int depth = rapt__min(g->depth, GEMM_DEPTH);
@@ -115,8 +116,8 @@ static void pack_block(const struct exec_context *exec, const struct gemm *g, co
 enum { PACK_GRAIN = 8, READ_WAYS = 4 };
 
 /* Returns the maximum number of panels packed at a time. Panels are usually a multiple of 4 KB
-   apart, so the lines written at the same time map to a single set of the L1 cache, which must also
-   have ways for the lines that are read. */
+   apart, so the lines written at the same time map to a single set of the L1 cache, which also
+   needs ways for the lines that are read. */
 static int pack_grain(void)
 {
     return rapt__max(1, rapt__min(rapt__first_level_ways() - READ_WAYS, PACK_GRAIN));

@@ -1,15 +1,15 @@
 /* gemm_openblas.c - c = a b with a team, computed by OpenBLAS. This is the only file that uses
    OpenBLAS.
 
-   OpenBLAS is loaded on first request, because programs that never request it should not map it,
-   and then stays loaded. Loading it takes hundreds of megabytes of address space; OpenBLAS hangs if
-   there is less.
+   OpenBLAS is loaded when first requested, so that programs that never request it do not map it. It
+   then stays loaded. Loading it takes hundreds of megabytes of address space; OpenBLAS hangs if
+   less is available.
 
-   Each member calls OpenBLAS for parts of c. The size of a part depends only on the shape, so the
-   bits depend neither on the size of the team nor on the host's settings. OpenBLAS must not start
-   threads of its own. Its serial build never starts any. Its OpenMP build starts none if the OpenMP
-   thread count of the calling thread is 1, which is set for each call. Its pthreads build would
-   start some, so it is rejected.
+   Each member calls OpenBLAS for parts of c. The size of a part depends only on the shape of the
+   product, so the bits depend neither on the size of the team nor on the host's settings. OpenBLAS
+   must not start threads of its own. Its serial build never starts any. Its OpenMP build starts
+   none if the calling thread's OpenMP thread count is 1; each call sets this count. Its pthreads
+   build would start some, so it is rejected.
 
    OpenBLAS cannot read weights in panels, so they are first copied to row-major order in the pack
    buffer, block by block. Gradients of weights are computed there in row-major order and then added
@@ -26,8 +26,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* RAPT_OPENBLAS_PATH is the path that CMake found; libopenblas.so.0 is the soname that builds of
-   OpenBLAS share. */
+/* RAPT_OPENBLAS_PATH is the path that CMake found; libopenblas.so.0 is the soname that OpenBLAS
+   builds share. */
 #ifndef RAPT_OPENBLAS_PATH
 #define RAPT_OPENBLAS_PATH "libopenblas.so.0"
 #endif
@@ -50,8 +50,8 @@ static struct {
     _Atomic(cblas_sgemm_fn *) sgemm;
 } openblas = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-/* Returns true if 640 MB of address space is left. The constructor of OpenBLAS takes 300 MB, and
-   its buffers the rest. */
+/* Returns true if 640 MB of address space is left. OpenBLAS takes 300 MB in its constructor, and
+   the rest for its buffers. */
 static bool openblas_has_space(void)
 {
     const size_t bytes = (size_t)640 << 20;
@@ -59,8 +59,8 @@ static bool openblas_has_space(void)
     return space != MAP_FAILED && munmap(space, bytes) == 0;
 }
 
-/* Looks up a function of a loaded library. Stores it by memcpy, because C does not convert object
-   pointers to function pointers. */
+/* Looks up a function in a loaded library. Stores its address with memcpy, because C has no
+   conversion from object pointers to function pointers. */
 static bool find_function(void *library, const char *name, void *function, size_t size)
 {
     void *address = dlsym(library, name);
@@ -120,11 +120,12 @@ rapt_status rapt__openblas_load(rapt_message *why)
 }
 
 enum {
-    BLAS_ROWS = 256,  /* rows of c per unit of work */
-    BLAS_MIN = 32768, /* products with a smaller rows * columns are left to the built-in kernels */
+    BLAS_ROWS = 256,  /* number of rows of c per unit of work */
+    BLAS_MIN = 32768, /* products with rows * columns below this are left to the built-in kernels */
 };
 
-/* Returns the number of columns of a block, a multiple of 16 that fits into the pack buffer. */
+/* Returns the number of columns in a block, a multiple of 16 for which the block fits in the pack
+   buffer. */
 static int blas_columns(int depth, int columns)
 {
     int max = PACK_FLOATS / depth / LANES * LANES;
@@ -172,7 +173,7 @@ static void unpack(const struct exec_context *exec, const float *panels, int dep
     rapt__team_barrier(exec->team);
 }
 
-/* Applies bias and activation to the finished columns of one unit. */
+/* Applies the bias and the activation to the finished columns of one unit. */
 static void blas_finish(const struct exec_context *exec, const struct gemm *g, int row, int rows,
                         int column, int columns)
 {

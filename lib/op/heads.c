@@ -1,5 +1,5 @@
-/* heads.c - operations on the heads of rows: linear maps, copies, RMSNorm, division by the L2 norm,
-   and differences of two attentions. Also adds rows to other rows. */
+/* heads.c - operations on rows that consist of heads: linear maps, copies, RMSNorm, division by the
+   L2 norm, and differences of two attention outputs. Also adds rows to other rows. */
 #include "op/op.h"
 
 #include <math.h>
@@ -132,8 +132,8 @@ size_t rapt__head_norm_partial(int rows, int width)
 }
 
 /* Computes the gradients for the rows of one chunk. The first row of sums [2][width] receives the
-   gradient of the gain. The second is zeros, which norm_row_backward takes as `from`, so that it
-   overwrites d. */
+   gradient of the gain. The second row holds zeros, which norm_row_backward takes as `from`, so
+   that it overwrites d. */
 static void backward_chunk(const struct exec_context *c, const struct head_norm *n, int all_rows,
                            const float *raw, const float *inverse, int first, int rows, float *d,
                            float *sums)
@@ -203,14 +203,14 @@ void rapt__unit_heads_backward(const struct exec_context *c, const struct unit_h
     rapt__team_barrier(c->team);
 }
 
-/* ---- differences: heads that are the difference of two attentions (Ye et al. 2024):
+/* ---- differences: heads that subtract one attention output from another (Ye et al. 2024):
 
        y = (1 - a) norm(m1 - lambda m2),   lambda = exp(x0 . x1) - exp(x2 . x3) + a
 
-   m1 and m2 are the outputs of the two attentions of a head, which have the same values; norm is
-   the RMSNorm of a head (see norms) with gains that all heads share; x0 to x3 are learned vectors;
-   and a is the constant `initial`. All heads share lambda. The gradient of lambda is first summed
-   over the heads of each row, and then the sums of rows are added in order. ---- */
+   m1 and m2 are the outputs of a head's two attention operations, which read the same values. norm
+   is the RMSNorm of a head (see norms). x0 to x3 are learned vectors, and a is the constant
+   `initial`. All heads share lambda and the gains of the norm. The gradient of lambda is summed
+   over the heads of each row, and the sums of the rows are then added in order. ---- */
 
 /* Computes the two exponentials in lambda. */
 static void lambda_terms(const struct difference *d, double *first, double *second)
@@ -241,8 +241,8 @@ static struct head_norm difference_norm(const struct difference *d)
                               .epsilon = d->epsilon};
 }
 
-/* Returns the offset in `maps` of the first attention of a head, where heads are counted through
-   all rows; *second receives the offset of the second. */
+/* Returns the offset in `maps` of a head's first attention output, and sets *second to the offset
+   of its second. Heads are numbered across all rows. */
 static size_t difference_maps(const struct difference *d, size_t head, size_t *second)
 {
     size_t group = (size_t)d->group, width = (size_t)d->width;
@@ -251,7 +251,7 @@ static size_t difference_maps(const struct difference *d, size_t head, size_t *s
     return first;
 }
 
-/* Multiplies all elements of rows by 1 - a. */
+/* Multiplies all elements of the rows by 1 - a. */
 static void scale_rows(const struct exec_context *c, const struct difference *d, int rows, float *y)
 {
     size_t begin, end, all = (size_t)d->heads * (size_t)d->width;
@@ -278,7 +278,7 @@ void rapt__difference_forward(const struct exec_context *c, const struct differe
     rapt__team_barrier(c->team);
 }
 
-/* Adds the gradients of the learned vectors, given the gradient of lambda. */
+/* Adds the gradients of the learned vectors to dvectors, given the gradient of lambda. */
 static void lambda_backward(const struct difference *d, double dlambda, float *dvectors)
 {
     int half = d->width / 2;

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* ---- forward: y = x W' + b for whole arrays in 8-bit arithmetic, which kernel/int8.h defines.
+/* ---- forward: y = x W' + b for whole arrays in 8-bit arithmetic, as defined in kernel/int8.h.
 
    As many rows of x as fit are quantized into the buffer `pack` and then multiplied. y is divided
    into units as in gemm_builtin.c. A unit is computed over the whole depth: the kernel scales sums
@@ -16,7 +16,8 @@ enum { TERMS = 2 };
 
 struct quantized { /* quantized rows, in the buffer `pack` */
     int terms;     /* 1 or TERMS */
-    int size;      /* bytes per element: 1, or q_size if the rows are rearranged for a product */
+    int size;      /* number of bytes per element: 1, or q_size if the rows are rearranged for a
+                      product */
     float *scale[TERMS];
     int32_t *sum[TERMS]; /* q_sum of each row */
     int8_t *q[TERMS];    /* rows, `row` bytes apart */
@@ -29,12 +30,12 @@ static ptrdiff_t row_size(int depth, int size)
     return rapt__int8_row(rapt__round_up_size((size_t)depth, LANES) * (size_t)size);
 }
 
-/* Returns the number of quantized rows that fit into the buffer, at least 1. */
+/* Returns the number of quantized rows that fit in the buffer, at least 1. */
 static int rows_at_once(int depth, int size, int terms)
 {
     size_t row = (size_t)row_size(depth, size) + sizeof(float) + sizeof(int32_t);
     int rows = (int)(PACK_FLOATS * sizeof(float) / (row * (size_t)terms));
-    return rows < LANES ? rows : rows / LANES * LANES; /* rows of q begin at a cache line */
+    return rows < LANES ? rows : rows / LANES * LANES; /* aligns rows of q to cache lines */
 }
 
 _Static_assert(PACK_FLOATS * sizeof(float) > TERMS * (2 * INT8_MAX_DEPTH + 4 * INT8_LINE),
@@ -86,10 +87,10 @@ static void quantize(const struct exec_context *c, const float *x, ptrdiff_t x_r
     rapt__team_barrier(c->team);
 }
 
-enum { UNIT_PANELS = 64 }; /* maximum number of panels of a unit */
+enum { UNIT_PANELS = 64 }; /* maximum number of panels in a unit */
 
 /* Divides y into units. The panels of a unit take at most half of the L2 cache, where units of
-   other rows find them, unless that would mean fewer than 8 panels. The number of rows is a
+   other rows reuse them, unless that would mean fewer than 8 panels. The number of rows is a
    multiple of the kernel's height. */
 static struct gemm_partition int8_partition(const struct exec_context *c, const struct linear *l,
                                             int rows)
@@ -294,7 +295,8 @@ bool rapt__int8_set_integers(const struct int8_rows *to, int first, int count, c
     for (int n = 0; n < count;) {
         int8_t *at = to->weight + weight_row_at(first + n, to->in);
         if ((first + n) % LANES == 0 && count - n >= LANES && in % INT8_GROUP == 0) {
-            /* A panel is the transpose of its rows, in groups that are as large as floats. */
+            /* A panel is the transpose of its rows, where each element is a group, which is as
+               large as a float. */
             rapt__kernels()->pack_columns((const float *)(const void *)(rows + n * in),
                                           in / INT8_GROUP, LANES, to->in / INT8_GROUP, 1, 0, 1,
                                           (float *)(void *)at);

@@ -162,8 +162,8 @@ void rapt__observe(const struct exec_context *c, const struct linear *layers, in
     for (int i = 0; i < count; i++) c->observer->see(c->observer->user, &layers[i], largest);
 }
 
-/* ---- products: decides which matrix products OpenBLAS computes: all, none, or those that were
-   faster with it when the three products of a layer were timed. ---- */
+/* ---- products: decides which matrix products OpenBLAS computes: all, none, or those for which it
+   was faster when the three products of a layer were timed. ---- */
 
 const struct products rapt__products_all = {.all = true};
 const struct products rapt__products_bf16 = {.bf16 = true};
@@ -207,8 +207,8 @@ static void compute_product(const struct exec_context *c, const struct product_t
         rapt__linear_backward_weight(c, l, t->x, l->in, t->y, l->out, t->rows, t->dweight, NULL);
 }
 
-/* Returns true if OpenBLAS is faster than the built-in kernels. Their runs alternate. After a
-   warm-up run of each, the fastest of TRIES runs of each counts. */
+/* Returns true if OpenBLAS is faster than the built-in kernels. Runs of the two alternate. After
+   one warm-up run of each, the fastest of TRIES runs of each is compared. */
 static bool openblas_wins(const struct exec_context *c, const struct product_trial *t,
                           enum product kind)
 {

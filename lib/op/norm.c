@@ -68,8 +68,8 @@ size_t rapt__norm_partial(int rows, int width)
     return chunks_of(rows) * 3 * (size_t)width;
 }
 
-/* Computes the gradients for the rows of one chunk: first those of gain and bias, because dx may be
-   dy. */
+/* Computes the gradients for the rows of one chunk. Those of gain and bias come first, because dx
+   may overwrite dy. */
 static void backward_chunk(const struct exec_context *c, const struct norm *n,
                            const struct norm_saved *saved, const float *x, const float *dy,
                            const float *from, size_t first, int rows, float *dx,

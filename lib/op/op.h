@@ -2,9 +2,9 @@
 
    Unless noted otherwise, all members of a team call each function that takes an exec_context, with
    the same arguments (lib/base/base.h). The function divides its work among them and ends at a
-   barrier, so all members can read the results. One member computes each output element, as a sum
-   in an order that depends only on shapes, so results have the same bits for any number of threads.
-   Only rapt__openblas_load allocates memory.
+   barrier, so all members can read the results. Each output element is computed by one member, as a
+   sum in an order that depends only on shapes, so results have the same bits for any number of
+   threads. Only rapt__openblas_load allocates memory.
 
    Weight matrices W [out][in] are in panels (lib/kernel/kernel.h); other matrices are row-major. A
    function that "adds" a result adds it to the contents of the array. */
@@ -21,7 +21,7 @@ struct exec_context {
     float *pack; /* [PACK_FLOATS] packed operands of matrix products, shared by the team */
     const struct products *products; /* how products are computed; NULL means by the built-in
                                         kernels, in floats */
-    const struct observer *observer; /* receives the inputs of layers; may be NULL */
+    const struct observer *observer; /* observes the inputs of layers; may be NULL */
 };
 enum { PACK_FLOATS = 1 << 19 };
 /* Minimum number of columns per part when a loop over rows is divided among members by columns. */
@@ -32,7 +32,7 @@ struct linear; /* declared below */
 /* ---- linear.c: how products of floats are computed ---- */
 /* The three products of a layer: y, dx and dW (linear.c). */
 enum product { PRODUCT_FORWARD, PRODUCT_INPUT, PRODUCT_WEIGHT, PRODUCTS };
-/* Says which products of layers with weights [out][in] OpenBLAS computes. */
+/* Says which products OpenBLAS computes for layers with weights [out][in]. */
 struct product_shape {
     int out, in;
     bool openblas[PRODUCTS];
@@ -42,7 +42,8 @@ struct products {
     /* If true, OpenBLAS computes every product that is large enough. If false, it computes only the
        large products that are marked in shapes. */
     bool all;
-    bool bf16; /* every product of floats is computed in bf16 (kernel/bf16.h), none by OpenBLAS */
+    bool bf16; /* every product of floats is computed in bf16 (kernel/bf16.h), and none by
+                  OpenBLAS */
     /* Workspace of the size of the largest x. Not NULL if the forward pass was computed in 8-bit
        arithmetic: gradients of weights are then computed with rows of x rounded as in the forward
        pass (rapt__int8_round). */
@@ -77,10 +78,10 @@ void rapt__observe(const struct exec_context *c, const struct linear *layers, in
                    const float *x, ptrdiff_t x_row, int rows);
 
 /* ---- gemm_openblas.c ---- */
-/* Loads OpenBLAS unless it is loaded. Returns RAPT_BAD_ARGUMENT if this library was built without
-   OpenBLAS or OpenMP, if OpenBLAS cannot be loaded or lacks a function, or if it starts its own
-   threads. Returns RAPT_NO_MEMORY if less than 640 MB of address space is left. After an error, a
-   later call tries again. */
+/* Loads OpenBLAS unless it is already loaded. Returns RAPT_BAD_ARGUMENT if this library was built
+   without OpenBLAS or OpenMP, if OpenBLAS cannot be loaded or lacks a function, or if it starts its
+   own threads. Returns RAPT_NO_MEMORY if less than 640 MB of address space is left. After an error,
+   a later call tries again. */
 rapt_status rapt__openblas_load(rapt_message *why);
 
 /* ---- linear.c: y = x W' + b ----
@@ -96,7 +97,7 @@ struct linear {
     const int8_t *bytes;  /* W in panels of bytes (kernel/int8.h); forward pass only (int8.c), which
                              ignores `weight` */
     const float *scale;   /* [out] scales of the rows of `bytes` */
-    bool fine;            /* in 8-bit arithmetic, rows of x are quantized in two terms */
+    bool fine;            /* in 8-bit arithmetic, rows of x are quantized as the sum of two terms */
 };
 /* Returns the part of a layer that computes outputs [first, first + count). first must be a
    multiple of 16. */
@@ -104,8 +105,8 @@ struct linear rapt__linear_part(const struct linear *l, int first, int count);
 void rapt__linear_forward(const struct exec_context *c, const struct linear *l, const float *x,
                           ptrdiff_t x_row, int rows, float *y, ptrdiff_t y_row,
                           enum activation activation, float *activated);
-/* Computes `count` layers with the same input x and the same type of weights, without activation.
-   Layer i writes y[i]. */
+/* Runs `count` layers with the same type of weights on the same input x, without activation. Layer
+   i writes y[i]. */
 void rapt__linears_forward(const struct exec_context *c, const struct linear *layers, int count,
                            const float *x, ptrdiff_t x_row, int rows, float *const *y,
                            ptrdiff_t y_row);
@@ -123,13 +124,13 @@ void rapt__linear_backward_weight(const struct exec_context *c, const struct lin
                                   ptrdiff_t dy_row, int rows, float *dweight, float *dbias);
 
 /* ---- int8.c ---- */
-/* Computes `count` layers with weights in bytes and the same input x, which is quantized once, in
-   one or two terms as the first layer requires. Layer i writes y[i]. The other arguments are those
-   of rapt__linear_forward. Layers have at most INT8_MAX_DEPTH inputs. Overwrites c->pack. */
+/* Runs `count` layers with weights in bytes on the same input x, which is quantized once, as one
+   term, or as the sum of two if the first layer is `fine`. Layer i writes y[i]. The other arguments
+   are as in rapt__linear_forward. Layers have at most INT8_MAX_DEPTH inputs. Overwrites c->pack. */
 void rapt__int8_forward(const struct exec_context *c, const struct linear *layers, int count,
                         const float *x, ptrdiff_t x_row, int rows, float *const *y, ptrdiff_t y_row,
                         enum activation activation, float *activated);
-/* Sets rounded [rows][l->in] to the values to which x is quantized as an input of l. Overwrites
+/* Sets rounded [rows][l->in] to the values that x takes when quantized as an input of l. Overwrites
    c->pack. */
 void rapt__int8_round(const struct exec_context *c, const struct linear *l, const float *x,
                       ptrdiff_t x_row, int rows, float *rounded);
@@ -137,8 +138,8 @@ void rapt__int8_round(const struct exec_context *c, const struct linear *l, cons
 /* ---- int8.c: weights ---- */
 /* Returns the size in bytes of quantized weights [out][in]. */
 size_t rapt__int8_weight_bytes(int out, int in);
-/* Quantizes weights [out][in] in panels of floats to `weight` and scale [out]. factors [out]
-   contains the factors of rows that come from integers, and 0 for other rows (see struct
+/* Quantizes weights [out][in] from panels of floats into `weight` and scale [out]. factors [out]
+   contains the factors of rows that were made from integers, and 0 for other rows (see struct
    int8_kernels). factors may be NULL. */
 void rapt__int8_pack(const struct exec_context *c, const float *panels, int out, int in,
                      const float *factors, int8_t *weight, float *scale);
@@ -156,26 +157,26 @@ size_t rapt__int8_scratch(int in);
 void rapt__int8_set_rows(const struct int8_rows *to, int first, int count, const float *rows,
                          const float *factors, float *scratch);
 /* Sets rows [first, first + count) to integers [count][in] with factors [count], without computing
-   floats. The result is that of rapt__int8_set_rows for the floats rows[n][k] / factors[n]. Returns
-   false, and sets nothing, if the results might differ: if a factor is below 2^-100 or above 2^100,
-   or an integer is -128. */
+   floats. The result is the same as that of rapt__int8_set_rows for the floats rows[n][k] /
+   factors[n]. Returns false, and sets nothing, if the results might differ: if a factor is below
+   2^-100 or above 2^100, or an integer is -128. */
 bool rapt__int8_set_integers(const struct int8_rows *to, int first, int count, const int8_t *rows,
                              const float *factors);
-/* Copies the rows of l with the indices rows [count] to weight and scale, and their biases, if l
-   has any, to bias. Zeroes the rows that pad the last panel. */
+/* Copies the rows of l whose indices are in rows [count] to weight and scale, and the biases of
+   these rows, if l has any, to bias. Zeroes the rows that pad the last panel. */
 void rapt__int8_gather(const struct exec_context *c, const struct linear *l, const int32_t *rows,
                        int count, int8_t *weight, float *scale, float *bias);
-/* Sets x to `factor` times elements [first, first + count) of a row of the weights of l, which must
-   be bytes. */
+/* Sets x to `factor` times elements [first, first + count) of a row of l's weights, which must be
+   bytes. */
 void rapt__int8_floats(const struct linear *l, int row, int first, int count, float factor,
                        float *x);
 
 /* ---- embed.c: y[r] = scale * E[token] + T[type] + P[position of r], then dropout ----
 
-   ids[r] is token + type * vocab. d may be NULL for no dropout. E is [vocab][width]; T
-   [types][width] and P [positions][width] are row-major, or NULL. Sequence b consists of rows
-   starts[b] .. starts[b+1]-1; its first row has position past[b], or 0 if past is NULL. With
-   first_is_zero, 0 replaces scale * E[token] at position 0. */
+   ids[r] is token + type * vocab. A NULL d means no dropout. E is [vocab][width]; T [types][width]
+   and P [positions][width] are row-major, or NULL. Sequence b consists of rows starts[b] ..
+   starts[b+1]-1; its first row has position past[b], or 0 if past is NULL. With first_is_zero, 0
+   replaces scale * E[token] at position 0. */
 struct embedding {
     struct linear table; /* E as a layer without bias: in = width, out = vocab */
     const float *types, *positions;
@@ -189,13 +190,13 @@ struct embedding_gradients { /* gradients of E, T and P. positions may be NULL; 
                                 if there is no T */
     float *table, *types, *positions;
 };
-/* Adds gradients to `to`, for a forward pass with past NULL. Replaces dy with the gradient before
-   dropout. */
+/* Adds gradients to `to`, for a forward pass in which past was NULL. Replaces dy with the gradient
+   before dropout. */
 void rapt__embed_backward(const struct exec_context *c, const struct embedding *e, int batch,
                           const int32_t *ids, const int *starts, const struct dropout *d, float *dy,
                           const struct embedding_gradients *to);
 
-/* Positional embeddings of rows that are vectors instead of tokens. Forward computes y[r] +=
+/* Positional embeddings for rows that are vectors instead of tokens. Forward computes y[r] +=
    P[position of r], then dropout. Backward applies the same dropout to dy, and adds the gradient to
    dpositions, which may be NULL. */
 struct positioning {
@@ -224,9 +225,9 @@ void rapt__residual_norm_forward(const struct exec_context *c, const struct norm
                                  const struct dropout *d, const float *x, const float *y, int rows,
                                  int width, float *sum, float *out, const struct norm_saved *saved);
 /* Computes dx = from + the gradient of x, the input of the norm, and adds the gradients of gain and
-   bias to dgain and dbias. dbias is not used if there is no bias. from may be NULL for 0; dx may be
-   from or dy. partial is workspace of rapt__norm_partial(rows, width) floats, shared by the team.
- */
+   bias to dgain and dbias. dbias is not used if there is no bias. A NULL `from` means 0. dx may
+   be from or dy. partial is workspace of rapt__norm_partial(rows, width) floats, shared by the
+   team. */
 size_t rapt__norm_partial(int rows, int width);
 void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
                          const struct norm_saved *saved, const float *x, const float *dy,
@@ -241,23 +242,23 @@ struct head_norm {
     float epsilon;
 };
 /* Divides each head of x by its root mean square and multiplies it by the gain, in place. For
-   backward, raw receives the original heads in the same layout, and inverse [heads][rows] the
-   reciprocals of the root mean squares. Both may be NULL. */
+   backward, raw receives the original heads in the same layout, and inverse [heads][rows] receives
+   the reciprocals of the root mean squares. Both may be NULL. */
 void rapt__head_norm_forward(const struct exec_context *c, const struct head_norm *n, int rows,
                              float *x, float *raw, float *inverse);
 /* Does the same for one head of one of the `rows` rows, on the calling thread and without a
    barrier. */
 void rapt__head_norm_one(const struct exec_context *c, const struct head_norm *n, int rows,
                          size_t row, size_t head, float *x, float *raw, float *inverse);
-/* Replaces d, the gradient of the result, with that of x, and adds the gradient of the gain to
-   dgain. partial is workspace of rapt__head_norm_partial(rows, width) floats, shared by the
+/* Replaces d, the gradient of the result, with the gradient of x, and adds the gradient of the gain
+   to dgain. partial is workspace of rapt__head_norm_partial(rows, width) floats, shared by the
    team. */
 size_t rapt__head_norm_partial(int rows, int width);
 void rapt__head_norm_backward(const struct exec_context *c, const struct head_norm *n, int rows,
                               const float *raw, const float *inverse, float *d, float *dgain,
                               float *partial);
 
-/* ---- heads.c: differences of two attentions ---- */
+/* ---- heads.c: differences of two attention outputs ---- */
 struct difference {
     const float *vectors; /* [4][width / 2]: x0 .. x3 in the formula of lambda */
     const float *gain;    /* [width], the same for all heads */
@@ -266,13 +267,13 @@ struct difference {
     float initial; /* a term of lambda; the results are multiplied by 1 - initial */
     float epsilon;
 };
-/* Returns lambda = exp(x0 . x1) - exp(x2 . x3) + initial, where x0 .. x3 are the rows of `vectors`.
- */
+/* Returns lambda = exp(x0 . x1) - exp(x2 . x3) + initial, where x0 .. x3 are the rows of
+   `vectors`. */
 float rapt__difference_lambda(const struct difference *d);
-/* Computes y [rows][heads][width] from the outputs of attentions, maps [rows][heads /
-   group][2][group][width], where the first attentions of a group precede the second ones. For
-   backward, raw [rows][heads][width] receives the differences, and inverse [heads][rows] the
-   reciprocals of their root mean squares. Both may be NULL. */
+/* Computes y [rows][heads][width] from `maps`, the attention outputs [rows][heads /
+   group][2][group][width], where a group's first outputs precede its second ones. For backward, raw
+   [rows][heads][width] receives the differences, and inverse [heads][rows] receives the reciprocals
+   of their root mean squares. Both may be NULL. */
 void rapt__difference_forward(const struct exec_context *c, const struct difference *d, int rows,
                               const float *maps, float *y, float *raw, float *inverse);
 /* Computes dmaps, and adds the gradients of the vectors and gains to dvectors and dgain. Overwrites
@@ -294,8 +295,8 @@ void rapt__heads_repeat_backward(const struct exec_context *c, int heads, int wi
 /* A linear map of each head, y_h = x_h W_h'. Row r of head h is at x + h*x_head + r*x_row and at y
    + h*y_head + r*y_row. */
 struct head_map {
-    struct linear all; /* W_0, W_1, ... one after the other, without bias: [heads * outputs of a
-                          head][in]; the outputs of a head must be a multiple of 16 */
+    struct linear all; /* W_0, W_1, ... one after another, without bias: [heads * outputs per
+                          head][in]; the number of outputs per head must be a multiple of 16 */
     int heads;
     ptrdiff_t x_head, x_row, y_head, y_row;
 };
@@ -315,7 +316,7 @@ void rapt__rows_add(const struct exec_context *c, int width, int rows, const flo
 
 /* ---- gates.c: y = x sigmoid(z) ---- */
 struct output_gate {
-    int gates; /* number of elements of a row of z */
+    int gates; /* number of elements in a row of z */
     int width; /* number of adjacent elements of x that each gate multiplies; a row of x has gates *
                   width elements */
 };
@@ -366,20 +367,21 @@ void rapt__gate_backward(const struct exec_context *c, enum activation kind, con
 struct ssru {
     int batch, width;
     const int *starts; /* [batch + 1] */
-    float *states;     /* [batch][width] cells before the first rows, which the cells of the last
-                          rows replace. NULL means that the cells before the first rows are 0 */
+    float *states;     /* [batch][width] cells before the first row of each sequence, replaced with
+                          the cells of its last row. NULL means that the cells before the first rows
+                          are 0 */
 };
 void rapt__ssru_forward(const struct exec_context *c, const struct ssru *s, const float *x,
                         float *cells, float *y);
-/* Computes dx from dcells [rows][width], the gradient of the cells through y alone, without later
-   cells, and overwrites dcells. states must be NULL. */
+/* Computes dx from dcells [rows][width], the gradients that the cells receive through y only, not
+   through later cells, and overwrites dcells. states must be NULL. */
 void rapt__ssru_backward(const struct exec_context *c, const struct ssru *s, const float *x,
                          const float *cells, float *dcells, float *dx);
 
-/* ---- norm.c: y = dropout(x) by rows ----
+/* ---- norm.c: y = dropout(x), row by row ----
 
    Backward is the same function. y may be x. If d is NULL, y = x. */
-/* Returns the dropout of a fraction `share` of the elements, 0 <= share < 1. */
+/* Returns a dropout that drops a fraction `share` of the elements, 0 <= share < 1. */
 struct dropout rapt__dropout(float share, uint64_t key);
 void rapt__dropout_rows(const struct exec_context *c, const struct dropout *d, const float *x,
                         int rows, int width, float *y);
@@ -408,12 +410,12 @@ void rapt__pool_backward(const struct exec_context *c, const struct pool *p, con
 struct loss {
     /* sums over rows with labels: smoothed cross-entropy, and -log p[label]; in nats */
     double loss, likelihood;
-    long long tokens, correct; /* number of rows with labels, and of those whose largest logit is
-                                  the label's */
+    long long tokens, correct; /* number of rows with labels, and number of these whose largest
+                                  logit is the label's */
     float *rows; /* [rows] receives the loss of each row, or 0 if it has no label; may be NULL */
 };
-size_t rapt__loss_workspace(int rows, int in, int vocab); /* number of floats of `workspace`, which
-                                                             the team shares */
+size_t rapt__loss_workspace(int rows, int in, int vocab); /* returns the number of floats in
+                                                             `workspace`, which the team shares */
 void rapt__loss(const struct exec_context *c, const struct linear *l, const float *x, int rows,
                 const int32_t *labels, float smoothing, struct loss *sums, float *dx,
                 float *dweight, float *dbias, float *workspace);
@@ -425,8 +427,9 @@ size_t rapt__square_partial(size_t n);
 void rapt__square_sum(const struct exec_context *c, const float *x, size_t n, double *partial,
                       double *sum);
 /* Computes the largest magnitudes that parameters p and first moments m would have after a step,
-   without taking it. A magnitude is infinite if an element, or for `moment` a second moment, would
-   be infinite or NaN. partial is workspace of 2 * rapt__square_partial(n) doubles. */
+   without taking it. A magnitude is infinite if one of these elements, or for `moment` also a
+   second moment, would be infinite or NaN. partial is workspace of 2 * rapt__square_partial(n)
+   doubles. */
 struct adam_range {
     double parameter, moment;
 };
@@ -436,7 +439,7 @@ void rapt__adam_range(const struct exec_context *c, const struct adam *a, const 
 /* Takes a step of Adam: updates p, m and v. */
 void rapt__adam(const struct exec_context *c, const struct adam *a, float *p, const float *g,
                 float *m, float *v, size_t n);
-/* Compute x = value, y = x, and y += x for n elements. */
+/* These compute x = value, y = x, and y += x for n elements. */
 void rapt__fill(const struct exec_context *c, float *x, size_t n, float value);
 void rapt__copy(const struct exec_context *c, const float *x, size_t n, float *y);
 void rapt__add(const struct exec_context *c, const float *x, size_t n, float *y);

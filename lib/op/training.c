@@ -17,7 +17,7 @@
 
 enum { LOSS_FLOATS = 1 << 21, LOSS_ROWS_MIN = 64, LOSS_ROWS_MAX = 512 };
 
-/* Returns the number of rows of a chunk: as many as fit into 8 MB, but at least LOSS_ROWS_MIN,
+/* Returns the number of rows in a chunk: as many as fit in 8 MB, but at least LOSS_ROWS_MIN,
    because fewer rows would not repay reading the weights, and at most LOSS_ROWS_MAX. */
 static int loss_rows(int rows, int vocab)
 {
@@ -29,7 +29,7 @@ static int loss_rows(int rows, int vocab)
 /* Size of a struct loss_sums in floats. */
 enum { SUMS_FLOATS = (sizeof(struct loss_sums) + sizeof(float) - 1) / sizeof(float) };
 
-/* Offsets of the parts of the workspace, in floats, and its size. */
+/* Offsets of the parts of the workspace, and the size of the workspace, in floats. */
 struct loss_parts {
     size_t sums, transposed, size;
 };
@@ -101,9 +101,9 @@ void rapt__loss(const struct exec_context *c, const struct linear *l, const floa
     rapt__team_barrier(c->team);
 }
 
-/* ---- adam: Adam for whole blocks of parameters: the sum of squared gradients (for clipping), the
-   range of the results of a step, the step itself (kernel/adam.c), and filling, copying and adding.
-   The squares are summed in chunks, whose sums are added in order in double precision. ---- */
+/* ---- Adam for whole blocks of parameters: the sum of squared gradients (for clipping), the range
+   of the results of a step, the step itself (kernel/adam.c), and filling, copying and adding. The
+   squares are summed in chunks, whose sums are added in order in double precision. ---- */
 
 enum { SUM_CHUNK = 4096 };
 
@@ -141,7 +141,8 @@ static double larger(double max, const float *x, size_t n)
 
 enum { STEP_TRIAL = 512 };
 
-/* Extends *range by the results for n <= STEP_TRIAL elements, which are computed on copies. */
+/* Extends *range to include the results for n <= STEP_TRIAL elements, which are computed on
+   copies. */
 static void try_step(const struct exec_context *c, const struct adam *a, const float *p,
                      const float *g, const float *m, const float *v, size_t n,
                      struct adam_range *range)

@@ -1,12 +1,12 @@
 /* bleu_tokens.c - separates the words of a text for BLEU, as the tokenizers of sacreBLEU 2.6 do. A
    tokenizer is a list of substitutions, which are applied one after the other:
 
-       13a   as in mteval-v13a.pl by NIST, after the replacements of without_markup, applied to the
-             text with a space added at each end:
+       13a   as in NIST's mteval-v13a.pl, applied after the replacements of without_markup, with a
+             space added at each end of the text:
              each of  { | } ~ [ \ ] ^ _ ` ! " # $ % & ( ) * + : ; < = > ? @ /    ->  " x "
              [^0-9][.,]  ->  "1 2 "       [.,][^0-9]  ->  " 1 2"       [0-9]-  ->  "1 2 "
        zh    each Chinese character  ->  " x ", then the substitutions of 13a, without the added
-             spaces and the replacements of without_markup
+             spaces or the replacements of without_markup
        intl  as in mteval-v14.pl:
              \P{N}\p{P}  ->  "1 2 "       \p{P}\P{N}  ->  " 1 2"       \p{S}  ->  " x "
        char  each character  ->  " x "
@@ -204,8 +204,8 @@ static void feed(struct pipeline *pipeline, int at, uint32_t c)
 
 /* ---- the whole text ---- */
 
-/* Replaces every `from` with `to`, which is not longer, from left to right and in place. Returns
-   the new size. */
+/* Replaces every `from` with `to`, which must not be longer, from left to right and in place.
+   Returns the new size. */
 static size_t replace(char *text, size_t size, const char *from, const char *to)
 {
     size_t length = strlen(from), put_at = 0;

@@ -191,7 +191,7 @@ static bool modifier(uint32_t c)
 
 enum { DOTTED_I = 0x130, DOT_ABOVE = 0x307, SIGMA = 0x3A3, SMALL_FINAL_SIGMA = 0x3C2 };
 
-/* Returns the Unicode property Cased of a character that is not case-ignorable. */
+/* Returns true if a character that is not case-ignorable has the Unicode property Cased. */
 static bool cased(uint32_t c)
 {
     return letter_with_case(c) || c == 0xAA || c == 0xBA || (c >= 0x2160 && c <= 0x217F) ||
@@ -199,8 +199,8 @@ static bool cased(uint32_t c)
            (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
 }
 
-/* Returns the Unicode property Case_Ignorable, which is true for modifiers and for punctuation that
-   may occur within a word. */
+/* Returns true if a character has the Unicode property Case_Ignorable: modifiers, and punctuation
+   that may occur within a word. */
 static bool ignorable(uint32_t c)
 {
     static const uint16_t within[] = {'\'',   '.',    ':',    0xB7,   0x387,  0x55F,
@@ -236,7 +236,7 @@ size_t rapt__lower_character(uint32_t character, uint32_t to[2])
 size_t rapt__lower(rapt_text text, char *out)
 {
     size_t size = 0;
-    bool after_cased = false; /* whether the last character that is not ignorable is cased */
+    bool after_cased = false; /* true if the last character that was not ignorable is cased */
     for (size_t at = 0, next = 0; at < text.size; at = next) {
         uint32_t c = rapt__utf8_next(text.bytes, text.size, &next), low[2];
         size_t count = rapt__lower_character(c, low);

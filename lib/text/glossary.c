@@ -55,8 +55,8 @@ struct source_range {
     size_t first, last;
 };
 
-/* Returns the index of the first source in a range that has a byte of at least `byte` at index
-   `depth` of its key, or r.last if there is none. Keys that end before that index come first. */
+/* Returns the index of the first source in a range whose key has a byte of at least `byte` at index
+   `depth`, or r.last if there is none. Keys that end before that index come first. */
 static size_t bound(const rapt_glossary *g, struct source_range r, size_t depth, int byte)
 {
     while (r.first < r.last) {
@@ -188,9 +188,9 @@ static rapt_text trimmed(rapt_text text)
     return text;
 }
 
-/* Removes the text up to the next separator, or all of the text if there is none, from *rest and
-   returns it. The separator is removed as well. If it is '|', the character after a \ is never a
-   separator. */
+/* Removes the text up to the next separator from *rest, or all of *rest if there is no separator,
+   and returns the removed text. The separator is removed as well. If it is '|', the character after
+   a \ is never a separator. */
 static rapt_text take_until(rapt_text *rest, char separator)
 {
     size_t end = 0;
@@ -325,7 +325,7 @@ static int by_form(const void *context, const void *x, const void *y)
     return order ? order : (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-/* Checks that no form is a source twice with the same rule, and sorts the sources by key. */
+/* Checks that no source form occurs twice with the same rule, and sorts the sources by key. */
 static rapt_status index_sources(rapt_glossary *g, rapt_message *why)
 {
     rapt__sort(g->sources, g->source_count, sizeof *g->sources, by_form, g);
@@ -336,7 +336,7 @@ static rapt_status index_sources(rapt_glossary *g, rapt_message *why)
             memcmp(a->form.bytes, b->form.bytes, a->form.size) != 0)
             continue;
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "line %zu: the source \"%.*s\" is on line %zu, too; separate several "
+                          "line %zu: the source \"%.*s\" is also on line %zu; separate several "
                           "targets with |",
                           next->line, (int)a->form.size, a->form.bytes, first->line);
     }

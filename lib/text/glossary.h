@@ -37,10 +37,10 @@ struct glossary_match {
     const struct glossary_entry *entry;
     rapt_text form;    /* the matched form of its source, as in the glossary */
     size_t begin, end; /* offsets of the match in the sentence */
-    bool capital;      /* the match has the form's letters with a capital first one, or no letter
-                          precedes it in the sentence */
-    bool
-        capitals; /* the match is the form in capitals, and differs in more than the first letter */
+    bool capital;      /* the match is the form with its first letter capitalized, or no letter
+                          precedes the match in the sentence */
+    bool capitals;     /* the match is the whole form in capitals, and not just with a capital first
+                          letter */
 };
 /* Finds the first match that begins at or after `at`. Returns false if there is none. */
 bool rapt__glossary_next(const rapt_glossary *glossary, rapt_text sentence, size_t at,

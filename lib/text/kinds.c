@@ -1,4 +1,4 @@
-/* kinds.c - public functions of tokenizers, which check their arguments and call the functions of
+/* kinds.c - the public tokenizer functions, which check their arguments and call the functions for
    the tokenizer's kind. rapt_tokenizer_learn is in learn.c; rapt_tokenizer_create and
    rapt_tokenizer_write are in written.c. */
 #include "format/format.h"
@@ -91,8 +91,8 @@ rapt_status rapt_tokenizer_load(rapt_tokenizer **tokenizer, const char *path,
     return status ? rapt__fail(why, status, "%s: %s", file.label.text, reason.text) : RAPT_OK;
 }
 
-/* Concatenates the names, each terminated by a zero byte, in a new array of *bytes bytes, which the
-   caller frees. */
+/* Concatenates the names, each terminated by a zero byte, into a new array of *bytes bytes, which
+   the caller frees. */
 static rapt_status join_names(const rapt_text *names, int count, const rapt_allocator *allocator,
                               char **joined, size_t *bytes, rapt_message *why)
 {

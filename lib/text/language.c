@@ -241,7 +241,7 @@ static char lower_of(char c)
     return is_upper(c) ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Returns the token of mBART-50 whose first `size` letters match `text`, ignoring case, or NULL.
+/* Returns the mBART-50 token whose first `size` characters match `text`, ignoring case, or NULL.
    `size` is MBART_TOKEN for a whole token and 2 for a brief code. */
 static const char *mbart_token(const char *text, size_t size)
 {
@@ -358,8 +358,8 @@ static int distance(const char *a, const char *b)
     return row[m];
 }
 
-/* Returns the smallest distance between a word and the names of a language. The distance from a
-   brief code counts one more. If the English name begins with the word, the result is at most 1. */
+/* Returns the smallest distance between a word and the names of a language. One is added to the
+   distance from a brief code. If the English name begins with the word, the result is at most 1. */
 static int difference(const char *word, const struct language_names *l)
 {
     char x[WORD], y[WORD];

@@ -1,17 +1,16 @@
 /* learn.c - learns the merges of byte-pair encoding from text (Sennrich, Haddow and Birch 2016,
    algorithm 1).
 
-   Each step replaces the most frequent pair of adjacent tokens with a new token everywhere.
-   Distinct words are stored once with their number of occurrences, and the counts of pairs are
-   updated incrementally: a merge visits only the words that contain, or once contained, its
-   pair. */
+   Each step replaces the most frequent pair of adjacent tokens with a new token everywhere. Each
+   distinct word is stored once with its number of occurrences, and the counts of pairs are updated
+   incrementally: a merge visits only the words that contain, or once contained, its pair. */
 #include "text/text.h"
 #include <string.h>
 
 /* ---- pairs of tokens ----
 
-   The counts of the pairs of adjacent tokens are in a hash table, the words that contain them in
-   lists, and the most frequent pair is at the root of a heap.
+   A hash table holds the counts of the pairs of adjacent tokens, a list for each pair holds the
+   words that contain it, and the most frequent pair is at the root of a heap.
 
    The count of a pair grows only while the texts are first counted (pairs of bytes) or during the
    merge that makes the later of its two tokens. After that, merges can only reduce it. Each pair
@@ -182,8 +181,8 @@ static void spell_types(struct learner *l)
     }
 }
 
-/* Counts the pairs of a word, and records the word with each pair that contains token `with`, or
-   with all pairs if `with` is -1. */
+/* Counts the pairs in a word, and records the word for each pair that contains token `with`, or for
+   every pair if `with` is -1. */
 static bool count_pairs(struct learner *l, size_t w, int32_t with)
 {
     const int32_t *tokens = l->tokens + l->begin[w];

@@ -1,7 +1,7 @@
 /* list.c - a vocabulary given as a list of names, one per id. Text consists of names separated by
-   spaces, or is split by a SentencePiece model, by WordPiece (list_words.c), by the byte pairs of
-   GPT-2 (list_bytes.c) or by byte pairs within Moses' words (list_moses.c). Names are found through
-   a hash table with linear probing. */
+   spaces, or is split by a SentencePiece model, by WordPiece (list_words.c), by GPT-2's byte-level
+   BPE (list_bytes.c) or by BPE over Moses-tokenized words (list_moses.c). Names are looked up in a
+   hash table with linear probing. */
 #include "text/list.h"
 
 #include <string.h>
@@ -72,7 +72,7 @@ static bool is_special(const struct list *l, int32_t id)
     return false;
 }
 
-/* Returns the byte piece that has the name of a token, or -1. */
+/* Returns the byte piece with the same name as a token, or -1. */
 static int32_t byte_piece(const struct list *l, int32_t id)
 {
     const rapt_text name = name_of(l, id);
@@ -88,10 +88,10 @@ static bool continues(const struct list *l, int32_t id)
 }
 
 /* Writes a token as it appears in text, returns its size, and sets byte[id]. Special tokens have no
-   text, except the unknown token in lists that use neither a SentencePiece model nor byte pairs.
-   With a SentencePiece model, U+2581 becomes a space, a byte piece becomes its byte, and language
-   tokens have no text. With byte pairs, characters become the bytes that they represent. The "##"
-   of WordPiece and the "@@" of Moses are left out. */
+   text, except the unknown token in lists that use neither a SentencePiece model nor byte-level
+   BPE. With a SentencePiece model, U+2581 becomes a space, a byte piece becomes its byte, and
+   language tokens have no text. With byte-level BPE, characters become the bytes that they
+   represent. WordPiece's "##" and the "@@" of Moses tokenizers are left out. */
 static size_t put_surface(struct list *l, int32_t id, char *to)
 {
     const rapt_text name = name_of(l, id);
@@ -193,7 +193,7 @@ static rapt_status check_kind(const struct list *l, rapt_message *why)
                           "WordPiece needs utf8proc, which rapt was built without");
     if (!l->bytes.used || rapt__bytelevel_available()) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_FILE,
-                      "byte pairs of GPT-2 need utf8proc, which rapt was built without");
+                      "byte-level BPE needs utf8proc, which rapt was built without");
 }
 
 rapt_status rapt__list_create(struct list **list, const struct list_source *source,
@@ -260,8 +260,8 @@ void rapt__list_put(struct list_output *out, int32_t id, size_t end)
     if (out->ends) out->ends[at] = end;
 }
 
-/* Encodes names that are separated by spaces. Returns RAPT_BAD_ARGUMENT if a name is unknown and
-   the list has no unknown token. */
+/* Encodes a text that consists of names separated by spaces. Returns RAPT_BAD_ARGUMENT if a name is
+   unknown and the list has no unknown token. */
 static rapt_status encode_names(const struct list *l, rapt_text text, struct list_output *out,
                                 rapt_message *why)
 {
@@ -346,7 +346,8 @@ static rapt_status encode_part(const struct list *l, rapt_text text, size_t from
     return status;
 }
 
-/* Returns the size of "<extra_id_N>", with which T5 marks spans, at this offset, or 0. */
+/* If "<extra_id_N>", which marks spans in T5, is at this offset, returns its size. Otherwise
+   returns 0. */
 static size_t extra_at(rapt_text text, size_t at)
 {
     static const char begin[] = "<extra_id_";
@@ -406,8 +407,9 @@ rapt_status rapt__list_encode(const struct list *l, rapt_text text, int32_t *ids
                       capacity, out.count);
 }
 
-/* Sets *text to the text of the first tokens and returns their number: one token, or the byte
-   pieces that form one character. A byte that is not part of a character becomes U+FFFD. */
+/* Sets *text to the text of the first token, or of the first byte pieces if these form one
+   character, and returns the number of tokens used. A byte that is not part of a character becomes
+   U+FFFD. */
 static size_t token_text(const struct list *l, const int32_t *ids, size_t count,
                          char bytes[CHARACTER_BYTES], rapt_text *text)
 {
@@ -418,7 +420,7 @@ static size_t token_text(const struct list *l, const int32_t *ids, size_t count,
     return used;
 }
 
-/* Decodes ids and returns the size of their text, of which at most `capacity` bytes are written. */
+/* Decodes ids. Writes at most `capacity` bytes of the text and returns the size of all of it. */
 static size_t decode_names(const struct list *l, const int32_t *ids, size_t count, char *bytes,
                            size_t capacity)
 {

@@ -1,5 +1,5 @@
 /* list.h - a vocabulary that is a list of names, as in other projects. Text is split into names by
-   a SentencePiece model, by WordPiece, by the byte pairs of GPT-2, by byte pairs within Moses'
+   a SentencePiece model, by WordPiece, by GPT-2's byte-level BPE, by BPE over Moses-tokenized
    words, or at spaces. A list is constant after creation. */
 #ifndef RAPT_LIB_TEXT_LIST_H
 #define RAPT_LIB_TEXT_LIST_H
@@ -14,7 +14,7 @@ struct bytelevel {
     bool used;
     bool space_first;      /* a space is put before text that does not begin with one */
     int merges;            /* number of merges */
-    int32_t byte[256];     /* ids of the names of bytes */
+    int32_t byte[256];     /* id of the name of each byte */
     int32_t *pairs;        /* [2 * merges] the ids that each merge joins, earliest merge first */
     int32_t *made;         /* [merges] the id that each merge makes */
     struct ranked *sorted; /* [merges] key: left id << 32 | right id; position: the merge */
@@ -30,7 +30,7 @@ struct list {
     struct wordpiece wordpiece;
     struct bytelevel bytes;
     struct moses *moses; /* NULL if there is none */
-    bool mbart;          /* the list has language tokens of mBART, such as en_XX */
+    bool mbart;          /* the list has mBART's language tokens, such as en_XX */
     bool angled;         /* special tokens are <s> and </s>, not WordPiece's [CLS] and [SEP] */
     struct arena arena;  /* holds the arrays below */
     int count;
@@ -39,8 +39,8 @@ struct list {
     uint32_t *start;   /* [count + 1] offsets of the names in `joined` */
     uint32_t *surface; /* [count + 1] text of name i: surfaces[surface[i]..surface[i + 1]) */
     char *surfaces;
-    bool *byte;        /* [count] true for a byte piece, whose surface is that byte */
-    int32_t *of_piece; /* [spm->count] id of the name of each piece, or -1 */
+    bool *byte;        /* [count] true for a byte piece, whose surface is a single byte */
+    int32_t *of_piece; /* [spm->count] id of each piece's name, or -1 */
     int32_t *table;    /* [slots] hash table of ids by name; -1 if free. slots is a power of two */
     size_t slots;
     int32_t special[LIST_SPECIALS]; /* ids of special tokens, starting with RAPT_TOKEN_UNKNOWN, or
@@ -48,10 +48,10 @@ struct list {
 };
 
 /* Creates a list. Returns RAPT_BAD_ARGUMENT if two nonempty names are equal, a WordPiece vocabulary
-   lacks [UNK], a merge is wrong, or byte pairs lack a byte. Returns RAPT_BAD_FILE if the
-   SentencePiece model, or the merges or the language of Moses, are invalid, or if WordPiece or byte
-   pairs are requested and the library was built without utf8proc. Returns RAPT_NO_MEMORY if an
-   allocation fails. */
+   lacks [UNK], a merge is invalid, or byte-level BPE has no name for some byte. Returns
+   RAPT_BAD_FILE if the SentencePiece model, the Moses merges or the Moses language code is invalid,
+   or if WordPiece or byte-level BPE is requested but the library was built without utf8proc.
+   Returns RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__list_create(struct list **list, const struct list_source *source,
                               const rapt_allocator *allocator, rapt_message *why);
 void rapt__list_free(struct list *list);                          /* accepts NULL */
@@ -83,7 +83,8 @@ bool rapt__wordpiece_available(void);
 void rapt__list_encode_words(const struct list *l, rapt_text text, struct list_output *out);
 
 /* ---- list_bytes.c ---- */
-/* Returns true if the library was built with utf8proc, which provides the classes of characters. */
+/* Returns true if the library was built with utf8proc, which byte-level BPE needs for character
+   classes. */
 bool rapt__bytelevel_available(void);
 /* Writes the character that represents a byte in names, and returns its size in bytes. */
 size_t rapt__bytelevel_spell(unsigned char byte, char to[2]);
@@ -92,10 +93,10 @@ size_t rapt__bytelevel_spell(unsigned char byte, char to[2]);
 size_t rapt__bytelevel_bytes(rapt_text name, char *to);
 /* Returns the end of the word that begins at `at`, which must be below text.size. */
 size_t rapt__bytelevel_word_end(rapt_text text, size_t at);
-/* Returns true for Unicode's white space. */
+/* Returns true for white space as defined by Unicode. */
 bool rapt__bytelevel_space(uint32_t c);
 /* Sets up the arrays of l->bytes for pairs [2 * l->bytes.merges]. Returns RAPT_BAD_ARGUMENT if a
-   byte has no name or a merge is wrong. */
+   byte has no name or a merge is invalid. */
 rapt_status rapt__list_index_merges(struct list *l, const int32_t *pairs, rapt_message *why);
 /* Returns RAPT_BAD_ARGUMENT if the text is too long, and RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__list_encode_bytes(const struct list *l, rapt_text text, struct list_output *out,

@@ -1,15 +1,15 @@
-/* list_bytes.c - encodes text as names of a list with the byte-level byte pairs of GPT-2.
+/* list_bytes.c - encodes text as names of a list with GPT-2's byte-level BPE.
 
-   Names spell each byte as a printable character. Words are the matches of this regular expression,
-   with the character classes of utf8proc's version of Unicode:
+   In names, each byte is spelled as a printable character. Words are the matches of this regular
+   expression, with the character classes of utf8proc's version of Unicode:
 
        's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 
-   At first, a word consists of the names of its bytes. While two adjacent names have a merge,
-   the earliest merge in the list is applied, at its leftmost position first. A heap holds the
+   At first, a word consists of the names of its bytes. While two adjacent names have a merge, the
+   earliest merge in the list is applied, at its leftmost position first. A heap holds the
    candidates: each merge adds at most two of them, so a word of n bytes takes O(n log n) steps.
-   Special tokens that the text spells out, such as "<mask>", are found first. Source: encoder.py
-   of GPT-2. */
+   Special tokens that the text spells out, such as "<mask>", are found first. Source: GPT-2's
+   encoder.py. */
 #include "text/list.h"
 
 #include <stdio.h>
@@ -99,8 +99,8 @@ static enum character_kind kind_at(rapt_text text, size_t at, size_t *end)
     return kind_of(rapt__utf8_next(text.bytes, text.size, end));
 }
 
-/* Returns the end of the run of characters of one kind that begins at `at`. *last receives the
-   beginning of its last character. */
+/* Returns the end of the run of characters of one kind that begins at `at`. Sets *last to the
+   beginning of the run's last character. */
 static size_t run_end(rapt_text text, size_t at, enum character_kind kind, size_t *last)
 {
     size_t end = at;
@@ -250,8 +250,8 @@ static uint64_t pop_item(struct byte_word *w)
 }
 
 /* Applies a candidate. If an earlier merge has replaced one of its two names, the candidate is
-   still applied if the current names merge into the same name. The library `tokenizers` of Hugging
-   Face does the same. */
+   still applied if the current names merge into the same name. Hugging Face's `tokenizers` library
+   does the same. */
 static void apply(struct byte_word *w, uint64_t item)
 {
     const size_t position = (uint32_t)item, right = (size_t)w->next[position];
@@ -281,7 +281,7 @@ static void encode_word(struct byte_word *w, const char *bytes, size_t size)
 
 struct byte_text { /* memory for a text */
     struct byte_word word;
-    char *copy; /* [size + 1] a part of the text, after a space */
+    char *copy; /* [size + 1] a space, then a part of the text */
 };
 
 static void lay_out_word(struct byte_text *t, size_t size, struct arena *arena)

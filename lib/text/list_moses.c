@@ -1,5 +1,5 @@
-/* list_moses.c - encodes text as pieces of Moses' words, and decodes them (moses/moses.h). Pieces
-   that do not end a word are followed by "@@" in the names of a list. */
+/* list_moses.c - encodes text as BPE pieces of Moses-tokenized words, and decodes such pieces
+   (moses/moses.h). In a list, the name of a piece that does not end a word has the suffix "@@". */
 #include "text/list.h"
 
 #include <string.h>
@@ -34,8 +34,8 @@ static void lay_out_word(struct word_memory *m, size_t count, struct arena *aren
     m->name = rapt__arena_take(arena, 4 * count + JOINT, 1);
 }
 
-/* Finds the word at or after `at` and returns its end; *begin is its beginning. Without a word,
-   both are the end of the text. */
+/* Finds the word at or after `at` and returns its end; *begin is its beginning. If there is no
+   word, both are the end of the text. */
 static size_t next_word(const struct moses_buffer *text, size_t at, size_t *begin)
 {
     while (at < text->count && text->at[at].code == ' ') at++;
@@ -54,7 +54,7 @@ static size_t longest_word(const struct moses_buffer *text)
     return longest;
 }
 
-/* Outputs the piece of characters [from, to) of a word. */
+/* Outputs the piece that consists of characters [from, to) of a word. */
 static rapt_status put_piece(const struct list *l, const struct word_memory *m, size_t from,
                              size_t to, bool ends_word, size_t end, struct list_output *out,
                              rapt_message *why)
@@ -72,8 +72,8 @@ static rapt_status put_piece(const struct list *l, const struct word_memory *m, 
     return RAPT_OK;
 }
 
-/* Outputs the pieces of a word. Substitutions may have exchanged characters, so ends are kept in
-   ascending order; *last is the end of the previous piece. */
+/* Outputs the pieces of a word. Substitutions may have swapped characters, so the ends are
+   prevented from decreasing; *last is the end of the previous piece. */
 static rapt_status put_word(const struct list *l, const struct moses_character *word, size_t count,
                             struct word_memory *m, size_t *last, struct list_output *out,
                             rapt_message *why)
@@ -97,7 +97,7 @@ static rapt_status put_words(const struct list *l, const struct moses_buffer *te
     size_t last = 0;
     lay_out_word(&m, longest, &arena);
     rapt_status status = rapt__arena_reserve(&arena, &l->allocator);
-    if (status) return rapt__fail(why, status, "no memory to divide words");
+    if (status) return rapt__fail(why, status, "no memory to split words");
     lay_out_word(&m, longest, &arena);
     for (size_t at = 0, begin; at < text->count && !status;) {
         at = next_word(text, at, &begin);
@@ -144,7 +144,7 @@ static void append(struct name_writer *w, const char *bytes, size_t size)
 }
 
 /* Writes the names of those ids whose text is not empty, with a space before the first and after
-   each, but without each "@@ " that results. The "@@" of the last name remains, unless other pieces
+   each, and removes each "@@ " that results. The "@@" of the last name remains, unless other pieces
    follow (`more`). Returns the number of bytes. */
 static size_t write_names(const struct list *l, const int32_t *ids, size_t count, bool more,
                           char *to)

@@ -1,17 +1,17 @@
 /* list_words.c - encodes text as names of a list with WordPiece (Schuster and Nakajima 2012; Devlin
-   et al. 2019). Special tokens that the text spells out, such as "[MASK]", are found first. Nothing
-   is allocated.
+   et al. 2019). Special tokens that the text spells out, such as "[MASK]", are found first. No
+   memory is allocated.
 
-   Text is prepared as by BERT's tokenizer: control characters are removed, and punctuation becomes
+   Text is prepared as in BERT's tokenizer: control characters are removed, and punctuation becomes
    separate words. Depending on the options, Chinese characters also become separate words, accents
    are removed, and text is converted to lower case. The properties of characters come from
-   utf8proc. The reference is the Rust library `tokenizers` of Hugging Face (0.23). It classifies
-   punctuation, nonspacing marks and format characters by Unicode 8 of 2015, so characters that
-   later versions added are none of these.
+   utf8proc. The reference is Hugging Face's Rust library `tokenizers` (0.23). It classifies
+   punctuation, nonspacing marks and format characters according to Unicode 8 (2015), so characters
+   that were added in later versions belong to none of these classes.
 
-   A word becomes the longest name that it begins with, then the longest name "##..." that the
-   rest begins with, and so on. A word that cannot be divided in this way, or that has more than
-   100 characters, becomes the unknown token. */
+   A word becomes the longest name that it begins with, then the longest name "##..." that the rest
+   begins with, and so on. A word that cannot be split in this way, or that has more than 100
+   characters, becomes the unknown token. */
 #include "text/list.h"
 
 #include <string.h>
@@ -63,7 +63,7 @@ static utf8proc_category_t category(uint32_t c)
 }
 
 /* Returns true if a character is removed: U+FFFD, bytes that are not UTF-8, control characters
-   other than tabs and line ends, the format characters of Unicode 8, and private characters. */
+   other than tabs and line ends, the format characters of Unicode 8, and private-use characters. */
 static bool dropped(uint32_t c)
 {
     switch (category(c)) {
@@ -121,8 +121,8 @@ static size_t put_lower(const struct wordpiece *w, uint32_t c, struct wordpiece_
 }
 
 /* Prepares a character of the original text. Drops the characters for which `dropped` returns true.
-   Removes accents and converts to lower case, unless the options in w preserve these. Returns the
-   number of resulting characters. */
+   Removes accents and converts to lower case, unless the options in w preserve accents or case.
+   Returns the number of resulting characters. */
 static size_t prepare(const struct wordpiece *w, uint32_t c,
                       struct wordpiece_character to[WORDPIECE_GROWTH])
 {
@@ -132,7 +132,8 @@ static size_t prepare(const struct wordpiece *w, uint32_t c,
     int ignored = 0;
     size_t size = 0;
     if (dropped(c)) return 0;
-    /* Canonical order is not restored, because it concerns almost only marks, which are removed. */
+    /* Canonical order is not restored, because it affects almost nothing but marks, which are
+       removed. */
     if (!w->keep_accents)
         count = utf8proc_decompose_char((utf8proc_int32_t)c, parts, WORDPIECE_GROWTH,
                                         UTF8PROC_DECOMPOSE, &ignored);
@@ -161,7 +162,7 @@ static size_t prepare(const struct wordpiece *w, uint32_t c,
 }
 #endif
 
-/* ---- division of words ---- */
+/* ---- splitting words into names ---- */
 
 enum { WORD_MAX = 100 };
 
@@ -190,8 +191,8 @@ static size_t longest_name(const struct list *l, char *bytes, const size_t *at, 
     return 0;
 }
 
-/* Divides a word into names, with ids [WORD_MAX] and ends [WORD_MAX] in the text. Returns the
-   number of names, or 0 if the word cannot be divided. */
+/* Splits a word into names. Sets ids [WORD_MAX], and ends [WORD_MAX] to where the names end in the
+   text. Returns the number of names, or 0 if the word cannot be split. */
 static size_t divide(const struct list *l, const struct split_word *word, int32_t *ids,
                      size_t *ends)
 {

@@ -134,8 +134,8 @@ static bool next_word(const char *bytes, size_t size, size_t *at, size_t *begin)
     return true;
 }
 
-/* Splits a sentence into words. workspace has 6 * text.size + 2 bytes, and the result points into
-   it. */
+/* Splits a sentence into words. `workspace` must have 6 * text.size + 2 bytes; the result points
+   into it. */
 static struct words split(rapt_text text, rapt_bleu_tokens tokens, int lowercase, char *workspace)
 {
     struct words s = {.bytes = workspace, .size = text.size};

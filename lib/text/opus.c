@@ -3,11 +3,11 @@
    characters and noncharacters become spaces. Runs of spaces become one space, and spaces at both
    ends are removed.
 
-   The results are the same as those of the scripts even where the scripts are odd: full-width
-   U+FF11 becomes a quotation mark, and U+3002 a full stop and a space. The characters that the
-   scripts delete last (U+200B, U+2060, U+FEFF) have already become spaces by then. Bytes that are
-   not UTF-8 are left unchanged. Unassigned characters, for which the results of the scripts depend
-   on the version of Perl, are also left unchanged. */
+   The results are the same as those of the scripts even where the scripts do something odd:
+   full-width U+FF11 becomes a quotation mark, and U+3002 becomes a full stop and a space. The
+   characters that the scripts delete last (U+200B, U+2060, U+FEFF) have already become spaces by
+   then. Bytes that are not UTF-8 are left unchanged. Unassigned characters, for which the scripts'
+   results depend on the version of Perl, are also left unchanged. */
 #include "text/text.h"
 
 #include <string.h>
@@ -45,8 +45,8 @@ static const char *replacement_of(uint32_t code)
     return NULL;
 }
 
-/* Returns true for the categories Cc, Cf and Co of Unicode 15 and for noncharacters. Surrogates
-   (Cs) cannot occur in UTF-8. */
+/* Returns true for noncharacters and for the characters in categories Cc, Cf and Co of Unicode 15.
+   Surrogates (Cs) cannot occur in UTF-8. */
 static bool is_other(uint32_t code)
 {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)

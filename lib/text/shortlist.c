@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Maximum size of a file in bytes, and the unit to which the number of tokens is rounded up. */
+/* Maximum size of a file in bytes. The number of tokens is rounded up to a multiple of MULTIPLE. */
 enum { FILE_MAX = 1 << 30, MULTIPLE = 8 };
 
 static void lay_out_shortlist(rapt_shortlist *s, struct arena *arena)
@@ -77,7 +77,7 @@ static int by_target(const void *context, const void *x, const void *y)
     return (a->probability < b->probability) - (a->probability > b->probability);
 }
 
-/* Removes all but the most likely of equal pairs, and pairs whose probability is not above 0.
+/* Removes duplicate pairs, keeping the most likely one, and pairs whose probability is not above 0.
    Returns the number of pairs left. */
 static size_t unite(rapt_lexical_pair *pairs, size_t count)
 {
@@ -123,12 +123,12 @@ static rapt_status check_pairs(const rapt_lexical_pair *pairs, size_t count, int
         const rapt_lexical_pair *p = &pairs[i];
         if (p->source < 0 || p->source >= source_vocab)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "pairs[%zu]: source is %d; the vocabulary has %d", i, (int)p->source,
-                              source_vocab);
+                              "pairs[%zu]: source is %d; the vocabulary has %d tokens", i,
+                              (int)p->source, source_vocab);
         if (p->target < 0 || p->target >= target_vocab)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "pairs[%zu]: target is %d; the vocabulary has %d", i, (int)p->target,
-                              target_vocab);
+                              "pairs[%zu]: target is %d; the vocabulary has %d tokens", i,
+                              (int)p->target, target_vocab);
         if (!isfinite(p->probability))
             return rapt__fail(why, RAPT_BAD_ARGUMENT, "pairs[%zu]: probability is %g", i,
                               (double)p->probability);
@@ -283,8 +283,9 @@ rapt_status rapt_shortlist_tokens(const rapt_shortlist *s, const int32_t *source
                                                : "tokens");
     for (size_t i = 0; i < count; i++)
         if (source[i] < 0 || source[i] >= s->source_vocab)
-            return rapt__fail(why, RAPT_BAD_ARGUMENT, "source[%zu] is %d; the vocabulary has %d", i,
-                              (int)source[i], s->source_vocab);
+            return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                              "source[%zu] is %d; the vocabulary has %d tokens", i, (int)source[i],
+                              s->source_vocab);
     size_t bytes = (size_t)s->target_vocab / 8 + 1;
     unsigned char *marks = rapt__alloc(&s->allocator, bytes);
     if (!marks) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for a list of tokens");

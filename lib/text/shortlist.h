@@ -11,8 +11,9 @@ struct rapt_shortlist {
     struct arena arena;
     int source_vocab, target_vocab;
     bool shared;          /* both sides have the same tokenizer */
-    uint64_t first, best; /* number of target tokens, from 0 on, that belong to every list; maximum
-                             number of target tokens per source token, which is only stored */
+    uint64_t first, best; /* number of target tokens, counted from id 0, that belong to every list;
+                             maximum number of target tokens per source token, which is stored but
+                             not used */
     size_t count;
     uint64_t *starts; /* [source_vocab + 1] non-decreasing, at most count */
     int32_t *lists; /* [count] target tokens; those of source token s are lists[starts[s]..starts[s
@@ -28,7 +29,7 @@ rapt_status rapt__shortlist_make(rapt_shortlist **shortlist, const rapt_tokenize
 /* ---- shortlist_files.c ---- */
 /* Returns true if the bytes begin with the magic number of the binary format. */
 bool rapt__shortlist_is_binary(const void *bytes, size_t size);
-/* Reads a file in the binary format. Returns RAPT_BAD_FILE if the file is damaged or does not fit
+/* Reads a file in the binary format. Returns RAPT_BAD_FILE if the file is damaged or does not match
    the vocabularies, and RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__shortlist_read(rapt_shortlist **shortlist, const unsigned char *bytes,
                                  size_t size, const rapt_tokenizer *source,

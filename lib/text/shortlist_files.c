@@ -9,9 +9,9 @@
    All numbers are little-endian. The checksum covers the complete u64 words that follow it, so if
    the number of tokens is odd, it does not cover the last token.
 
-   Text: lines "target source probability", which are read as Marian does. Lines with the word NULL
-   are skipped. A word that is not in the vocabulary counts as the unknown token, and only the last
-   of several lines with the same tokens counts. */
+   Text: lines "target source probability", which are read the way Marian reads them. Lines with the
+   word NULL are skipped. A word that is not in the vocabulary counts as the unknown token. If
+   several lines have the same tokens, only the last one is used. */
 #include "text/shortlist.h"
 
 #include <rapt/file.h>
@@ -82,8 +82,8 @@ static rapt_status take_lists(rapt_shortlist *s, const unsigned char *at, rapt_m
     for (size_t i = 0; i < s->count; i++, at += 4) {
         uint64_t token = number(at, 4);
         if (token >= (uint64_t)s->target_vocab)
-            return rapt__fail(why, RAPT_BAD_FILE, "token %zu is %llu; the vocabulary has %d", i,
-                              (unsigned long long)token, s->target_vocab);
+            return rapt__fail(why, RAPT_BAD_FILE, "token %zu is %llu; the vocabulary has %d tokens",
+                              i, (unsigned long long)token, s->target_vocab);
         s->lists[i] = (int32_t)token;
     }
     return RAPT_OK;
@@ -164,7 +164,8 @@ static rapt_text next_word(struct lexicon *l)
     return (rapt_text){begin, (size_t)(l->at - begin)};
 }
 
-/* Returns true if a name is NULL, which marks words that have no counterpart on the other side. */
+/* Returns true if a name is "NULL", which marks words that have no counterpart on the other
+   side. */
 static bool is_null(rapt_text name)
 {
     return name.size == 4 && memcmp(name.bytes, "NULL", 4) == 0;
@@ -239,7 +240,7 @@ static rapt_status read_lines(struct lexicon *l, const rapt_allocator *allocator
     }
     if (status || l->useful) return status;
     return rapt__fail(why, RAPT_BAD_FILE,
-                      "no line has a token of each vocabulary and a probability above 0");
+                      "no line has a token from each vocabulary and a probability above 0");
 }
 
 static int by_pair_and_line(const void *context, const void *x, const void *y)

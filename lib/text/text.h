@@ -1,5 +1,5 @@
-/* text.h - declarations shared by the files of this layer: characters, languages, words,
-   tokenizers, and the n-grams of the metrics. import, translate and document include it, too; other
+/* text.h - declarations shared by the files in this layer: characters, languages, words,
+   tokenizers, and the n-grams of the metrics. import, translate and document also include it; other
    layers include only the public headers. */
 #ifndef RAPT_LIB_TEXT_H
 #define RAPT_LIB_TEXT_H
@@ -43,27 +43,27 @@ bool rapt__is_boundary(rapt_text text, size_t at);
 
 enum { LANGUAGES = 204, NLLB_LANGUAGES = 202 };
 struct language_names { /* missing names are "" */
-    const char *code;   /* code of FLORES-200, such as eng_Latn */
-    const char *brief;  /* code of M2M-100, mostly that of ISO 639-1 */
+    const char *code;   /* FLORES-200 code, such as eng_Latn */
+    const char *brief;  /* M2M-100 code, usually the ISO 639-1 code */
     const char *name;   /* English name */
 };
 extern const struct language_names rapt__language_table[LANGUAGES];
-/* The tokens of languages in mBART-50, in the order of their ids. Each token begins with a brief
-   code. The first MBART25_LANGUAGES tokens are those of mBART-25. */
+/* The language tokens of mBART-50, in the order of their ids. Each token begins with a brief code.
+   The first MBART25_LANGUAGES tokens are those of mBART-25. */
 enum { MBART_LANGUAGES = 52, MBART25_LANGUAGES = 25, MBART_TOKEN = 5 /* bytes */ };
 extern const char *const rapt__mbart_languages[MBART_LANGUAGES];
-/* Returns the size in bytes of the language token with which the text begins, or 0 if there is
+/* Returns the size in bytes of the language token at the beginning of the text, or 0 if there is
    none. Anything of the form eng_Latn or __en__ counts as a language token, and so do the tokens of
    mBART-50 if `mbart` is true. */
 size_t rapt__language_token(rapt_text text, bool mbart);
 /* Returns the token of the language whose token, code or English name is `word`, or -1 if the
    tokenizer has no such language. Case is ignored, except in tokens such as __en__. */
 int32_t rapt__language_find(const rapt_tokenizer *t, const char *word);
-/* Returns true if the tokenizer has tokens of languages. */
+/* Returns true if the tokenizer has language tokens. */
 bool rapt__language_any(const rapt_tokenizer *t);
-/* Writes up to four of the tokenizer's languages whose names are similar to `word`, such as
-   "German (deu_Latn)", separated by commas, or "" if there are none. `size` is the capacity of
-   `to`, at least 1. */
+/* Writes up to four of the tokenizer's languages whose names are similar to `word`, separated by
+   commas, each in the form "German (deu_Latn)". Writes "" if there are none. `size` is the capacity
+   of `to`, at least 1. */
 void rapt__language_near(const rapt_tokenizer *t, const char *word, char *to, size_t size);
 
 /* ---- characters.c ---- */
@@ -89,13 +89,14 @@ struct ranked { /* an item to sort: a key and the item's original index */
 
 /* Two sequences of ids: the hypothesis, followed by the reference. */
 struct ngrams {
-    size_t hypothesis, reference; /* lengths of the two sequences, whose sum is n */
+    size_t hypothesis, reference; /* lengths of the two sequences; n is their sum */
     uint32_t *ids;                /* [n] equal words or characters have equal ids */
-    uint32_t *ranks;              /* [n] ranks of the n-grams that begin there (metrics.c) */
+    uint32_t *ranks;              /* [n] rank of the n-gram that begins at each position
+                                     (metrics.c) */
     struct ranked *items;         /* [n] memory for sorting */
 };
 rapt__order rapt__by_number; /* orders struct ranked by key */
-/* Allocates the arrays for sequences of these lengths, whose ids the caller then sets. Returns
+/* Allocates the arrays for sequences of these lengths. The caller then sets the ids. Returns
    RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__ngrams_create(struct ngrams *grams, size_t hypothesis, size_t reference,
                                 const rapt_allocator *allocator);
@@ -145,7 +146,7 @@ struct rapt_tokenizer {
     rapt_allocator allocator;
     struct spm *spm;    /* set for SentencePiece (sentencepiece/sentencepiece.h) */
     struct list *list;  /* set for a list of names (list.h); if both are NULL, the tokenizer uses
-                           byte pairs (below) */
+                           byte-pair encoding (below) */
     struct arena arena; /* holds the arrays below except the pool */
     int vocab, merges;  /* vocab = RAPT__TOKEN_MERGES + merges */
     int32_t *left;   /* [merges] left part of merge m, which makes token RAPT__TOKEN_MERGES + m */
@@ -158,15 +159,15 @@ struct rapt_tokenizer {
 };
 
 /* Returns an upper bound on the number of tokens in a text. Computing it is much faster than
-   encoding the text. For SentencePiece models in which a few characters become many, it is much
-   lower than rapt_tokenizer_bound. */
+   encoding the text. For SentencePiece models that expand a few characters to many, this bound is
+   much lower than rapt_tokenizer_bound. */
 size_t rapt__tokenizer_most(const rapt_tokenizer *tokenizer, rapt_text text);
 /* Sets *size to the size of the text that ids [count] contribute if other tokens follow. Returns
    RAPT_NO_MEMORY if an allocation fails. The ids must be valid. */
 rapt_status rapt__tokenizer_extent(const rapt_tokenizer *tokenizer, const int32_t *ids,
                                    size_t count, size_t *size);
-/* Builds a byte-pair tokenizer from untrusted merges. Returns RAPT_BAD_FILE, with the wrong merge
-   in *why, if they are inconsistent. */
+/* Builds a byte-pair tokenizer from untrusted merges. Returns RAPT_BAD_FILE if they are
+   inconsistent; *why then names the invalid merge. */
 rapt_status rapt__tokenizer_build(rapt_tokenizer **tokenizer, const int32_t *left,
                                   const int32_t *right, int merges, const rapt_allocator *allocator,
                                   rapt_message *why);
@@ -187,29 +188,29 @@ struct list_source {
     rapt_text pieces; /* the bytes of a SentencePiece model that splits text, or NULL */
     struct wordpiece wordpiece;
     struct list_merges { /* see struct bytelevel in list.h */
-        bool used;       /* byte pairs split text into names */
+        bool used;       /* byte-level BPE splits text into names */
         bool space_first;
         const int32_t *pairs; /* [2 * count] ids, earliest merge first */
         int count;
     } merges;
     struct moses_source {   /* see moses/moses.h */
         rapt_text merges;   /* the bytes of bpe.model, or NULL */
-        rapt_text language; /* its code, such as "en" */
+        rapt_text language; /* language code, such as "en" */
     } moses;
 };
 /* Creates a tokenizer. Errors are those of rapt__list_create (list.h). */
 rapt_status rapt__tokenizer_list(rapt_tokenizer **tokenizer, const struct list_source *source,
                                  const rapt_allocator *allocator, rapt_message *why);
 
-/* Creates a tokenizer from names [count] and merges of Moses' words. Returns RAPT_BAD_FILE if the
-   merges cannot be read or are too large, or if the code of the language is empty or too long.
-   Other results are those of rapt_tokenizer_create_list. */
+/* Creates a tokenizer from names [count] and BPE merges for Moses-tokenized words. Returns
+   RAPT_BAD_FILE if the merges cannot be read or are too large, or if the language code is empty or
+   too long. Other errors are those of rapt_tokenizer_create_list. */
 rapt_status rapt__tokenizer_moses(rapt_tokenizer **tokenizer, const rapt_text *names, int count,
                                   const struct moses_source *moses, const rapt_allocator *allocator,
                                   rapt_message *why);
 
-/* Implement rapt_tokenizer_encode and rapt_tokenizer_decode for byte pairs and for arguments that
-   have been checked. */
+/* Implement rapt_tokenizer_encode and rapt_tokenizer_decode for byte-pair tokenizers, with
+   arguments that have been checked. */
 rapt_status rapt__pairs_encode(const rapt_tokenizer *tokenizer, rapt_text text, int32_t *ids,
                                size_t *ends, size_t capacity, size_t *count, rapt_message *why);
 rapt_status rapt__pairs_decode(const rapt_tokenizer *tokenizer, const int32_t *ids, size_t count,
@@ -262,16 +263,16 @@ void rapt__pairs_free(struct pair_table *pairs);
 ptrdiff_t rapt__pairs_at(struct pair_table *pairs, int32_t left, int32_t right);
 /* Records that a word contains a pair. Returns false if out of memory. */
 bool rapt__pairs_use(struct pair_table *pairs, size_t pair, uint32_t word);
-/* Makes those pairs from index `from` on that occur at least twice candidates for a merge. After
-   that, their counts may only decrease. Returns false if out of memory. */
+/* Makes each pair from index `from` on a merge candidate if it occurs at least twice. From then on,
+   the counts of these pairs may only decrease. Returns false if out of memory. */
 bool rapt__pairs_offer(struct pair_table *pairs, size_t from);
-/* Removes the most frequent candidate and returns its index; of equally frequent ones, that with
-   the lower ids. Returns -1 if no candidate occurs at least twice. */
+/* Removes the most frequent candidate and returns its index. If several are equally frequent,
+   chooses the one with the lowest ids. Returns -1 if no candidate occurs at least twice. */
 ptrdiff_t rapt__pairs_best(struct pair_table *pairs);
 
 /* ---- kinds.c ---- */
-/* Returns RAPT_BAD_ARGUMENT if the bytes of a nonempty text of an array are NULL. `name` is the
-   name of the array, for messages. */
+/* Returns RAPT_BAD_ARGUMENT if the bytes of a nonempty text in an array are NULL. Messages refer to
+   the array as `name`. */
 rapt_status rapt__texts_check(const char *name, const rapt_text *texts, size_t count,
                               rapt_message *why);
 /* Ends the budget within which a tokenizer was created, as rapt__budget_end does. If `status` is

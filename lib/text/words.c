@@ -5,10 +5,11 @@
 
 /* ---- ends of words, for learning and encoding ----
 
-   A word is a run of letters, of digits or of other bytes, with the space before it if there is
-   one. Any other space is a word by itself. Bytes of 0x80 or more count as letters, except those of
+   A word is a run of letters, of digits or of other bytes, together with the space before it, if
+   any. Any other space is a word by itself. Bytes of 0x80 or more count as letters, except those of
    U+2000..U+207F (dashes, quotes), which count as other bytes. A word longer than RAPT__WORD_MAX
-   bytes is split there, or up to three bytes earlier so that no character is cut. */
+   bytes is split after that many bytes, or up to three bytes earlier so that no character is
+   cut. */
 
 enum kind { SPACE, LETTER, DIGIT, MARK };
 

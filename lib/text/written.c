@@ -7,14 +7,14 @@
        rapt-bytelevel 1 COUNT SIZE BASE64 SPACE MERGES LEFT RIGHT LEFT RIGHT ... #SUM
        rapt-moses 1 COUNT SIZE BASE64 SIZE BASE64 SIZE BASE64 #SUM
 
-   The first has the merges of a byte-pair vocabulary, and the second the bytes of a SentencePiece
-   file. The others have COUNT 0-terminated names, followed by a SentencePiece file (SIZE 0 if there
-   is none), by the options of WordPiece, by byte-level merges, or by the code of Moses' language
-   and the file bpe.model. KEEP is the sum of 1 for keep_case, 2 for keep_accents and 4 for
-   keep_han. SPACE is 1 if a space is put before text that does not begin with one. Numbers are
-   decimal without leading zeros, separated by one space. SUM is the hash (rapt__hash) of everything
-   before '#' in eight lower-case hex digits, and detects any change of a single byte. The string is
-   untrusted input. */
+   The first contains the merges of a byte-pair vocabulary, and the second contains the bytes of a
+   SentencePiece file. The others contain COUNT 0-terminated names, followed by a SentencePiece file
+   (SIZE is 0 if there is none), WordPiece options, byte-level merges, or the language code of a
+   Moses tokenizer and the file bpe.model. KEEP is the sum of 1 for keep_case, 2 for keep_accents
+   and 4 for keep_han. SPACE is 1 if a space is put before text that does not begin with one.
+   Numbers are decimal without leading zeros, separated by one space. SUM is the hash (rapt__hash)
+   of everything before '#', written as eight lower-case hex digits; it detects any change of a
+   single byte. The string is untrusted input. */
 #include "text/list.h"
 #include "text/text.h"
 
@@ -195,7 +195,7 @@ static bool take_number(const char *text, size_t size, size_t *at, int32_t max, 
     return true;
 }
 
-/* Checks that the string ends in the hash of its body, and sets *body to the size of the body. */
+/* Checks that the string ends with the hash of its body, and sets *body to the size of the body. */
 static bool sum_is_right(const char *text, size_t size, size_t *body)
 {
     char sum[SUM_SIZE + 2];
@@ -303,7 +303,7 @@ static rapt_status take_keep(const char *text, size_t body, size_t *at, struct w
     return RAPT_OK;
 }
 
-/* Reads the merges of names into a new array of *size bytes, which the caller frees even after a
+/* Reads byte-level merges into a new array of *size bytes, which the caller frees even after a
    failure. */
 static rapt_status take_merges(const char *text, size_t body, size_t *at, struct list_merges *m,
                                char **pairs, size_t *size, const rapt_allocator *allocator,
@@ -415,8 +415,8 @@ rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text, 
     while (kind < count && !begins_with(text, size, kinds[kind].head)) kind++;
     if (kind == count)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "the tokenizer begins with none of \"%s\", \"%s\", \"%s\", \"%s\", "
-                          "\"%s\" and \"%s\"",
+                          "the tokenizer does not begin with \"%s\", \"%s\", \"%s\", \"%s\", "
+                          "\"%s\" or \"%s\"",
                           head, spm_head, list_head, wordpiece_head, bytes_head, moses_head);
     if (!sum_is_right(text, size, &body))
         return rapt__fail(why, RAPT_BAD_FILE, "the tokenizer is damaged: its checksum is wrong");

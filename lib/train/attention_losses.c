@@ -1,7 +1,7 @@
 /* attention_losses.c - rewards of sampled keys, guided alignment and the coverage loss, which train
    attention in addition to the loss of the labels. The backward pass of attention reads the rewards
-   and computes the other two, which are losses of the weights of cross-attention. Also computes the
-   factor by which scores are multiplied during annealing. */
+   and computes the other two, which are losses on cross-attention weights. Also computes the factor
+   by which scores are multiplied during annealing. */
 #include "train/train.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ rapt_status rapt_train_align(rapt_trainer *t, const rapt_alignment *alignment, r
     if (!t) return rapt__fail(why, RAPT_BAD_ARGUMENT, "trainer is NULL");
     if (alignment && !(t->options.guided_alignment > 0))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "alignment: it has no effect while options.guided_alignment is 0");
+                          "alignment has no effect while options.guided_alignment is 0");
     if (alignment && !alignment->starts)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "alignment.starts is NULL");
     t->alignment = alignment ? *alignment : (rapt_alignment){NULL, NULL};
@@ -111,7 +111,7 @@ rapt_status rapt__coverage_check(const rapt_train_options *o, const rapt_config 
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
             "coverage_loss is %s, but with differential the weights of a head are the "
-            "difference of two attentions",
+            "difference of two attention maps",
             text);
     return RAPT_OK;
 }

@@ -125,7 +125,7 @@ struct aim {
     struct loss *sums;
 };
 
-/* Computes the loss of rows of states. If aim->gradient is set, also adds to the gradients of the
+/* Computes the loss from rows of states. If aim->gradient is set, also adds to the gradients of the
    output layer and sets dstates to the gradient of the states. If the model is quantized, the
    backward pass uses its weights as floats. */
 static void loss_of_rows(const struct exec_context *c, struct batch *b, const struct aim *aim,
@@ -232,8 +232,8 @@ static void work_on_batch(struct team *team, void *argument)
 }
 
 /* Makes the decoder's inputs and labels from begin, y1 .. yn, end: the inputs are all tokens but
-   the last, the labels are all tokens but the first. With options.frame, begin and end come from
-   the options, otherwise from the target. */
+   the last, and the labels are all tokens but the first. With options.frame, begin and end come
+   from the options; otherwise, the target contains them. */
 static void split_target(rapt_trainer *t, const rapt_tokens *target)
 {
     const rapt_train_options *o = &t->options;
@@ -263,7 +263,8 @@ static struct drop drop_of(const rapt_trainer *t, bool training, int shard)
                          rapt__mix(o->seed, (uint64_t)(t->state.calls + shard))};
 }
 
-/* Sets up the passes of a batch. `shard` is its number in a step in shards, otherwise 0. */
+/* Sets up the passes of a batch. `shard` is the number of the batch in a step in shards, otherwise
+   0. */
 static struct batch batch_prepare(rapt_trainer *t, const rapt_tokens *source,
                                   const rapt_tokens *target, bool gradient, int shard)
 {

@@ -1,7 +1,7 @@
 /* checkpoint.c - saves and loads checkpoints: parameters, adapters, Adam's moments, and the numbers
-   of checkpoint.def, such as the number of steps, all in one file. A trainer with the same options
-   and limits.shards that loads a checkpoint continues with the same bits as the trainer that saved
-   it. */
+   of checkpoint.def, such as the number of steps, all in one file. A trainer that loads a
+   checkpoint and has the same options and limits.shards as the trainer that saved it continues with
+   the same bits. */
 #include "train/train.h"
 
 #include "format/format.h"
@@ -175,7 +175,7 @@ static bool read_digits(const struct text_part *word, unsigned base, uint64_t ma
     return word->at < word->end;
 }
 
-/* Parses the value of a field into *state. Returns false if it is not a number or out of the
+/* Parses the value of a field into *state. Returns false if it is not a number or is out of the
    field's range. */
 static bool read_value(const struct field *f, const struct text_part *word,
                        struct trainer_state *state)
@@ -240,8 +240,8 @@ rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, 
     return RAPT_OK;
 }
 
-/* Reads the numbers of a checkpoint into *state, and checks that they and the configuration of its
-   model suit the trainer. */
+/* Reads the numbers of a checkpoint into *state. Checks that they suit the trainer, and that the
+   model's configuration does too. */
 static rapt_status load_state(const rapt_trainer *t, struct tensor_file *file,
                               struct trainer_state *state, rapt_message *why)
 {
@@ -257,17 +257,17 @@ static rapt_status load_state(const rapt_trainer *t, struct tensor_file *file,
     text = rapt__tensors_metadata(file, TRAINER_KEY);
     if (!text)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "it is a model without the state of a trainer, not a checkpoint");
+                          "it is a model without a trainer's state, not a checkpoint");
     status = rapt__trainer_state_read(state, t->losses != NULL, text, strlen(text), why);
     if (!status) status = rapt__products_check(t, state, why);
     if (status || state->lora_scale == scale) return status;
     return rapt__fail(why, RAPT_BAD_FILE,
-                      "the factor of its adapters, lora_alpha / lora_rank, is %g, but that of this "
-                      "trainer is %g (0: no adapters)",
+                      "the factor of its adapters, lora_alpha / lora_rank, is %g, but this "
+                      "trainer's is %g (0: no adapters)",
                       (double)state->lora_scale, (double)scale);
 }
 
-/* Makes a trainer whose parameters and moments were just loaded continue from `state`. */
+/* Sets up a trainer to continue from `state` after its parameters and moments have been loaded. */
 static void continue_from(rapt_trainer *t, const struct trainer_state *state)
 {
     rapt__shards_forget(t);

@@ -1,7 +1,7 @@
 /* products.c - chooses how the matrix products of a trainer are computed: by the library in floats
-   or bf16, by OpenBLAS, or each product by the faster of library and OpenBLAS on this machine. In
-   the last case, checkpoints store the choices as bits. Also quantizes the matrices before each
-   batch of quantization-aware training. */
+   or bf16, by OpenBLAS, or by whichever of the library (in floats) and OpenBLAS computes each
+   product faster on this machine. In the last case, checkpoints store the choices as bits. Also
+   quantizes the matrices before each batch of quantization-aware training. */
 #include "kernel/bf16.h"
 #include "kernel/int8.h"
 #include "train/train.h"
@@ -18,8 +18,8 @@ struct measurement {
     int rows; /* maximum number of rows of a product */
 };
 
-/* Returns true if a parameter is a factor of matrix products. A table of embeddings is one only if
-   it is also the output matrix. */
+/* Returns true if a parameter is a factor of matrix products. An embedding table is one only if it
+   is also the output matrix. */
 static bool multiplies(const struct layout *l, const struct parameter *p)
 {
     bool table = p->offset == l->encoder.table || p->offset == l->decoder.table;
@@ -27,7 +27,7 @@ static bool multiplies(const struct layout *l, const struct parameter *p)
 }
 
 /* Lists each shape of a model once, in the order of the parameters, and returns the number of
-   shapes. Sets which[i] to a parameter of shape i. Products of shapes that do not fit into the list
+   shapes. Sets which[i] to a parameter of shape i. Products of shapes that do not fit in the list
    are computed by the built-in kernels. */
 static int shapes_of(const struct layout *l, const struct parameter *which[PRODUCT_SHAPES])
 {
@@ -51,7 +51,7 @@ size_t rapt__products_scratch(const struct layout *l)
 }
 
 /* Returns the number of rows to measure with: at most `rows`, few enough for x [rows][in] and y
-   [rows][out] to fit into `floats`, and few enough for a quick measurement. */
+   [rows][out] to fit in `floats`, and few enough for a quick measurement. */
 static int rows_for(const struct parameter *p, int rows, size_t floats)
 {
     size_t out = (size_t)p->rows, in = (size_t)p->columns;
@@ -181,7 +181,7 @@ void rapt__products_restore(rapt_trainer *t)
 
        dx = dy W^        dW = dy' x^
 
-   A third model computes them; its parameters are the values of W^ in floats. Rows x^ are rounded
+   A third model computes them; its parameters are the values of W^ as floats. Rows x^ are rounded
    again in the backward pass (op/linear.c). The optimizer updates W in floats. */
 
 /* Returns the number of inputs of the widest matrix. */

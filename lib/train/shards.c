@@ -6,7 +6,7 @@
    A gradient is stored until its sibling's gradient has been computed; then their sum replaces
    both. A trainer has log2(shards) + 1 blocks. Between calls, blocks that hold no gradient are
    zero. t->gradients is one of these zero blocks as long as there is one. Once all shards have been
-   added, it is their sum. */
+   added, it holds their sum. */
 #include "train/train.h"
 
 #include <math.h>
@@ -94,7 +94,7 @@ static void join_subtrees(rapt_trainer *t, int left)
 }
 
 /* Stores t->gradients as the gradient of a shard and joins siblings. Then sets t->gradients to the
-   sum if all shards have been added, otherwise to a zero block if there is one. */
+   sum if all shards have been added, otherwise to a zeroed block if there is one. */
 static void hold_shard(rapt_trainer *t, int shard)
 {
     struct shards *s = &t->shards;
@@ -193,7 +193,7 @@ static rapt_status check_shard(const rapt_trainer *t, int shard, rapt_message *w
     if (status) return status;
     if (rapt__gradient_waits(t))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "gradients from rapt_train_gradient wait for rapt_train_step");
+                          "gradients from rapt_train_gradient are waiting for rapt_train_step");
     if (holder(t, NULL, shard))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "shard %d has already been computed for this step", shard);
@@ -252,7 +252,7 @@ void rapt_train_shards_discard(rapt_trainer *t)
     join_blocks(t, NULL, t->gradients, t->model->layout.floats);
 }
 
-/* ---- sums of subtrees from anywhere ---- */
+/* ---- sums of subtrees computed anywhere ---- */
 
 enum { SUM_FLOATS = 4096 }; /* floats added at a time; few enough that sums stay in the cache */
 
@@ -280,7 +280,7 @@ static rapt_status check_cover(int shards, const rapt_subtree *list, int count, 
             next % s->count)
             return rapt__fail(
                 why, RAPT_BAD_ARGUMENT,
-                "list[%d] has shards %d .. %lld, which is not a complete subtree that "
+                "list[%d] has shards %d .. %lld, which are not a complete subtree that "
                 "begins with shard %d",
                 i, s->first, (long long)s->first + s->count - 1, next);
     }
@@ -304,8 +304,8 @@ rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int count, siz
 
 /* ---- the step ---- */
 
-/* Checks and sums all records. *bad is the first shard whose loss is not finite, or `shards` if
-   there is none. */
+/* Checks and sums all records. Sets *bad to the first shard whose loss is not finite, or to
+   `shards` if there is none. */
 static rapt_status add_records(int shards, const rapt_shard *records, rapt_report *sums, int *bad,
                                rapt_message *why)
 {
@@ -348,9 +348,10 @@ rapt_status rapt_train_shards_step(rapt_trainer *t, const rapt_shard *records, r
     rapt_report sums = {0};
     rapt_status status = report ? rapt__struct_check(report, "rapt_report", why) : RAPT_OK;
     if (!status && (!shards || rapt__gradient_waits(t)))
-        status = rapt__fail(why, RAPT_BAD_ARGUMENT, "%s",
-                            shards ? "gradients from rapt_train_gradient wait for rapt_train_step"
-                                   : "the trainer was created with limits.shards 0");
+        status =
+            rapt__fail(why, RAPT_BAD_ARGUMENT, "%s",
+                       shards ? "gradients from rapt_train_gradient are waiting for rapt_train_step"
+                              : "the trainer was created with limits.shards 0");
     if (!status) status = add_records(shards, records, &sums, &bad, why);
     if (status) return status;
     if (bad < shards) return drop_shards(t, bad, why);

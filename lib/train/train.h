@@ -5,7 +5,7 @@
 #include "model/model.h"
 #include <rapt/train.h>
 
-/* The maximum learning rate. It still fits into a float after bias correction. */
+/* The maximum learning rate. It still fits in a float after bias correction. */
 #define TRAIN_RATE_MAX ((double)1e30f)
 
 struct trainer_state { /* the numbers in a checkpoint besides parameters, adapters and moments */
@@ -14,8 +14,8 @@ struct trainer_state { /* the numbers in a checkpoint besides parameters, adapte
 };
 
 enum { SHARDS_MAX = 1024, SHARD_LEVELS = 10 };
-/* The joins of subtrees that follow the shard being computed. With rapt_train_shard_early, they are
-   made layer by layer, each as soon as the gradient of the layer is final. */
+/* The joins of subtrees that the shard being computed makes possible. With rapt_train_shard_early,
+   they are made layer by layer, as soon as the gradient of each layer is final. */
 struct early {
     rapt_ready_fn *ready; /* NULL if joins are made at the end */
     void *user;
@@ -30,7 +30,7 @@ enum { PRODUCTS_TEXT = 1024 };
 struct shards { /* shards of the current step that were computed here */
     struct early early;
     rapt_subtree held[SHARD_LEVELS + 1]; /* [count] subtrees in the order of their shards */
-    float *spare[SHARD_LEVELS];          /* [spares] zero blocks other than t->gradients */
+    float *spare[SHARD_LEVELS];          /* [spares] zeroed blocks other than t->gradients */
     int count, spares;
 };
 
@@ -78,7 +78,7 @@ struct rapt_trainer {
     struct stack_memory encoder, decoder;
     float *gradients;    /* [layout.floats] sums since the last step */
     float *m, *v;        /* [tuning.moment_floats] Adam's moments */
-    double moment_bound; /* upper bound on the magnitudes in all first moments */
+    double moment_bound; /* upper bound on the magnitudes of all first moments */
     struct tuning tuning;
     float *partial, *loss_workspace, *pack;
     double *step_partial; /* workspace of op/training.c */
@@ -89,7 +89,7 @@ struct rapt_trainer {
     float *pooled, *dpooled; /* [batch][D]; NULL unless the model pools */
     float *hidden, *dhidden; /* [batch][D] after the pooler; NULL unless the model has one */
     /* The next eight arrays are NULL unless the model samples keys. */
-    float *losses;                          /* [rows] loss of each row of output, 0 without a
+    float *losses;                          /* [rows] loss of each row of output, 0 if it has no
                                                label */
     float *expected_losses;                 /* [rows] the losses if attention uses expected values
                                                instead of draws */
@@ -122,9 +122,8 @@ size_t rapt__products_scratch(const struct layout *l);
 /* Fills in t->products as the options request. RAPT_PRODUCTS_AUTO requires a new trainer, because
    measuring overwrites moments and gradients with zeros. */
 void rapt__products_choose(rapt_trainer *t);
-/* With RAPT_PRODUCTS_AUTO, fails if OpenBLAS cannot be loaded although it computes some products
-   according to *state, which comes from a checkpoint. The built-in products would give different
-   bits. */
+/* With RAPT_PRODUCTS_AUTO, fails if *state, which comes from a checkpoint, leaves some products to
+   OpenBLAS but OpenBLAS cannot be loaded. The built-in products would give different bits. */
 rapt_status rapt__products_check(const rapt_trainer *t, const struct trainer_state *state,
                                  rapt_message *why);
 /* With RAPT_PRODUCTS_AUTO, sets t->products from t->state, which must have been loaded and
@@ -154,7 +153,7 @@ rapt_status rapt__quantized_check(const rapt_train_options *o, const rapt_model 
 /* Lays out t->quantized, if options.quantize_aware is set. A batch has at most `rows` rows in the
    encoder, and as many in the decoder. */
 void rapt__quantized_layout(rapt_trainer *t, int rows, struct arena *arena);
-/* If options.quantize_aware is set, removes scales of integers from the model's metadata, since
+/* If options.quantize_aware is set, removes the scales of integers from the model's metadata, since
    rapt_model_set_precision would use them to quantize parameters that training has changed. */
 rapt_status rapt__quantized_begin(const rapt_trainer *t, rapt_message *why);
 /* Quantizes the parameters. All members of a team must call this function. */
@@ -193,7 +192,7 @@ rapt_status rapt__shards_check(const char *name, int shards, int min, rapt_messa
 /* Discards all shards of the step and zeroes all blocks except t->gradients. */
 void rapt__shards_forget(rapt_trainer *t);
 /* Joins floats [from, early.from), which are final in the gradient of the shard, and calls
-   early.ready. It is called as stack.final; `argument` is the trainer. */
+   early.ready. Used as stack.final; `argument` is the trainer. */
 void rapt__shards_final(struct team *team, void *argument, size_t from);
 
 /* ---- checkpoint.c ---- */
@@ -228,7 +227,7 @@ void rapt__coverage_end(rapt_trainer *t, int rows);
 /* Returns the initial mean loss per token: the loss of a uniform guess. */
 double rapt__mean_loss_first(const rapt_model *model);
 /* Computes the rewards and baselines of all rows from the losses of the rows with labels. Must be
-   called by one member of the team. */
+   called by only one member of the team. */
 void rapt__rewards_fill(rapt_trainer *t, const struct rows *source, const struct rows *target);
 /* Chooses the sequences of a batch that attend to expected values. `key` is the random key of the
    batch. */

@@ -1,6 +1,5 @@
-/* trainer.c - implements rapt_train_gradient, rapt_train_evaluate and rapt_train_step. A step of
-   Adam updates either all trained parameters and moments, or none of them if a result would not be
-   finite. */
+/* trainer.c - implements rapt_train_gradient, rapt_train_evaluate and rapt_train_step. An Adam step
+   updates all trained parameters and moments or, if a result would not be finite, none of them. */
 #include "train/train.h"
 
 #include <math.h>
@@ -114,10 +113,10 @@ struct step_work {
        |m'| <= beta1 |m| + (1 - beta1) |g|
        |p'| <= (1 + decay) |p| + rate correct1 |m'| / min(epsilon, 1)
 
-   For adapters no bound is known. The result is infinite unless it proves that every result and
-   intermediate result is finite. The factor `rounded` and the limit `far`, which is well below the
-   largest float, allow for rounding. |g| <= 1e18 keeps its square, and therefore the second moment,
-   finite. */
+   For adapters no bound is known. The bounds returned are infinite unless they prove that all
+   results and intermediate results are finite. The factor `rounded` and the limit `far`, which is
+   well below the largest float, allow for rounding. |g| <= 1e18 keeps its square, and therefore the
+   second moment, finite. */
 static struct adam_range bounds_after_step(const rapt_trainer *t, const struct adam *a,
                                            double largest)
 {
@@ -184,7 +183,7 @@ static void work_on_step(struct team *team, void *argument)
     double clip = t->options.clip_norm;
     bool clipped = clip > 0 && norm > clip;
     if (clipped) adam.gradient_scale *= (float)(clip / norm);
-    /* 1.01 allows for the rounding of sums in float, 1e-20 for squares that underflow. */
+    /* 1.01 allows for the rounding of sums in float, and 1e-20 for squares that underflow. */
     struct adam_range range = bounds_after_step(t, &adam, (clipped ? clip : norm) * 1.01 + 1e-20);
     if (isfinite(norm) && !finite_range(&range)) range = try_step(&c, w, &adam);
     bool good = isfinite(norm) && finite_range(&range);

@@ -5,7 +5,7 @@
 #include <float.h>
 #include <string.h>
 
-/* Sets the maximum numbers of rows of the encoder and of the decoder. The number is 0 for a half
+/* Sets the maximum numbers of rows in the encoder and in the decoder. The number is 0 for a half
    that the model does not have. */
 static void count_rows(const rapt_trainer *t, int *source_rows, int *target_rows)
 {
@@ -102,7 +102,7 @@ static rapt_status check_floats(const rapt_train_options *o, rapt_message *why)
     const struct {
         const char *name;
         float value;
-        double max; /* fractions must be less than 1; rate * weight_decay must fit into a float */
+        double max; /* fractions must be less than 1; rate * weight_decay must fit in a float */
     } shares[] = {{"dropout", o->dropout, 1},
                   {"attention_dropout", o->attention_dropout, 1},
                   {"ffn_dropout", o->ffn_dropout, 1},
@@ -137,20 +137,21 @@ static rapt_status check_frame(const rapt_train_options *o, const rapt_config *c
     if (o->frame && c->kind == RAPT_KIND_ENCODER_ONLY)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
-            "frame is %d; it must be 0: labels of an encoder-only model have no begin and end",
+            "frame is %d; it must be 0: labels of an encoder-only model have no begin or end",
             o->frame);
     rapt_status status = rapt__int_check("begin", (int)o->begin, 0, c->target_vocab - 1, why);
     return status ? status : rapt__int_check("end", (int)o->end, 0, c->target_vocab - 1, why);
 }
 
-/* Rejects an option of hard attention that has no effect on the model. */
+/* Rejects a hard-attention option that has no effect on the model. */
 static rapt_status check_use(const char *name, double value, const rapt_config *c,
                              rapt_normalizer by, rapt_message *why)
 {
     char text[FLOAT_TEXT];
     if (value == 0 || rapt__attention_normalizes(c, by)) return RAPT_OK;
-    return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is %s, but no attention has the normalizer %s",
-                      name, rapt__number_write(value, text), rapt_normalizer_name(by));
+    return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                      "%s is %s, but the model has no attention with the normalizer %s", name,
+                      rapt__number_write(value, text), rapt_normalizer_name(by));
 }
 
 static rapt_status check_hard(const rapt_train_options *o, const rapt_config *c, rapt_message *why)
@@ -207,7 +208,7 @@ static rapt_status check_guided(const rapt_train_options *o, const rapt_config *
     if (c->differential)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "guided_alignment is %s, but with differential the weights of a head are "
-                          "the difference of two attentions",
+                          "the difference of two attention maps",
                           text);
     if (c->talking_heads)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
@@ -215,8 +216,8 @@ static rapt_status check_guided(const rapt_train_options *o, const rapt_config *
                           text);
     if (c->monotonic)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "guided_alignment is %s, but monotonic is %s, which never goes back as "
-                          "alignments do",
+                          "guided_alignment is %s, but alignments may go back, and attention with "
+                          "monotonic %s cannot",
                           text, rapt_config_field_at(CONFIG_monotonic)->word((int)c->monotonic));
     if (c->cross_normalizer != RAPT_NORMALIZER_SOFTMAX)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
@@ -243,7 +244,7 @@ static rapt_status check_options(const rapt_train_options *o, const rapt_model *
     return o->products == RAPT_PRODUCTS_OPENBLAS ? rapt__openblas_load(why) : RAPT_OK;
 }
 
-/* Checks the limits of a trainer. The number of tokens of a half that the model does not have is
+/* Checks the limits of a trainer. The token limit of a half that the model does not have is
    ignored, but it must not be negative or too large. */
 static rapt_status check_train_limits(const rapt_train_limits *l, const rapt_config *c,
                                       rapt_message *why)
@@ -261,7 +262,7 @@ static rapt_status check_train_limits(const rapt_train_limits *l, const rapt_con
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
             "limits.target_tokens is %d: set it to the largest number of target tokens in a batch, "
-            "including begin and end of each target",
+            "including the begin and end of each target",
             l->target_tokens);
     if (!status)
         status =

@@ -1,6 +1,6 @@
 /* tuning.c - applies options.tuning, which selects the parameters that a trainer changes, and
-   trains adapters of low rank for matrices (Hu et al. 2021, LoRA): W = W0 + s B A with A
-   [rank][in], B [out][rank] and a constant s.
+   trains low-rank adapters for matrices (Hu et al. 2021, LoRA): W = W0 + s B A with A [rank][in], B
+   [out][rank] and a constant s.
 
    The model always contains W, and the backward pass computes the gradient dW as for any other
    matrix. A step computes the exact gradients of A and B from dW:
@@ -8,8 +8,8 @@
        dA = s B' dW        dB' = s A dW'        W = W0 + s (B')' A
 
    Apart from the factor s, these are the three products of a linear layer (op/linear.c) with
-   weights dW, inputs A and output gradients B', on `rank` rows. The code below lib/train therefore
-   needs no support for adapters. B is stored transposed. */
+   weights dW, inputs A and output gradients B', on `rank` rows. The code that lib/train calls
+   therefore needs no support for adapters. B is stored transposed. */
 #include "train/train.h"
 
 #include <math.h>
@@ -184,7 +184,7 @@ struct trained_part rapt__trained_part(const rapt_trainer *t, int index)
                                  t->v + r->at, r->floats};
 }
 
-/* Sets u->scaled to s times an array of `floats` floats. */
+/* Sets u->scaled to s times x [floats]. */
 static void scale_rows(const struct exec_context *c, const struct tuning *u, const float *x,
                        size_t floats)
 {

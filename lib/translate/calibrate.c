@@ -1,18 +1,19 @@
-/* calibrate.c - measures the inputs of a model's products while it translates, and stores for each
-   product the fixed scale by which engines such as Firefox's are to quantize these inputs:
+/* calibrate.c - measures the inputs of a model's matrix products while the model translates, and
+   stores, for each product, the fixed scale with which engines such as Firefox's quantize these
+   inputs:
 
        alpha = 127 / (mean + 1.1 * standard deviation)
 
-   Mean and (population) standard deviation are those of the largest magnitude in the inputs of the
-   product, measured each time the product is computed: for each group of sources that the encoder
-   reads together, or for each step of decoding. Source: marian-nmt/marian-dev,
+   The mean and the (population) standard deviation are those of the largest magnitude in the inputs
+   of the product, measured each time the product is computed: once for each group of sources that
+   the encoder reads together, or once for each decoding step. Source: marian-nmt/marian-dev,
    scripts/alphas/extract_stats.py. */
 #include "translate/translate.h"
 
 #include <math.h>
 
-struct measures { /* sums, over all computations of a product, of its largest input magnitude and
-                     its square */
+struct measures { /* sums of the largest input magnitude of a product, and of the square of that
+                     magnitude, over all computations of the product */
     double sum, squares;
     size_t calls;
 };
@@ -23,8 +24,8 @@ struct calibration {
     size_t bad; /* index of the first text that is too long; SIZE_MAX if there is none */
 };
 
-/* Returns the index of the matrix that begins where that of *l does, or -1. A product that is
-   computed in parts is thus counted once, with its first part. */
+/* Returns the index of the parameter whose matrix begins where the matrix of *l does, or -1. A
+   product that is computed in parts is thus counted once, with its first part. */
 static int parameter_of(const rapt_model *m, const struct linear *l)
 {
     for (int n = 0; n < m->layout.count; n++) {

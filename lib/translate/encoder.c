@@ -1,5 +1,5 @@
-/* encoder.c - turns texts into vectors or logits of classes: tokenizes them, truncates long texts,
-   adds special tokens, and runs the encoder over batches of texts. */
+/* encoder.c - turns texts into vectors or class logits: tokenizes them, truncates long texts, adds
+   special tokens, and runs the encoder over batches of texts. */
 #include "translate/translate.h"
 #include <rapt/encoder.h>
 
@@ -47,7 +47,7 @@ static rapt_status read_encoder_options(rapt_encoder_options *own,
     return status;
 }
 
-/* Replaces options that are 0 with values from the model, and limits max_tokens to its
+/* Replaces options that are 0 with values from the model, and limits max_tokens to the model's
    positions. */
 static void follow_model(rapt_encoder *e)
 {
@@ -228,8 +228,8 @@ const rapt_tokenizer *rapt_encoder_tokenizer(const rapt_encoder *e)
 
 /* ---- texts ---- */
 
-/* Encodes a text into ids [capacity], truncated if necessary. *count receives the number of tokens
-   of the whole text, but at most INT_MAX / 4. */
+/* Encodes a text into ids [capacity], truncating it if necessary. Sets *count to the number of
+   tokens in the whole text, but at most INT_MAX / 4. */
 static rapt_status cut_tokens(const rapt_encoder *e, rapt_text text, int32_t *ids, int capacity,
                               int *count, rapt_message *why)
 {
@@ -244,8 +244,8 @@ static rapt_status cut_tokens(const rapt_encoder *e, rapt_text text, int32_t *id
     return RAPT_OK;
 }
 
-/* Returns the number of tokens of the first text that remain if two texts together may have at most
-   max tokens. The shorter text is not truncated, unless both have more than max / 2 tokens. */
+/* Returns the number of tokens to keep of the first of two texts that together may have at most
+   `max` tokens. The shorter text is truncated only if both have more than max / 2 tokens. */
 static int first_share(int first, int second, int max)
 {
     if (first + second <= max) return first;
@@ -270,7 +270,7 @@ static rapt_status add_text(rapt_encoder *e, rapt_text text, const rapt_text *se
     const int keep = first_share(first, other, room);
     other = rapt__min(other, room - keep), n += keep;
     for (int k = 0; k < between && e->end >= 0; k++) ids[n++] = e->end;
-    /* RoBERTa has no token types for pairs, which it separates by two end tokens. */
+    /* RoBERTa has no token types for pairs; it separates the two texts with two end tokens. */
     const int32_t shift = types > 1 && e->between == 1 ? e->model->config.source_vocab : 0;
     for (int t = 0; t < other; t++) ids[n++] = e->two[t] + shift;
     if (second && e->end >= 0) ids[n++] = e->end + shift;
@@ -306,8 +306,8 @@ struct wanted {
     size_t width;
 };
 
-/* Runs the model on the batch, writes its results to the output, starting at row `first`, and
-   empties the batch. */
+/* Runs the model on the batch, writes the results to the output from row `first` on, and empties
+   the batch. */
 static rapt_status run_encoder(rapt_encoder *e, const struct wanted *w, size_t first,
                                rapt_message *why)
 {

@@ -1,14 +1,14 @@
-/* faults.c - finds faults of translations: loops (which weak models often produce), too many tokens
+/* faults.c - finds faults in translations: loops (which weak models often produce), too many tokens
    for a short source, empty translations, and parts of the source that were not copied. Also
-   returns constraints that exclude all of these faults but the last. */
+   returns constraints that exclude all but the last of these faults. */
 #include "translate/translate.h"
 
 #include <string.h>
 
 /* ---- opaque parts of texts ----
 
-   Addresses and placeholders are examples. If the caller requests it, a translation must contain
-   the opaque parts of its source unchanged. */
+   Opaque parts are, for example, addresses and placeholders. If the caller requests it, a
+   translation must contain the opaque parts of its source unchanged. */
 
 rapt_status rapt__opaque_check(const rapt_translate_call *call, const rapt_text *texts,
                                size_t count, rapt_message *why)
@@ -22,8 +22,8 @@ rapt_status rapt__opaque_check(const rapt_translate_call *call, const rapt_text 
             const rapt_span part = call->opaque[i];
             if (part.begin < at || part.end < part.begin || part.end > texts[t].size)
                 return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                                  "opaque[%zu] is bytes %zu to %zu; it must follow the part before "
-                                  "it and end within the %zu bytes of texts[%zu]",
+                                  "opaque[%zu] is bytes %zu to %zu; parts must be in order, must "
+                                  "not overlap, and must end within the %zu bytes of texts[%zu]",
                                   i, part.begin, part.end, texts[t].size, t);
             at = part.end;
         }
@@ -68,8 +68,8 @@ static bool within_word(rapt_text text, size_t at)
            !rapt__is_unspaced(after);
 }
 
-/* Returns how often a part occurs in a text. Occurrences do not overlap, and those that begin or
-   end within a word do not count. */
+/* Returns the number of times that a part occurs in a text. Occurrences do not overlap, and those
+   that begin or end within a word do not count. */
 static size_t occurrences(rapt_text text, rapt_text part)
 {
     size_t count = 0;
@@ -98,8 +98,8 @@ rapt_status rapt__spelled(const rapt_translator *t, const rapt_tokenizer *tokeni
     return status == RAPT_NO_MEMORY ? status : RAPT_OK;
 }
 
-/* Sets *lost to true if an opaque part, which tokens can spell, occurs fewer times in a translation
-   of text `number` than among the opaque parts of the text. Overwrites w->memory.text. */
+/* Sets *lost to true if an opaque part that tokens can spell occurs fewer times in a translation of
+   text `number` than among the opaque parts of the text. Overwrites w->memory.text. */
 static rapt_status find_lost(struct window *w, int number, const int32_t *ids, int count,
                              bool *lost)
 {
@@ -121,13 +121,13 @@ static rapt_status find_lost(struct window *w, int number, const int32_t *ids, i
 /* ---- all faults ---- */
 
 enum {
-    PERIOD_MAX = 64,  /* maximum length of a sequence that is repeated, in tokens */
+    PERIOD_MAX = 64,  /* maximum length of a repeated sequence, in tokens */
     LOOP_TIMES = 4,   /* minimum number of times that a sequence occurs in a row in a loop */
     LOOP_TOKENS = 8,  /* minimum number of tokens of a loop */
     LOOP_NGRAM = 4,   /* every loop contains an n-gram of this size twice */
     SHORT_TOKENS = 8, /* maximum number of tokens of a short source */
     SHORT_RATIO = 2,  /* maximum number of target tokens per token of a short source */
-    SHORT_EXTRA = 8   /* added to this maximum */
+    SHORT_EXTRA = 8   /* number of further target tokens that are allowed */
 };
 
 /* Returns the largest number of times that a sequence of 1 to PERIOD_MAX tokens occurs in a row.
@@ -145,8 +145,8 @@ static int repeats(const int32_t *ids, int count, int least)
     return most;
 }
 
-/* Returns the maximum number of tokens of a translation without its end, or 0 if there is no limit,
-   because the source is not short or the caller gave prefixes. */
+/* Returns the maximum number of tokens of a translation, not counting its end token. Returns 0 if
+   there is no limit, because the source is not short or the caller gave prefixes. */
 static int short_limit(const struct window *w, const struct sentence *s)
 {
     if (w->prefixes || s->count > SHORT_TOKENS) return 0;

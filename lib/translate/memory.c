@@ -3,7 +3,7 @@
 
 /* ---- calls that pass results to a callback ----
 
-   The translator lists the memory of all its unfinished calls: if a callback leaves its call by
+   The translator lists the memory of all its unfinished calls: if a callback exits its call via
    longjmp or an exception, the memory is freed together with the translator. */
 
 struct call_memory *rapt__call_begin(rapt_translator *t, size_t size)
@@ -57,7 +57,7 @@ rapt_status rapt__call_text(const rapt_translator *t, struct call_memory *m, con
 }
 
 /* m need not be the first in the list. If a callback of this call made another call, against the
-   rules, and left it by longjmp, the memory of that call precedes m and remains in the list. */
+   rules, and exited it via longjmp, the memory of that call precedes m and remains in the list. */
 void rapt__call_end(rapt_translator *t, struct call_memory *m)
 {
     struct call_memory **at = &t->calls;

@@ -8,8 +8,9 @@
 struct text_pair {    /* token counts of a pair */
     int source_count; /* including special tokens; 0 if the text has no tokens, -1 if it has too
                          many */
-    int target_count; /* with the forced first token, without the end; -1 if too many */
-    size_t source, target; /* index in ids of the first token of each */
+    int target_count; /* including the forced first token, but not the end token; -1 if there are
+                         too many */
+    size_t source, target; /* indices in ids of the first tokens of source and target */
 };
 
 struct text_pairs {            /* pairs that are tokenized together */
@@ -40,8 +41,8 @@ static void lay_out_pairs(struct text_pairs *p, struct arena *arena)
     p->sums = rapt__arena_take(arena, count, sizeof *p->sums);
 }
 
-/* Writes the tokens of `text` to ids. *count receives their number, or -1 if they and `more`
-   special tokens exceed config.positions. */
+/* Writes the tokens of `text` to ids. Sets *count to the number of these tokens, or to -1 if they
+   and `more` special tokens exceed config.positions. */
 static rapt_status encode_text(const struct text_pairs *p, const rapt_tokenizer *tokenizer,
                                rapt_text text, int more, int32_t *ids, int *count)
 {

@@ -1,7 +1,7 @@
-/* settings.c - determines settings of a translator from its options and the metadata of its model:
-   the project whose rules it follows, defaults of its options, length limits, the tokens of
-   languages and other first tokens, and the tokens that it never generates. Metadata is not
-   trusted: unusable values are ignored. */
+/* settings.c - determines a translator's settings from its options and its model's metadata: the
+   project whose rules it follows, defaults for its options, length limits, language tokens and
+   other first tokens, and the tokens that it never generates. Metadata is untrusted: unusable
+   values are ignored. */
 #include "translate/translate.h"
 
 #include <stdio.h>
@@ -121,7 +121,8 @@ rapt_status rapt__suppress(rapt_translator *t, rapt_message *why)
 
 /* ---- tokens around sources and targets, which in multilingual models name the languages ---- */
 
-/* Sets *id to the token of a language that the caller has named, or to -1 if there is none. */
+/* Sets *id to the token of the language that the caller has named, or to -1 if no language was
+   named or found. */
 static rapt_status find_language(const rapt_tokenizer *t, const char *option, const char *language,
                                  int32_t *id, rapt_message *why)
 {
@@ -130,8 +131,7 @@ static rapt_status find_language(const rapt_tokenizer *t, const char *option, co
     if (!language) return RAPT_OK;
     if (!rapt__language_any(t))
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "%s is %.60s, but the model has no tokens of languages", option,
-                          language);
+                          "%s is %.60s, but the model has no language tokens", option, language);
     *id = rapt__language_find(t, language);
     if (*id >= 0) return RAPT_OK;
     rapt__language_near(t, language, near, sizeof near);
@@ -139,9 +139,9 @@ static rapt_status find_language(const rapt_tokenizer *t, const char *option, co
                       option, language, *near ? "; similar: " : "", near);
 }
 
-/* Sets t->source_first, t->target_first and, if the decoder starts with the target's language,
-   t->begin. If the options name no target language, the token in the metadata key FIRST_KEY takes
-   its place. Ignores unusable metadata. */
+/* Sets t->source_first, t->target_first and, if the decoder starts with the target's language
+   token, t->begin. If the options name no target language, the token in the metadata key FIRST_KEY
+   takes its place. Ignores unusable metadata. */
 static void find_first_tokens(rapt_translator *t)
 {
     int begins = 0, starts = 0;
@@ -173,7 +173,7 @@ rapt_status rapt__languages_find(rapt_translator *t, rapt_message *why)
     return status;
 }
 
-/* Returns the token that follows the end of a source, which is its language, or -1. */
+/* Returns the language token that follows the end token of a source, or -1 if there is none. */
 static int32_t source_last(const rapt_translator *t)
 {
     return t->source_language_last ? t->source_language : -1;

@@ -1,12 +1,12 @@
-/* terms.c - finds the terms of a glossary in sentences, and makes phrases of their targets, of
-   opaque parts and of suppressed texts. The phrases of a form are the sequences of tokens that
-   spell it at different places in a sentence. */
+/* terms.c - finds glossary terms in sentences, and makes phrases from their targets, from opaque
+   parts and from suppressed texts. The phrases of a form are the token sequences that spell it at
+   different places in a sentence. */
 #include "translate/translate.h"
 
 #include <string.h>
 
 enum {
-    TERM_BATCH_SLOTS = 64,                   /* usual number of hypotheses of a batch of sentences
+    TERM_BATCH_SLOTS = 64,                   /* usual number of hypotheses in a batch of sentences
                                                 with terms */
     CONTEXT = 2,                             /* maximum number of bytes before a form when it is
                                                 encoded */
@@ -58,7 +58,7 @@ static rapt_status add_phrase(struct term_store *s, const rapt_allocator *alloca
     return RAPT_OK;
 }
 
-/* Begins a term, which end_term makes part of the store. */
+/* Begins a term, which becomes part of the store when end_term is called. */
 static rapt_status begin_term(struct term_store *s, const rapt_allocator *allocator)
 {
     void *terms = s->terms;
@@ -98,7 +98,7 @@ static bool is_part_of_word(unsigned char byte)
     return rapt__utf8_continues(byte) || (byte >= 0xC3 && byte <= 0xDF);
 }
 
-/* Returns the bits RAPT_WORD_... of a token with this text. */
+/* Returns the RAPT_WORD_... bits of a token with this text. */
 static unsigned char word_bits(rapt_text text)
 {
     size_t at = 0, start;
@@ -131,8 +131,8 @@ static rapt_status classify_tokens(rapt_translator *t)
     return RAPT_OK;
 }
 
-/* Prepares the translator for terms: classifies the tokens of targets, and creates a session with a
-   wide beam. Does nothing if it is ready. */
+/* Prepares the translator for terms: classifies target tokens, and creates a session with a wide
+   beam. Does nothing if the translator is ready. */
 static rapt_status make_ready(rapt_translator *t, rapt_message *why)
 {
     const rapt_limits *usual = &t->session->limits;
@@ -192,7 +192,7 @@ static rapt_status add_form(const struct phrase_maker *m, const char *context, r
     return add_phrase(m->store, &m->t->allocator, m->ids + first, count - first);
 }
 
-/* Appends the phrases of a form: after a space, after punctuation, and at the beginning of a
+/* Appends the phrases that spell a form after a space, after punctuation, and at the beginning of a
    sentence. If its script has no spaces between words, appends only the phrase after punctuation
    or, if there is none, the one at the beginning of a sentence. */
 static rapt_status add_places(const struct phrase_maker *m, rapt_text form)
@@ -208,7 +208,7 @@ static rapt_status add_places(const struct phrase_maker *m, rapt_text form)
     return status;
 }
 
-/* Copies a form with its first letter, or all letters, in capitals. */
+/* Copies a form, capitalizing its first letter or all letters. */
 static rapt_text raise(rapt_text form, bool all, char *out)
 {
     size_t size = 0;
@@ -279,7 +279,7 @@ static rapt_status add_terms(struct window *w, const struct phrase_maker *m, str
 }
 
 /* Appends terms for those opaque parts of a sentence that tokens can spell and that are not longer
-   than a form of a glossary, until the sentence has RAPT_TERMS_MAX terms. */
+   than a glossary form may be, until the sentence has RAPT_TERMS_MAX terms. */
 static rapt_status add_copies(const struct window *w, const struct phrase_maker *m,
                               const struct sentence *s)
 {
@@ -328,7 +328,8 @@ rapt_status rapt__window_suppress(struct window *w)
     return status;
 }
 
-/* Replaces the terms of a sentence with the glossary's and, if `copies`, its opaque parts. */
+/* Replaces the terms of a sentence with those from the glossary and, if `copies` is true, its
+   opaque parts. */
 static rapt_status set_terms(struct window *w, struct sentence *s, bool copies, rapt_message *why)
 {
     rapt_translator *t = w->t;

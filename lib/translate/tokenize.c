@@ -1,4 +1,4 @@
-/* tokenize.c - preprocesses and tokenizes the sentences of a window, tokenizes the beginnings of
+/* tokenize.c - preprocesses and tokenizes the sentences of a window, tokenizes the prefixes of
    their translations, and limits the length of each translation. */
 #include "translate/translate.h"
 
@@ -21,7 +21,7 @@ rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *to
     if (!status && size > 0)
         status = rapt_tokenizer_encode(tokenizer, (rapt_text){bytes, size}, ids, ends, capacity,
                                        count, NULL);
-    /* The ends that were written become offsets in the original text. */
+    /* Converts the ends that were written to offsets in the original text. */
     for (size_t i = 0; ends && i < rapt__min_size(*count, capacity); i++)
         if (ends[i] > 0) ends[i] = from[ends[i] - 1];
     rapt__free(&t->allocator, from, offsets);
@@ -37,7 +37,7 @@ struct target_limit rapt__window_rule(const struct window *w)
     return rule;
 }
 
-/* Returns the maximum number of tokens of a translation, including the end. */
+/* Returns the maximum number of tokens of a translation, including the end token. */
 static int limit_of(const struct window *w, const struct sentence *s)
 {
     const struct target_limit rule = rapt__window_rule(w);
@@ -79,7 +79,7 @@ rapt_status rapt__window_take_texts(struct window *w)
 }
 
 /* Returns true if a source has an empty translation because its text consists of a begin token, an
-   end token, or both. One other token, such as a language, may follow the end token. With the
+   end token, or both. One other token, such as a language token, may follow the end token. With the
    search rules MARIAN and HF, such a source is translated. */
 static bool is_bare(const struct window *w, const int32_t *ids, size_t count)
 {
@@ -113,7 +113,7 @@ static rapt_status tokenize_source(struct window *w, rapt_text text, struct sent
     }
     if (status || count == 0 || is_bare(w, ids + front, count)) return status;
     if (ends && front) ends[0] = 0;
-    if (ends) ends[front + count] = text.size; /* the end token; a language may follow */
+    if (ends) ends[front + count] = text.size; /* the end token; a language token may follow */
     count = rapt__source_frame(t, ids, count);
     s->count = (int)count;
     if (s->count > 0) s->limit = limit_of(w, s);

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* Fills in the log-probabilities of a translation, and their mean, if they are requested. */
+/* Fills in the log-probabilities of a translation, and their mean, if requested. */
 static void fill_logs(const struct window *w, const struct sentence *s, rapt_translation *out)
 {
     const int count = out->target_count + (out->ended != 0);
@@ -88,15 +88,15 @@ static rapt_status read_call(struct translate_job *job, const rapt_text *texts, 
             "made to contain terms",
             (double)job->options.temperature);
     if (!status && (own->token || own->logits) && count > INT_MAX)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "count is %zu; with %s it is at most %d", count,
-                          own->token ? "token" : "logits", INT_MAX);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "count is %zu; with %s it must be at most %d",
+                          count, own->token ? "token" : "logits", INT_MAX);
     if (!status && own->token && own->mend)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
-            "mend cannot be used with token: tokens that it received stay as they are");
+            "mend cannot be used with token, because tokens that were reported cannot change");
     if (!status && own->token && job->options.temperature > 0 && job->options.nbest > 1)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "token needs nbest 1, not %d, if temperature is above 0",
+                          "with token and temperature above 0, nbest must be 1, not %d",
                           job->options.nbest);
     if (!status) status = rapt__languages_given(job->t, why);
     if (!status) status = rapt__texts_check("texts", texts, count, why);

@@ -1,11 +1,10 @@
 /* translate.h - interface of the translate layer. translator.c creates translators, and imports and
-   exports models. settings.c reads the defaults of a translator from the model's metadata, and
-   finds the tokens of languages. translate.c translates sentences window by window and passes the
-   translations to callbacks: tokenize.c tokenizes the sentences, window.c searches, and searches
-   again if faults.c finds faults, and words.c aligns words. score_texts.c scores given
-   translations. terms.c finds the terms of a glossary. memory.c manages the memory of these calls.
-   calibrate.c measures a model while it translates. encoder.c turns texts into vectors or logits,
-   without a translator. */
+   exports models. settings.c reads a translator's defaults from the model's metadata, and finds
+   language tokens. translate.c translates sentences window by window and passes the translations to
+   callbacks: tokenize.c tokenizes the sentences, window.c searches, and searches again if faults.c
+   finds faults, and words.c aligns words. score_texts.c scores given translations. terms.c finds
+   glossary terms. memory.c manages the memory of these calls. calibrate.c measures a model while it
+   translates. encoder.c turns texts into vectors or logits, without a translator. */
 #ifndef RAPT_LIB_TRANSLATE_H
 #define RAPT_LIB_TRANSLATE_H
 
@@ -15,7 +14,7 @@
 #include <rapt/translator.h>
 
 /* Limits on the length of a translation in tokens: at most per_source times the length of its
-   source plus `extra`, including the end, and at least `min`, not including the end. */
+   source plus `extra`, including the end token, and at least `min`, not including the end token. */
 struct target_limit {
     float per_source;
     int extra, min;
@@ -32,20 +31,20 @@ struct rapt_translator {
     bool defaulted;                  /* the caller passed no options */
     const rapt_model *model;
     const rapt_tokenizer *source, *target; /* may be the same */
-    /* Each of the next three is NULL unless the translator owns it. */
+    /* Each of the next three is NULL unless the translator owns the object. */
     rapt_model *own_model;
     rapt_tokenizer *own_source, *own_target;
     int32_t source_end;      /* token after the text of a source; -1 if there is none */
     int32_t begin, end;      /* tokens around a target */
     int32_t source_language; /* -1 if there is none */
-    int32_t source_first; /* token before the text of a source: its language or a begin token; -1 if
-                             there is none */
-    int32_t target_language;   /* -1 if there is none */
-    int32_t target_first;      /* token with which every target begins, such as its language; -1 if
-                                  there is none or if `begin` is the language */
-    bool multilingual;         /* the target's tokenizer has language tokens */
-    bool source_language_last; /* the language follows the end of a source instead of preceding its
-                                  first token */
+    int32_t source_first;    /* token before the text of a source: a language or begin token; -1 if
+                                there is none */
+    int32_t target_language; /* -1 if there is none */
+    int32_t target_first;    /* token that every target begins with, such as its language token;
+                                -1 if there is none or if `begin` is the language token */
+    bool multilingual;       /* the target's tokenizer has language tokens */
+    bool source_language_last; /* a source's language token follows its end token instead of
+                                  preceding its text */
     int32_t *suppressed; /* [suppressed_count] tokens that are never generated: those without a
                             name, those listed in the metadata, and, depending on the search rules,
                             special tokens */
@@ -78,7 +77,7 @@ void rapt__terms_free(struct term_store *store, const rapt_allocator *allocator)
 /* Finds the terms of the glossary in the text of sentence *s. Creates the session for terms if
    necessary. */
 rapt_status rapt__window_terms(struct window *w, struct sentence *s, rapt_message *why);
-/* Does what rapt__window_terms does, and also makes terms of the opaque parts of the text that
+/* Does what rapt__window_terms does, and also adds, as terms, the opaque parts of the text that
    tokens can spell. */
 rapt_status rapt__window_copies(struct window *w, struct sentence *s, rapt_message *why);
 /* Converts options.suppressed_texts to phrases in w->memory.suppressed. */
@@ -96,14 +95,16 @@ struct call_memory {
     size_t text_size;
     void *spans; /* [spans_size] spans and word weights of one translation; grows as needed */
     size_t spans_size;
-    struct term_store terms, batch_terms; /* of all sentences of a window, and of a batch */
+    struct term_store terms, batch_terms; /* terms of all sentences in a window, and of those in a
+                                             batch */
     struct term_store suppressed;         /* phrases of options.suppressed_texts */
 };
-/* Allocates a struct of `size` bytes that begins with a call_memory, which is empty and first in
-   the translator's list; the rest is uninitialized. Returns NULL if the allocation fails. */
+/* Allocates a struct of `size` bytes that begins with a call_memory. The call_memory is empty and
+   comes first in the translator's list; the rest of the struct is uninitialized. Returns NULL if
+   the allocation fails. */
 struct call_memory *rapt__call_begin(rapt_translator *t, size_t size);
-/* Decodes target tokens into m->text, with a terminating 0. *size receives the number of bytes
-   without it. */
+/* Decodes target tokens into m->text, with a terminating 0. Sets *size to the number of bytes
+   before the 0. */
 rapt_status rapt__call_text(const rapt_translator *t, struct call_memory *m, const int32_t *ids,
                             size_t count, size_t *size);
 /* Frees everything that the call has allocated, except the struct. */
@@ -113,8 +114,8 @@ void rapt__call_release(rapt_translator *t, struct call_memory *m);
 void rapt__call_end(rapt_translator *t, struct call_memory *m);
 
 /* ---- translator.c ---- */
-/* Sets *own to the options of one call, checked and with defaults filled in. If given is NULL, they
-   are the translator's. */
+/* Sets *own to the options of one call, checked and with defaults filled in. If `given` is NULL,
+   these are the translator's options. */
 rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_options *given,
                                rapt_translator_options *own, rapt_message *why);
 /* Returns RAPT_BAD_ARGUMENT if the caller's options ask for a precision. Called for models that
@@ -122,20 +123,20 @@ rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_o
 rapt_status rapt__check_no_precision(rapt_precision precision, rapt_message *why);
 
 /* ---- settings.c: tokens around sources and targets ---- */
-/* Finds the tokens of the languages that the options name, and other tokens with which the model's
-   sources and targets begin. Returns RAPT_BAD_ARGUMENT if the model does not have the languages;
-   *why lists similar names, if there are any. */
+/* Finds the tokens of the languages that the options name, and any other tokens that the model's
+   sources and targets begin with. Returns RAPT_BAD_ARGUMENT if the model lacks one of the
+   languages; *why lists similar names, if there are any. */
 rapt_status rapt__languages_find(rapt_translator *t, rapt_message *why);
 /* The tokens of a source's text are framed by special tokens: a language or begin token, and an end
    token, as the model and the options require. rapt__source_front returns the number of special
    tokens before the text, and rapt__source_more their total number. rapt__source_frame writes them
    to ids, which already contains the `count` tokens of the text from index rapt__source_front on,
-   and returns the number of all tokens. */
+   and returns the total number of tokens. */
 size_t rapt__source_front(const rapt_translator *t);
 size_t rapt__source_more(const rapt_translator *t);
 size_t rapt__source_frame(const rapt_translator *t, int32_t *ids, size_t count);
-/* Returns RAPT_BAD_ARGUMENT if the model has languages, but the options did not name both. The
-   language of targets may also come from the metadata. */
+/* Returns RAPT_BAD_ARGUMENT if the model has language tokens but the options do not name both
+   languages. The target language may also come from the metadata. */
 rapt_status rapt__languages_given(const rapt_translator *t, rapt_message *why);
 
 /* ---- settings.c ---- */
@@ -174,7 +175,7 @@ struct sentence {
     int terms;        /* number of glossary terms in the text */
     int term, term_count; /* terms that have phrases: first index in memory.terms, and number */
     int term_tokens;      /* total number of tokens of their shortest phrases */
-    int limit;            /* maximum number of target tokens, including the end */
+    int limit;            /* maximum number of target tokens, including the end token */
     size_t out;           /* index of its results in out: [nbest][limit] tokens */
     size_t alignment;     /* index of its results in alignments_out: [nbest][limit + 1][columns] */
 };
@@ -210,7 +211,8 @@ struct window {
     int32_t *out;   /* target tokens */
     int *counts, *ended, *met; /* [count][nbest] */
     float *scores;             /* [count][nbest] */
-    float *logs; /* log-probabilities of the tokens in out and of ends; unused unless requested */
+    float *logs; /* log-probabilities of the tokens in out and of end tokens; unused unless
+                    requested */
     float *alignments_out;
     struct search_batch { /* arguments and results of rapt_generate */
         int32_t *ids, *given, *out;
@@ -226,8 +228,8 @@ struct window {
 };
 
 /* ---- tokenize.c: a window ---- */
-/* Returns the number of tokens of a text, without special tokens, for which memory is reserved. A
-   text with more tokens is rejected. */
+/* Returns the number of tokens, not counting special ones, that memory is reserved for when a text
+   is tokenized. A text with more tokens is rejected. */
 size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
                             rapt_text text);
 /* Returns the length limits of the translations of a call. */
@@ -250,10 +252,10 @@ rapt_status rapt__opaque_check(const rapt_translate_call *call, const rapt_text 
 /* Returns the opaque parts of text `number`. */
 struct opaque_parts rapt__window_parts(const struct window *w, int number);
 rapt_text rapt__part_text(const struct window *w, int number, rapt_span part);
-/* Sets *spelled to whether the tokens of a text decode to the same text. */
+/* Sets *spelled to true if the tokens of a text decode to the same text, else to false. */
 rapt_status rapt__spelled(const rapt_translator *t, const rapt_tokenizer *tokenizer, rapt_text text,
                           bool *spelled);
-/* Returns true if translations of text `number` have to contain its opaque parts. */
+/* Returns true if translations of text `number` must contain its opaque parts. */
 bool rapt__copies_wanted(const struct window *w, int number);
 
 /* ---- memory.c: a window ---- */
@@ -267,10 +269,10 @@ int rapt__window_batch(const struct window *w, int first);
 rapt_status rapt__window_take_results(struct window *w, const struct sentence *end);
 
 /* ---- faults.c ---- */
-/* Sets *faults to the faults, RAPT_FAULT_..., of a translation of *s. */
+/* Sets *faults to the RAPT_FAULT_... bits of the faults in a translation of *s. */
 rapt_status rapt__faults_find(struct window *w, const struct sentence *s, const int32_t *ids,
                               int count, int *faults);
-/* Constraints on translations; 0 means none. max_length includes the end. */
+/* Constraints on translations; 0 means none. max_length includes the end token. */
 struct constraint {
     int max_length, min_length, no_repeat_ngram;
 };

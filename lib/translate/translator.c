@@ -1,6 +1,6 @@
 /* translator.c - creates translators. A translator has a session, a model and tokenizers. It owns
-   the model if it loaded it, and the tokenizers if it created them from the model's metadata. Also
-   imports and exports models. */
+   the model if it loaded the model itself, and the tokenizers if it created them from the model's
+   metadata. Also imports and exports models. */
 #include "translate/translate.h"
 
 #include "import/import.h"
@@ -194,7 +194,7 @@ static rapt_status find_specials(rapt_translator *t, rapt_status otherwise, rapt
     t->end = rapt_tokenizer_special(t->target, RAPT_TOKEN_END);
     t->begin = rapt_target_begin(t->model, t->target);
     if ((ends && t->source_end < 0) || t->end < 0)
-        return rapt__fail(why, otherwise, "the tokenizer of the %s has no end token (</s>)",
+        return rapt__fail(why, otherwise, "the %s tokenizer has no end token (</s>)",
                           ends && t->source_end < 0 ? "source" : "target");
     if (t->begin < 0)
         return rapt__fail(
@@ -203,8 +203,8 @@ static rapt_status find_specials(rapt_translator *t, rapt_status otherwise, rapt
     return rapt__suppress(t, why);
 }
 
-/* Creates a session for a full batch of sentences of usual length. Longer sentences are translated
-   in smaller batches with the same memory. */
+/* Creates a session for a full batch of sentences of typical length. Longer sentences are
+   translated in smaller batches with the same memory. */
 static rapt_status make_session(rapt_translator *t, rapt_message *why)
 {
     rapt_config c = *rapt_model_config(t->model);
@@ -320,7 +320,7 @@ rapt_status rapt__check_no_precision(rapt_precision precision, rapt_message *why
                       (int)precision);
 }
 
-/* Uses the caller's model and tokenizers, or if source is NULL, the tokenizers in the model's
+/* Uses the caller's model and tokenizers or, if `source` is NULL, the tokenizers in the model's
    metadata. */
 static rapt_status translator_use(rapt_translator *t, const rapt_model *model,
                                   const rapt_tokenizer *source, const rapt_tokenizer *target,
@@ -401,7 +401,7 @@ void rapt_translator_free(rapt_translator *t)
 {
     if (!t) return;
     rapt_allocator allocator = t->allocator;
-    while (t->calls) rapt__call_end(t, t->calls); /* calls that a callback left by longjmp */
+    while (t->calls) rapt__call_end(t, t->calls); /* calls that a callback exited via longjmp */
     rapt_session_free(t->session);
     rapt_session_free(t->term_session);
     rapt__free(&t->allocator, t->words, (size_t)rapt_tokenizer_vocab(t->target));

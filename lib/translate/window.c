@@ -41,8 +41,8 @@ static void sentence_after(const struct window *w, const struct sentence *s, str
     next->alignment = s->alignment + nbest * columns * ((size_t)s->limit + 1);
 }
 
-/* Tokenizes and sorts the sentences. *end receives the indices at which the arrays of the last
-   sentence end. The window ends before a sentence with which alignments would exceed
+/* Tokenizes and sorts the sentences. Sets *end to the indices at which the arrays of the last
+   sentence end. The window ends before a sentence that would make the alignments exceed
    MAX_ALIGNMENT_FLOATS. */
 static rapt_status tokenize_all(struct window *w, struct sentence *end, rapt_message *why)
 {
@@ -67,7 +67,7 @@ static rapt_status tokenize_all(struct window *w, struct sentence *end, rapt_mes
 /* ---- search ---- */
 
 /* Copies an alignment [rows][s->count] to the alignment of a translation, which always has a column
-   for the end. */
+   for the end token. */
 static void keep_alignment(struct window *w, const struct sentence *s, const float *from,
                            size_t rank, size_t rows)
 {
@@ -80,8 +80,8 @@ static void keep_alignment(struct window *w, const struct sentence *s, const flo
 }
 
 /* Returns the index of a result of sentence i in the arrays of a batch. The arrays hold the results
-   search by search, and within a search sentence by sentence. `of` numbers the hypotheses of the
-   sentence across all searches. */
+   search by search, and within each search, sentence by sentence. `of` numbers the hypotheses of
+   the sentence across all searches. */
 static size_t result_of(const struct window *w, int i, size_t of)
 {
     const struct search_batch *b = &w->batch;
@@ -138,8 +138,8 @@ static void keep_results(struct window *w, const struct sentence *s, int i, int 
     }
 }
 
-/* ---- callbacks for rapt_generate, which call the caller's and convert indices of sources to those
-   of texts ---- */
+/* ---- callbacks for rapt_generate, which convert source indices to text indices and call the
+   caller's callbacks ---- */
 
 /* Returns the index into the caller's texts of a source in the current batch. */
 static int index_of(const struct window *w, int source)
@@ -231,8 +231,8 @@ static rapt_status search_batch(struct window *w, int number, rapt_generate_opti
 }
 
 /* Searches for translations of sentences order[first] .. order[first + n - 1], with at most
-   `longest` tokens each, under min_length and no_repeat_ngram of *more. The results remain in
-   w->batch. */
+   `longest` tokens each, under the constraints min_length and no_repeat_ngram in *more. The results
+   remain in w->batch. */
 static rapt_status search_all(struct window *w, int first, int n, int longest,
                               const struct constraint *more, rapt_message *why)
 {
@@ -304,9 +304,9 @@ static rapt_status translate_batch(struct window *w, int first, int n, rapt_mess
 
 /* Searches again for sentence order[at], under constraints that exclude the faults of its best
    translation. Sets *better to true if the new best translation has no fault, has at least as many
-   glossary terms as the old one, and has an end if the old one has. *longest receives the maximum
-   number of tokens of the new translations. `copies` is the number of the sentence's terms that are
-   opaque parts. */
+   glossary terms as the old one, and has an end token if the old one has one. Sets *longest to the
+   maximum number of tokens of the new translations. `copies` is the number of the sentence's terms
+   that are opaque parts. */
 static rapt_status search_again(struct window *w, int at, int *longest, int copies, bool *better,
                                 rapt_message *why)
 {

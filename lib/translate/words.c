@@ -4,8 +4,8 @@
        word_alignment[u][v] = sum over t of p(t, u) sum over s of alignment[t][s] p'(s, v)
                               / sum over t of p(t, u)
 
-   p(t, u) is the number of bytes of token t inside word u, divided by the number of its bytes
-   inside any word. p'(s, v) is the same for token s and word v of the source. The log-probability
+   p(t, u) is the number of bytes of token t inside word u, divided by the number of bytes of token
+   t inside any word. p'(s, v) is the same for token s and word v of the source. The log-probability
    of a word is the mean of the log-probabilities of its tokens, weighted in the same way. */
 #include "translate/translate.h"
 
@@ -15,7 +15,7 @@ _Static_assert(sizeof(int) == sizeof(float), "they share memory");
 
 enum { USUAL = 1 << 16 }; /* bytes, sufficient for most translations */
 
-/* Returns true if a character has Unicode's property White_Space (PropList.txt). */
+/* Returns true if a character has the Unicode property White_Space (PropList.txt). */
 static bool is_space(uint32_t c)
 {
     static const uint32_t others[] = {0x20,   0x85,   0xA0,   0x1680, 0x2028,
@@ -57,8 +57,8 @@ static void source_spans(const struct window *w, const struct sentence *s, int c
 }
 
 /* Fills in the spans of the target tokens. A token ends where the text decoded from all tokens up
-   to it ends, but not after the end of a later token. (Each byte of an incomplete character decodes
-   to U+FFFD, so fewer tokens may decode to more bytes.) */
+   to and including it ends, but not after the end of a later token. (Each byte of an incomplete
+   character decodes to U+FFFD, so fewer tokens may decode to more bytes.) */
 static rapt_status target_spans(const struct window *w, const rapt_translation *t, rapt_span *spans)
 {
     for (int i = 0; i < t->target_count; i++) {
@@ -98,8 +98,8 @@ static void advance(struct share *s, const rapt_span *token)
         s->bytes += shared(token, &s->words[v]);
 }
 
-/* Adds to row[v] `weight` times the sum, over source tokens, of the token's alignment times
-   p'(token, v). */
+/* For each source word v, adds to row[v] `weight` times the sum over source tokens s of
+   alignment[s] p'(s, v). */
 static void add_row(const rapt_translation *t, const float *alignment, double weight, float *row)
 {
     struct share s = {.words = t->source_words, .count = t->source_word_count};
@@ -113,8 +113,8 @@ static void add_row(const rapt_translation *t, const float *alignment, double we
 }
 
 /* Computes the alignment of words, [target words][source words], and the log-probabilities of
-   target words if those of the tokens are known. For each target word, a first pass adds up its
-   shares, and a second pass the weighted values of its tokens. */
+   target words if those of the tokens are known. For each target word, a first pass adds up the
+   shares of its tokens, and a second pass adds up their weighted values. */
 static void word_weights(const rapt_translation *t, float *weights, float *logs)
 {
     size_t columns = (size_t)t->source_word_count;
@@ -140,8 +140,8 @@ static void word_weights(const rapt_translation *t, float *weights, float *logs)
     }
 }
 
-/* Finds the source word with the largest weight for each target word, or -1. Returns the number of
-   different source words. */
+/* Sets sources[u] to the source word with the largest weight for target word u, or to -1 if all
+   weights are 0. Returns the number of distinct source words found. */
 static int find_sources(const rapt_translation *t, const float *weights, int *sources)
 {
     int covered = 0;

@@ -94,7 +94,7 @@ fi
 code 2 "$program" convert --model student --to ct2 --gzip --out nothing
 says "--gzip is only for --to firefox"
 code 1 "$program" convert --model student --to firefox $languages --out nothing
-says "Firefox cannot hold this model: alphas must be in its metadata: calibrate the model"
+says "cannot export this model to Firefox: alphas must be in the model's metadata: calibrate the model first"
 echo >blank
 code 1 "$program" convert --model student --to firefox $languages --calibrate blank --out nothing
 says "blank: calibration needs at least one text with a word"
@@ -109,8 +109,8 @@ code 2 "$program" convert --model student --to bergamot --source-lang en --out n
 says "--source-lang is only for --to firefox"
 code 1 "$program" train --for firefox --data data.tsv --out nothing --sentencepiece vocabulary.spm --width 24 --heads 2 \
     --activation silu --decoder-recurrence none --score additive --steps 20
-says "--for firefox: Firefox cannot hold this model: "
-for reason in "self_score must be its default" "target_vocab must be a multiple of 8, such as 24 or 32, not 30" \
+says "--for firefox: cannot export this model to Firefox: "
+for reason in "self_score must be left at its default" "target_vocab must be a multiple of 8, such as 24 or 32, not 30" \
     "width must be a multiple of 16, such as 16 or 32, not 24" "activation must be relu" "decoder_recurrence must be ssru"; do
     says "$reason"
 done
@@ -181,7 +181,7 @@ for command in evaluate score; do
     check "$command: no warning about tokens" [ "$(grep -c vocabulary err)" -eq 0 ]
 done
 code 1 "$program" convert --model model.ssru --to ct2 --out nothing
-says "decoder_recurrence must be its default"
+says "decoder_recurrence must be left at its default"
 check "no folder is left" [ ! -e nothing ]
 train plain
 code 0 "$program" convert --model plain --to packed --out packed
@@ -192,7 +192,7 @@ check "the same translations of a packed file" cmp -s wanted got
 code 0 "$program" convert --model packed --out again
 check "the plain file again" cmp -s plain again
 code 1 "$program" convert --model plain --to marian --out nothing
-says "Marian cannot hold this model: position must be concatenated-n1; decoder_start must be zero; norm_epsilon must be 1e-6"
+says "cannot export this model to Marian: position must be concatenated-n1; decoder_start must be zero; norm_epsilon must be 1e-6"
 code 2 "$program" convert --model plain --to marian
 says "--out is missing"
 code 2 "$program" convert --out nothing

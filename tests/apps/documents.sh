@@ -294,7 +294,7 @@ END
     check "a unit" grep -qF '<target>O <g id="1">gato preto</g>' units.out
     printf '<xliff>\n</b>' >broken.xlf
     translate 1 xliff broken.xlf broken.out
-    says "broken.xlf: line 2: </b> closes no open element"
+    says "broken.xlf: line 2: </b> does not close the last open element"
     check "no output of a broken document" [ ! -e broken.out ]
 
     printf '# The *small* house\n\n- See the [black cat](http://a.b/c_d)\n\n```\nthe house\n```\n' >page.md

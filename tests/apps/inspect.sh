@@ -222,7 +222,7 @@ test_shortlist() {
     printf 'hund qqq 0.5\n' >useless.txt
     for list in empty useless; do
         code 1 "$program" translate --lines --model model --shortlist $list.txt source
-        says "no line has a token of each vocabulary"
+        says "no line has a token from each vocabulary"
     done
     head -c 100 lex.bin >cut.bin
     code 1 "$program" translate --lines --model model --shortlist cut.bin source

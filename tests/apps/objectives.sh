@@ -183,7 +183,7 @@ print(100 * wrong // words)'
     sed '2s/$/ 9-0/' links >bad
     refused 1 "bad:2: link 9-0: the pair has no such word" --guided-alignment bad
     refused 2 "need --guided-alignment" --guided-alignment-weight 1
-    refused 2 "alignment_layer is 2; decoder_layers is 1" --guided-alignment links --guided-alignment-layer 2
+    refused 2 "alignment_layer is 2, but decoder_layers is 1" --guided-alignment links --guided-alignment-layer 2
     refused 1 "cross_normalizer" --guided-alignment links --cross-normalizer argmax
 }
 

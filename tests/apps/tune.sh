@@ -166,7 +166,7 @@ failing "--freeze layers.*: no parameter has such a name" --from base --freeze "
 failing "all 33 parameters are frozen" --from base --freeze "*"
 failing "lora_rank is 64; it must be from 1 to 16, the smaller side of encoder.layers.0.self_attn.qkv.weight" --from base --lora 64
 failing "all.tsv" --from all.tsv
-failing "source_language is en, but the model has no tokens of languages" --from base --source-lang en
+failing "source_language is en, but the model has no language tokens" --from base --source-lang en
 
 # ---- a model of CTranslate2, whose sources have no end token ----
 names=${RAPT_DATA:-missing}/models/ct2-aren

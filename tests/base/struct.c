@@ -55,7 +55,7 @@ static void longer(void **state)
     assert_int_equal(read(&own, &new, &why), RAPT_BAD_ARGUMENT);
     assert_string_equal(
         why.text,
-        "rapt_second: size is 32, but this library knows only 24 bytes: the rest must be 0");
+        "rapt_second: size is 32, but this library knows only 24 bytes; the rest must be 0");
     assert_int_equal(own.a, 0x5a5a5a5a); /* a failed call changes nothing */
     assert_int_equal(read(&own, &new, NULL), RAPT_BAD_ARGUMENT);
 }

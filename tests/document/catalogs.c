@@ -303,16 +303,17 @@ static void test_xliff_broken(void **state)
     is_refused("a b", "the file has no XML element");
     is_refused("<!DOCTYPE x [ <!ENTITY a '>'> ]><html></html>",
                "the first element is <html>; XLIFF begins with <xliff>, without a prefix");
-    is_refused("<xliff>\n<file>\n</xliff>", "line 3: </xliff> closes no open element");
-    is_refused("<xliff><A></a></xliff>", "line 1: </a> closes no open element");
-    is_refused("<xliff></xliff></xliff>", "line 1: </xliff> closes no open element");
+    is_refused("<xliff>\n<file>\n</xliff>",
+               "line 3: </xliff> does not close the last open element");
+    is_refused("<xliff><A></a></xliff>", "line 1: </a> does not close the last open element");
+    is_refused("<xliff></xliff></xliff>", "line 1: </xliff> does not close the last open element");
     is_refused("<xliff><source>a b", "<source> is not closed");
     is_refused("<xliff>\n<!-- a", "line 2: the file ends within a tag or comment");
     is_refused("<xliff a='", "line 1: the file ends within a tag or comment");
     for (int i = 0; i < 200; i++) strcat(deep, "<a>");
-    is_refused(deep, "line 1: elements are nested more than 200 deep");
+    is_refused(deep, "line 1: elements are nested more than 200 levels deep");
     is_refused("<xliff>\n<source>a < b</source></xliff>",
-               "line 2: < does not start a tag; in text it must be &lt;");
+               "line 2: < does not start a tag; in text it must be written as &lt;");
     is_refused("<xliff><target//></xliff>", "line 1: <target//> has one / too many");
 }
 

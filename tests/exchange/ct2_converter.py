@@ -168,7 +168,7 @@ def test_ct2_encoders():
     for family in ENCODERS:
         judge_encoder(family, lines)
     os.remove("bert.int8/tokenizer.json")
-    kit.refused(program, "bert.int8", "its vocabulary has no rules for splitting texts; copy tokenizer.json")
+    kit.refused(program, "bert.int8", "its vocabulary has no rules for splitting texts; copy the original model's tokenizer.json")
 
 
 # ---- encoder-decoders ----

@@ -37,7 +37,7 @@ static bool needed(const char *call)
 
 static void check_failed(const struct fault_plan *plan, const rapt_message *why, enum thing thing)
 {
-    bool late = strstr(why->text, "is written, but") != NULL;
+    bool late = strstr(why->text, "was written, but") != NULL;
     assert_true(path_has(thing_bytes(thing, late ? NEW : OLD)));
     assert_non_null(strstr(why->text, "/m"));
     if (plan->mode == FAULT_ONCE) assert_non_null(strstr(why->text, strerror(plan->error)));

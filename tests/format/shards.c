@@ -133,7 +133,7 @@ static void test_refused(void **state)
         RAPT_NO_FILE);
     assert_non_null(strstr(why.text, "none.safetensors"));
     const struct bytes memory = {(unsigned char *)(uintptr_t)usual, sizeof usual - 1};
-    refuse(&memory, "without a folder");
+    refuse(&memory, "which must be opened by its path");
 }
 
 /* Tests a shard of PyTorch with deflated storages, each of which becomes a part of its own. */

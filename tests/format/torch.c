@@ -122,7 +122,7 @@ static void test_pickles(void **state)
         size_t size;
         const char *reason;
     } rows[] = {
-        ROW("", "of 0 bytes, is empty"),
+        ROW("", "(0 bytes) is empty"),
         ROW(DICT ".", NULL),
         ROW(DICT KEY TENSOR "s.", NULL),
         ROW(DICT "(" KEY TENSOR "u.", NULL),
@@ -150,7 +150,7 @@ static void test_pickles(void **state)
         ROW(DICT KEY REBUILD "(" STORAGE("\2") "K\0" MUCH MUCH MUCH "\x87)\x89}tRs.",
             "has a size that overflows"),
         ROW(DICT KEY REBUILD ")Rs.", "the arguments of _rebuild_tensor_v2"),
-        ROW(DICT KEY "ctorch\nFloatStorage\n)Rs.", "the type of a storage is called"),
+        ROW(DICT KEY "ctorch\nFloatStorage\n)Rs.", "a storage type is called as a function"),
         ROW(DICT KEY "K\1)Rs.", "the wrong type"),
         ROW(DICT KEY KEY "Qs.", "the wrong type"),
         ROW(DICT KEY ")Qs.", "does not describe a storage"),
@@ -349,7 +349,7 @@ static void test_legacy_lists(void **state)
               "0q\0ah\0a.",
               16);
     for (int i = 0; i < 2; i++) put_bytes(&b, whole.data + whole.size - 16, 16);
-    refuse(&b, "the list of storages contains one twice");
+    refuse(&b, "the list of storages contains a duplicate");
     free(whole.data);
     free(b.data);
 }

@@ -156,7 +156,7 @@ static void test_refused(void **state)
         {"a #b: 1\n", "line 1: this is neither a key nor"},
         {"a:\n  - 1\n   - 2\n", "line 3: the elements of a list are indented differently"},
         {"a:\n  - 1\n- 2\n", "line 3: the elements of a list are indented differently"},
-        {"a: 1\rb: 2\n", "line 1: the line has a CR that no LF follows"},
+        {"a: 1\rb: 2\n", "line 1: the line contains a CR that is not followed by an LF"},
         {" ---\n", "line 1: "},
         {"a: [1] 2\n", "there is text after a list"},
         {"- 1\n", "an element does not belong to a list"},

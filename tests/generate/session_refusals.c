@@ -201,7 +201,8 @@ static void test_after_a_search(void **state)
                          RAPT_BAD_ARGUMENT);
         assert_non_null(strstr(why.text, "call rapt_encode first"));
         assert_int_equal(rapt_session_alignment(session, -1, -1, weights, &why), RAPT_BAD_ARGUMENT);
-        assert_non_null(strstr(why.text, "before rapt_generate or a scoring, which replaces"));
+        assert_non_null(
+            strstr(why.text, "before rapt_generate or rapt_score_targets, which replaces"));
         assert_int_equal(rapt_encode(session, &two, NULL, NULL), RAPT_OK);
         assert_int_equal(rapt_decode(session, &two, &logits, NULL), RAPT_OK);
         assert_int_equal(rapt_session_alignment(session, -1, -1, weights, NULL), RAPT_OK);

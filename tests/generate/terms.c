@@ -386,7 +386,7 @@ static void test_refusals(void **state)
     struct csr csr;
     refuse(terms_of(&csr, &given, 1), 1, "temperature");
     csr.ids[1] = END;
-    refuse(&csr.all, 0, "sequence 0 contains the end, 2");
+    refuse(&csr.all, 0, "sequence 0 contains the end token, 2");
     csr.ids[1] = 5;
     refuse(&csr.all, 0, "terms.phrases: ids[1] is 5; the vocabulary has 5 tokens");
     csr.ids[1] = 3, csr.starts[1] = 0;
@@ -394,7 +394,7 @@ static void test_refusals(void **state)
     csr.starts[1] = 3, csr.terms[1] = 0;
     refuse(&csr.all, 0, "terms.terms[0] is 0, but [1] is 0; the difference must be 1 to");
     csr.terms[1] = 2;
-    refuse(&csr.all, 0, "terms.phrases has 1 sequences; terms.terms ends with 2");
+    refuse(&csr.all, 0, "terms.phrases has 1 sequences, but terms.terms ends with 2");
     csr.terms[0] = 1;
     refuse(&csr.all, 0, "terms.terms[0] is 1; it must be 0");
     csr.all.terms = NULL;

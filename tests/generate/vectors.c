@@ -230,9 +230,9 @@ static void test_refusals(void **state)
     const int32_t ids[] = {1, 2};
     const rapt_tokens tokens = {.batch = 1, .ids = ids, .starts = starts};
     assert_int_equal(rapt_encode(session, &tokens, NULL, &why), RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "source: it has ids, but must have vectors"));
+    assert_non_null(strstr(why.text, "source has ids, but must have vectors"));
     assert_int_equal(rapt_decode(session, &any, NULL, &why), RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "target: it has vectors, but must have ids"));
+    assert_non_null(strstr(why.text, "target has vectors, but must have ids"));
     rapt_session_free(session);
     rapt_model_free(model);
 }

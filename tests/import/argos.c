@@ -164,7 +164,7 @@ static void test_merges_refused(void **state)
     rapt_model *model = model_of(0);
     write_package(package, model);
     use_merges(package, "#version: 0.2\nt\n");
-    folder_refused(package, "bpe.model, line 2: it does not have two symbols");
+    folder_refused(package, "bpe.model, line 2: a merge must be two symbols");
     use_merges(package, "");
     folder_text(package, "metadata.json", "{\"from_code\": \"en\"}");
     folder_refused(package, "metadata.json: to_code must have 1 to 15 bytes");
@@ -263,7 +263,7 @@ static void test_zip_refused(void **state)
                    "it has several folders with a metadata.json");
     refuse_changed("sentencepiece.model", "sentencepiece.mode1", 2,
                    "the package has neither sentencepiece.model nor bpe.model");
-    folder_refused(zip_of("other"), "p/model/model.bin is not a model of CTranslate2");
+    folder_refused(zip_of("other"), "p/model/model.bin is not a CTranslate2 model");
 }
 
 /* A package that does not exist, and a path that is too long once a folder in it is appended. */

@@ -72,7 +72,7 @@ static void test_refusals(void **state)
         {{"decoder/alignment_layer", 1, 0}, "alignment_layer is 1, but the decoder has 1 layers"},
         {{"decoder/alignment_layer", 0xFFFE, 0},
          "alignment_layer is -2, but the decoder has 1 layers"},
-        {{"decoder/alignment_heads", 3, 0}, "alignment_heads is 3; heads is 2"},
+        {{"decoder/alignment_heads", 3, 0}, "alignment_heads is 3, but heads is 2"},
         {{"decoder/alignment_heads", 0xFFFF, 0}, "alignment_heads is -1"},
         {{"alibi", 1, 0}, "alibi is 1"},
         {{"sliding_window", 7, 0}, "sliding_window is 7"},

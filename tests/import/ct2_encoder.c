@@ -177,7 +177,8 @@ static void test_vocabularies_refused(void **state)
     check_vectors(folder, "bert");
     check_needed(folder, "vocabulary.txt");
     remove_file(folder, "tokenizer.json");
-    folder_refused(folder, "its vocabulary has no rules for splitting texts; copy tokenizer.json");
+    folder_refused(folder, "its vocabulary has no rules for splitting texts; copy the original "
+                           "model's tokenizer.json");
     folder_remove(folder, files, COUNT(files));
 }
 

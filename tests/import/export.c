@@ -134,12 +134,12 @@ static void test_refusals(void **state)
     refuse(model_with(like, nine, NULL, NULL), RAPT_EXPORT_CT2,
            "rapt.tokenizer must be a vocabulary of 8 tokens, one per row of the embeddings, not 9");
     refuse(model_with(unlike, nine, NULL, NULL), RAPT_EXPORT_CT2,
-           "source_vocab must be target_vocab, since there is one tokenizer");
+           "source_vocab must be equal to target_vocab, because there is only one tokenizer");
     refuse(model_with(unlike, NULL, nine, eight), RAPT_EXPORT_CT2,
            "rapt.target_tokenizer must be a vocabulary of 7 tokens, one per row of the embeddings, "
            "not 8");
     refuse(model_with(unlike, NULL, nine, NULL), RAPT_EXPORT_CT2,
-           "CTranslate2 cannot hold this model: rapt.target_tokenizer must be in the model's "
+           "cannot export this model to CTranslate2: rapt.target_tokenizer must be in the model's "
            "metadata");
     refuse(model_with(unlike, NULL, NULL, seven), RAPT_EXPORT_CT2,
            "rapt.source_tokenizer must be in the model's metadata");
@@ -152,14 +152,14 @@ static void test_refusals(void **state)
     refuse(model_with(&marian_mt, NULL, pieces, list), RAPT_EXPORT_HF,
            "rapt.target_tokenizer must be a SentencePiece model");
     refuse(model_with(&marian_mt, list_8, NULL, NULL), RAPT_EXPORT_HF,
-           "cannot hold this model: rapt.tokenizer must be a vocabulary with the token <unk>; "
-           "rapt.tokenizer must be a SentencePiece model");
+           "cannot export this model to Hugging Face MarianMT: rapt.tokenizer must be a vocabulary "
+           "with the token <unk>; rapt.tokenizer must be a SentencePiece model");
     rapt_config other = *like; /* all reasons at once, also those of vocabularies */
     other.decoder_recurrence = RAPT_RECURRENCE_SSRU;
     refuse(model_with(&other, NULL, NULL, nine), RAPT_EXPORT_CT2,
-           "cannot hold this model: rapt.source_tokenizer must be in the model's metadata; "
-           "rapt.target_tokenizer must be a vocabulary of 8 tokens, one per row of the embeddings, "
-           "not 9; decoder_recurrence must be its default");
+           "cannot export this model to CTranslate2: rapt.source_tokenizer must be in the model's "
+           "metadata; rapt.target_tokenizer must be a vocabulary of 8 tokens, one per row of the "
+           "embeddings, not 9; decoder_recurrence must be left at its default");
     char *const all[] = {seven, eight, nine, list_8, list_9, list, pieces};
     for (int i = 0; i < COUNT(all); i++) free(all[i]);
 }

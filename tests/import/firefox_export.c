@@ -242,7 +242,8 @@ static void test_refused(void **state)
     rapt_config c = student(false);
     rapt_export_options options = options_of(NULL);
     rapt_model *model = pieces_model(&c, 1, 0);
-    refused(model, &options, "Firefox cannot hold this model: alphas must be in its metadata");
+    refused(model, &options,
+            "cannot export this model to Firefox: alphas must be in the model's metadata");
     char folder[256];
     rapt_message why = {""};
     options.check_only = 1; /* not calibrated yet, and nothing is written */
@@ -273,13 +274,13 @@ static void test_refused(void **state)
     c.norm_order = RAPT_NORM_ORDER_PRE, c.norm_type = RAPT_NORM_TYPE_RMS, c.width = 24;
     c.activation = RAPT_ACTIVATION_SILU, c.decoder_recurrence = RAPT_RECURRENCE_NONE;
     model = small_model(&c, 1);
-    refused(
-        model, &options,
-        "Firefox cannot hold this model: rapt.source_tokenizer must be in the model's metadata; "
-        "rapt.target_tokenizer must be in the model's metadata; "
-        "width must be a multiple of 16, such as 16 or 32, not 24; "
-        "activation must be relu; norm_order must be post; norm_type must be layer; "
-        "decoder_recurrence must be ssru; alphas must be");
+    refused(model, &options,
+            "cannot export this model to Firefox: "
+            "rapt.source_tokenizer must be in the model's metadata; "
+            "rapt.target_tokenizer must be in the model's metadata; "
+            "width must be a multiple of 16, such as 16 or 32, not 24; "
+            "activation must be relu; norm_order must be post; norm_type must be layer; "
+            "decoder_recurrence must be ssru; alphas must be");
     rapt_model_free(model);
 }
 
@@ -306,7 +307,7 @@ static void test_lists(void **state)
     rapt_export_options options = options_of(NULL);
     options.check_only = 1;
     refused(model, &options,
-            "Firefox cannot hold this model: rapt.tokenizer must be a SentencePiece "
+            "cannot export this model to Firefox: rapt.tokenizer must be a SentencePiece "
             "model");
     rapt_model_free(model);
     rapt_model_free(bare);

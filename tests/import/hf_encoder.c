@@ -175,7 +175,7 @@ static void test_json(void **state)
     write_json(folder, BERT_STEP(""), "{\"type\": \"Whitespace\"}", "");
     folder_refused(folder, "pre_tokenizer Whitespace is not supported");
     write_json(folder, BERT_STEP(""), splitter, ", \"max_input_chars_per_word\": 50");
-    folder_refused(folder, "max_input_chars_per_word is not that of BERT");
+    folder_refused(folder, "max_input_chars_per_word differs from BERT's");
     write_json(folder, BERT_STEP(""), splitter, ", \"type\": \"WordLevel\"");
     folder_refused(folder, "the model is WordLevel, not WordPiece");
     rapt_model_free(model);

@@ -181,7 +181,7 @@ static void test_json_refused(void **state)
          "there are 4 merges, but 5 pairs of tokens make a token"},
         {"\"vocab\": {" NAMES ", \"abb\": 12, \"bb\": 13}" UNKNOWN
          ", \"merges\": [\"\u2581 a\", \"a b\", \"ab b\", \"b b\", \"a bb\"]",
-         "the merges of \"abb\" do not follow each other"},
+         "the merges that form \"abb\" must be consecutive"},
         {"\"vocab\": {" NAMES ", \"bc\": 12}" UNKNOWN ", \"merges\": [\"\u2581 a\", \"a b\"]",
          "there is no merge that makes \"bc\""},
     };
@@ -411,7 +411,7 @@ static void test_m2m_refused(void **state)
     }
     put_text(&b, "}");
     folder_write(folder, "vocab.json", &b);
-    folder_refused(folder, "vocab.json has 120 names, which leaves no row for each language");
+    folder_refused(folder, "vocab.json has 120 names, which leaves too few rows for the languages");
     clear(folder);
 }
 

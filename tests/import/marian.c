@@ -39,7 +39,7 @@ static void test_refusals(void **state)
         {"transformer-postprocess-emb: nd", "transformer-postprocess-emb"},
         {"transformer-guided-alignment-layer: 0", "transformer-guided-alignment-layer: 0"},
         {"transformer-guided-alignment-layer: first", "transformer-guided-alignment-layer: first"},
-        {"transformer-guided-alignment-layer: 3", "alignment_layer is 3; decoder_layers is 2"},
+        {"transformer-guided-alignment-layer: 3", "alignment_layer is 3, but decoder_layers is 2"},
         {"transformer-heads: x", "transformer-heads: x"},
         {"transformer-heads: 3", "heads"},
         {"transformer-decoder-dim-ffn: 8", "transformer-decoder-dim-ffn"},
@@ -73,11 +73,11 @@ static void test_refusals(void **state)
     folder_refused(folder, "special:model.yml is missing");
     write_folder(folder, model, F32, NULL, NULL);
     folder_text(folder, "source.bpe", "#version: 0.2\na b\n");
-    folder_refused(folder, "source.bpe: byte-pair codes of subword-nmt are not supported");
+    folder_refused(folder, "source.bpe: BPE codes of subword-nmt are not supported");
     snprintf(path, sizeof path, "%s/source.bpe", folder);
     unlink(path);
     write_vocabulary(folder, "vocab.2.yml", 9);
-    folder_refused(folder, "nor `vocabs:` in a decoder.yml say which is the target's");
+    folder_refused(folder, "nor `vocabs:` in a decoder.yml shows which one is the target's");
     write_vocabulary(folder, "vocab.3.yml", 9);
     folder_refused(folder, "more than two vocabularies");
     const char *const more[] = {"vocab.2.yml", "vocab.3.yml", "vocab.yml"};

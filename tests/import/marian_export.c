@@ -133,8 +133,8 @@ static void test_refusals(void **state)
     c.activation = RAPT_ACTIVATION_GELU;
     c.self_score = RAPT_SCORE_COSINE;
     export_refused(&c, 0, RAPT_EXPORT_BERGAMOT,
-                   "8-bit Marian cannot hold this model: activation must be relu or silu; "
-                   "self_score must be its default; "
+                   "cannot export this model to 8-bit Marian: activation must be relu or silu; "
+                   "self_score must be left at its default; "
                    "ffn_width must be a multiple of 16, such as 32 or 48, not 40");
     char folder[TEMPORARY], missing[TEMPORARY];
     rapt_message why = {""};

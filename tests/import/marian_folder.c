@@ -180,9 +180,9 @@ static void test_order(void **state)
     write_folder(folder, model, F32, NULL, NULL);
     move(folder, "vocab.src.yml", "vocab.en.yml");
     move(folder, "vocab.trg.yml", "vocab.de.yml");
-    folder_refused(folder, "say which is the target's");
+    folder_refused(folder, "shows which one is the target's");
     folder_text(folder, settings[0], "vocabs: [/data/vocab.en.yml, /data/elsewhere.yml]\n");
-    folder_refused(folder, "say which is the target's");
+    folder_refused(folder, "shows which one is the target's");
     move(folder, "vocab.de.yml", "vocab.de.trg.yml"); /* as its name says */
     folder_is(folder, model);
     move(folder, "vocab.de.trg.yml", "vocab.de.yml");

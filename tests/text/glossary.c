@@ -97,7 +97,7 @@ static void test_refusals(void **state)
     refuse("a\tb\n\n\xFF\tb", 8, "line 3: byte 1 is not valid UTF-8");
     refuse(wide, 258, "line 1: a form of the source has 256 bytes; the maximum is 255");
     refuse("a|b\tx\nc|b\ty\n", 12,
-           "line 2: the source \"b\" is on line 1, too; separate several targets with |");
+           "line 2: the source \"b\" is also on line 1; separate several targets with |");
 }
 
 static void test_memory(void **state)

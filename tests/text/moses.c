@@ -344,13 +344,13 @@ static void test_refused(void **state)
     (void)state;
     rapt_message why = {""};
     size_t count;
-    check_refused("", "a b\n", "the language's code must have 1 to 15 bytes");
-    check_refused("abcdefghijklmnop", "a b\n", "the language's code must have 1 to 15 bytes");
+    check_refused("", "a b\n", "the language code must have 1 to 15 bytes");
+    check_refused("abcdefghijklmnop", "a b\n", "the language code must have 1 to 15 bytes");
     check_refused("en", "#version: 0.3\n", "line 1: the version is neither 0.1 nor 0.2");
     check_refused("en", "#version: 0.2\na b\na\n",
-                  "bpe.model, line 3: it does not have two symbols");
-    check_refused("en", "a b\n\n", "bpe.model, line 2: it does not have two symbols");
-    check_refused("en", "a b c\n", "bpe.model, line 1: it does not have two symbols");
+                  "bpe.model, line 3: a merge must be two symbols");
+    check_refused("en", "a b\n\n", "bpe.model, line 2: a merge must be two symbols");
+    check_refused("en", "a b c\n", "bpe.model, line 1: a merge must be two symbols");
     rapt_tokenizer *t = made("en", "");
     refused(rapt_tokenizer_encode(t, (rapt_text){"", ((size_t)1 << 28) + 1}, NULL, NULL, 0, &count,
                                   &why),

@@ -77,14 +77,16 @@ static void test_messages(void **state)
     const rapt_tokens *s = &source.tokens;
     refuse(plain, s, (const int[]){5, 5, 1, 5}, "target: sequence 2 has 1 tokens");
     refuse(plain, s, (const int[]){5, 0, 5, 5}, "set options.frame");
-    refuse(plain, s, (const int[]){6, 6, 6, 6},
-           "the batch has 24 target tokens (begin and end count), but limits.target_tokens is 23");
-    refuse(framing, s, (const int[]){4, 4, 4, 4},
-           "the batch has 24 target tokens (begin and end count), but limits.target_tokens is 23");
+    refuse(
+        plain, s, (const int[]){6, 6, 6, 6},
+        "the batch has 24 target tokens (including begin and end), but limits.target_tokens is 23");
+    refuse(
+        framing, s, (const int[]){4, 4, 4, 4},
+        "the batch has 24 target tokens (including begin and end), but limits.target_tokens is 23");
     refuse(plain, s, (const int[]){2, 2, 14, 2},
-           "target: sequence 2 has 14 tokens (begin and end count), but the maximum is 13");
+           "target: sequence 2 has 14 tokens (including begin and end), but the maximum is 13");
     refuse(framing, s, (const int[]){0, 12, 0, 1},
-           "target: sequence 1 has 14 tokens (begin and end count), but the maximum is 13");
+           "target: sequence 1 has 14 tokens (including begin and end), but the maximum is 13");
     small_fill(&source, 11, (const int[]){6, 6, 6, 6}, BATCH, 1);
     refuse(plain, s, (const int[]){5, 5, 5, 5},
            "the batch has 24 source tokens, but limits.source_tokens is 23");
@@ -130,7 +132,8 @@ static void test_trainers(void **state)
     refuse_trainer(model, &o, &l, "begin is -1");
     refuse_trainer(tagger, &o, &l, "encoder-only");
     o = good, o.baseline = RAPT_BASELINE_EXPECTED;
-    refuse_trainer(model, &o, &l, "baseline is 1, but no attention has the normalizer sample");
+    refuse_trainer(model, &o, &l,
+                   "baseline is 1, but the model has no attention with the normalizer sample");
     o = good, o.dropout = 1.1f;
     refuse_trainer(model, &o, &l, "dropout is 1.1; it must be at least 0 and below 1");
     l.target_tokens = 0;

@@ -188,11 +188,11 @@ static void test_other_checkpoints(void **state)
     assert_int_equal(rapt_trainer_save(trainer, path, NULL, 0, NULL), RAPT_OK);
     assert_int_equal(rapt_trainer_save(full, plain_path, NULL, 0, NULL), RAPT_OK);
     float *before = small_parameters(model);
-    load_refused(full, path, "is 1.5, but that of this trainer is 0");
+    load_refused(full, path, "is 1.5, but this trainer's is 0");
     load_refused(trainer, plain_path, "lora_alpha / lora_rank, is 0, but");
     o.lora_alpha = 4;
     rapt_trainer *alpha4 = trainer_of(other, &o, 1);
-    load_refused(alpha4, path, "is 1.5, but that of this trainer is 2");
+    load_refused(alpha4, path, "is 1.5, but this trainer's is 2");
     rapt_trainer_free(alpha4);
     o.lora_rank = 4, o.lora_alpha = 6;
     rapt_trainer *rank4 = trainer_of(other, &o, 1);

@@ -222,13 +222,14 @@ static void test_opaque(void **state)
     assert_int_equal(rapt_translate_many_with(t, texts, TEXTS, &call, take, &all, &why),
                      RAPT_BAD_ARGUMENT);
     assert_string_equal(why.text,
-                        "opaque[2] is bytes 4 to 6; it must follow the part before it and "
-                        "end within the 37 bytes of texts[4]");
+                        "opaque[2] is bytes 4 to 6; parts must be in order, must not overlap, "
+                        "and must end within the 37 bytes of texts[4]");
     call.opaque = late;
     assert_int_equal(rapt_translate_many_with(t, texts, TEXTS, &call, take, &all, &why),
                      RAPT_BAD_ARGUMENT);
-    assert_string_equal(why.text, "opaque[0] is bytes 4 to 22; it must follow the part before it "
-                                  "and end within the 20 bytes of texts[0]");
+    assert_string_equal(why.text,
+                        "opaque[0] is bytes 4 to 22; parts must be in order, must not overlap, "
+                        "and must end within the 20 bytes of texts[0]");
     rapt_translator_free(t);
     rapt_glossary_free(g);
 }

@@ -189,7 +189,7 @@ static void test_refusals(void **state)
                  {{.size = sizeof usual, .top_p = 1.5f}, "top_p"},
                  {{.size = sizeof usual, .top_k = -1}, "top_k"},
                  {{.size = sizeof usual, .max_length = -1}, "max_length"},
-                 {{.size = sizeof usual, .temperature = 1, .nbest = 2}, "token needs nbest 1"}};
+                 {{.size = sizeof usual, .temperature = 1, .nbest = 2}, "nbest must be 1"}};
     const rapt_text text = {small_lines[0], strlen(small_lines[0])};
     rapt_translator *t = make(NULL);
     for (int i = 0; i < COUNT(wrong); i++) {

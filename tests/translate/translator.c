@@ -50,8 +50,8 @@ static void test_specials(void **state)
     static const char *const endless[] = {"<s>", "<unk>", "a", "b", "c", "d"};
     rapt_config padded = config;
     padded.decoder_start = RAPT_DECODER_START_PAD;
-    refuse(&config, endless, whole, "the tokenizer of the source has no end token (</s>)");
-    refuse(&config, whole, endless, "the tokenizer of the target has no end token (</s>)");
+    refuse(&config, endless, whole, "the source tokenizer has no end token (</s>)");
+    refuse(&config, whole, endless, "the target tokenizer has no end token (</s>)");
     refuse(&padded, whole, whole, "decoder_start is pad, but the tokenizer has no such token");
 }
 

@@ -1,7 +1,7 @@
-/* attend.c - attention of queries to a cache, in tiles if the flash path supports the problem. Rows
-   that read the same keys are computed together: the rows of all query heads of a key head, of all
-   new tokens, and of neighboring query sequences that read the same sequence of the cache, such as
-   the beams of a sentence. */
+/* attend.c - attention to a cache, in tiles if the flash path supports the problem. Rows that read
+   the same keys are computed together: the rows of all query heads that share a key head, of all
+   new tokens, and of neighboring query sequences that read the same cached sequence, such as the
+   beams of a sentence. */
 #include "attention/cache/cache.h"
 
 #include <string.h>
@@ -13,8 +13,8 @@ struct cache_reader {
     const struct projected *projected;
     struct kernel_space {          /* workspace of this member */
         float *workspace;          /* workspace of the kernel */
-        float *panels;             /* a packed block of keys of a joint cache, else NULL */
-        unsigned char *non_finite; /* panels of this block whose values are not finite */
+        float *panels;             /* a packed block of a joint cache's keys, else NULL */
+        unsigned char *non_finite; /* [panels of this block] 1 if a value is not finite */
         float *by_distance; /* [ATTEND_ROWS][rapt__distance_row] sums of weights; NULL if distances
                                add nothing to values */
     } space;
@@ -62,8 +62,8 @@ void rapt__cached_biases(const struct cache *c, const struct cached_queries *q, 
     rapt__forget_query(position, c->counts[sequence], row);
 }
 
-/* Returns the index of the first query sequence after i that reads a different sequence of the
-   cache, or q->count. */
+/* Returns the index of the first query sequence after i that reads a different cached sequence, or
+   q->count. */
 static int group_end(const struct cached_queries *q, int i)
 {
     int end = i + 1;
@@ -71,7 +71,7 @@ static int group_end(const struct cached_queries *q, int i)
     return end;
 }
 
-/* Describes query head h of query row r of query sequence i. */
+/* Describes row r of query sequence i in query head h. */
 static struct attend_row cached_row_of(const struct cache_reader *x, int i, int h, int r)
 {
     const struct cached_queries *q = x->q;
@@ -86,7 +86,8 @@ static struct attend_row cached_row_of(const struct cache_reader *x, int i, int 
     return row;
 }
 
-/* Returns the keys and values of a key head. If the cache is joint, *plain locates its rows. */
+/* Returns the keys and values of a key head. If the cache is joint, sets *plain to describe its
+   rows. */
 static struct attend_keys keys_of(const struct cache_reader *x, int sequence, int g,
                                   struct attend_plain *plain)
 {
@@ -111,8 +112,8 @@ static struct attend_keys keys_of(const struct cache_reader *x, int sequence, in
     return keys;
 }
 
-/* Zeroes and returns the sums of weights by distance of row n of a call (struct distances). Returns
-   NULL if distances add nothing to values. */
+/* Zeroes and returns the sums of weights by distance (struct distances) for row n of a call.
+   Returns NULL if distances add nothing to values. */
 static float *sums_of(const struct cache_reader *x, int n)
 {
     const rapt_attention *a = x->q->spec;
@@ -124,7 +125,8 @@ static float *sums_of(const struct cache_reader *x, int n)
 }
 
 /* Computes the outputs of rows [first, first + rows) of query sequences [i, end), which all read
-   the same keys, in the query heads of key head g. Rows are ordered by query row, then by head. */
+   the same keys, in the query heads that share key head g. Rows are ordered by query row, then by
+   head. */
 static void attend_cached_tiles(const struct cache_reader *x, int i, int end, int g, int first,
                                 int rows)
 {

@@ -61,8 +61,9 @@ static void count_tokens(struct cache *c, const int *starts)
     }
 }
 
-/* Writes row `key` of one sequence and key head. The first key of a panel also clears the other
-   lanes, because kernels compute the scores of whole panels and discard those of missing keys. */
+/* Writes row `key` of one sequence and key head. Writing the first key of a panel also clears the
+   other lanes, because kernels compute the scores of whole panels and discard those of missing
+   keys. */
 static void append_row(const struct cache *c, const struct kernels *kernels, int sequence, int g,
                        int key, const float *k, const float *v)
 {
@@ -168,7 +169,7 @@ void rapt__cache_distances(struct team *team, struct cache *cache, const rapt_at
 /* ---- reordering ---- */
 
 /* The first child of a sequence takes over its slot with all its panels. The other children receive
-   slots that no child has taken over. Hypotheses of a beam search share prefixes, so only panels
+   slots that no child has taken over. Hypotheses in a beam search share prefixes, so only panels
    that differ are copied to these slots. No slot is both read and written, so the order of the
    copies does not matter. */
 
@@ -219,8 +220,8 @@ static void commit_slots(struct cache *c, const int *parents)
 }
 
 /* Copies panel p of a key head from a slot to a sequence: all of its keys, but only the filled rows
-   of its values. For the first key head, also copies the arrays of query heads: the sums of log f,
-   and by_key. */
+   of its values. For the first key head, also copies the arrays of all query heads: the sums of log
+   f and by_key. */
 static void copy_panel(const struct cache *c, int from, int sequence, int p, int g)
 {
     size_t a = rapt__cache_slot(c, from, g) + (size_t)p;

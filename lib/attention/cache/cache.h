@@ -1,5 +1,5 @@
-/* cache.h - offsets of panels in a cache, and functions that compute a query, shared by the files
-   of this folder. The interface to other layers is in attention.h. */
+/* cache.h - offsets of panels in a cache, and functions that compute attention for a query; shared
+   by the files in this folder. The interface to other layers is in attention.h. */
 #ifndef RAPT_LIB_ATTENTION_CACHE_H
 #define RAPT_LIB_ATTENTION_CACHE_H
 
@@ -7,7 +7,7 @@
 #include "attention/general/general.h"
 #include "attention/score/score.h"
 
-/* Returns the first panel of a key head of a slot. */
+/* Returns the first panel of a key head in a slot. */
 static inline size_t rapt__cache_slot(const struct cache *c, int slot, int g)
 {
     size_t first = (size_t)c->offsets[slot];
@@ -15,27 +15,27 @@ static inline size_t rapt__cache_slot(const struct cache *c, int slot, int g)
     return first * (size_t)c->key_heads + (size_t)g * own;
 }
 
-/* Returns the sums of log f of query head h of a slot. */
+/* Returns the sums of log f for query head h in a slot. */
 static inline float *rapt__cache_forget_of(const struct cache *c, int slot, int h)
 {
     size_t first = (size_t)c->offsets[slot], own = (size_t)c->offsets[slot + 1] - first;
     return c->forget + (first * (size_t)c->forget_heads + (size_t)h * own) * FORGET_PANEL;
 }
 
-/* Returns the panels of by_key of query head h of a slot. */
+/* Returns the by_key panels for query head h in a slot. */
 static inline float *rapt__cache_by_key(const struct cache *c, int slot, int h)
 {
     size_t first = (size_t)c->offsets[slot], own = (size_t)c->offsets[slot + 1] - first;
     return c->by_key + (first * (size_t)c->distance_heads + (size_t)h * own) * c->distance_panel;
 }
 
-/* Returns the first panel of a key head of a sequence. */
+/* Returns the first panel of a key head in a sequence. */
 static inline size_t rapt__cache_panel(const struct cache *c, int sequence, int g)
 {
     return rapt__cache_slot(c, c->slot[sequence], g);
 }
 
-/* Returns a panel of keys, or 16 rows of keys of a joint cache. */
+/* Returns a panel of keys or, in a joint cache, 16 rows of keys. */
 static inline float *rapt__cache_keys(const struct cache *c, size_t panel)
 {
     return c->keys + panel * LANES * (size_t)c->key_width;
@@ -51,14 +51,15 @@ static inline int rapt__cached_sequence(const struct cached_queries *q, int i)
 {
     return q->sequence ? q->sequence[i] : i;
 }
-/* Returns the visible keys of row r of query sequence i, including those outside the window of
-   local-p. */
+/* Returns the visible keys of row r of query sequence i, before local-p narrows them to its
+   window. */
 struct attend_row rapt__cached_visible(const struct cache *c, const struct cached_queries *q, int i,
                                        int r);
 
 /* Returns the position of row r of query sequence i among the keys. */
 int64_t rapt__cached_position(const struct cache *c, const struct cached_queries *q, int i, int r);
-/* Sets the relative biases, sums of log f and distances in *row for that row in head h. */
+/* Sets the relative biases, sums of log f and distances in *row, for row r of query sequence i in
+   head h. */
 void rapt__cached_biases(const struct cache *c, const struct cached_queries *q, int i, int h, int r,
                          struct attend_row *row);
 
@@ -74,22 +75,22 @@ static inline const float *rapt__cache_joint_values(const struct cache *c, const
 void rapt__cached_distances_layout(struct arena *arena, const struct bounds *b);
 
 /* ---- rows.c: the weights of a row ---- */
-/* Lays out the workspace that rapt__cache_weights needs for rows of the flash path. */
+/* Lays out the workspace that rapt__cache_weights needs for rows on the flash path. */
 void rapt__cached_weights_layout(struct arena *part, const struct bounds *b);
 
 /* ---- rows.c: row by row, for every score, locality and normalizer ---- */
 struct cached_rows {
     const struct cache *cache;
     const struct cached_queries *q;
-    struct projected projected; /* the problem of q->spec after projection */
+    struct projected projected; /* the problem q->spec after projection */
     struct cached_space {
         struct row_space row;
         struct talking talking; /* replaces `row` if there are talking heads */
         float *panels; /* [longest / 16][width][16] keys of a joint cache; otherwise NULL */
     } space;
 };
-/* Returns the bounds of c for a cache, joint or not, with sequences of at most `longest` keys.
-   Ignores the numbers of rows in c->a. */
+/* Returns the bounds of the problem c for a cache, joint or not, whose sequences have at most
+   `longest` keys. Ignores the numbers of rows in c->a. */
 struct bounds rapt__cached_bounds(const struct projected *c, int longest, bool joint,
                                   int team_size);
 /* Lays out a struct cached_space. */
@@ -98,7 +99,7 @@ struct cached_rows rapt__cached_rows(const struct projected *projected, const st
                                      const struct cached_queries *q, int team_size,
                                      struct arena *arena);
 struct row_head rapt__cached_head(const struct cached_rows *x, int h);
-/* Returns the keys of a head. The keys of a joint cache are packed in the workspace of x, where
+/* Returns the keys of a head. The keys of a joint cache are packed into the workspace of x, where
    they remain until the next call. */
 struct row_keys rapt__cached_keys(const struct cached_rows *x, int i, int h);
 /* Returns row r of query sequence i. Does not set the weights of the previous query. */

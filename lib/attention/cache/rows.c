@@ -1,6 +1,6 @@
-/* rows.c - attention of single rows of queries to a cache: their outputs, for every score, locality
-   and normalizer, and the weights of one row. With a recurrent score, rows are computed in order,
-   and the history stores the weights of the last row or the sum of all weights. */
+/* rows.c - attention of single query rows to a cache: their outputs, for every score, locality and
+   normalizer, and the weights of one row. With a recurrent score, rows are computed in order, and
+   the history stores the weights of the last row or the sum of all weights. */
 #include "attention/cache/cache.h"
 
 #include <string.h>
@@ -90,7 +90,7 @@ struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *
     return row;
 }
 
-/* Saves the history as it is before this call. */
+/* Saves the state of the history before this call. */
 static void save_weights(struct attention_history *l, int i, int h)
 {
     size_t n = (size_t)i * (size_t)l->heads + (size_t)h;
@@ -185,12 +185,12 @@ void rapt__cache_attend_general(struct team *team, const struct projected *proje
 
 /* ---- the weights of a row ----
 
-   On the flash path they are computed from the statistics of the row and the cached keys, as in
-   flash/forward.c. On the general path the row is recomputed. */
+   On the flash path, the weights are computed from the row's statistics and the cached keys, as in
+   flash/forward.c. On the general path, the row is recomputed. */
 
 struct weights_space {
     float *q_rows, *q_slots, *weights;
-    float *panels; /* a packed block of keys of a joint cache, else NULL */
+    float *panels; /* a packed block of a joint cache's keys, else NULL */
 };
 
 static void lay_out_weights(struct arena *part, const void *what, void *to)
@@ -253,8 +253,8 @@ static void add_row_weights(const struct row *r, float share, float *weights)
         weights[s] += share * r->space.weights[s];
 }
 
-/* For a recurrent score, recomputes the rows of the last call, starting from the history before
-   that call. */
+/* For a recurrent score, recomputes the rows of the last call to rapt__cache_attend up to `row`,
+   starting from the history before that call, and adds the weights of `row`. */
 static void add_recurrent(const struct cached_rows *x, int i, int row, int h, float share,
                           float *weights, float *before)
 {

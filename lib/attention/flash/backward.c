@@ -1,15 +1,15 @@
-/* backward.c - flash backward: adds to the gradients in struct projected_gradients. A pair (one
-   sequence and key head) is a table of blocks: a member of the team takes a block of keys and
+/* backward.c - the flash backward pass: adds to the gradients in struct projected_gradients. A pair
+   (one sequence and key head) is a table of blocks: a member of the team takes a block of keys and
    processes all queries against it. The order of every sum does not depend on which member computes
    what (backward_blocks.c). Pairs with few queries and keys are not divided into blocks (heads.c).
    If there are many pairs, each member takes whole pairs; if there are few, the team shares one
    pair at a time. Pairs that share a bias must add to its gradient in order, so either one member
-   computes them all, or the team computes one after the other. If memory for the queries of a long
-   pair exists only once, the team shares the pair.
+   computes them all, or the team computes one after the other. If the workspace has room for the
+   query blocks of a long pair only once, not once per member, the team shares that pair.
 
-   Rows of a relative bias overlap, because many queries and keys have the same distance s -
-   position. Their gradient is therefore summed first within each pair, by one member, and then over
-   the sequences. */
+   Rows of a relative bias overlap, because the distance s - position is the same for many pairs of
+   a query and a key. Their gradient is therefore summed first within each pair, by one member, and
+   then over the sequences. */
 #include "attention/flash/flash.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@
 
    A sink is a key with the value 0, so its dp is 0. The gradient of its logit is therefore the sum
    over the queries of -p delta. Here p is the weight of the sink, computed from the statistics that
-   forward saved, and delta = out.dout. The gradient of the bias of sigmoids is the sum of all ds.
+   forward saved, and delta = out.dout. The gradient of a sigmoid's bias is the sum of all ds.
    Blocks sum ds row by row, in the order of keys. One member then sums the rows of a head, in the
    order of sequences and queries. */
 
@@ -45,7 +45,7 @@ float *rapt__flash_forget_sums(const struct flash_backward *f, const struct sequ
 }
 
 /* Returns the gradient of a sink's logit, summed over the queries of a sequence. `scale` is the
-   factor of the maxima in statistics and of the score of the sink. */
+   factor to apply to the maxima in the statistics and to the sink's score. */
 static double sink_gradient(const struct flash_backward *f, const struct sequence *b, int h,
                             float scale)
 {
@@ -157,9 +157,9 @@ static void backward_pair_shared(struct team *team, const struct backward_pair *
     rapt__team_barrier(team);
 }
 
-/* Groups of pairs that add to the same gradients of the bias and must therefore be computed in
-   order. A group contains the pairs of one sequence or all sequences, and of one key head or all
-   key heads. */
+/* Groups of pairs that add to the same bias gradients and must therefore be computed in order. A
+   group contains the pairs of one sequence or all sequences, and of one key head or all key
+   heads. */
 struct pair_groups {
     int sequences, heads; /* the number of groups is their product */
 };

@@ -1,8 +1,8 @@
-/* backward_blocks.c - flash backward of one pair, block by block. It packs queries and keys, runs
-   the kernels on each block of the table, and adds dq, dk and dv to the caller's arrays. Each key
-   block is computed by one member. At each query block, this member waits until the earlier key
-   blocks have been added to dq, so dq is summed in the order of keys, no matter which members
-   compute them. */
+/* backward_blocks.c - the flash backward pass of one pair, block by block. It packs queries and
+   keys, runs the kernels on each block of the table, and adds dq, dk and dv to the caller's arrays.
+   Each key block is computed by one member. At each query block, this member waits until the
+   contributions of the earlier key blocks have been added to dq, so dq is summed in the order of
+   keys, no matter which members compute them. */
 #include "attention/flash/flash.h"
 #include "op/op.h"
 
@@ -84,8 +84,8 @@ static struct query_block block_of(const struct backward_pair *p, int i)
 
 /* Returns true if attend_dkv needs delta. Sigmoids have no delta. If all keys fit in one block,
    attend_dkv itself sums delta from p and dp. This is more accurate than out . dout: if one key has
-   nearly all the weight, its dp - delta is a small difference of two sums, and both must have been
-   rounded in the same way. */
+   nearly all the weight, its dp - delta is a small difference between two sums, and both must have
+   been rounded in the same way. */
 static bool reads_delta(const struct backward_pair *p)
 {
     return p->b.existing > ATTEND_BLOCK && p->f->c->kind != ATTEND_SIGMOID;

@@ -1,6 +1,6 @@
-/* flash.h - the flash path: softmax and sigmoid attention of projected queries and keys in tiles.
-   It computes the forward pass, the backward pass and the weights, and stores no queries x keys
-   matrix. The second half of this header is shared only by the files of this folder. */
+/* flash.h - the flash path: softmax and sigmoid attention on projected queries and keys, in tiles.
+   It computes the forward pass, the backward pass and the weights, without storing a queries x keys
+   matrix. The second half of this header is only for the files in this folder. */
 #ifndef RAPT_LIB_ATTENTION_FLASH_H
 #define RAPT_LIB_ATTENTION_FLASH_H
 
@@ -12,15 +12,15 @@
 bool rapt__flash_supports(const struct projected *c);
 
 /* Lays out enough workspace for rapt__flash_forward, and for one of the functions that compute
-   statistics followed by rapt__flash_backward or rapt__flash_weights. */
+   statistics, followed by rapt__flash_backward or rapt__flash_weights. */
 void rapt__flash_layout(struct arena *arena, const struct bounds *b);
 
 /* All members of a team call these functions. Each function lays out its workspace after the
-   present contents of the arena. */
+   current contents of the arena. */
 void rapt__flash_forward(struct team *team, const struct projected *c, const float *v, float *out,
                          const rapt_attention_saved *saved, struct arena *arena);
-/* Compute the statistics [H][query rows][STATISTICS], which forward may not have saved, in the
-   arena: for all rows, or only for query rows [first, first + rows) of one sequence and head. */
+/* Compute the statistics [H][query rows][STATISTICS] in the arena, in case forward has not saved
+   them: for all rows, or only for query rows [first, first + rows) of one sequence and head. */
 const float *rapt__flash_statistics(struct team *team, const struct projected *c,
                                     struct arena *arena);
 const float *rapt__flash_statistics_of(struct team *team, const struct projected *c, int sequence,
@@ -28,21 +28,21 @@ const float *rapt__flash_statistics_of(struct team *team, const struct projected
 void rapt__flash_backward(struct team *team, const struct projected *c, const float *v,
                           const float *out, const float *statistics, const float *dout,
                           const struct projected_gradients *d, struct arena *arena);
-/* Computes weights[rows][keys of the sequence] for query rows [first, first + rows) of one sequence
-   and head, before dropout. */
+/* Computes the weights before dropout, weights[rows][keys of the sequence], for query rows [first,
+   first + rows) of one sequence and head. */
 void rapt__flash_weights(struct team *team, const struct projected *c, const float *statistics,
                          int sequence, int head, int first, int rows, float *weights,
                          struct arena *arena);
 
 /* ---- heads.c ---- */
 /* Describes the keys of key head g of a sequence for attend_head. Does not set the arrays of
-   queries and values. low and high are workspace of [queries] floats each. Returns false if
-   attend_head cannot compute the pair or packing its keys is faster. */
+   queries and values. low and high are workspaces of [queries] floats each, to which *head may
+   point. Returns false if attend_head cannot compute the pair, or if packing its keys is faster. */
 bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g, float *low,
                       float *high, struct attend_head *head);
 /* Sets everything that depends on the query head, for the queries starting at `first`: queries,
    their masks and biases, the learned number, and the key and row of dropout. Does not change low,
-   high and the number of queries. */
+   high or the number of queries. */
 void rapt__flash_head_queries(const struct projected *c, const struct sequence *b, int h, int first,
                               struct attend_head *head);
 /* Returns the rows of x, which are *row floats apart, as rows of whole vectors: x itself if width
@@ -60,17 +60,17 @@ void rapt__flash_forward_layout(struct arena *arena, const struct bounds *b);
 float *rapt__flash_statistics_layout(struct arena *arena, const struct bounds *b);
 void rapt__flash_backward_layout(struct arena *arena, const struct bounds *b);
 
-/* ---- the passes of this folder, in which a pair is one sequence and key head ---- */
+/* ---- for the files in this folder; a pair is a sequence and a key head ---- */
 
 enum {
     PACKED_KEYS = 4096, /* a pair with more keys is packed part by part */
     PART_KEYS = 512,    /* number of keys in a part */
-    SET_CALLS = 8 /* number of calls of the kernel, of ATTEND_ROWS rows each, that read a part in
+    SET_CALLS = 8 /* number of kernel calls, with at most ATTEND_ROWS rows each, that read a part in
                      turn */
 };
 
-/* Memory of one member: the packed keys and values of a pair or of a part of it, and workspace of
-   the kernel. */
+/* Memory of one member: the packed keys and values of a pair or of a part of it, and the kernel's
+   workspace. */
 struct packed_pair {
     float *keys, *values;
     unsigned char *non_finite;
@@ -78,7 +78,8 @@ struct packed_pair {
     float *kernel;           /* workspace of one call, or of SET_CALLS calls if there are more than
                                 PACKED_KEYS keys */
     struct attend_row *rows; /* [ATTEND_ROWS] for each of these calls */
-    struct visible_keys *visible; /* as many structs; NULL if there are at most PACKED_KEYS keys */
+    struct visible_keys *visible; /* [ATTEND_ROWS] for each call, too; NULL if there are at most
+                                     PACKED_KEYS keys */
 };
 
 struct flash_forward {
@@ -96,17 +97,17 @@ struct flash_forward {
 
 /* ---- forward_rows.c ---- */
 /* Packs the existing keys among [first, end) of a pair and, unless only statistics are computed,
-   their values. Key `base` is the first in the memory `to`. first and base must be multiples of
-   16. */
+   their values. Key `base` is the first key in `to`. first and base must be multiples of 16. */
 void rapt__flash_pack(const struct flash_forward *f, const struct sequence *b, int g, int first,
                       int end, int base, const struct packed_pair *to);
-/* Returns the largest number of rows in whole tiles that one call can compute. */
+/* Returns the largest number of rows that one call can compute in whole tiles. */
 static inline int rapt__flash_call_rows(const struct flash_forward *f)
 {
     return ATTEND_ROWS / f->kernels->tile_rows * f->kernels->tile_rows;
 }
-/* Computes the outputs of rows [first, first + rows), at most ATTEND_ROWS, of all query heads that
-   share key head g, head by head. The pair must have been packed in f->pair. */
+/* Computes the outputs of rows [first, first + rows), at most ATTEND_ROWS, where rows are counted
+   head by head over the query heads that share key head g. The pair must have been packed in
+   f->pair. */
 void rapt__flash_forward_call(const struct flash_forward *f, const struct sequence *b, int g,
                               int first, int rows);
 /* Computes all rows of a pair, at most ATTEND_ROWS, in one call. The keys and values have not been
@@ -119,8 +120,8 @@ void rapt__flash_forward_set(const struct flash_forward *f, const struct sequenc
                              int first, int rows);
 
 /* ---- heads.c ---- */
-/* Lays out the padded rows of outputs of a member, [queries][padded value width]. Returns NULL if
-   the width of values is a multiple of 16, so that rows need no padding. */
+/* Lays out a member's padded output rows, [queries][padded value width]. Returns NULL if the width
+   of values is a multiple of 16, because rows then need no padding. */
 float *rapt__flash_forward_rows(struct arena *part, const struct bounds *b);
 /* Computes the outputs of a pair with few queries and keys, one query head at a time, without
    packing keys. Returns false if the pair must be computed in another way; some outputs may then
@@ -170,7 +171,7 @@ struct flash_backward {
     const struct projected_gradients *d;
     float *relative;             /* [H][query rows + key rows], gradients of the relative bias (see
                                     rapt__relative_sums); NULL if not wanted */
-    float *row_sums;             /* [H][query rows] sums of ds of each row, for the biases of
+    float *row_sums;             /* [H][query rows] sum of ds over each row, for the biases of
                                     sigmoids and for forget gates; NULL if not wanted */
     int key_heads, group;        /* group: number of query heads per key head */
     bool far;                    /* result of rapt__flash_rows_far */
@@ -197,10 +198,10 @@ struct backward_part { /* workspace of one member */
 };
 /* Lays out a struct backward_part. */
 void rapt__flash_backward_part(struct arena *part, const void *bounds, void *to);
-/* Lays out the query blocks of the longest pair once for the whole team and returns true, if that
-   pair has more than OWN_BLOCKS blocks and the team may share it. A team of one does not share
-   pairs. Neither do larger teams with a relative bias or distance vectors, whose gradients a single
-   member sums within each pair. */
+/* If the longest pair has more than OWN_BLOCKS query blocks and the team may share it, lays out
+   these blocks once for the whole team and returns true. A team of one does not share pairs.
+   Neither does a larger team if there is a relative bias or distance vectors, because their
+   gradients are summed within each pair by a single member. */
 bool rapt__flash_shared_blocks(struct arena *arena, const struct bounds *b, struct query_blocks *q);
 /* Returns the gradients of a row of the bias, or NULL if there is no bias or its gradients are not
    requested. */
@@ -226,7 +227,8 @@ void rapt__flash_add_keys(const struct backward_pair *p, int key, int keys);
 /* Returns the sums of the rows starting at `first`, or NULL if there are no such sums. */
 float *rapt__flash_row_sums(const struct flash_backward *f, const struct sequence *b, int h,
                             int first);
-/* Returns the sums of ds of each key of head h, for forget gates; NULL if not wanted. */
+/* Returns the sums of ds for each key in head h, for forget gates, or NULL if they are not
+   wanted. */
 float *rapt__flash_forget_sums(const struct flash_backward *f, const struct sequence *b, int h);
 
 /* ---- heads.c ---- */

@@ -1,12 +1,12 @@
-/* forward.c - flash forward: computes out, lse and statistics from projected queries, keys and
-   values, or only the statistics for callers that did not save them. Also recomputes weights from
-   statistics, and lays out the workspace of the whole flash path.
+/* forward.c - the flash forward pass: computes out, lse and statistics from projected queries, keys
+   and values, or only the statistics for callers that did not save them. Also recomputes weights
+   from statistics, and lays out the workspace of the whole flash path.
 
    A pair is a sequence and a key head. Each member of the team takes whole pairs, which then stay
-   in its caches. Usually, it packs the keys and values of a pair and then processes its query rows
-   in items; rows of all query heads that share the key head fill tiles together. Pairs with few
-   queries and keys are computed by heads.c. If the number of pairs is not a multiple of the
-   team's size and there are many rows, the whole team first computes the excess pairs, one at a
+   in its caches. Usually, the member packs the keys and values of a pair and then processes its
+   query rows in items; rows of all query heads that share the key head fill tiles together. Pairs
+   with few queries and keys are computed in heads.c. If the number of pairs is not a multiple of
+   the team's size and there are many rows, the whole team first computes the excess pairs, one at a
    time. */
 #include "attention/flash/flash.h"
 #include "op/op.h"
@@ -58,9 +58,9 @@ static void attend_rows(const struct flash_forward *f, const struct sequence *b,
         rapt__flash_forward_call(f, b, g, first, rows);
 }
 
-/* Returns the number of rows in an item of at most `calls` calls of a pair with many keys. With a
-   block mask, it is a multiple of block_queries if possible, because the rows of a block see mostly
-   the same keys. */
+/* Returns the number of rows in an item that takes at most `calls` kernel calls, for a pair with
+   many keys. With a block mask, it is a multiple of block_queries if possible, because the rows of
+   a block mostly see the same keys. */
 static int set_rows(const struct flash_forward *f, int calls)
 {
     int rows = rapt__flash_call_rows(f) * calls, block = f->a->sparse.block_queries;
@@ -139,7 +139,8 @@ static void share_pair(struct team *team, const struct flash_forward *f, const s
 }
 
 /* Returns the number of pairs, starting with the first, that the team shares. If pairs have many
-   rows, this is the remainder after dividing the pairs equally among the members, otherwise 0. */
+   rows, this is the remainder after dividing the pairs equally among the members; otherwise it is
+   0. */
 static int shared_pairs(const struct flash_forward *f, int team)
 {
     int64_t pairs = (int64_t)f->a->batch * f->key_heads;

@@ -1,9 +1,9 @@
-/* forward_rows.c - flash forward of some query rows of a pair: packs keys and values, describes
-   rows to the kernel, and calls it.
+/* forward_rows.c - the flash forward pass for some query rows of a pair: packs keys and values,
+   describes rows to the kernel, and calls it.
 
-   Each call of the kernel reads all keys and values for at most ATTEND_ROWS rows. If the caches
-   cannot hold these keys and values, memory bandwidth limits the kernel. So a pair with many keys
-   is packed part by part, and several calls in turn read a part while it is in the L2 cache.
+   Each kernel call reads all keys and values for at most ATTEND_ROWS rows. If the caches cannot
+   hold these keys and values, memory bandwidth limits the kernel. So a pair with many keys is
+   packed part by part, and several calls in turn read a part while it is in the L2 cache.
    Meanwhile, the running softmax of each call stays in its workspace. The parts are packed again
    for every set of rows. This takes less than 1 % of the time, and the workspace does not grow with
    the number of keys. */
@@ -112,7 +112,7 @@ void rapt__flash_forward_plain(const struct flash_forward *f, const struct seque
     f->kernels->attend(&call);
 }
 
-/* The calls of a set, and the keys that their rows see. */
+/* The calls in a set, and the keys that their rows see. */
 struct call_set {
     int calls, each, rows;           /* `each` rows per call, except perhaps the last */
     const struct visible_keys *keys; /* call i sees keys[begin[i]] .. keys[begin[i + 1] - 1] */
@@ -152,8 +152,8 @@ static int next_block(const struct sequence *b, const struct call_set *s, int ke
 }
 
 /* Packs blocks of keys that the rows of a set see, starting with the block at *next: at most
-   PART_KEYS keys, perhaps with gaps, from a range of PACKED_KEYS keys. Sets *next to the
-   first key of the next such block, or to INT32_MAX. Returns the end of the part. */
+   PART_KEYS keys, perhaps with gaps, from a range of PACKED_KEYS keys. Sets *next to the first key
+   of the next such block, or to INT32_MAX if there is none. Returns the end of the part. */
 static int pack_part(const struct flash_forward *f, const struct sequence *b, int g,
                      const struct call_set *s, int *next)
 {
@@ -175,7 +175,7 @@ void rapt__flash_forward_set(const struct flash_forward *f, const struct sequenc
     fill_rows(f, b, g, first, rows, f->mine.rows);
     const struct call_set set = set_of(f, rows);
     int next = next_block(b, &set, 0);
-    if (next == INT32_MAX) next = 0; /* the rows see no key, but have outputs */
+    if (next == INT32_MAX) next = 0; /* the rows see no key, but their outputs must be written */
     for (bool resumed = false; next < b->existing; resumed = true) {
         int part = next, end = pack_part(f, b, g, &set, &next);
         keys.first = part;

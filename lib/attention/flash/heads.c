@@ -1,7 +1,7 @@
-/* heads.c - computes pairs (a sequence and a key head) with few queries and keys one query head at
-   a time on plain rows, forward (kernel/flash_head.c) and backward (kernel/flash_head_backward.c),
-   because their keys and values are not read often enough to repay packing. Also decides which
-   pairs these are, and whether rows are prefetched. */
+/* heads.c - attention for pairs (a sequence and a key head) that have few queries and keys, forward
+   (kernel/flash_head.c) and backward (kernel/flash_head_backward.c). Such pairs are computed one
+   query head at a time on unpacked rows, because their keys and values are not read often enough to
+   repay packing. Also decides which pairs these are, and whether rows are prefetched. */
 #include "attention/flash/flash.h"
 #include "op/op.h"
 
@@ -138,8 +138,8 @@ bool rapt__flash_forward_heads(const struct flash_forward *f, const struct seque
 /* ---- backward ---- */
 
 /* If the width of a row is not a multiple of 16, its padded copy is in the workspace of
-   backward_blocks.c, where gradients may be summed, too (summed_apart). Sums have the same order as
-   in backward_blocks.c. */
+   backward_blocks.c, where gradients may also be summed (summed_apart). Terms are summed in the
+   same order as in backward_blocks.c. */
 
 /* Returns true if q, k and dout of a pair are finite. Values need not be finite, since products
    with the value of a hidden key are not used. */
@@ -199,14 +199,15 @@ static void backward_head(const struct backward_pair *p, int h, int first,
     if (padded) rapt__flash_add_rows(f, d->dq, head.queries, c->width, dq, c->q_stride.row);
 }
 
-/* Returns true if dk and dv must be summed in this member's workspace, because the queries of a
-   pair take several calls or because rows are padded. */
+/* Returns true if dk and dv must be summed in this member's workspace, because the pair's queries
+   take several kernel calls or because rows are padded. */
 static bool summed_apart(const struct backward_pair *p)
 {
     return p->f->group > 1 || p->b.queries > HEAD_GRADIENTS || rows_padded(p);
 }
 
-/* Returns where to sum the gradients of keys or values, or NULL if they are not requested. */
+/* Returns the rows in which to sum the gradients of keys or values, or NULL if these are not
+   requested. */
 static float *key_sums(float *mine, float *to, const rapt_stride *stride,
                        const struct backward_pair *p)
 {
@@ -215,7 +216,7 @@ static float *key_sums(float *mine, float *to, const rapt_stride *stride,
 }
 
 /* Computes the gradients of all queries of a pair, head by head and HEAD_GRADIENTS at a time. If
-   one call of the kernel is enough and no rows are padded, that call adds dk and dv to the caller's
+   one kernel call is enough and no rows are padded, that call adds dk and dv to the caller's
    arrays. Otherwise they are summed in this member's workspace and added at the end. */
 static void backward_each_head(const struct backward_pair *p, const struct attend_head *head)
 {

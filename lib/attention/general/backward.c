@@ -1,11 +1,11 @@
-/* backward.c - general backward: adds to the gradients in struct projected_gradients.
+/* backward.c - the general backward pass: adds to the gradients in struct projected_gradients.
 
    A member of the team takes a sequence and key head, and processes the rows of its query heads in
-   order, so that the order of every sum is fixed. Gradients of learned arrays and relative
-   biases are summed per head and sequence, then over the batch. Key heads and sequences that share
-   the gradient of a bias are computed by one member, and so are all key heads of a sequence with
-   talking heads. With a recurrent score, gradients flow backward through time, and the weights of
-   all queries of a head, or their sums up to each query, are stored. */
+   order, so that the order of every sum is fixed. Gradients of learned arrays and relative biases
+   are summed per head and sequence, then over the batch. Key heads and sequences that share the
+   gradient of a bias are computed by one member; with talking heads, so are all key heads of a
+   sequence. With a recurrent score, gradients flow backward through time, and the weights of all
+   queries of a head, or their sums up to each query, are stored. */
 #include "attention/general/backward.h"
 
 #include <string.h>
@@ -293,7 +293,7 @@ static void add_sums(const struct general_backward *f, int h, float *d, size_t n
                      size_t size)
 {
     size_t batch = (size_t)f->c->a->batch;
-    enum { COLUMNS = 1 << 30 }; /* because the kernel counts columns in int */
+    enum { COLUMNS = 1 << 30 }; /* because the kernel counts columns in an int */
     for (size_t i = 0; d && size && batch && i < n; i += COLUMNS)
         f->kernels->column_sum(d + (size_t)h * n + i, sums + (size_t)h * batch * size + i,
                                (ptrdiff_t)size, (int)batch, (int)rapt__min_size(n - i, COLUMNS));

@@ -1,5 +1,5 @@
-/* backward.h - declarations shared by the files of general backward: sums of gradients, workspace,
-   a sequence and key head, and one of its rows. */
+/* backward.h - declarations shared by the files of the general backward pass: sums of gradients,
+   workspace, a sequence and key head, and one of its rows. */
 #ifndef RAPT_LIB_ATTENTION_GENERAL_BACKWARD_H
 #define RAPT_LIB_ATTENTION_GENERAL_BACKWARD_H
 
@@ -24,15 +24,15 @@ struct backward_rows { /* workspace of one member */
     float *dkeys;                     /* [panels][width][16], for additive scores */
     float *dz, *dnext;                /* [capacity] */
     float *dq;         /* [width], receives the gradient of q if the caller did not request it */
-    float *transposed; /* [panels of channels][keys][16]; this array and those down to `weights` are
-                          for recurrent scores */
+    float *transposed; /* [panels of channels][keys][16]; this array and those after it, up to
+                          `weights`, are for recurrent scores */
     float *dfilters, *dfeature_weight; /* sums of one head: [channels] and [width] rows, padded to
                                           whole vectors */
     float *product;                    /* scratch space, large enough for dfilters or
                                           dfeature_weight */
     float *dsums, *dfeatures;      /* [width][capacity] and [channels][capacity + 2 filter_width] */
     float *weights;                /* [queries][capacity] `before` of the next query */
-    struct talking talking;        /* with talking heads: */
+    struct talking talking;        /* this member and those after it are for talking heads */
     struct row_block *blocks;      /* [heads] */
     float *du, *dy;                /* [heads][capacity] gradients of u, and of y */
     struct general_backward *part; /* [key heads] the problem, with the panels of one key head */
@@ -68,8 +68,8 @@ struct backward_row {
     float *dnext; /* for recurrent scores: on entry, the gradient of the next query's `before`; on
                      return, that of this query's */
     struct head_sums sums;         /* sums of the head and sequence */
-    const struct row_block *block; /* collects weights and dx, those of this row at `index`, for
-                                      products that are computed for all rows together. If NULL,
+    const struct row_block *block; /* collects the weights and dx of rows, this row's at `index`,
+                                      for products that are computed for all rows together. If NULL,
                                       rapt__row_backward adds to all gradients itself */
     int index;
 };
@@ -80,14 +80,15 @@ static inline int rapt__row_length(const struct row *r)
 }
 
 /* ---- backward.c ---- */
-/* Packs the keys and values of a sequence and key head, and clears its dkeys. */
+/* Packs the keys and values of a sequence and key head, and zeroes the dkeys in the workspace. */
 struct backward_keys rapt__backward_keys(const struct general_backward *f, int sequence, int g);
 /* Adds dkeys of additive scores, which are stored in panels, to the caller's rows. */
 void rapt__backward_dkeys(const struct backward_keys *p);
 /* Zeroes and returns the sums of head h. */
 struct head_sums rapt__backward_sums(const struct backward_keys *p, int h);
-/* Add the gradients of values, and those of queries and keys, for the rows of a block that starts
-   at row t of head h, from the weights and dx stored in the block. */
+/* For the rows of a block that starts at row t of head h, the first function adds the gradients of
+   values, computed from the weights stored in the block; the second adds those of queries and keys,
+   computed from dx. */
 void rapt__backward_values(const struct backward_keys *p, const struct row_block *block, int h,
                            int t);
 void rapt__backward_products(const struct backward_keys *p, const struct row_block *block, int h,

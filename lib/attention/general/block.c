@@ -1,6 +1,6 @@
-/* block.c - matrix products for adjacent rows of a head that see almost the same keys: of queries
-   with keys, of weights with values, and those of the backward pass. Sums of rows have the same
-   terms in the same order as with gemv and rank1_update (kernel/row.c) row by row. If such a
+/* block.c - matrix products for adjacent rows of a head that see almost the same keys: queries
+   times keys, weights times values, and the products of the backward pass. Each sum adds the same
+   terms in the same order as gemv and rank1_update (kernel/row.c) do for single rows. If such a
    product may have read an infinity or NaN that is hidden from one of the rows, the sums are
    computed row by row. */
 #include "attention/general/general.h"

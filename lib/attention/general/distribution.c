@@ -18,10 +18,10 @@
    ENTMAX_1_5         see below: Peters, Niculae and Martins 2019
    ENTMAX             see below: Correia, Niculae and Martins 2019
 
-   g is Gumbel noise: argmax(x + g) is distributed as p (Gumbel 1954; Maddison, Tarlow and Minka
+   g is Gumbel noise: argmax(x + g) has the distribution p (Gumbel 1954; Maddison, Tarlow and Minka
    2014, "A* sampling", section 2). Without noise it is 0. g[s] is column s of the query's row of
    random numbers (kernel/random.c), so it depends only on seed, sequence, head, query and key. If
-   several keys have the maximum, the first is chosen. Hidden keys have x = -infinity, and their
+   several keys attain the maximum, the first is chosen. Hidden keys have x = -infinity, and their
    weights and gradients are 0.
 
    If the temperature is so low that the maximum of y would be infinite, the maximum of x + g is
@@ -50,8 +50,8 @@ static void hide(const struct row *r, float *to)
         if (r->space.x[s] == -INFINITY) to[s] = 0;
 }
 
-/* Returns the log-sum-exp of scores that are not all hidden, given their maximum and the sum of
-   their exponentials relative to it, or 0 if it is not wanted. */
+/* Given the maximum of scores that are not all hidden, and the sum of their exponentials relative
+   to it, returns their log-sum-exp, or 0 if it is not wanted. */
 static float log_sum(const struct row *r, float max, float sum)
 {
     if (!r->head->keeps_lse) return 0;
@@ -155,8 +155,8 @@ static void normalize_gumbel(struct row *r)
     if (low && !r->fully_masked) r->lse = copysignf(FLT_MAX, max);
 }
 
-/* Gives weight 1 to r->chosen if an earlier call chose it, else to the key with the maximum of
-   `from`. */
+/* Gives weight 1 to r->chosen if an earlier call chose it, else to the key where `from` is
+   largest. */
 static void choose_key(struct row *r, const float *from)
 {
     const struct kernels *k = r->head->kernels;
@@ -229,7 +229,7 @@ static void sigmoid_backward(struct row *r, float *dz, struct gain gain)
        dalpha = (z.dz - mean) / (alpha - 1)^2 - (l.dz - mean sum of l) / (alpha - 1),  l = z log z
               = -sum of z log(z)^2 (dz - mean) (e^t - 1 - t) / t^2,  t = -(alpha - 1) log z
 
-   alpha is 2 for sparsemax, 1.5 for 1.5-entmax, and else 1 + sigmoid(a) with a learned a. The
+   alpha is 2 for sparsemax, 1.5 for 1.5-entmax, and otherwise 1 + sigmoid(a) with a learned a. The
    second form of dalpha follows from c.(dz - mean) = 0, and does not divide a small difference by
    (alpha - 1)^2. kernel/simplex.c computes the rows. */
 

@@ -1,7 +1,7 @@
-/* forward.c - general forward: computes out, lse and chosen keys. First the whole team packs the
-   keys. Then rows are handed out to its members. With a recurrent score, all rows of a head are
-   handed out together, since each depends on the previous one. Also recomputes weights, by a single
-   member, and lays out the workspace of the whole general path. */
+/* forward.c - the general forward pass: computes out, lse and chosen keys. First the whole team
+   packs the keys. Then rows are handed out to its members. With a recurrent score, all rows of a
+   head are handed out together, since each depends on the previous one. Also recomputes weights, on
+   a single member, and lays out the workspace of the whole general path. */
 #include "attention/general/general.h"
 
 #include <math.h>
@@ -49,8 +49,8 @@ void rapt__general_layout(struct arena *arena, const struct bounds *b)
 }
 
 /* Returns the panels of a sequence and key head. The n sequences before it have at most rows / 16 +
-   n panels per key head, where `rows` is the sum of their keys. Leaving that much space for them
-   avoids a loop over their lengths. */
+   n panels per key head, where `rows` is their total number of keys. Leaving that much space for
+   them avoids a loop over their lengths. */
 static float *panels_of(const struct general_forward *f, const struct sequence *b, int g)
 {
     size_t before = (size_t)(b->key_first / LANES) + (size_t)b->index;
@@ -90,7 +90,7 @@ struct row_keys rapt__forward_keys(const struct general_forward *f, const struct
                              .value_width = a->value_width};
 }
 
-/* Returns query t with its workspace and `before`. */
+/* Returns the row of query t, with its workspace and `before` set. */
 static struct row forward_row_of(const struct general_forward *f, const struct sequence *b,
                                  const struct row_head *head, const struct row_keys *keys, int h,
                                  int t)
@@ -117,9 +117,10 @@ void rapt__forward_sum(const struct general_forward *f, const struct row_block *
     for (int i = 0; i < block->rows; i++) rapt__row_settle(out + i * ld, width);
 }
 
-/* Computes the outputs of at most BLOCK_ROWS rows of a head, starting at t. Values are summed for
-   the whole block if its dot products are computed together. There are two exceptions: a hard
-   normalizer, with which each row reads only one value, and distances that add to values. */
+/* Computes the outputs of at most BLOCK_ROWS rows of a head, starting at t. If the dot products of
+   the block are computed together, so are its sums of values. There are two exceptions: hard
+   normalizers, with which each row reads only one value, and distance vectors that are added to
+   values. */
 static void attend_block(const struct general_forward *f, const struct sequence *b,
                          const struct row_head *head, int h, int t, int rows)
 {
@@ -198,7 +199,7 @@ void rapt__general_forward(struct team *team, const struct projected *c, const f
     rapt__team_barrier(team);
 }
 
-/* Computes the weights of query rows [first, first + rows) of a head, by a single member. */
+/* Computes the weights of query rows [first, first + rows) of a head. Called by a single member. */
 static void copy_rows(const struct general_forward *f, int sequence, int head, int first, int rows,
                       float *weights)
 {

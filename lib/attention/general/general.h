@@ -7,7 +7,7 @@
        z = normalize(x),  w = z gauss,  out = sum over s of dropout(w)[s] (v[s] + a[s])
 
    q and k are projected (projected.h). L f is 0 unless the score is recurrent, gauss is 1 except
-   with local-p, and a[s] is the vector that the distance of key s adds to values, or 0. */
+   with local-p, and a[s] is the distance vector that is added to the value of key s, or 0. */
 #ifndef RAPT_LIB_ATTENTION_GENERAL_H
 #define RAPT_LIB_ATTENTION_GENERAL_H
 
@@ -21,14 +21,14 @@
 void rapt__general_layout(struct arena *arena, const struct bounds *b);
 
 /* All members of a team call these functions. Each function lays out its workspace after the
-   present contents of the arena. Backward recomputes the rows and needs neither out nor lse. */
+   current contents of the arena. Backward recomputes the rows and needs neither out nor lse. */
 void rapt__general_forward(struct team *team, const struct projected *c, const float *v, float *out,
                            float *lse, struct arena *arena);
 void rapt__general_backward(struct team *team, const struct projected *c, const float *v,
                             const float *dout, const struct projected_gradients *d,
                             struct arena *arena);
-/* Computes weights[rows][keys of the sequence] for query rows [first, first + rows) of one sequence
-   and head, before dropout. */
+/* Computes the weights before dropout, weights[rows][keys of the sequence], for query rows [first,
+   first + rows) of one sequence and head. */
 void rapt__general_weights(struct team *team, const struct projected *c, int sequence, int head,
                            int first, int rows, float *weights, struct arena *arena);
 
@@ -38,7 +38,7 @@ void rapt__general_backward_layout(struct arena *arena, const struct bounds *b);
 
 /* ---- one query ---- */
 
-struct row_head { /* data that all rows of one query head of a sequence share */
+struct row_head { /* data shared by all rows of one query head of a sequence */
     const struct kernels *kernels;
     int width;                             /* width of q and k */
     float scale;                           /* factor of the dot product */
@@ -57,8 +57,8 @@ struct row_head { /* data that all rows of one query head of a sequence share */
         *distance_values; /* [vectors][value width], rows distance_row apart; NULL if none */
     ptrdiff_t distance_row;
     int distance_vectors;
-    const int *distance_buckets; /* row of distance_values for each distance; NULL means a row
-                                    each */
+    const int *distance_buckets; /* row of distance_values for each distance; NULL means that each
+                                    distance has its own */
     struct dropout drop;
     uint64_t noise; /* random key of the Gumbel noise (distribution.c) */
 };
@@ -74,7 +74,7 @@ struct row_keys {        /* the keys of one key head of a sequence */
 struct row_space {
     int capacity;            /* rapt__row_capacity of the problem */
     float *x;                /* [capacity] scores after cap and biases; -infinity for hidden keys */
-    float *p;                /* [capacity] z, or scratch space of hard normalizers */
+    float *p;                /* [capacity] z, or scratch space for hard normalizers */
     float *weights;          /* [capacity] w, before dropout */
     float *dropped;          /* [capacity] w after dropout */
     float *gauss;            /* [capacity] weights of local-p's Gaussian */
@@ -94,18 +94,19 @@ struct row {
     const struct row_keys *keys;
     const float *q;            /* [width] */
     const float *dots;         /* element s is q.k of key s; NULL if not computed yet */
-    struct attend_row visible; /* low, high, allowed and biases; local-p narrows it further */
+    struct attend_row visible; /* low, high, allowed and biases; local-p narrows the range
+                                  further */
     const float *center;       /* center of local-p, else NULL */
-    uint64_t number;           /* index of the query in its sequence, and of its row of random
+    uint64_t number;           /* index of the query in its sequence, and also of its row of random
                                   numbers */
     const float *before;       /* for recurrent scores: weights of the previous query or the sum of
                                   all previous weights; may be NULL if all are 0 */
-    int before_keys;           /* length of `before`; the rest is 0 */
+    int before_keys;           /* length of `before`; weights beyond it are 0 */
     bool decided;              /* for hard normalizers: if true, `chosen` is an input, from an
                                   earlier call */
     int chosen;                /* output unless `decided`; -1 if there is no visible key */
     float lse;                 /* output, if head->keeps_lse */
-    float sink_weight;         /* output, with a sink: its weight */
+    float sink_weight;         /* output, with a sink: the sink's weight */
     float dnumber;             /* output of backward: gradient of head->number, if it is learned */
     bool fully_masked;         /* output: there is no visible key; arrays over keys may be unset */
     int first, end;            /* output: visible.low .. visible.high - 1, extended to whole
@@ -116,31 +117,32 @@ struct row {
 
 /* ---- query.c ---- */
 struct row_head rapt__row_head(const struct projected *c, const struct sequence *b, int h);
-/* Returns the row of query t of head h, which reads `keys`. Does not set `before` and `space`. */
+/* Returns the row of query t of head h, which reads `keys`. Does not set `before` or `space`. */
 struct row rapt__row(const struct projected *c, const struct sequence *b,
                      const struct row_head *head, const struct row_keys *keys, int h, int t);
 void rapt__row_weights(struct row *r); /* computes x, weights and the intermediate results that
                                           backward needs */
-/* The two steps of rapt__row_weights: compute the capped scores x of keys [first, end); apply
-   biases and masks to x and compute the weights. */
+/* The two steps of rapt__row_weights. The first computes the capped scores x of keys [first, end).
+   The second applies biases and masks to x, and computes the weights. */
 void rapt__row_scores(struct row *r);
 void rapt__row_normalize(struct row *r);
-/* Recomputes space.hidden of additive scores. */
+/* Recomputes space.hidden for additive scores. */
 void rapt__row_hidden(const struct row *r);
 /* Sets to[vectors] to the sums of r->dropped by distance or bucket. */
 void rapt__row_by_distance(const struct row *r, float *to);
 void rapt__row_drop(struct row *r); /* applies dropout and sets r->dropped */
 /* Returns the weights w of keys [first, end) after dropout: w itself or, with dropout, `to`.
-   `number` is as in struct row. With dropout, also sets w to 0 before `first`. */
+   `number` is as in struct row. With dropout, also zeroes the elements of w before `first`. */
 const float *rapt__drop_weights(const struct row_head *h, uint64_t number, int first, int end,
                                 float *w, float *to);
 void rapt__row_attend(struct row *r, float *out); /* computes weights, applies dropout and sums the
                                                      values */
-/* Turns sums of values that are -0 into 0, as adding products with weights of 0 would do. */
+/* Replaces sums that are -0 with 0, as adding products with weights of 0 would. */
 void rapt__row_settle(float *out, int width);
 /* Copies the weights to a plain array of `keys` floats, with 0 for keys that are not visible. */
 void rapt__row_copy_weights(const struct row *r, int keys, float *weights);
-/* Sets to[keys] to the `before` of the next query, for recurrent scores. `to` may be r->before. */
+/* For recurrent scores, sets to[keys] to what the next query reads as `before`. `to` may be
+   r->before. */
 void rapt__row_remember(const struct row *r, int keys, float *to);
 /* Restricts r->visible to the window of local-p, unless its center is NaN, and sets first, end and
    fully_masked. */
@@ -176,11 +178,12 @@ static inline bool rapt__block_fits(int rows, int first, int end, int64_t seen)
 /* Works like rapt__block_begin for rows whose range of keys is known. */
 void rapt__block_set(struct row_block *block, const struct sequence *b, int rows, int first,
                      int end);
-/* Copies x of the keys that r sees to row i of rows, which is weights or dx of the block. */
+/* Copies the elements of x for the keys that r sees to row i of `rows`, which is the block's
+   weights or dx. */
 void rapt__block_keep(const struct row_block *block, float *rows, int i, const struct row *r,
                       const float *x);
-/* Computes y[i] += sum over keys s of rows[i][s] x[s]. x and y have rows of [width], x_row and
-   y_row floats apart. */
+/* Computes y[i] += sum over keys s of rows[i][s] x[s]. The rows of x and y have `width` floats and
+   are x_row and y_row floats apart. */
 void rapt__block_sums(const struct row_block *b, const struct kernels *kernels, const float *rows,
                       const float *x, ptrdiff_t x_row, int width, float *y, ptrdiff_t y_row);
 /* Computes y[s] += sum over rows i of rows[i][s] x[i]. */
@@ -188,11 +191,11 @@ void rapt__block_update(const struct row_block *b, const struct kernels *kernels
                         const float *x, ptrdiff_t x_row, int width, float *y, ptrdiff_t y_row);
 
 /* ---- block.c: dot products ---- */
-/* Returns `known` if it is not NULL. Otherwise computes to[s] = (factor a).key s for s in [first,
-   end) of the row and returns `to`. */
+/* Returns `known` if it is not NULL. Otherwise sets to[s] to the dot product of factor * a with key
+   s, for keys [first, end) of the row, and returns `to`. */
 const float *rapt__row_dots(const struct row *r, const float *known, const float *a, float factor,
                             const float *panels, int width, float *to);
-/* Computes to[i][s] = dot product of row i of a, times factor, with key s. */
+/* Sets to[i][s] to the dot product of factor * (row i of a) with key s. */
 void rapt__block_dots(const struct row_block *block, const struct kernels *kernels, const float *a,
                       ptrdiff_t a_row, float factor, const float *panels, int width, float *to);
 
@@ -223,8 +226,8 @@ void rapt__row_layout(struct arena *arena, const struct bounds *b, bool backward
        w[h] = normalize(y[h] + biases, with masks)       u[h] = sum over g of W[h][g] w[g]
        out[h] = sum over s of dropout(u[h])[s] v[h][s]
 
-   P and W are talking_scores and talking_weights of rapt_attention. Only keys that all heads hide
-   are ignored, with their values: they may be NaN. */
+   P and W are talking_scores and talking_weights of rapt_attention. Keys are ignored only if all
+   heads hide them; such keys and their values may be NaN. */
 
 /* A query in all heads. Its heads see keys from low to high - 1. [first, end) is this range
    extended to whole panels; results are in these elements of arrays over keys. */
@@ -236,7 +239,7 @@ struct talking {
     struct row_head *head;         /* [heads] set by the caller for each sequence */
     struct row_keys *keys;         /* [heads] the keys that each head reads, set by the caller */
     struct row *block;             /* [BLOCK_ROWS][heads] the rows of queries of a block */
-    struct row *rows;              /* [heads] those of the current query */
+    struct row *rows;              /* [heads] the rows of the current query */
     struct row_space space;        /* x, p, weights, gauss and slope have [heads][capacity] */
     float *raw;                    /* [heads][capacity] x */
     float *mixed;                  /* [heads][capacity] u */
@@ -259,15 +262,16 @@ struct talking_range { /* keys [first, end), whole panels */
     bool together; /* rows see enough keys in common to be computed together */
 };
 
-/* Lays out one block for each head and returns them. Those of additive scores have weights, too. */
+/* Lays out one block for each head and returns the blocks. They have dots, weights and dx even if
+   the score is additive. */
 struct row_block *rapt__talking_blocks(struct arena *part, const struct bounds *b, bool backward);
-/* Sets t->rows to query `query` of all heads. With `decided`, the keys that a hard normalizer has
-   chosen are read from c->chosen. */
+/* Sets t->rows to the rows of query `query` in all heads. If `decided` is true, the keys that a
+   hard normalizer has chosen are read from c->chosen. */
 void rapt__talking_rows(struct talking *t, const struct projected *c, const struct sequence *b,
                         int query, bool decided);
 /* Starts a block of *rows queries, whose rows are then in t->block, and returns a range that
-   contains every key that one of them sees in one of the heads. Sets *rows to 1 if the queries see
-   too few keys in common to be computed together. */
+   contains every key that at least one of them sees in at least one head. Sets *rows to 1 if the
+   queries see too few keys in common to be computed together. */
 struct talking_range rapt__talking_block(struct talking *t, const struct projected *c,
                                          const struct sequence *b, int query, int *rows,
                                          bool decided);
@@ -275,7 +279,7 @@ struct talking_range rapt__talking_block(struct talking *t, const struct project
    matrix, for keys [first, end) of the query. If `matrix` is NULL, copies `from`. */
 void rapt__talking_mix(const struct talking *t, const float *matrix, bool transposed,
                        const float *from, float *to);
-/* Copies the weights u of head h after dropout to row i of the weights of a block. */
+/* Copies the weights u of head h, after dropout, to row i of a block's weights. */
 void rapt__talking_keep(const struct talking *t, int h, const struct row_block *block, int i);
 /* Sets t->seen[s] to -infinity if all heads hide key s, else to 0. */
 void rapt__talking_seen(const struct talking *t);
@@ -313,7 +317,7 @@ void rapt__talking_forward_layout(struct arena *part, const struct bounds *b,
 /* Computes the outputs of query rows [first, first + rows) in all heads of a sequence. */
 void rapt__talking_attend(const struct general_forward *f, const struct sequence *b, int first,
                           int rows);
-/* Copies the weights u of a query row of head h to a plain array [keys of the sequence]. */
+/* Copies the weights u of a query row in head h to a plain array [keys of the sequence]. */
 void rapt__talking_copy(const struct general_forward *f, const struct sequence *b, int h, int query,
                         float *weights);
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Mixed into the random key of the noise, so that it differs from the key of dropout. */
+/* Mixed into the random key of the noise, so that it differs from dropout's key. */
 enum { NOISE = 0x67756d };
 
 struct row_head rapt__row_head(const struct projected *c, const struct sequence *b, int h)
@@ -161,7 +161,7 @@ static void cap_scores(struct row *r)
     for (int s = r->first; s < r->end; s++) x[s] *= cap;
 }
 
-/* Returns the sum of log f between key s and the query, as kernels compute it. */
+/* Returns the sum of log f between key s and the query, computed as in the kernels. */
 static float forgotten(const struct attend_row *row, int s)
 {
     const float *key = rapt__forget_at(row->forget, s);
@@ -273,7 +273,7 @@ void rapt__row_by_distance(const struct row *r, float *to)
     for (int s = r->visible.low; s < r->visible.high; s++) to[vector_of(r, s)] += r->dropped[s];
 }
 
-/* Adds the vectors of distances, times the sums of weights, to out. */
+/* Adds the distance vectors, multiplied by the sums of weights, to out. */
 static void add_distance_values(const struct row *r, float *out)
 {
     float *sums = r->space.sums_by_distance;

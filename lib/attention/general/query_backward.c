@@ -1,5 +1,5 @@
 /* query_backward.c - adds the contributions of one query to all gradients. Let w be the weights
-   before dropout and dw their gradient, which is the sum of the terms that apply:
+   before dropout and dw their gradient, which is the sum of those terms that apply:
 
        dropout(dout.(v[s] + a[s]))               a[s] is the distance vector added to the value
        the next query's dnext[s]                 recurrent scores
@@ -7,7 +7,7 @@
        coverage->weight                          if w[s] is below the coverage of key s
 
    guide and coverage are the losses in struct weight_losses; if w[s] is not below the coverage, the
-   gradient of the coverage increases by coverage->weight instead. Then
+   gradient of the coverage is increased by coverage->weight instead. Then
 
        dv[s] += dropout(w)[s] dout
        dcenter += sum over s of w[s] dw[s] (s - center) / (radius / 2)^2
@@ -15,16 +15,16 @@
 
    distribution.c turns dz into dx, which is added to the gradients of all biases. With a cap, dx is
    then multiplied by 1 - (x / cap)^2, where x is the capped score. Then dx flows to the dot
-   product, dq += scale sum of dx k and dk += scale dx q, or to the layer with a tanh
-   (kernel/additive.c). Hidden keys have dx = 0 and are skipped. */
+   product, dq += scale sum of dx k and dk += scale dx q, or to the tanh layer (kernel/additive.c).
+   Hidden keys have dx = 0 and are skipped. */
 #include "attention/general/backward.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Adds the gradient of the loss of guided alignment to dw, and stores the loss in guide->losses. As
-   in Marian, the loss is the cross-entropy between the uniform weights of the guide and the weights
-   of the row. Hidden keys have no gradient. */
+/* Adds the gradient of the guided alignment loss to dw, and stores the loss in guide->losses. As in
+   Marian, the loss is the cross-entropy between the uniform weights of the guide and the weights of
+   the row. Hidden keys get no gradient. */
 static void guided_gradients(const struct backward_row *l, const struct guide *guide)
 {
     static const double epsilon = 1e-6;
@@ -62,7 +62,7 @@ static void coverage_gradients(const struct backward_row *l, const struct covera
         (double)loss->weight * sum;
 }
 
-/* Adds dout.a to dz for each key, where a is the vector of its distance. */
+/* Adds dout.a to dz for each key, where a is the vector of the key's distance. */
 static void add_distance_dots(const struct backward_row *l)
 {
     const struct row *r = l->r;
@@ -96,8 +96,8 @@ static void weight_gradients(const struct backward_row *l)
     if (losses->coverage) coverage_gradients(l, losses->coverage);
 }
 
-/* Stores the sums of the weights by distance, from which the gradients of distances.values
-   follow. */
+/* Stores the sums of the weights by distance, from which the gradients of distances.values are
+   computed. */
 static void keep_distance_weights(const struct backward_row *l)
 {
     const struct distances *x = &l->r->visible.distances;
@@ -208,9 +208,9 @@ static void dot_gradients(const struct backward_row *l)
 
 /* ---- the features of recurrent scores ----
 
-   Gradients of the arrays in the term L f: L, the filters F, and p, the weights that the filters
-   read: those of the previous query (Chorowski et al. 2015, section 2.2) or the sums over all
-   previous queries. Let g[s] be the gradient of k[s] + L f[s], and half = filter_width / 2:
+   Gradients of the arrays in the term L f, which are L, the filters F, and p, the weights that the
+   filters read: those of the previous query (Chorowski et al. 2015, section 2.2) or the sums over
+   all previous queries. Let g[s] be the gradient of k[s] + L f[s], and half = filter_width / 2:
 
        f[i][s] = sum over j of F[i][j] p[s + j - half]
        dL += g f'     df = L' g     dF[i][j] += sum over s of df[i][s] p[s + j - half]
@@ -247,8 +247,8 @@ static void add_product(const struct backward_row *l, const float *a, ptrdiff_t 
 }
 
 /* Computes dnext, the gradient of the row's `before`, from df in dfeatures, by a convolution with
-   reversed filters. If `before` is a sum of weights, later sums contain it, so their gradient, in
-   dnext, remains. */
+   reversed filters. If `before` is a sum of weights, later sums contain it, so their gradient,
+   which is already in dnext, is kept. */
 static void before_gradient(const struct backward_row *l, ptrdiff_t row)
 {
     const struct row_head *h = l->r->head;
@@ -269,8 +269,8 @@ static void before_gradient(const struct backward_row *l, ptrdiff_t row)
     }
 }
 
-/* From the gradient of k + L f in dsums, adds to the gradients of filters and feature weights, and
-   computes dnext. Rows of df have filter_width / 2 zeros before their keys, and more zeros after
+/* Given the gradient of k + L f in dsums, adds to the gradients of filters and feature weights, and
+   computes dnext. Each row of df has filter_width / 2 zeros before its keys, and more zeros after
    them. */
 static void feature_gradients(const struct backward_row *l)
 {
@@ -304,7 +304,7 @@ static void feature_gradients(const struct backward_row *l)
     before_gradient(l, row);
 }
 
-/* ---- the layer with a tanh, and the whole row ---- */
+/* ---- the tanh layer, and the whole row ---- */
 
 /* Adds dsums to dkeys, panel by panel. */
 static void add_dsums(const struct backward_row *l)

@@ -66,7 +66,8 @@ void rapt__talking_rows(struct talking *t, const struct projected *c, const stru
     }
 }
 
-/* Sets the range of keys that each head sees and, in t, the range that contains all of them. */
+/* Sets the range of keys that each head sees and, in t, the range that contains all of these
+   ranges. */
 static void span(struct talking *t)
 {
     t->low = INT_MAX, t->high = 0;
@@ -82,8 +83,8 @@ static void span(struct talking *t)
     t->end = rapt__round_up(t->high, LANES);
 }
 
-/* Sets the rows of a block. Returns a range that contains every key that one of the `rows` queries
-   sees in one of the heads. */
+/* Sets the rows of a block. Returns a range that contains every key that at least one of the `rows`
+   queries sees in at least one head. */
 static struct talking_range range_of(struct talking *t, const struct projected *c,
                                      const struct sequence *b, int query, int rows, bool decided)
 {
@@ -217,7 +218,7 @@ static void open_heads(const struct general_forward *f, const struct sequence *b
     }
 }
 
-/* Starts a block of every head and, unless the score is additive, computes q.k of all rows. */
+/* Starts a block for every head and, unless the score is additive, computes q.k for all rows. */
 static void begin_blocks(const struct general_forward *f, const struct sequence *b, int query,
                          int rows, const struct talking_range *range)
 {

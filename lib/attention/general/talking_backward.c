@@ -1,5 +1,5 @@
-/* talking_backward.c - backward pass of talking heads (general.h), one sequence at a time. The rows
-   of a query in all heads are recomputed. Then
+/* talking_backward.c - the backward pass of talking heads (general.h), one sequence at a time. The
+   rows of a query in all heads are recomputed. Then
 
        du[h] = dropout(dout[h].v[h])           dW[h][g] += du[h].w[g]
        dw[g] = sum over h of W[h][g] du[h]     dy[g] = gradient of the mixed scores, from dw[g]
@@ -53,8 +53,8 @@ static void open_sequence(const struct general_backward *f, int sequence)
     }
 }
 
-/* Starts a block of every head and computes dout.v of all rows and, unless the score is additive,
-   q.k. */
+/* Starts a block for every head, and computes dout.v and, unless the score is additive, q.k for all
+   rows. */
 static void begin_blocks(const struct general_backward *f, const struct sequence *b, int query,
                          int rows, const struct talking_range *range)
 {
@@ -97,14 +97,14 @@ static void mixed_gradients(const struct general_backward *f, const struct talki
     }
 }
 
-/* Adds the products of row h of dy with all rows of x to the gradient of row h of a matrix. */
+/* Adds the products of row h of dy with all rows of x to row h of a matrix's gradient. */
 static void matrix_gradients(const struct talking *t, const float *dy, const float *x, float *to)
 {
     for (int g = 0; g < t->heads; g++)
         to[g] += t->kernels->dot(dy + t->first, x + g * t->capacity + t->first, t->end - t->first);
 }
 
-/* Turns dw, in dy, into the gradients of the mixed scores. */
+/* Turns dw, which is in dy, into the gradients of the mixed scores. */
 static void normalizer_gradients(const struct general_backward *f, const struct talking *t,
                                  int query)
 {
@@ -118,8 +118,8 @@ static void normalizer_gradients(const struct general_backward *f, const struct 
     }
 }
 
-/* Adds the gradients of the scores of all heads, from dx in du, for every key that at least one
-   head sees. Changes the rows of the query, which are not needed afterwards. */
+/* From dx, which is in du, adds the gradients of the score in all heads, for every key that at
+   least one head sees. Changes the query's rows, which are not needed afterwards. */
 static void score_gradients(const struct general_backward *f, const struct talking *t, int i)
 {
     for (int h = 0; h < t->heads; h++) {

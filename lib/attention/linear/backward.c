@@ -14,9 +14,9 @@
 
    Without the delta rule, there are no terms with N, F or Z, except that the gradient of V is Y.
 
-   The logarithm of the decay of row j appears in all terms that lead from a row i < j, or from the
-   state before the chunk, to a row r >= j, or to the state after the chunk. Its gradient is the sum
-   of these terms, computed without subtractions so that it is accurate even for small decays. */
+   The logarithm of the decay of row j appears in every term that leads from a row i < j or the
+   state before the chunk to a row r >= j or the state after the chunk. Its gradient is the sum of
+   these terms, computed without subtractions so that it is accurate even for small decays. */
 #include "attention/linear/linear.h"
 
 #include <string.h>
@@ -28,13 +28,14 @@ struct backward_memory { /* memory of a member */
     float *dstate;           /* [key_width][value_ld] */
     float *state_panels;     /* the transpose of a state, in panels [value][16] */
     float *u_panels;         /* the transpose of u, in panels of the same kind */
-    float *dout, *scaled;    /* [CHUNK_ROWS][value_ld]; `scaled` is dout, u or du, scaled by rows */
+    float *dout, *scaled;    /* [CHUNK_ROWS][value_ld]; `scaled` is dout, u or du, scaled row by
+                                row */
     float *du;               /* [CHUNK_ROWS][value_ld] gradient of u, then of values */
     float *dq, *dk;          /* [CHUNK_ROWS][key_ld] */
     float *dweights, *pairs; /* [CHUNK_ROWS][CHUNK_ROWS] gradients of weights or dots; terms from
                                 row i to row r */
     double *to_row, *to_end, whole; /* terms from the state to row r, from row i to the next state,
-                                       and from the state to the next */
+                                       and from the state to the next one */
 };
 
 static int chunks_of(int rows)
@@ -78,14 +79,14 @@ size_t rapt__linear_backward_workspace(const struct linear_problem *l, int team_
     return arena.overflow ? 0 : arena.used;
 }
 
-/* Makes x of the chunk point to the stored copy. */
+/* Makes x of the chunk point to its stored copy. */
 static void use_x(const struct linear_problem *l, int index, struct backward_memory *b)
 {
     b->chunk.x = b->x + (size_t)index * CHUNK_ROWS * (size_t)l->value_ld;
     if (!l->a->beta) b->chunk.u = b->chunk.x;
 }
 
-/* Computes the states before each chunk, and x of each chunk. */
+/* Computes the state before each chunk, and x of each chunk. */
 static void recompute(const struct linear_problem *l, const struct linear_item *item,
                       const struct linear_call *call, struct backward_memory *b)
 {
@@ -277,7 +278,7 @@ static void delta_backward(const struct linear_problem *l, const struct linear_i
     rapt__multiply_upper(l, c->rows, l->key_ld, b->dweights, c->keys, l->key_ld, b->dk);
 }
 
-/* Adds the gradient of the logarithms of decays. There is no decay between a row and itself. */
+/* Adds the gradients of the log decays. There is no decay between a row and itself. */
 static void add_log_decay(const struct linear_problem *l, const struct linear_item *item, int first,
                           const struct backward_memory *b, float *to)
 {

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Lower bound of the logarithms of decays: its exponential is 0 in float, and sums of 64 of these
-   logarithms can be subtracted accurately in double precision. */
+/* Lower bound for log decays: its exponential is 0 in float, and sums of 64 log decays can be
+   subtracted accurately in double precision. */
 static const double LEAST_LOG = -1e6;
 
 struct linear_problem rapt__linear(const rapt_linear_attention *a)
@@ -166,7 +166,7 @@ static void exp_differences(const struct linear_problem *l, double from, const d
 }
 
 /* Computes decay, start and end. The logarithms are summed in double precision, so that the
-   difference of two sums is accurate even after a row that forgets everything. */
+   difference between two sums is accurate even after a row that forgets everything. */
 static void load_decays(const struct linear_problem *l, const struct linear_item *item, int first,
                         struct chunk *c)
 {

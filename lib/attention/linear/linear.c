@@ -66,7 +66,7 @@ static rapt_status check_linear_options(const rapt_linear_attention *a, rapt_mes
     return RAPT_OK;
 }
 
-/* Return the number of sequences, and of rows per sequence, as the strides see them: with starts,
+/* Return the numbers of sequences and of rows per sequence to which the strides apply: with starts,
    all rows form a single sequence. */
 static int batches(const rapt_linear_attention *a)
 {
@@ -145,7 +145,7 @@ static rapt_status check_linear(const rapt_linear_attention *a, rapt_message *wh
     if (s == RAPT_OK && !rapt__linear_workspace(a, true))
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
-            "the problem is too large: the number of bytes of its workspace or states overflows");
+            "the problem is too large: the size of its workspace or states overflows");
     return s;
 }
 
@@ -192,7 +192,7 @@ static rapt_status check_linear_arrays(const struct linear_call *c, const float 
 
 /* ---- forward ---- */
 
-/* Writes the rows of a chunk, which begins with row `first`, to `out` for one query head,
+/* Writes the outputs of one query head in a chunk, which begins with row `first`, to `out`,
    normalized if required. */
 static void store_out(const struct linear_problem *l, const struct linear_item *item, int first,
                       const struct chunk *c, float *out)

@@ -1,9 +1,9 @@
 /* linear.h - linear attention and the delta rule in chunks of rows (rapt/linear_attention.h).
 
-   One item is a key head of a sequence with the query heads that share its state. One member of the
-   team computes an item, chunk by chunk (in step.c, row by row). Let s be the scale, S the state
-   before a chunk, G[r] the sum of the logarithms of the decays of rows 0 .. r of the chunk, and
-   D[r][i] = exp(G[r] - G[i]). The rows of a chunk are then (Yang et al. 2024, arXiv 2406.06484 and
+   An item is a key head of a sequence with the query heads that share its state. Each item is
+   computed by one member of the team, chunk by chunk (in step.c, row by row). Let s be the scale, S
+   the state before a chunk, G[r] the sum of the log decays of rows 0 .. r of the chunk, and D[r][i]
+   = exp(G[r] - G[i]). The rows of a chunk are then (Yang et al. 2024, arXiv 2406.06484 and
    2412.06464)
 
        X = V - exp(G) K S - N B X          N = D K K' below the diagonal, B = diag(beta)
@@ -12,9 +12,9 @@
        S becomes exp(G[last]) S + (exp(G[last] - G) K)' U
 
    Q and K are the features of the queries and keys of the chunk, V its values, and ' denotes the
-   transpose. D multiplies K K' and Q K' element by element; exp(G) multiplies rows. To normalize,
-   V has one more column, of ones, and out is divided by its last column. Every exponent is a sum of
-   logarithms of decays and therefore at most 0. No decay is divided by another. */
+   transpose. D multiplies K K' and Q K' element by element; exp(G) multiplies rows. To normalize, V
+   gets an extra column of ones, and out is divided by its last column. Every exponent is a sum of
+   log decays and therefore at most 0. No decay is divided by another. */
 #ifndef RAPT_LIB_ATTENTION_LINEAR_H
 #define RAPT_LIB_ATTENTION_LINEAR_H
 
@@ -48,7 +48,7 @@ struct linear_item { /* a key head of a sequence, or a query head */
     ptrdiff_t batch, first; /* numbers of batch and row strides before the item's first row */
 };
 struct linear_item rapt__linear_item(const struct linear_problem *l, int index);
-/* Returns the same item with one of the query heads of its group as its head. */
+/* Returns a copy of the item whose head is query head `query` of the item's group. */
 struct linear_item rapt__linear_query_item(const struct linear_problem *l,
                                            const struct linear_item *item, int query);
 static inline ptrdiff_t rapt__linear_at(const rapt_stride *s, const struct linear_item *item,
@@ -56,7 +56,7 @@ static inline ptrdiff_t rapt__linear_at(const rapt_stride *s, const struct linea
 {
     return item->batch * s->batch + item->head * s->head + (item->first + row) * s->row;
 }
-/* Return the number of floats of a state, and the offset of the state of an item. */
+/* Return the number of floats in a state, and the offset of an item's state. */
 size_t rapt__linear_state_size(const struct linear_problem *l);
 static inline size_t rapt__linear_state_at(const struct linear_problem *l,
                                            const struct linear_item *item)
@@ -64,23 +64,23 @@ static inline size_t rapt__linear_state_at(const struct linear_problem *l,
     return ((size_t)item->sequence * (size_t)l->key_heads + (size_t)item->head) *
            rapt__linear_state_size(l);
 }
-/* Replaces n elements of a row with their features. */
+/* Applies the feature map to n elements of a row, in place. */
 void rapt__linear_features(const struct linear_problem *l, float *x, int n);
 
-/* Copies the rows of a chunk, or those of a state, and pads them with 0 to `to_ld` floats. */
+/* Copies the rows of a chunk or of a state, and pads each with zeros to to_ld floats. */
 void rapt__linear_copy(const float *x, ptrdiff_t ld, int rows, int width, float *to, int to_ld);
 
 /* The rows of a chunk and the arrays that are computed from them. C is CHUNK_ROWS; width, key_ld
-   and value_ld are as in struct linear_problem. Only the first rapt__chunk_columns(r) elements of
-   row r of a matrix [C][C] are used. */
+   and value_ld are as in struct linear_problem. In row r of a matrix [C][C], only the first
+   rapt__chunk_columns(r) elements are used. */
 struct chunk {
     int rows;
     float *keys, *panels; /* [C][key_ld] features of keys; the same in panels [C/16][width][16] */
     float *queries;       /* [C][key_ld] features of the queries of one head */
-    float *scaled;        /* [C][key_ld] rows of keys or queries, scaled */
+    float *scaled;        /* [C][key_ld] scaled rows of keys or queries */
     float *decay;         /* D [C][C], 0 above the diagonal */
-    float *dots;          /* N [C][C], 0 from the diagonal on; dots, solver and beta are for the
-                             delta rule */
+    float *dots;          /* N [C][C], 0 on and above the diagonal; dots, solver and beta are for
+                             the delta rule */
     float *scores, *weights; /* [C][C] Q K' and P */
     float *solver;           /* [C][C] coefficients of the triangular system */
     float *x, *u;            /* [C][value_ld]; without the delta rule, u and x are the same array */
@@ -89,8 +89,8 @@ struct chunk {
     float *start, *end;      /* [C] exp(G), and exp(G[last] - G) */
 };
 void rapt__chunk_layout(struct arena *arena, const struct linear_problem *l, struct chunk *c);
-/* Loads rows [first, first + c->rows) of keys and gates, and computes decay, start and end and, for
-   the delta rule, dots and solver. */
+/* Loads rows [first, first + c->rows) of keys and gates. Computes decay, start and end and, for the
+   delta rule, dots and solver. */
 void rapt__chunk_load(const struct linear_problem *l, const struct linear_item *item,
                       const float *k, int first, struct chunk *c);
 /* Loads values and computes x and u from the state [width][value_ld] before the chunk. */
@@ -105,7 +105,8 @@ void rapt__chunk_weights(const struct linear_problem *l, const struct linear_ite
 void rapt__chunk_read(const struct linear_problem *l, const float *state, struct chunk *c);
 /* Advances the state past the chunk. */
 void rapt__chunk_advance(const struct linear_problem *l, struct chunk *c, float *state);
-/* Returns 1 / sum for a row of out whose last element is a sum of weights, or 0 if the sum is 0. */
+/* For a row of out whose last element is a sum of weights, returns 1 / sum, or 0 if the sum is
+   0. */
 float rapt__chunk_inverse(const struct linear_problem *l, const float *out);
 
 /* Computes to[r] = factor[r] x[r] for rows of ld floats. */
@@ -132,14 +133,15 @@ void rapt__multiply(const struct linear_problem *l, int rows, int columns, int d
    `rows` rows of `depth` floats, and y' is in panels [depth][16]. */
 void rapt__multiply_scores(const struct linear_problem *l, int rows, int depth, const float *x,
                            int x_ld, const float *panels, float *c);
-/* Compute c += t b, where t [C][C] is 0 above the diagonal, and c += t' b. */
+/* For t [C][C], which is 0 above the diagonal, the first function computes c += t b, and the second
+   computes c += t' b. */
 void rapt__multiply_lower(const struct linear_problem *l, int rows, int columns, const float *t,
                           const float *b, int ld, float *c);
 void rapt__multiply_upper(const struct linear_problem *l, int rows, int columns, const float *t,
                           const float *b, int ld, float *c);
 
 /* ---- backward.c, step.c ---- */
-/* Return the bytes of workspace, or 0 if the size overflows size_t. */
+/* Return the workspace size in bytes, or 0 if it overflows size_t. */
 size_t rapt__linear_backward_workspace(const struct linear_problem *l, int team_size);
 size_t rapt__linear_step_workspace(const struct linear_problem *l, int team_size);
 

@@ -32,7 +32,7 @@ static void step_features(const struct linear_problem *l, const float *x, float 
     rapt__linear_features(l, to, l->width);
 }
 
-/* Multiplies the state by the decay of a row and adds k u' of the row (rapt/linear_attention.h). */
+/* Multiplies the state by a row's decay and adds the row's k u' (rapt/linear_attention.h). */
 static void step_key(const struct linear_problem *l, const struct linear_item *item,
                      const struct linear_call *call, int row, const struct step_memory *s,
                      float *state)

@@ -1,9 +1,9 @@
 /* backward.c - gradients of monotonic attention, from the last query to the first.
 
-   The alignments of all queries of a head are computed first. Then each block of queries computes
-   the gradients of its weights and, from the last row to the first, the gradients of alignments and
-   energies. Finally it adds the products of all its rows to the gradients of queries, keys and
-   values. */
+   The alignments of all queries of a head are computed first. Then the blocks of queries are
+   processed from the last to the first. For each block, the gradients of its weights are computed,
+   and those of alignments and energies row by row, from the last row to the first. Finally the
+   products of all rows of the block are added to the gradients of queries, keys and values. */
 #include "attention/monotonic/monotonic.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@
 struct gradient_memory { /* memory of a member */
     struct monotonic_block block;
     struct monotonic_scratch scratch;
-    float *alpha;        /* [1 + queries][ld]; row 1 + t is that of query t */
-    float *value_panels; /* values in panels, as keys are */
+    float *alpha;        /* [1 + queries][ld] alignments; row 1 + t is that of query t */
+    float *value_panels; /* values, packed in panels like keys */
     float *dweights;     /* [MONOTONIC_ROWS][ld] */
     float *dstop;        /* [MONOTONIC_ROWS][ld] gradients of the energies */
     float *dchunk;       /* [MONOTONIC_ROWS][ld] gradients of the chunk energies */
@@ -37,7 +37,8 @@ static void lay_out_backward(struct arena *part, const void *what, void *to)
     b->reach = rapt__arena_floats(part, ld, 1);
 }
 
-/* Lays out the memory of all members. Returns the gradients of the offset, [batch][heads]. */
+/* Lays out the memory of all members. Returns the array for the gradients of the offset,
+   [batch][heads]. */
 static double *lay_out_members(struct arena *arena, const struct monotonic_problem *m,
                                int team_size, struct gradient_memory *mine)
 {
@@ -202,8 +203,8 @@ static void values_backward(const struct monotonic_problem *m, const struct mono
                                .c_row = a->v.row});
 }
 
-/* Adds the gradients of a block. Returns the sum of the gradients of its energies, without the
-   chunk energies. */
+/* Adds the gradients of a block. Returns the sum of the gradients of its energies, not including
+   the chunk energies. */
 static double block_backward(const struct monotonic_problem *m, const struct monotonic_item *item,
                              const struct monotonic_call *call, struct gradient_memory *b)
 {

@@ -1,6 +1,6 @@
 /* forward.c - monotonic attention: enumerates the items of a problem, computes the energies and
-   stopping probabilities of a block of queries, and from these the expected outputs, alignments and
-   delays. */
+   stopping probabilities of a block of queries, and derives the expected outputs, alignments and
+   delays from these. */
 #include "attention/monotonic/monotonic.h"
 
 #include <math.h>
@@ -141,7 +141,8 @@ void rapt__monotonic_stops(const struct monotonic_problem *m, const struct monot
 struct expectation_memory { /* memory of a member */
     struct monotonic_block block;
     struct monotonic_scratch scratch;
-    float *alpha; /* [1 + MONOTONIC_ROWS][ld], of the query before the block and of its queries */
+    float *alpha; /* [1 + MONOTONIC_ROWS][ld] alignments of the query before the block and of the
+                     block's queries */
     float *reach; /* [ld] */
 };
 
@@ -163,7 +164,7 @@ size_t rapt__monotonic_forward_workspace(const struct monotonic_problem *m, int 
     return arena.overflow ? 0 : arena.used;
 }
 
-/* Writes a row of alpha or weights, with 0 for keys that do not exist. `to` may be NULL. */
+/* Writes a row of alpha or weights, with 0 for padding keys. `to` may be NULL. */
 static void store_row(const struct monotonic_problem *m, const struct monotonic_item *item,
                       int head, int t, const float *from, float *to)
 {

@@ -38,7 +38,7 @@ rapt_status rapt_monotonic_attention_init(rapt_monotonic_attention *a, size_t si
 
 /* ---- checks ---- */
 
-/* Return the number of sequences, and of rows per sequence, as the strides see them: with starts,
+/* Return the numbers of sequences and of rows per sequence to which the strides apply: with starts,
    all rows form a single sequence. */
 static int query_batches(const struct monotonic_problem *m)
 {
@@ -66,7 +66,7 @@ static rapt_status check_monotonic_options(const rapt_monotonic_attention *a, ra
     if ((unsigned)a->mode >= RAPT_MONOTONIC_COUNT)
         return rapt__bad_field(why, "mode", a->mode, "a rapt_monotonic");
     if (a->mode == RAPT_MONOTONIC_CHUNK && a->chunk < 1)
-        return rapt__bad_field(why, "chunk", a->chunk, "1 or more in mode chunk");
+        return rapt__bad_field(why, "chunk", a->chunk, "1 or more in chunk mode");
     if (!isfinite(a->scale)) return rapt__bad_field(why, "scale", (double)a->scale, "finite");
     if (!isfinite(a->chunk_scale))
         return rapt__bad_field(why, "chunk_scale", (double)a->chunk_scale, "finite");
@@ -100,8 +100,8 @@ static rapt_status check_monotonic_extents(const struct monotonic_problem *m, ra
     return s;
 }
 
-/* Returns the bytes of workspace for forward, step and, if `backward` is true, backward. Returns 0
-   if the size overflows size_t. */
+/* Returns the workspace size in bytes for forward, step and, if `backward` is true, backward.
+   Returns 0 if the size overflows size_t. */
 static size_t count_monotonic_workspace(const struct monotonic_problem *m, bool backward)
 {
     int team = rapt__team_size(m->a->threads);
@@ -117,14 +117,13 @@ static rapt_status check_monotonic(const rapt_monotonic_attention *a, rapt_messa
     rapt_status s = check_monotonic_options(a, why);
     if (s) return s;
     struct monotonic_problem m = rapt__monotonic(a);
-    m.plain.mask.key_counts = NULL; /* checked below, under their own names */
+    m.plain.mask.key_counts = NULL; /* checked below, under its own name */
     s = rapt__attention_check(&m.plain, why);
     if (s == RAPT_OK) s = check_key_counts(a, why);
     if (s == RAPT_OK) s = check_monotonic_extents(&m, why);
     if (s == RAPT_OK && !count_monotonic_workspace(&m, true))
-        return rapt__fail(
-            why, RAPT_BAD_ARGUMENT,
-            "the problem is too large: the number of bytes of its workspace overflows");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "the problem is too large: the size of its workspace overflows");
     return s;
 }
 

@@ -1,9 +1,9 @@
 /* monotonic.h - monotonic attention (rapt/monotonic_attention.h): expected alignments, their
    gradients, and hard stops.
 
-   One item is a key head of a sequence with the query heads that share its keys (in step.c, with
-   one query head). One member of the team computes an item. The alignment of a query depends on
-   that of the query before it, so rows are computed in order; only products of queries, keys and
+   An item is a key head of a sequence with the query heads that share its keys (in step.c, with one
+   query head). Each item is computed by one member of the team. The alignment of a query depends on
+   that of the previous query, so rows are computed in order; only products of queries, keys and
    values are computed in blocks of rows. No recurrence divides by a product of probabilities, which
    may underflow. */
 #ifndef RAPT_LIB_ATTENTION_MONOTONIC_H
@@ -79,13 +79,13 @@ void rapt__monotonic_begin(int n, float *alpha);
    there, from `before`, the alignment of the previous query. */
 void rapt__monotonic_align(const float *stop, const float *keep, const float *before, int n,
                            float *reach, float *alpha);
-/* Computes the gradient of the energies of which stop is the sigmoid, from the gradient of alpha.
-   Replaces dalpha with the gradient of the alignment of the previous query. Returns the sum of the
+/* From the gradient of alpha, computes the gradient of the energies whose sigmoid is `stop`.
+   Replaces dalpha with the gradient of the previous query's alignment. Returns the sum of the
    gradients of these energies. */
 double rapt__monotonic_align_backward(const float *stop, const float *keep, const float *reach,
                                       int n, float *dalpha, float *denergies);
 
-/* Scratch rows [ld] of the softmax over a chunk or prefix. */
+/* Scratch rows [ld] for the softmax over a chunk or prefix. */
 struct monotonic_scratch {
     float *exponentials, *ratios, *sums, *tops;
 };
@@ -103,7 +103,7 @@ void rapt__monotonic_weights_backward(const struct monotonic_problem *m, const f
                                       float *denergies);
 
 /* ---- forward.c, backward.c, step.c ---- */
-/* Return the bytes of workspace, or 0 if the size overflows size_t. */
+/* Return the workspace size in bytes, or 0 if it overflows size_t. */
 size_t rapt__monotonic_forward_workspace(const struct monotonic_problem *m, int team_size);
 size_t rapt__monotonic_backward_workspace(const struct monotonic_problem *m, int team_size);
 size_t rapt__monotonic_step_workspace(const struct monotonic_problem *m, int team_size);

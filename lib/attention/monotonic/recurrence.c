@@ -1,7 +1,7 @@
 /* recurrence.c - the recurrences along the keys of one query, forward and backward, in the notation
    of rapt/monotonic_attention.h.
 
-   Weights in mode lookback: let M[k] be the maximum of the energies u[0 .. k], S[k] the sum of
+   Weights in lookback mode: let M[k] be the maximum of the energies u[0 .. k], S[k] the sum of
    exp(u[l] - M[k]) over l <= k, and R[j] the sum of exp(M[j] - M[k]) alpha[k] / S[k] over k >= j.
    Then
 
@@ -9,11 +9,11 @@
 
    No exponent is above 0, and S is at least 1. Let g[k] be the mean of dweights weighted by the
    softmax over keys 0 .. k, and Q[j] the sum of exp(M[j] - M[k]) alpha[k] g[k] / S[k] over k >= j.
-   They are computed like S and R. Then
+   Both are computed like S and R. Then
 
        dalpha[k] = g[k],    du[j] = exp(u[j] - M[j]) (R[j] dweights[j] - Q[j])
 
-   In mode chunk, each of these sums runs over a window of keys and has its own maximum. The sums
+   In chunk mode, each of these sums runs over a window of keys and has its own maximum. The sums
    are therefore computed term by term, one term for each of the `chunk` distances between a key and
    the end of a window. */
 #include "attention/monotonic/monotonic.h"
@@ -26,9 +26,10 @@ static const double LEAST = 0x1p-100;
 
 enum { PART = 64 }; /* keys whose probabilities are converted at once */
 
-/* Computes 1 - p. Its absolute error is about 2^-24 times the smaller of p and 1 - p, so products
-   of thousands of factors near 1 stay accurate. The loop does nothing else, so that the compiler
-   can replace its branch, which is hard to predict, with vector instructions. */
+/* Computes 1 - p, where `stop` holds p, and `keep` holds 1 - p rounded to float. The absolute error
+   is about 2^-24 times the smaller of p and 1 - p, so products of thousands of factors near 1 stay
+   accurate. The loop does nothing else, so that the compiler can replace its branch, which is hard
+   to predict, with vector instructions. */
 static void rest_of(const float *stop, const float *keep, int n, double *rest)
 {
     for (int s = 0; s < n; s++) {
@@ -88,7 +89,7 @@ void rapt__monotonic_scratch_layout(struct arena *arena, const struct monotonic_
 
 /* ---- lookback ---- */
 
-/* Computes exp(u[j] - M[j]), ratios exp(M[j-1] - M[j]) and the sums S. */
+/* Computes exp(u[j] - M[j]), the ratios exp(M[j-1] - M[j]) and the sums S. */
 static void prefix_sums(const struct kernels *kernels, const float *u, int n,
                         const struct monotonic_scratch *s)
 {
@@ -143,7 +144,7 @@ static int window_of(const struct monotonic_problem *m, int n)
     return rapt__min(m->a->chunk, n);
 }
 
-/* Sets exponentials[k] = exp(u[k - distance] - tops[k]) for the windows that end at each key k. */
+/* Sets exponentials[k] = exp(u[k - distance] - tops[k]) for the window that ends at each key k. */
 static void window_exponentials(const struct kernels *kernels, const float *u, int n, int distance,
                                 const struct monotonic_scratch *s)
 {

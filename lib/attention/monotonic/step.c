@@ -1,4 +1,5 @@
-/* step.c - hard stops of monotonic attention: the outputs and weights of queries, one by one. */
+/* step.c - hard stops of monotonic attention: the outputs and weights of queries, computed one by
+   one. */
 #include "attention/monotonic/monotonic.h"
 
 #include <string.h>
@@ -44,7 +45,7 @@ static int first_of(const rapt_monotonic_attention *a, int stop)
                                              : 0;
 }
 
-/* Computes the weights that query t gives to keys first to stop. */
+/* Computes the weights that query t gives to keys `first` to `stop`. */
 static void weigh_softly(const struct monotonic_problem *m, const struct monotonic_item *item,
                          const struct monotonic_call *call, int head, int t, int first, int stop,
                          float *weights)
@@ -81,8 +82,8 @@ static void step_query(const struct monotonic_problem *m, const struct monotonic
     }
 }
 
-/* Returns the queries of a sequence and the keys that it reads. With call->source, key_starts and
-   key_counts are indexed by source instead of sequence. */
+/* Returns the queries of a sequence and the keys that it reads. If call->source is given,
+   key_starts and key_counts are indexed by source instead of sequence. */
 static struct monotonic_item item_of(const struct monotonic_problem *m,
                                      const struct monotonic_call *call, int sequence, int head)
 {

@@ -1,5 +1,5 @@
-/* cosine.c - the cosine score, content-based addressing (Graves, Wayne and Danihelka 2014, section
-   3.3.1):
+/* cosine.c - the cosine score, also called content-based addressing (Graves, Wayne and Danihelka
+   2014, section 3.3.1):
 
        x = beta u(q) . u(k),   u(z) = z / m,   m = max(|z|, 1e-8)
 

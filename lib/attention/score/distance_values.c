@@ -1,18 +1,18 @@
-/* distance_values.c - vectors for distances that are added to values (Shaw, Uszkoreit and Vaswani
-   2018, equation 3). Let a[d] be the vector of distance d, and W[t][d] the sum of the weights of
-   query t for keys at distance d:
+/* distance_values.c - distance vectors that are added to values (Shaw, Uszkoreit and Vaswani 2018,
+   equation 3). Let a[d] be the vector of distance d, and W[t][d] the sum of the weights of query t
+   for keys at distance d:
 
        out[t] += sum over d of W[t][d] a[d]        dw[t][s] += dout[t].a[distance of s]
 
    Kernels and the general path sum weights and read dout.a by distance. Both products with the
    vectors are therefore matrix products, computed once for the rows of a head. If distances share
-   buckets, the sums of each bucket's distances are added first, and dout.a is copied from buckets
-   to distances. */
+   buckets, the sums of the distances in each bucket are first added together, and dout.a is copied
+   from buckets to distances. */
 #include "attention/score/score.h"
 
 #include <string.h>
 
-/* Returns the number of floats of the packed vectors of one head. */
+/* Returns the number of floats in the packed vectors of one head. */
 static size_t packed_head(const rapt_attention *a)
 {
     return rapt__panels_size((size_t)rapt__distance_vectors(a), (size_t)a->value_width);

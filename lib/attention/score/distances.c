@@ -1,22 +1,22 @@
 /* distances.c - products of queries and keys with distance vectors (rapt/distances.h), and their
    gradients. The products are computed once per row, for all n distances, and then added to scores
-   by distance (in tiles by kernel/flash_distances.c):
+   by distance (in tiles, by kernel/flash_distances.c):
 
        by_query[t][d] = scale (q[t] + v).r[d]        by_key[s][d] = scale k[s].r'[d]
 
-   This takes about n floats for each row and head. If distances share buckets, only the
-   products of buckets are computed and then copied to the distances; a row of by_query holds them
-   after the distances. Backward sums the gradients of scores in arrays of the same layouts, folds
-   repetitions and buckets, and multiplies the results by the rows. The gradient of a vector is
-   summed in the order of the heads that share it, of sequences and of rows. Vectors that are added
-   to values are in distance_values.c. */
+   This takes about n floats for each row and head. If distances share buckets, products are
+   computed only for the buckets, and then copied to the distances; in a row of by_query, the
+   products of buckets follow those of the distances. Backward sums the gradients of scores in
+   arrays of the same layouts, folds repetitions and buckets, and multiplies the results by the
+   rows. The gradient of a vector is summed in a fixed order: by head (if heads share it), sequence
+   and row. Vectors that are added to values are in distance_values.c. */
 #include "attention/score/score.h"
 
 #include <string.h>
 
 enum { ROWS = 64 };
 
-/* Returns the distance between rows of an array of vectors. */
+/* Returns the stride between rows of an array of vectors. */
 static ptrdiff_t row_of(const rapt_attention *a, int width)
 {
     return (ptrdiff_t)(a->distances.shared ? 1 : a->heads) * width;
@@ -84,7 +84,7 @@ void rapt__distance_fold(const rapt_attention *a, float *row)
 
 /* ---- products with queries ---- */
 
-/* Returns the number of floats of the packed vectors of one head. */
+/* Returns the number of floats in the packed vectors of one head. */
 static size_t packed_head(const rapt_attention *a)
 {
     return rapt__panels_size((size_t)rapt__distance_vectors(a), (size_t)a->key_width);
@@ -171,7 +171,7 @@ size_t rapt__distance_space(const rapt_attention *a)
     return LANES * ((size_t)rapt__distance_vectors(a) + (size_t)a->key_width);
 }
 
-/* Returns the row of r' for lane `lane` of vector e of a panel. */
+/* Returns the row of r' for lane `lane` of vector e in a panel. */
 static int vector_at(const rapt_attention *a, int e, int lane)
 {
     int n = rapt__distance_count(a), d = rapt__max(0, rapt__min(n - 1 + lane - e, n - 1));
@@ -217,7 +217,7 @@ static size_t query_row(const rapt_attention *a, const struct sequence *b, int h
     return (size_t)h * (size_t)rapt__query_rows(a) + (size_t)(b->query_first + t);
 }
 
-/* Returns the index of the panel of key s of head h in by_key. */
+/* Returns the index in by_key of the panel that holds key s of head h. */
 static size_t panel_at(const rapt_attention *a, const struct sequence *b, int h, int s)
 {
     size_t all = rapt__key_panels((size_t)a->batch, (size_t)rapt__key_rows(a));
@@ -376,8 +376,8 @@ static void add_products(struct team *team, const struct products_by_distance *p
     rapt__team_barrier(team);
 }
 
-/* Sums the gradients of by_query of one head over all queries, and adds the gradient of v, computed
-   from the sums. */
+/* Sums the gradients of by_query in one head over all queries, and adds the gradient of v that
+   follows from the sums. */
 static void sum_head(const struct distance_fill *f, const rapt_distance_gradients *d, int h,
                      float *sums)
 {

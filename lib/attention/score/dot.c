@@ -1,8 +1,9 @@
 /* dot.c - scores that are dot products (Luong, Pham and Manning 2015, section 3.1). The plain score
-   is x = q . k, the scaled one q . k / sqrt(K) (Vaswani et al. 2017, section 3.2.1); both have q' =
-   q and k' = k. The general or multiplicative score is x = W q . k. It has q' = W q and k' = k, so
-   queries and keys may differ in width. In the location-based score, every position s has its own
-   row P[s], and x = P[s] . q. So k' = P, the same in all sequences, and k is ignored. */
+   is x = q . k, and the scaled score is x = q . k / sqrt(K) (Vaswani et al. 2017, section 3.2.1).
+   For both, q' = q and k' = k. The general (or multiplicative) score is x = W q . k. For it, k' = k
+   and q' = W q, so queries and keys may differ in width. In the location-based score, every
+   position s has its own row P[s], and x = P[s] . q. Thus k' = P in all sequences, and k is
+   ignored. */
 #include "attention/score/score.h"
 
 #include <string.h>

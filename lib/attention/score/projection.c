@@ -74,7 +74,8 @@ void rapt__project_backward(const struct projection *p, const float *panels,
     rapt__kernels()->gemm(&gemm);
 }
 
-/* Adds dy' x of a block of rows to LANES rows of dweight, starting at row `first` of a head. */
+/* Adds dy' x, summed over a block of rows, to LANES rows of dweight, starting at row `first` of a
+   head. */
 static void add_outputs(const struct projection *p, const struct score_block *b, int first)
 {
     float columns[LANES][ROWS];
@@ -163,7 +164,7 @@ static struct score_block block_of(const struct score_rows *r, const struct sequ
                                 .y_row = r->y_stride.row};
 }
 
-/* Copies rows and adds the content bias of a head to its queries (rapt/distances.h). */
+/* Copies rows and, if they are queries, adds the content bias of their head (rapt/distances.h). */
 static void copy_rows(const rapt_attention *a, bool keys, const struct score_block *b)
 {
     size_t width = (size_t)rapt__score(a->score)->width(a);

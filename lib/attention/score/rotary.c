@@ -5,8 +5,8 @@
        (x, y) -> (x cos - y sin, x sin + y cos),   angle = position base^(-2i / width) of pair i
 
    Backward rotates by the negative angle. Angles are computed in double precision.
-   rapt_rotary_scaling reduces them for sequences longer than in training. YaRN also multiplies
-   sines and cosines by a factor, forward and backward. */
+   rapt_rotary_scaling reduces the angles for sequences longer than in training. YaRN also
+   multiplies sines and cosines by a factor, forward and backward. */
 #include "attention/score/score.h"
 
 /* Number of rows that a member takes, and number of pairs that it rotates, at a time. */
@@ -24,8 +24,9 @@ static double factor_of(const rapt_relative *r)
     return r->rotary_factor > 0 ? (double)r->rotary_factor : 1;
 }
 
-/* Returns the fraction of a frequency that remains unchanged; the rest is divided by the factor.
-   YaRN decides by the number of turns in the original length (Peng et al. 2023). */
+/* Returns the fraction of a frequency that remains unchanged; the rest is divided by the factor. In
+   YaRN, the fraction depends on the number of turns within the original length (Peng et al.
+   2023). */
 static double kept_share(const rapt_relative *r, double frequency)
 {
     static const double two_pi = 6.283185307179586, alpha = 1, beta = 32;

@@ -57,7 +57,7 @@ float rapt__score_scale(rapt_score score, float scale, int key_width)
     return scores[score]->scaled ? (float)(1 / sqrt((double)key_width)) : 1;
 }
 
-/* ---- learned arrays: which a problem reads, which of them it requires, and their shapes ---- */
+/* ---- learned arrays: their shapes, and which of them a problem reads or requires ---- */
 
 #define BY(kind) (1u << (kind))
 static const struct {

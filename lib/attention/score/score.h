@@ -25,7 +25,7 @@ struct score_block { /* adjacent rows of one head */
     ptrdiff_t x_row;
     float *y; /* projected rows, or in backward their gradient */
     ptrdiff_t y_row;
-    float *dx; /* in backward: gradient to add to, rows dx_row apart */
+    float *dx; /* in backward: the gradient to add to, in rows dx_row apart */
     ptrdiff_t dx_row;
 };
 
@@ -53,7 +53,7 @@ struct score_side {
 
 struct score {
     const char *name;
-    bool scaled;    /* the default scale is 1 / square root of the key width */
+    bool scaled;    /* the default scale is 1 / sqrt(key width) */
     bool scaleless; /* the scale is always 1 */
     bool keyless;   /* k is ignored; a row is learned for each key position */
     bool additive;  /* a tanh layer instead of a dot product (projected.h) */
@@ -89,14 +89,15 @@ struct distance_fill { /* products of distance vectors with all rows, or their g
     float *by_query, *by_key; /* as in struct projected; NULL if not requested */
     float *weights;           /* distance_weights of struct projected, in backward */
 };
-struct score_choice { /* a sequence and a head; negative numbers mean all of them */
+struct score_choice { /* a sequence and a head; a negative number means all */
     int sequence, head;
 };
-/* Return the number of floats of packed vectors and their biases, and of a member's workspace. */
+/* Return the number of floats in the packed vectors with their biases, and in a member's
+   workspace. */
 size_t rapt__distance_packed(const rapt_attention *a);
 size_t rapt__distance_space(const rapt_attention *a);
-/* Packs the vectors of distances.keys and their products with position biases. Divides the work and
-   ends at a barrier. */
+/* Packs the vectors of distances.keys and their products with position biases. Divides the work
+   among the team and ends at a barrier. */
 void rapt__distance_pack(struct team *team, const rapt_attention *a, float *packed);
 /* Computes rows of by_query for adjacent rows q of head h. */
 void rapt__distance_queries(const rapt_attention *a, const float *packed, int h, const float *q,
@@ -108,13 +109,13 @@ void rapt__distance_keys(const rapt_attention *a, int h, const float *k, ptrdiff
 /* Packs the vectors and fills by_query and by_key for the given sequences and heads. */
 void rapt__distances_fill(struct team *team, const struct distance_fill *f,
                           struct score_choice only);
-/* Adds to the gradients in d->q, d->k and d->distances, except for content_bias, given the
-   gradients of by_query and by_key and the sums of weights in f. Overwrites these arrays. */
+/* Given the gradients of by_query and by_key and the sums of weights in f, all of which it
+   overwrites, adds to the gradients in d->q, d->k and d->distances, except for content_bias. */
 void rapt__distances_backward(struct team *team, const struct distance_fill *f, const float *dout,
                               const rapt_gradients *d);
 
-/* y[r] += sum over k < terms of a[r][k] x[k], in the order of k. A vector x[k] may contain
-   infinities and NaN where its factor is 0. */
+/* y[r] += sum over k < terms of a[r][k] x[k], in the order of k. A vector x[k] whose factor is 0
+   may contain infinities and NaNs. */
 struct distance_product {
     int rows, terms, width;
     const float *a; /* a[r][k] is at a[r*a_row + k*a_step] */
@@ -125,8 +126,8 @@ struct distance_product {
     ptrdiff_t y_row;
 };
 void rapt__distance_add(const struct distance_product *p);
-/* Sets rows laid out like by_query to the products of rows x, of `width` floats, with vectors
-   packed in panels, plus bias [vectors] unless it is NULL. */
+/* Multiplies the rows x, of `width` floats each, by vectors packed in panels, and adds bias
+   [vectors] unless it is NULL. Stores the results in `to`, in rows laid out like by_query. */
 void rapt__distance_products(const rapt_attention *a, const float *packed, const float *bias,
                              const float *x, ptrdiff_t x_row, int width, int rows, float *to);
 /* In a row of sums laid out like by_query, adds the sums of repetitions to those of the distances
@@ -134,12 +135,12 @@ void rapt__distance_products(const rapt_attention *a, const float *packed, const
 void rapt__distance_fold(const rapt_attention *a, float *row);
 
 /* ---- distance_values.c: vectors that are added to values ---- */
-size_t rapt__distance_values_packed(const rapt_attention *a); /* floats of packed vectors */
+size_t rapt__distance_values_packed(const rapt_attention *a); /* floats in the packed vectors */
 /* Sets by_dout of struct projected. packed is workspace. */
 void rapt__distance_dout(struct team *team, const rapt_attention *a, float *packed,
                          const float *dout, float *by_dout);
-/* Multiplies distance_weights of struct projected by the vectors and adds the products to all
-   outputs. Overwrites sums. */
+/* Multiplies `sums`, the distance_weights of struct projected, by the vectors and adds the products
+   to all outputs. Overwrites `sums`. */
 void rapt__distance_outputs(struct team *team, const rapt_attention *a, float *sums, float *out);
 
 /* ---- transform.c: from a problem to q' and k', relative biases and centers, and back ---- */
@@ -177,7 +178,7 @@ void rapt__transform(struct team *team, const rapt_attention *a, const float *q,
 void rapt__transform_begin_outputs(struct team *team, struct transformed *t);
 void rapt__transform_add_outputs(struct team *team, const struct transformed *t, float *out);
 /* Returns the arrays to which gradients of projected rows are to be added: the caller's, or zeroed
-   ones in t. Also sets by_dout and distance_weights of t->projected. dout is the gradient of the
+   arrays in t. Also sets by_dout and distance_weights of t->projected. dout is the gradient of the
    output. */
 struct projected_gradients rapt__transform_backward(struct team *team, struct transformed *t,
                                                     const float *dout, const rapt_gradients *d);
@@ -185,10 +186,10 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
    output. */
 void rapt__transform_finish(struct team *team, struct transformed *t, const float *dout);
 
-/* ---- projection.c: functions of the rows of a side ---- */
+/* ---- projection.c: all rows of a side ---- */
 /* Computes y of all rows from x. Like rapt__side_backward, it divides the work among the team and
    ends at a barrier. panels holds the packed projection. positions holds the position of the first
-   row of each sequence, or is NULL to use those of the problem. */
+   row of each sequence, or is NULL to use the problem's own positions. */
 void rapt__side_forward(struct team *team, const struct score_side *side,
                         const struct score_rows *r, const float *panels, const int *positions,
                         struct score_choice only);
@@ -201,10 +202,11 @@ ptrdiff_t rapt__side_at(const struct score_rows *r, const rapt_stride *s, const 
                         int h, int t);
 
 /* ---- projection.c ---- */
-/* Returns the number of floats in the panels for the weights of a head, transposed or not. */
+/* Returns the number of floats in the panels of one head's weights, enough for either form,
+   transposed or not. */
 size_t rapt__projection_panels(int in, int out);
 /* Packs W into panels: unchanged, for computing y, or transposed, for computing the gradient of x.
-   Divides the work and ends at a barrier. */
+   Divides the work among the team and ends at a barrier. */
 void rapt__projection_pack(struct team *team, const struct projection *p, bool transposed,
                            float *panels);
 /* Compute a block: y = x W' + b, or dx += dy W, where b->y holds dy. The bits of a row do not
@@ -238,7 +240,7 @@ void rapt__forget_backward(struct team *team, const rapt_attention *a, const flo
 extern const struct score_side rapt__center_side; /* computes C q for queries */
 /* Computes centers[H][query rows] from hidden[H][query rows][center_hidden], which holds C q on
    entry and tanh(C q) on return. positions[batch] holds the position of each sequence's first row;
-   NULL means the positions of the problem. */
+   NULL means the problem's own positions. */
 void rapt__locality_centers(struct team *team, const rapt_attention *a, const int *positions,
                             struct score_choice only, float *hidden, float *centers);
 /* Replaces hidden, which holds tanh(C q), with the gradient of C q, and dcenters with the gradient

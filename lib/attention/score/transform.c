@@ -295,8 +295,7 @@ static struct score_rows rotated_back(struct team *team, const struct transforme
     return r;
 }
 
-/* Adds the gradient of the content bias of distances. dqueries may be NULL if there are no query
-   rows. */
+/* Adds the gradient of distances.content_bias. dqueries may be NULL if there are no query rows. */
 static void finish_content_bias(struct team *team, const struct transformed *p)
 {
     const rapt_attention *a = p->a;

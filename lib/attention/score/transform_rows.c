@@ -1,9 +1,10 @@
 /* transform_rows.c - projects new rows for a cache. It uses the functions that transform.c uses for
-   whole arrays, so the bits are the same. */
+   whole arrays, so the results have the same bits. */
 #include "attention/score/score.h"
 
-struct packed { /* offsets in floats of the weights of keys, of centers, of rotary frequencies and
-                   of distance vectors, and the total size; the weights of queries come first */
+struct packed { /* offsets, in floats, of the weights for keys, the weights for centers, the rotary
+                   frequencies and the distance vectors, and the total size; the weights for queries
+                   come first */
     size_t keys, centers, frequencies, distances, end;
 };
 
@@ -67,7 +68,7 @@ void rapt__score_pack(struct team *team, const rapt_attention *spec, float *pack
 }
 
 /* Returns a problem whose sequences consist of the given rows. If counts is not NULL, sequence i
-   has counts[i] keys; otherwise its keys are these rows, too. */
+   has counts[i] keys; otherwise its keys are also these rows. */
 static rapt_attention view_of(const rapt_attention *spec, const struct rows_given *r,
                               const int *counts)
 {

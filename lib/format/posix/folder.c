@@ -22,9 +22,9 @@
 /* ---- temporary files ---- */
 
 /* A writer holds a shared lock (flock) on the folder while the folder is open, and the kernel
-   releases the lock when a process dies. A process that gets the exclusive lock therefore knows
+   releases the lock when the process dies. A process that gets the exclusive lock therefore knows
    that nobody is writing there, and that all temporary files in the folder were left by killed
-   writers. A writer that does not get its lock after WAITS waits continues without it. */
+   writers. A writer that does not get its lock within WAITS attempts proceeds without it. */
 
 /* Maximum number of waits, of 2 ms each, for another process that is removing abandoned files. */
 enum { WAITS = 50 };
@@ -62,7 +62,7 @@ static void remove_abandoned(int folder)
     closedir(list);
 }
 
-/* Calls flock() without blocking, and again if it is interrupted. */
+/* Calls flock() without blocking, and retries if it is interrupted. */
 static bool lock(int folder, int operation)
 {
     int result;
@@ -92,7 +92,7 @@ int rapt__folder_create(int folder, mode_t permissions, char name[TEMPORARY_NAME
             openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions);
         if (file < 0 && errno != EEXIST && errno != EINTR) break;
     }
-    if (file < 0) name[0] = 0; /* no file was created, so this name must never be removed */
+    if (file < 0) name[0] = 0; /* no file was created, so no file of this name may be removed */
     return file;
 }
 

@@ -6,7 +6,7 @@
 #include "format/disk.h"
 #include <sys/types.h>
 
-/* Prepares an open folder for writing: removes temporary files that killed writers left, unless
+/* Prepares an open folder for writing: removes temporary files left by killed writers, unless
    another process is writing there, and keeps other processes from removing ours until the folder
    is closed. Errors are ignored. */
 void rapt__folder_enter(int folder);
@@ -15,8 +15,8 @@ void rapt__folder_enter(int folder);
    holds the reason. */
 int rapt__folder_create(int folder, mode_t permissions, char name[TEMPORARY_NAME]);
 
-/* Returns true if a file of `size` bytes that grows by `more` would exceed the limit of the process
-   (RLIMIT_FSIZE), in which case writing raises SIGXFSZ. Defined in reserve.c. */
+/* Returns true if a file of `size` bytes would exceed the process's limit (RLIMIT_FSIZE) after
+   growing by `more` bytes, in which case writing raises SIGXFSZ. Defined in reserve.c. */
 bool rapt__file_exceeds_limit(uint64_t size, uint64_t more);
 
 /* Describes a file that is not regular, for messages: "a folder", "a pipe", ... Defined in

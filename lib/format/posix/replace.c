@@ -178,7 +178,7 @@ rapt_status rapt__disk_commit(struct disk_target *target, rapt_message *why)
         if (sync_file(target->folder) != 0 &&
             errno != EINVAL) /* EINVAL: folders cannot be synced */
             status = rapt__disk_fail(why, &target->label,
-                                     "is written, but its folder cannot be synced", errno);
+                                     "was written, but its folder cannot be synced", errno);
     }
     rapt__disk_cancel(target);
     if (status == RAPT_OK) errno = before;

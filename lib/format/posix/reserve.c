@@ -1,5 +1,6 @@
-/* reserve.c - compares the size of a file with the process's limit on file sizes and, before
-   writing begins, with the free space on the disk, and allocates space for it. */
+/* reserve.c - compares the size of a file with the process's limit on file sizes. Before writing
+   begins, it also compares the size with the free space on the disk, and allocates that much
+   space. */
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
 

@@ -104,7 +104,7 @@ int rapt__folder_create(const char *path, char temporary[DISK_NAME])
         file = create_temporary(wide);
         if (file < 0 && errno != EEXIST) break;
     }
-    if (file < 0) temporary[0] = 0; /* no file is left, so this name must never be removed */
+    if (file < 0) temporary[0] = 0; /* no file is left, so no file of this name may be removed */
     return file;
 }
 

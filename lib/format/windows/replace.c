@@ -119,7 +119,7 @@ rapt_status rapt__disk_commit(struct disk_target *target, rapt_message *why)
         target->temporary[0] = 0;
         if (!FlushFileBuffers(rapt__handle(target->file)))
             status = rapt__disk_fail(why, &target->label,
-                                     "is written, but its name cannot be synced to the disk",
+                                     "was written, but its name cannot be synced to the disk",
                                      rapt__last_error());
     }
     rapt__disk_cancel(target);
@@ -127,7 +127,7 @@ rapt_status rapt__disk_commit(struct disk_target *target, rapt_message *why)
     return status;
 }
 
-/* Marks the file to be deleted when it is closed. */
+/* Marks the file for deletion when it is closed. */
 void rapt__disk_unname(struct disk_target *target)
 {
     FILE_DISPOSITION_INFO gone = {.DeleteFile = TRUE};

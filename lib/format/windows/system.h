@@ -1,5 +1,5 @@
-/* system.h - declarations shared by the files for Windows: conversions between its paths and errors
-   and those of the rest of the library (UTF-8, errno), and temporary files. */
+/* system.h - declarations shared by the files for Windows: conversions between Windows paths and
+   UTF-8, and from Windows errors to errno values, and functions for temporary files. */
 #ifndef RAPT_LIB_FORMAT_WINDOWS_SYSTEM_H
 #define RAPT_LIB_FORMAT_WINDOWS_SYSTEM_H
 
@@ -17,9 +17,8 @@ int rapt__last_error(void); /* returns GetLastError() as an errno value */
 HANDLE rapt__handle(int file);
 
 /* ---- folder.c: temporary files in the folder of a file; path is the file's full path ---- */
-/* Removes temporary files that killed writers left in the folder. A file that is still being
-   written cannot be removed, because writers do not share the right to delete it. Errors are
-   ignored. */
+/* Removes temporary files left in the folder by killed writers. A file that is still being written
+   cannot be removed, because writers do not share the right to delete it. Errors are ignored. */
 void rapt__folder_enter(const char *path);
 
 /* Creates an empty file with a unique name in the folder, and stores its full path in `temporary`.

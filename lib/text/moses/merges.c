@@ -1,12 +1,12 @@
-/* merges.c - reads the merges of bpe.model and divides words by them (Sennrich, Haddow and Birch
+/* merges.c - reads the merges in bpe.model and splits words with them (Sennrich, Haddow and Birch
    2016). After an optional line with the version, a file has one merge per line: the two symbols
-   that it joins, with a space between them. "</w>" stands for the end of a word. Source:
-   apply_bpe.py of subword-nmt and argostranslate 1.11.
+   that it joins, with a space between them. "</w>" stands for the end of a word. Sources:
+   subword-nmt's apply_bpe.py, and argostranslate 1.11.
 
    A word starts as its characters. While two adjacent symbols have a merge, the earliest merge is
-   applied wherever they occur, from left to right. A heap holds the candidates; each merge adds at
-   most two of them, so a word of n characters takes O(n log n) steps. Symbols are ranges of the
-   word's bytes. */
+   applied wherever its symbols occur, from left to right. A heap holds the candidates; each merge
+   adds at most two of them, so a word of n characters takes O(n log n) steps. Symbols are ranges of
+   the word's bytes. */
 #include "text/moses/moses.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ static rapt_status take_version(struct moses *m, rapt_text file, size_t *at, rap
     return rapt__fail(why, RAPT_BAD_FILE, "bpe.model, line 1: the version is neither 0.1 nor 0.2");
 }
 
-/* Orders lines by their bytes, and equal lines by where they are in the file. */
+/* Orders lines by their bytes, and equal lines by their position in the file. */
 static int by_bytes(const void *context, const void *x, const void *y)
 {
     const struct trie_key *a = x, *b = y;
@@ -76,8 +76,8 @@ static size_t without_repeated(struct trie_key *keys, size_t count)
     return kept;
 }
 
-/* Reads the lines that begin at offset `at` or later, of which there are at most `most`. `first` is
-   the number of the first one in the file, for messages. */
+/* Reads the lines from offset `at` on, at most `most` of them. `first` is the line number of the
+   first one, for messages. */
 static rapt_status take_merges(struct moses *m, size_t at, struct trie_key *keys, size_t most,
                                size_t first, rapt_message *why)
 {
@@ -91,7 +91,7 @@ static rapt_status take_merges(struct moses *m, size_t at, struct trie_key *keys
         if (!space || memchr(space + 1, ' ', right) || line.size > UINT32_MAX)
             return rapt__fail(
                 why, RAPT_BAD_FILE,
-                "bpe.model, line %zu: it does not have two symbols with a space between them",
+                "bpe.model, line %zu: a merge must be two symbols separated by a space",
                 count + first);
         keys[count] = rapt__trie_key(line.bytes, line.size, (int32_t)count);
         count++;
@@ -118,7 +118,7 @@ rapt_status rapt__moses_create(struct moses **moses, const struct moses_source *
                                const rapt_allocator *allocator, rapt_message *why)
 {
     if (source->language.size == 0 || source->language.size >= MOSES_CODE)
-        return rapt__fail(why, RAPT_BAD_FILE, "the language's code must have 1 to %d bytes",
+        return rapt__fail(why, RAPT_BAD_FILE, "the language code must have 1 to %d bytes",
                           MOSES_CODE - 1);
     if (source->merges.size > SPM_TEXT_MAX)
         return rapt__fail(why, RAPT_BAD_FILE, "bpe.model has more than 2^30 bytes");
@@ -151,7 +151,7 @@ void rapt__moses_free(struct moses *m)
     rapt__free(&allocator, m, sizeof *m);
 }
 
-/* ---- dividing a word ---- */
+/* ---- splitting a word ---- */
 
 /* Writes the symbols of a word before merging. */
 static void spell_word(const struct moses *m, const struct moses_character *word, size_t count,
@@ -193,7 +193,7 @@ static int by_falling_item(const void *context, const void *x, const void *y)
     return (a < b) - (a > b);
 }
 
-/* Adds the merge of the symbol at `left` with the next one as a candidate, if it exists. */
+/* Adds the merge of the symbol at `left` with the next one as a candidate, if that merge exists. */
 static void offer_merge(const struct moses *m, struct moses_word *w, size_t left)
 {
     const int32_t rank = rank_of(m, w, left);
@@ -221,8 +221,8 @@ static void join_symbols(const struct moses *m, struct moses_word *w, size_t lef
     offer_merge(m, w, left);
 }
 
-/* Applies the candidates with the lowest rank, from left to right. Candidates that this adds have
-   other ranks, and wait even if these are lower. */
+/* Applies the candidates with the lowest rank, from left to right. Candidates that are added
+   meanwhile have other ranks, and must wait even if their ranks are lower. */
 static void merge_round(const struct moses *m, struct moses_word *w)
 {
     const uint64_t rank = w->heap[0] >> 32;

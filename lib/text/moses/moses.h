@@ -1,14 +1,14 @@
-/* moses.h - text as the scripts of Moses (Koehn et al. 2007) split it into words and join it again,
-   and byte pairs within words as in subword-nmt (Sennrich, Haddow and Birch 2016). Packages of
-   Argos Translate with the file bpe.model use both. The results are those of sacremoses 0.1, a port
-   of Moses' scripts to Python, including its bugs.
+/* moses.h - splits text into words and joins words into text as the scripts of Moses (Koehn et al.
+   2007) do, and splits words by byte-pair encoding as subword-nmt does (Sennrich, Haddow and Birch
+   2016). Argos Translate packages that contain the file bpe.model use both. The results are those
+   of sacremoses 0.1, a port of Moses' scripts to Python, including its bugs.
 
    Text becomes words in three steps: punctuation is normalized, words are separated by spaces, and
    special characters are written as in XML ("&apos;"). These steps are substitutions (rules.c),
-   except that runs of dots and full stops are separated by code (words.c). Each word is divided
-   into pieces by merges (merges.c). A piece that does not end its word is followed by "@@", and is
-   looked up in a list of names (text/list_moses.c). Decoding joins pieces into words, and words
-   into text (words.c). */
+   except that the code in words.c separates runs of dots and full stops. Merges split each word
+   into pieces (merges.c). A piece that does not end its word is followed by "@@", and is looked up
+   in a list of names (text/list_moses.c). Decoding joins pieces into words, and words into text
+   (words.c). */
 #ifndef RAPT_LIB_TEXT_MOSES_H
 #define RAPT_LIB_TEXT_MOSES_H
 
@@ -19,7 +19,8 @@
 
 enum moses_class { /* a set of bits */
                    MOSES_ALPHA = 1,
-                   MOSES_ALNUM = 2, /* in Moses' letters and digits, but not in its letters */
+                   MOSES_ALNUM = 2, /* in Moses' class of letters and digits, but not in its class
+                                       of letters */
                    MOSES_SIGN = 4,  /* viramas and nuktas, which count as letters when text is
                                        split */
                    MOSES_LOWER = 8,
@@ -39,7 +40,7 @@ struct moses_language {
     unsigned letters;             /* classes of letters, for splitting */
     const char *always, *numeric; /* abbreviations, see prefixes.def */
 };
-/* Fills in everything but the code. An unknown language has the abbreviations of English. */
+/* Fills in everything but the code. An unknown language gets the English abbreviations. */
 void rapt__moses_language(struct moses_language *language);
 /* Returns true if a list of words separated by spaces contains a word. */
 bool rapt__moses_listed(const char *list, rapt_text word);
@@ -57,7 +58,7 @@ struct moses_buffer {
     struct moses_character *at;
     size_t count, capacity;
 };
-/* A text that is rewritten. */
+/* A text that is being rewritten. */
 struct moses_text {
     rapt_allocator allocator;
     const struct moses_language *language;
@@ -70,9 +71,9 @@ void rapt__moses_put(struct moses_text *t, uint32_t code, uint32_t end);
 void rapt__moses_swap(struct moses_text *t);
 /* Removes white space from both ends. */
 void rapt__moses_trim(struct moses_text *t);
-/* These functions apply the substitutions of one step to the text: they normalize punctuation,
-   make symbols separate words, separate commas and apostrophes from words, and write special
-   characters as in XML. */
+/* Each of these functions applies the substitutions of one step to the text. In this order, they
+   normalize punctuation, make symbols separate words, separate commas and apostrophes from words,
+   and write special characters as in XML. */
 void rapt__moses_normalize(struct moses_text *t);
 void rapt__moses_separate(struct moses_text *t);
 void rapt__moses_separate_commas(struct moses_text *t);
@@ -80,37 +81,38 @@ void rapt__moses_escape(struct moses_text *t);
 
 /* ---- words.c: splitting ---- */
 
-/* Maximum size of a text in bytes, and of what one of its bytes becomes ("'" becomes "&apos;"). */
+/* Maximum size of a text in bytes, and maximum number of bytes that one byte becomes ("'" becomes
+   "&apos;"). */
 enum { MOSES_TEXT_MAX = 1 << 28, MOSES_GROWTH = 6 };
 /* Writes a character as bytes and returns their number. */
 size_t rapt__moses_spell(uint32_t code, char to[4]);
 
-/* Sets t->now to the words of a text, separated by spaces. *t is zero except for its allocator and
-   language; the caller frees it even after a failure. Returns RAPT_NO_MEMORY if an allocation
-   fails. */
+/* Sets t->now to the words of a text, separated by spaces. Before the call, *t must be zero except
+   for its allocator and language; the caller frees it even after a failure. Returns RAPT_NO_MEMORY
+   if an allocation fails. */
 rapt_status rapt__moses_split(struct moses_text *t, rapt_text text);
 void rapt__moses_text_free(struct moses_text *t);
 
 /* ---- merges.c ---- */
 
-enum { MOSES_CODE = 16 }; /* maximum size of a language's code, with its 0 */
+enum { MOSES_CODE = 16 }; /* maximum size of a language code, including the terminating 0 */
 struct moses {
     rapt_allocator allocator;
     char code[MOSES_CODE];
     struct moses_language language;
     char *file; /* [file_size] the bytes of bpe.model */
     size_t file_size;
-    struct trie merges; /* from the two parts of a merge, with a space between them, to its rank */
-    bool end_apart;     /* version 0.1: the end of a word is a symbol of its own */
+    struct trie merges; /* maps the two parts of a merge, separated by a space, to its rank */
+    bool end_apart;     /* version 0.1: the end of a word is a separate symbol */
 };
-/* Creates the tokenizer of a language from untrusted merges, which are copied. Returns
-   RAPT_BAD_FILE if they cannot be read (*why names the line), are too large, or the language's code
-   is empty or too long. Returns RAPT_NO_MEMORY if an allocation fails. */
+/* Creates the tokenizer for a language from untrusted merges, which are copied. Returns
+   RAPT_BAD_FILE if they cannot be read (*why names the line) or are too large, or if the language
+   code is empty or too long. Returns RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__moses_create(struct moses **moses, const struct moses_source *source,
                                const rapt_allocator *allocator, rapt_message *why);
 void rapt__moses_free(struct moses *moses); /* accepts NULL */
 
-struct moses_word {     /* a word that is divided into pieces */
+struct moses_word {     /* a word that is being split into pieces */
     char *bytes;        /* [4 * count + 4] the word, followed by "</w>" */
     uint32_t *start;    /* [count + 2] where the bytes of each symbol begin before merging */
     uint32_t *next;     /* [count + 2] the first character of the next symbol */
@@ -121,19 +123,19 @@ struct moses_word {     /* a word that is divided into pieces */
     size_t symbols;     /* number of symbols before merging */
     size_t candidates;  /* number of items in heap */
 };
-/* Divides a word of `count` characters, at least 1, and sets w->next for the first character of
-   each piece. */
+/* Splits a word of `count` characters (at least 1) into pieces, and sets w->next for the first
+   character of each piece. */
 void rapt__moses_divide(const struct moses *m, const struct moses_character *word, size_t count,
                         struct moses_word *w);
 
 /* ---- words.c: joining ---- */
 
-/* Replaces "&apos;" and the like by the characters that they stand for, and returns the new
+/* Replaces "&apos;" and the like with the characters that they stand for, and returns the new
    size. */
 size_t rapt__moses_unescape(char *bytes, size_t size);
-/* Joins words that are separated by spaces, bytes [size], which are overwritten. Writes at most
-   `capacity` bytes of text and sets *written to the size of the text. Returns RAPT_NO_MEMORY if an
-   allocation fails. */
+/* Joins the words in bytes [size], which are separated by spaces, and overwrites `bytes`. Writes at
+   most `capacity` bytes of text and sets *written to the size of the text. Returns RAPT_NO_MEMORY
+   if an allocation fails. */
 rapt_status rapt__moses_join(const struct moses *m, char *bytes, size_t size, char *to,
                              size_t capacity, size_t *written);
 

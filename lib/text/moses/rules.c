@@ -1,12 +1,12 @@
-/* rules.c - the tables of Moses: classes of characters, abbreviations of languages, and the
-   substitutions by which Moses normalizes, splits and escapes text, in the order in which they are
-   applied. Source: sacremoses 0.1.1: normalize.py, tokenize.py.
+/* rules.c - Moses' tables: character classes, abbreviations for each language, and the
+   substitutions with which Moses normalizes, splits and escapes text, in the order in which they
+   are applied. Source: sacremoses 0.1.1: normalize.py, tokenize.py.
 
-   In the pattern of a substitution, % and a letter stand for a character of a class (in_class), %_
-   is a no-break space, and %% is a percent sign. A character or class followed by + occurs at least
-   once, followed by * any number of times. $ stands for the end of the text. In replacements, %1,
-   %2 and so on are what the first, second and later elements of the pattern matched. Matches are
-   found from left to right and do not overlap. */
+   In the pattern of a substitution, % followed by a letter stands for any character of a class
+   (in_class), %_ is a no-break space, and %% is a percent sign. A + after a character or class
+   means that it occurs at least once, and a * means any number of times. $ stands for the end of
+   the text. In replacements, %1, %2 and so on are what the first, second and later elements of the
+   pattern matched. Matches are found from left to right and do not overlap. */
 #include "text/moses/moses.h"
 
 #include <string.h>
@@ -91,8 +91,8 @@ void rapt__moses_language(struct moses_language *l)
 /* ---- substitutions ---- */
 
 struct rule {
-    const char *only; /* codes of the languages that have the rule, after ! those that lack it; ""
-                         for all */
+    const char *only; /* codes of the languages that have the rule or, after a !, of those that lack
+                         it; "" for all */
     const char *pattern, *replacement;
 };
 
@@ -256,8 +256,8 @@ static size_t run_of(const struct moses_text *t, const struct element *e, size_t
 }
 
 /* Returns true if the text matches at `at`, and sets ends[i] to the end of what element i matches.
-   Repeated elements take as many characters as they can. Only the white space of %s*%g gives one
-   back, if the character after it does not fit %g. */
+   Repeated elements take as many characters as they can. Only the %s* of %s*%g gives one back, if
+   the character after the white space does not fit %g. */
 static bool match(const struct moses_text *t, const struct pattern *p, size_t at, size_t *ends)
 {
     const struct moses_buffer *text = &t->now;

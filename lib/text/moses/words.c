@@ -43,8 +43,8 @@ static void separate_dots(struct moses_text *t)
 
 /* ---- full stops ---- */
 
-/* Finds the word at or after `at` and returns its end; *begin is its beginning. Without a word,
-   both are the end of the text. */
+/* Finds the word at or after `at` and returns its end; *begin is its beginning. If there is no
+   word, both are the end of the text. */
 static size_t find_word(const struct moses_buffer *b, size_t at, size_t *begin)
 {
     while (at < b->count && rapt__utf8_space(b->at[at].code)) at++;
@@ -65,8 +65,8 @@ static bool is_listed(const struct moses_buffer *b, size_t from, size_t to, cons
     return size < ABBREVIATION && rapt__moses_listed(list, (rapt_text){bytes, size});
 }
 
-/* Returns true if characters [from, to), after which a full stop follows, contain another one and a
-   letter. */
+/* Returns true if characters [from, to), which are followed by a full stop, contain another full
+   stop and a letter. */
 static bool has_inner_stop(const struct moses_text *t, size_t from, size_t to)
 {
     bool stop = false, letter = false;
@@ -126,7 +126,7 @@ void rapt__moses_text_free(struct moses_text *t)
     rapt__free(&t->allocator, t->next.at, t->next.capacity * sizeof *t->next.at);
 }
 
-/* ---- references of XML ---- */
+/* ---- XML entities ---- */
 
 static const struct {
     const char *name;
@@ -158,7 +158,7 @@ size_t rapt__moses_unescape(char *bytes, size_t size)
     return to;
 }
 
-/* Replaces " @-@ " by "-" and returns the new size. */
+/* Replaces " @-@ " with "-" and returns the new size. */
 static size_t join_hyphens(char *bytes, size_t size)
 {
     static const char apart[] = " @-@ ";
@@ -184,7 +184,8 @@ struct joining {
     const char *language;
     struct joined_word *words;
     size_t count;
-    bool spaced; /* a space is written before the next word, unless that has the place LEFT */
+    bool spaced; /* a space is written before the next word, unless the place of that word is
+                    LEFT */
     char *to;
     size_t capacity, size;
 };
@@ -211,7 +212,7 @@ static bool is(rapt_text word, const char *text)
     return word.size == strlen(text) && memcmp(word.bytes, text, word.size) == 0;
 }
 
-/* Returns true if a word consists of characters of a set or, if `currency` is true, of currency
+/* Returns true if a word consists of characters from a set or, if `currency` is true, of currency
    signs. */
 static bool consists_of(rapt_text word, const char *set, bool currency)
 {
@@ -266,7 +267,8 @@ static void put_word(struct joining *j, rapt_text word, enum place place)
 
 /* ---- rules ---- */
 
-/* Returns true if two words are the same quotes. The double quotes ", „ and “ count as the same. */
+/* Returns true if two words are quotes of the same kind. The double quotes ", „ and “ count as the
+   same. */
 static bool same_quotes(rapt_text a, rapt_text b)
 {
     static const rapt_text straight = {"\"", 1};
@@ -275,8 +277,8 @@ static bool same_quotes(rapt_text a, rapt_text b)
     return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
 }
 
-/* Decides whether quotes open or close, and records this in word i. They do so in turn, except „
-   and “ in Czech. */
+/* Decides whether quotes open or close, and records this in word i. Quotes of the same kind open
+   and close in turn, except that in Czech, „ always opens and “ always closes. */
 static enum place place_quotes(struct joining *j, size_t i)
 {
     struct joined_word *w = &j->words[i];
@@ -302,8 +304,8 @@ static bool ends_in_contraction(rapt_text word)
     return is_letter(rapt__character_before(word, word.size - 1, &start));
 }
 
-/* Returns true if Czech joins a number to the previous word. sacremoses looks at the last two words
-   of the text instead of the previous two. */
+/* Returns true if the text is Czech and word i is a number that is joined to the previous word.
+   sacremoses looks at the last two words of the text instead of the previous two. */
 static bool is_czech_decimal(const struct joining *j, size_t i)
 {
     static const char digits[] = "0123456789";

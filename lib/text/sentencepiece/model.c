@@ -1,6 +1,6 @@
 /* model.c - reads the protobuf of a SentencePiece model (sentencepiece_model.proto). Options that
-   affect processing are either supported or rejected; options that only describe the training are
-   skipped. As usual in Protocol Buffers, the last occurrence of an option counts. */
+   affect processing are either supported or rejected; options that only describe training are
+   skipped. As usual in Protocol Buffers, the last occurrence of an option is used. */
 #include "format/format.h"
 #include "text/sentencepiece/sentencepiece.h"
 #include "text/text.h"

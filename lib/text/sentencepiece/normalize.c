@@ -1,4 +1,4 @@
-/* normalize.c - normalizes text and records the original offset of each byte. At each place, the
+/* normalize.c - normalizes text and records the original offset of each byte. At each position, the
    longest matching rule of the charsmap is applied, and each byte that is not UTF-8 becomes U+FFFD.
    Depending on the model's options, spaces are trimmed and escaped, and a space is added before or
    after the text. Strings that are USER_DEFINED pieces remain unchanged. */
@@ -264,7 +264,7 @@ static rapt_text space_of(const struct spm_normalizer *n)
 /* ---- the input ---- */
 
 /* Returns what the beginning of a non-empty text becomes: a USER_DEFINED string, which is
-   unchanged; the replacement by the longest rule that matches; a character; or U+FFFD. Sets
+   unchanged; the replacement given by the longest matching rule; a character; or U+FFFD. Sets
    *consumed to the number of bytes that the result stands for. */
 static rapt_text prefix(const struct spm_normalizer *n, rapt_text text, size_t *consumed)
 {
@@ -286,7 +286,7 @@ static rapt_text behind(rapt_text text, size_t consumed)
 }
 
 /* Returns the number of leading bytes that are left unchanged. The last of them is not counted if a
-   byte beyond ASCII follows, since a rule might match both. */
+   non-ASCII byte follows, since a rule might match both. */
 static size_t plain_run(const struct spm_normalizer *n, rapt_text text)
 {
     size_t size = 0;

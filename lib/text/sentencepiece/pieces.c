@@ -99,7 +99,7 @@ static rapt_status find_unknown(struct spm *spm, rapt_message *why)
 /* ---- scores ---- */
 
 /* Computes the scores of a unigram model. The score of a USER_DEFINED piece is its size times the
-   maximum score, minus 0.1, so that it is preferred to other pieces. The reference implementation
+   maximum score, minus 0.1, so that it is preferred over other pieces. The reference implementation
    initializes the maximum with FLT_MIN, so the maximum of negative scores is nearly 0. It computes
    in float, except that 0.1 is subtracted in double. */
 static void find_scores(struct spm *spm)

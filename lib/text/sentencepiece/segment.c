@@ -1,5 +1,5 @@
-/* segment.c - segments normalized text into pieces in the four ways of SentencePiece: by merging
-   (BPE), by a unigram language model, into words, and into characters. */
+/* segment.c - segments normalized text into pieces in SentencePiece's four ways: by merging (BPE),
+   by a unigram language model, into words, and into characters. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <math.h>
@@ -49,10 +49,10 @@ void rapt__spm_characters(struct spm_output *out)
 
    Text is segmented by merging pairs (Sennrich, Haddow and Birch 2016, as implemented by
    SentencePiece). At first, each character is a segment. Among all adjacent pairs that form a
-   piece, the one with the highest score is joined first; among pairs with equal scores, the
-   leftmost. USER_DEFINED pieces are never joined. At the end, each UNUSED piece is split again,
-   into the two segments of the last candidate for this piece. A heap holds the candidates, so n
-   characters take O(n log n) steps. */
+   piece, the one with the highest score is joined first; if several have the same score, the
+   leftmost is joined first. USER_DEFINED pieces are never joined. At the end, each UNUSED piece is
+   split again, into the two segments of the last candidate for this piece. A heap holds the
+   candidates, so n characters take O(n log n) steps. */
 
 struct symbol {
     uint32_t start, size;    /* size is 0 if the symbol has been joined to the previous one */
@@ -201,8 +201,8 @@ rapt_status rapt__spm_bpe(struct spm_output *out)
 
 /* ---- unigram language model ----
 
-   Finds the most probable segmentation of text under a unigram language model (Kudo 2018).
-   Viterbi's algorithm visits every character and follows the trie of pieces from there. Sums are
+   Finds the most probable segmentation of text under a unigram language model (Kudo 2018). The
+   Viterbi algorithm visits every character and follows the trie of pieces from there. Sums are
    rounded as in the reference implementation, and the first of several equal sums is used, so that
    ties are broken in the same way. The number of steps is at most the number of bytes of the text
    times the number of bytes of the longest piece. */

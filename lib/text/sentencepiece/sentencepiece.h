@@ -4,7 +4,7 @@
 
    text -> normalize.c -> normalized text -> segment.c -> pieces -> processor.c -> ids
 
-   The file is not trusted. No function recurses. A processor is constant after creation. */
+   The file is untrusted. No function recurses. A processor is constant after creation. */
 #ifndef RAPT_LIB_TEXT_SENTENCEPIECE_H
 #define RAPT_LIB_TEXT_SENTENCEPIECE_H
 
@@ -34,9 +34,8 @@ struct trie_key {
     int32_t value;
 };
 struct trie_key rapt__trie_key(const char *bytes, size_t size, int32_t value);
-/* Builds a trie, sorting the keys in place. Returns RAPT_BAD_FILE if two keys are equal, in which
-   case *why names their values, or if there are too many, and RAPT_NO_MEMORY if an allocation
-   fails. */
+/* Builds a trie, sorting the keys in place. Returns RAPT_BAD_FILE if two keys are equal (*why then
+   names their values) or if there are too many keys, and RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__trie_build(struct trie *trie, struct trie_key *keys, size_t count,
                              const rapt_allocator *allocator, rapt_message *why);
 void rapt__trie_free(struct trie *trie, const rapt_allocator *allocator);
@@ -64,13 +63,14 @@ size_t rapt__trie_longest(const struct trie *trie, const char *text, size_t size
 
 /* ---- normalize.c: replacement rules ---- */
 struct charsmap {
-    uint32_t *units; /* [count] a double array of Darts-clone; count is a multiple of 256 */
+    uint32_t *units; /* [count] a Darts-clone double array; count is a multiple of 256 */
     size_t count;
     const char *strings; /* [size] replacements, each 0-terminated */
     size_t size;
 };
-/* Creates a map over `bytes`, which must outlive it. Returns RAPT_BAD_FILE if a size is wrong or a
-   search could leave the arrays or run in a cycle, and RAPT_NO_MEMORY if an allocation fails. */
+/* Creates a map over `bytes`, which must outlive the map. Returns RAPT_BAD_FILE if a size is wrong
+   or a search could leave the arrays or run in a cycle, and RAPT_NO_MEMORY if an allocation
+   fails. */
 rapt_status rapt__charsmap_create(struct charsmap *map, const char *bytes, size_t size,
                                   const rapt_allocator *allocator, rapt_message *why);
 void rapt__charsmap_free(struct charsmap *map, const rapt_allocator *allocator);
@@ -91,8 +91,8 @@ struct spm_normalizer {
     rapt_text rules;    /* the charsmap as stored in the file */
     struct charsmap map;
     const struct trie *untouched; /* strings to leave unchanged, or NULL */
-    bool plain[256]; /* this byte is ASCII but not a space, and is left unchanged before an ASCII
-                        byte or the end */
+    bool plain[256]; /* true if this byte is ASCII but not a space, and is left unchanged before an
+                        ASCII byte or the end */
 };
 /* Derives `map` and `plain` from the other fields. Errors are those of rapt__charsmap_create. */
 rapt_status rapt__spm_normalizer_create(struct spm_normalizer *normalizer,
@@ -108,7 +108,7 @@ size_t rapt__spm_normalizer_most(const struct spm_normalizer *normalizer, rapt_t
                                  bool bytes);
 
 struct spm_normalized {
-    char *bytes;      /* [capacity], of which size are used */
+    char *bytes;      /* [capacity], of which `size` are used */
     uint32_t *origin; /* [capacity], of which size + 1 are used: the offset in the text from which
                          each byte comes, or NULL */
     size_t size, capacity;
@@ -116,9 +116,9 @@ struct spm_normalized {
 };
 /* Maximum size in bytes of a text, and of the memory for its normalized form. */
 enum { SPM_TEXT_MAX = 1 << 30 };
-/* Normalizes text. `out` is zero except for its allocator; the caller frees it even after a
-   failure. Returns RAPT_BAD_ARGUMENT if the text or its normalized form is too long, and
-   RAPT_NO_MEMORY if an allocation fails. */
+/* Normalizes text. Before the call, `out` must be zero except for its allocator; the caller frees
+   it even after a failure. Returns RAPT_BAD_ARGUMENT if the text or its normalized form is too
+   long, and RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__spm_normalize(const struct spm_normalizer *normalizer, rapt_text text,
                                 bool origins, struct spm_normalized *out);
 void rapt__spm_normalized_free(struct spm_normalized *out);
@@ -141,7 +141,7 @@ struct spm_piece {
     uint32_t size;
     float score;
     enum spm_type type;
-    int32_t reading; /* the id to which the piece is decoded: its own, or that of a reserved piece
+    int32_t reading; /* the id that the piece is decoded as: its own, or the id of a reserved piece
                         with the same name */
     uint32_t split;  /* for segment.c: 1 + index among the UNUSED pieces; 0 for other pieces */
 };
@@ -167,8 +167,9 @@ struct spm {
     struct trie chosen, reserved, user; /* tries of NORMAL, USER_DEFINED and UNUSED pieces, of all
                                            other pieces, and of USER_DEFINED pieces */
 };
-/* Reads the options of the file, and its pieces if their array has been allocated; otherwise only
-   counts them. Returns RAPT_BAD_FILE if the file is damaged or has an unsupported option. */
+/* Reads the options in the file. Reads the pieces if their array has been allocated, and only
+   counts them otherwise. Returns RAPT_BAD_FILE if the file is damaged or has an unsupported
+   option. */
 rapt_status rapt__spm_read(struct spm *spm, rapt_message *why);
 
 /* ---- pieces.c ---- */

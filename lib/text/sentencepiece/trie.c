@@ -1,6 +1,6 @@
-/* trie.c - maps strings to values with a double array. It is built from sorted keys, with a stack
-   of ranges of keys that share a prefix. A search takes one step per byte, and each step reads one
-   unit. Source: Aoe 1989; XOR variant: Yata, Darts-clone. */
+/* trie.c - maps strings to values with a double array. The array is built from sorted keys; a stack
+   holds ranges of keys that share a prefix. A search takes one step per byte, and each step reads
+   one unit. Source: Aoe 1989; XOR variant: Yata, Darts-clone. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>
@@ -26,7 +26,8 @@ struct range { /* keys [first, last) have the same first `depth` bytes, which le
 struct builder {
     const rapt_allocator *allocator;
     struct trie_unit *units;
-    struct slot *slots; /* [1 + OPEN_UNITS] the root's, then those of units in open blocks */
+    struct slot *slots; /* [1 + OPEN_UNITS] the root's slot, then the slots of units in open
+                           blocks */
     struct range *stack;
     size_t count, unit_capacity, depth, stack_capacity;
 };
@@ -75,7 +76,7 @@ static bool reserve(struct builder *b)
     return true;
 }
 
-/* Drops the free units of a block, so that a new block can have its slots. */
+/* Drops the free units of a block, so that a new block can use its slots. */
 static void close_block(struct builder *b, uint32_t first)
 {
     for (uint32_t unit = first; unit < first + BLOCK; unit++)
@@ -191,7 +192,7 @@ rapt_status rapt__trie_build(struct trie *trie, struct trie_key *keys, size_t co
     rapt__free(allocator, b.stack, b.stack_capacity * sizeof *b.stack);
     if (trie->units) return RAPT_OK;
     if (b.count + BLOCK > MAX_UNITS)
-        return rapt__fail(why, RAPT_BAD_FILE, "the pieces are too many or too long");
+        return rapt__fail(why, RAPT_BAD_FILE, "there are too many pieces, or they are too long");
     return rapt__fail(why, RAPT_NO_MEMORY, "no memory for %zu pieces", count);
 }
 
