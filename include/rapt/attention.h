@@ -11,9 +11,9 @@
    and weights are 0, its log-sum-exp is -infinity, and no gradient flows through it. A key can be
    hidden by a causal mask, a window, the locality, key counts, a boolean mask or a bias of
    -infinity. A hidden key never affects a result, so it and its value may be NaN. There are two
-   exceptions. First, the sums of forget gates include those of hidden keys. Second, talking heads
+   exceptions. First, sums of log_forget include the elements of hidden keys. Second, talking heads
    mix the scores and weights of all heads, so a key counts as hidden only if every head hides it,
-   and a query as fully masked only if it is so in every head.
+   and a query counts as fully masked only if it is fully masked in every head.
 
    Scores are computed in float, so a scaled dot product above 3.4e38 in magnitude may become
    infinite. Without a cap, a score of +infinity may make all results for its query NaN, and a score
@@ -114,9 +114,8 @@ RAPT_API const char *rapt_normalizer_name(rapt_normalizer normalizer);
 /* The layout of an array: row r of sequence b and head h starts at data + b*batch + h*head + r*row,
    and the elements of a row are contiguous. Strides are in floats, except those of
    rapt_mask.allowed and rapt_sparse.blocks, which are in bytes. A stride of 0 repeats the same
-   rows. It is not allowed between different rows of out, nor between rows of q, k, v or log_forget
-   if their gradients are requested, because a gradient has the layout of its array. Rows of out
-   must not overlap. */
+   rows. The rows of out must not repeat or overlap. Rows of q, k, v and log_forget must not repeat
+   if the gradient of the array is requested, because the gradient has the layout of the array. */
 typedef struct rapt_stride {
     ptrdiff_t batch; /* from one sequence to the next */
     ptrdiff_t head;  /* from one head to the next */
@@ -138,7 +137,7 @@ typedef enum rapt_causal_alignment {
 
 /* Masks and biases. If all fields are 0, no key is hidden and nothing is added to the scores.
    `allowed` and `bias` have a row for each query in each sequence and query head; row t belongs to
-   query t of the sequence. Unlike the batch stride of q, theirs are used even if query_starts is
+   query t of the sequence. Their batch strides, unlike that of q, are used even if query_starts is
    given. */
 typedef struct rapt_mask {
     rapt_causal_alignment causal_alignment; /* defines the positions of the queries */
@@ -148,10 +147,10 @@ typedef struct rapt_mask {
                    0 */
     int after;  /* how far the window reaches after the position, 0 or more; ignored if window is
                    0 */
-    const int *key_counts;  /* [batch] number of keys in each sequence that exist (its first ones);
-                               NULL if all exist */
-    const uint8_t *allowed; /* boolean mask: row t has one byte per key, and 0 hides the key;
-                               NULL for no mask */
+    const int *key_counts;      /* [batch] number of keys that exist in each sequence; they are its
+                                   first keys. NULL if all keys exist */
+    const uint8_t *allowed;     /* boolean mask: row t has one byte per key, and 0 hides the key;
+                                   NULL for no mask */
     rapt_stride allowed_stride; /* strides of allowed, in bytes */
     const float *bias;       /* row t has one float per key, which is added to the scaled and capped
                                 score; -infinity hides the key; NULL for no bias */
@@ -320,8 +319,8 @@ typedef struct rapt_attention { /* size-first, see base.h */
    their batch stride to keys * key_heads * width.
 
    All four functions return RAPT_BAD_ARGUMENT only if a or query_starts is NULL, or if size is less
-   than sizeof(size_t) or more than 65536. They do not check the numbers; rapt_attention_check and
-   the functions that compute attention do.
+   than sizeof(size_t) or more than 65536. They do not check the other arguments;
+   rapt_attention_check and the functions that compute attention do.
 
    The table shows the offsets of the rows, in units of `width` floats, for 2 sequences of 2 heads
    (h) and 3 rows (r):
@@ -405,8 +404,8 @@ RAPT_API size_t rapt_attention_workspace(const rapt_attention *a);
 /* Results of rapt_attention_forward in addition to out, for rapt_attention_backward and
    rapt_attention_weights. lse and chosen are [heads][query rows of all sequences, back to back];
    statistics has two floats for each of these elements. Both functions require lse or statistics,
-   and return the same bits with either: they read only statistics, or recompute it from q and k if
-   it is NULL. */
+   and return the same bits with either: they do not read the elements of lse, and recompute
+   statistics from q and k if it is NULL. */
 typedef struct rapt_attention_saved { /* size-first, see base.h */
     size_t size;
     float *lse;  /* log of the softmax denominator, including the sink if there is one; 0 for

@@ -127,15 +127,17 @@ RAPT_API rapt_status rapt_isa_use(rapt_isa isa);
 /* Returns the name of an instruction set, such as "avx512", or NULL for an unknown value. The
    string is static. */
 RAPT_API const char *rapt_isa_name(rapt_isa isa);
-/* Returns the name of the instructions that multiply 8-bit integers (precision.h): "amx", or the
-   best ones for the active instruction set, such as "avx512vnni". The string is static. */
+/* Returns the name of the instructions that the library uses to multiply 8-bit integers
+   (precision.h): "amx" or, without AMX, the best instructions available with the active instruction
+   set, such as "avx512vnni". The string is static. */
 RAPT_API const char *rapt_isa_int8(void);
 
-/* AMX. Products of 8-bit integers can use the tile registers of newer Intel processors (with
-   RAPT_ISA_AVX512). Linux lets a process use these registers only if it has asked for permission,
-   because they add 8 KB to the stack frames of signal handlers; alternative signal stacks must have
-   room for that. The library never asks. It checks only once whether the program has asked, in the
-   first call to rapt_isa_int8 or to a function that uses 8-bit integers. So ask before that call:
+/* AMX. The library can multiply 8-bit integers in the tile registers of newer Intel processors
+   (with RAPT_ISA_AVX512). Linux lets a process use these registers only if it has asked for
+   permission, because they add 8 KB to the stack frames of signal handlers; alternative signal
+   stacks must have room for that. The library never asks. It checks only once whether the program
+   has asked, in the first call to rapt_isa_int8 or to a function that uses 8-bit integers. So ask
+   before that call:
 
        #define _GNU_SOURCE
        #include <sys/syscall.h>

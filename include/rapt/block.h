@@ -53,8 +53,8 @@ typedef struct rapt_block_rows { /* size-first, see base.h */
                                  cross-attention */
     const float *source;      /* [source_starts[batch]][width]; NULL without cross-attention */
     int batch;                /* number of sequences, 0 to limits.batch */
-    int learning;             /* 1 for training: dropout is active, normalizers draw their samples
-                                 and noise, and backward may follow. 0 for inference */
+    int learning;             /* 1 for training: dropout is active, SAMPLE and GUMBEL_SOFTMAX use
+                                 noise, and backward may follow. 0 for inference */
     uint64_t seed;            /* seed for sampling and dropout while learning */
     float dropout;            /* in layers, the fraction of each function's output that is dropped
                                  while learning, at least 0 and below 1 */
@@ -131,9 +131,9 @@ RAPT_API rapt_status rapt_block_write(const rapt_block *block, float *parameters
    While learning, dropout and samples depend on the position of a row in the batch.
 
    Returns RAPT_BAD_ARGUMENT if there are more sequences or rows than the limits allow, if a field
-   of rows is out of range, if starts do not ascend from 0, if a sequence has too many keys for
-   location scores, if a required array is NULL, if a source is given to a block without
-   cross-attention, or if parameters is not aligned. */
+   of rows is out of range, if starts do not begin at 0 or if they decrease, if a sequence has too
+   many keys for location scores, if a required array is NULL, if a source is given to a block
+   without cross-attention, or if parameters is not aligned. */
 RAPT_API rapt_status rapt_block_forward(rapt_block *block, const float *parameters,
                                         const rapt_block_rows *rows, const float *x, float *y,
                                         rapt_message *why);
@@ -143,7 +143,7 @@ RAPT_API rapt_status rapt_block_forward(rapt_block *block, const float *paramete
 
    Returns RAPT_BAD_ARGUMENT if there was no such call, if the number of sequences or rows, the
    dropout or the seed has changed since, or if dy or dparameters is NULL. Other changes are not
-   detected. Errors are otherwise those of rapt_block_forward. */
+   detected. Otherwise, errors are the same as for rapt_block_forward. */
 RAPT_API rapt_status rapt_block_backward(rapt_block *block, const float *parameters,
                                          const rapt_block_rows *rows, const float *dy, float *dx,
                                          float *dsource, float *dparameters, rapt_message *why);

@@ -84,13 +84,12 @@ typedef enum rapt_relative_bias {
                                           are "self_attn.distances.content_bias" and
                                           "...position_bias" [heads][width of a head]. The model's
                                           width must be even. Dai et al. 2019 */
-    /* (q . k + q . r + k . r') / sqrt(3), where r and r' are projections of learned rows by
-       "self_attn.distances.key.weight" and "...query.weight". The row of r is the one for the
-       distance from query to key, and the row of r' is the one for the distance from key to query.
-       The learned rows are "encoder.distances.weight" or "decoder.distances.weight" [2
-       relative_distance + 1][width]. With relative_buckets, distances share logarithmic buckets
-       (rapt_distance_buckets), the rows are [2 relative_buckets - 1][width], and relative_distance
-       must be at least relative_buckets - 1. He et al. 2021 */
+    /* (q . k + q . r + k . r') / sqrt(3), where r is the row for the distance from query to key,
+       projected by "self_attn.distances.key.weight", and r' is the row for the distance from key to
+       query, projected by "...query.weight". These learned rows are "encoder.distances.weight" or
+       "decoder.distances.weight" [2 relative_distance + 1][width]. With relative_buckets, distances
+       share logarithmic buckets (rapt_distance_buckets), the rows are [2 relative_buckets -
+       1][width], and relative_distance must be at least relative_buckets - 1. He et al. 2021 */
     RAPT_RELATIVE_BIAS_DEBERTA
 } rapt_relative_bias;
 /* How the rows of a sequence are reduced to one row. */
@@ -150,7 +149,7 @@ typedef enum rapt_output_gate {
     RAPT_OUTPUT_GATE_ELEMENT /* one per element: W [heads * width of a head][width] */
 } rapt_output_gate;
 
-/* Monotonic attention, which replaces softmax in cross-attention. Every head reads the source from
+/* Monotonic attention, which can replace ordinary cross-attention. Every head reads the source from
    left to right and never goes back (monotonic_attention.h).
 
    The energy of query t at key s is q . k / sqrt(width of a head) + offset, with a learned offset
@@ -158,7 +157,7 @@ typedef enum rapt_output_gate {
    not needed: the projections of q and k can represent it.) The last token of a source stops every
    head that reaches it. In CHUNK and LOOKBACK, the softmax has its own queries and keys, which are
    computed with the second half of the rows of "cross_attn.q" and the last third of the rows of
-   "cross_attn.kv" (after those for the keys and values above).
+   "cross_attn.kv" (the other rows compute q, k and the values).
 
    Training computes expected outputs, with noise (rapt_train_options.monotonic_noise); blocks and
    rapt_train_evaluate do so without noise. In rapt_decode, rapt_generate, rapt_score_targets and
@@ -204,7 +203,7 @@ typedef struct rapt_config { /* size-first, see base.h */
     rapt_score self_score;  /* score function of self-attention */
     rapt_score cross_score; /* score function of cross-attention */
 
-    rapt_norm_order norm_order; /* norms after the residual sums or before the sublayers */
+    rapt_norm_order norm_order; /* whether norms follow residual sums or precede sublayers */
     rapt_activation activation; /* activation of the feed-forward layers */
     rapt_position position;     /* positional embedding */
     rapt_tie tie;               /* which of the embeddings and the output matrix share parameters */

@@ -92,8 +92,8 @@ typedef struct rapt_distances {
     uint64_t reserved[2]; /* must be 0 */
 } rapt_distances;
 
-/* The arrays to which gradients of a rapt_distances are added. Each has the layout of the array it
-   belongs to, or is NULL if that gradient is not needed. */
+/* The arrays to which the gradients of distance vectors are added. Each has the layout of the array
+   it belongs to, or is NULL if that gradient is not needed. */
 typedef struct rapt_distance_gradients {
     float *keys;          /* gradient of keys */
     float *queries;       /* gradient of queries */

@@ -85,9 +85,9 @@ RAPT_API const char *rapt_document_format_name(int format);
    into max_length only in its original case is not converted.
 
    A sentence, or a part of a sentence that was cut, counts as being in capitals if at least 9 in 10
-   letters are capitals and it has at least 2 words, one of which has 4 letters or more (shorter
-   words may be abbreviations). Words are separated by white space; words that contain digits are
-   ignored. The translation is then written in capitals.
+   of its letters are capitals and it has at least 2 words, one of which has 4 letters or more
+   (shorter words may be abbreviations). Words are separated by white space; words that contain
+   digits are ignored. The translation is then written in capitals.
 
    A sentence is in title case if it has at least 4 words, each word has a capital or follows a
    hyphen, and more than half of the words begin with a capital without being in capitals. Words of
@@ -143,10 +143,10 @@ typedef struct rapt_document_options { /* size-first, see base.h */
     size_t protected_pattern_count; /* length of protected_patterns */
     /* Patterns of additional words and phrases to protect. They match only whole words. * matches
        up to 255 bytes of characters other than white space, ? matches one such character, and \
-       removes the special meaning of the next character. Matching is case-sensitive. A pattern has
-       1 to 255 bytes of UTF-8 and at most 2 asterisks without \ before them. Patterns without * or
-       ? form a do-not-translate list. The strings must remain valid during the call. May be NULL if
-       the count is 0. */
+       removes the special meaning of the next character. Matching is case-sensitive. A pattern is 1
+       to 255 bytes of UTF-8 and contains at most 2 asterisks without \ before them. Patterns
+       without * or ? form a do-not-translate list. The strings must remain valid during the call.
+       May be NULL if the count is 0. */
     const rapt_text *protected_patterns;
     /* If 0, a sentence whose translation has a fault is translated again, as with mend and copy of
        rapt_translate_call, and rapt_translation.faults is set. rapt_document_translate_with ignores
@@ -156,7 +156,7 @@ typedef struct rapt_document_options { /* size-first, see base.h */
        protected text or in elements that are kept. rapt_document_translate_with uses the glossary
        only for `recase`. */
     const rapt_glossary *glossary;
-    /* If nonzero, translations have log-probabilities, as with rapt_translate_call.
+    /* If nonzero, translations have log-probabilities; see rapt_translate_call.log_probabilities.
        rapt_document_translate_with ignores this field. */
     int log_probabilities;
     rapt_document_recase recase; /* which sentences are converted to sentence case */
@@ -202,8 +202,8 @@ typedef struct rapt_document_piece {
     int guards;
     /* The number of these parts that were inserted because the translation still lacked them. A
        part replaces words of the translation only if they spell most of the part, or are in the
-       same kind of brackets, as {nome} is for {name}. Otherwise it is inserted next to the words
-       aligned to it or to its neighbors, and no word is lost. */
+       same kind of brackets as the part, such as {nome} for {name}. Otherwise it is inserted next
+       to the words aligned to it or to its neighbors, and no word is lost. */
     int restored;
     /* The sentence as the model read it: without markup, on one line, with protected parts
        shortened or replaced by names, and possibly converted to sentence case. The spans in

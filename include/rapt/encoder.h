@@ -29,8 +29,8 @@ typedef enum rapt_normalize {
 /* Options of an encoder. */
 typedef struct rapt_encoder_options { /* size-first, see base.h */
     size_t size;
-    rapt_pooling pooling;     /* how embeddings are pooled; 0 means config.pooling or, if that is
-                                 NONE, MEAN */
+    rapt_pooling pooling;     /* how the rows of a text are reduced to one; 0 means config.pooling
+                                 or, if that is NONE, MEAN */
     rapt_normalize normalize; /* whether embeddings are normalized */
     int max_tokens; /* maximum number of tokens per text, including special tokens, at most 2^24; 0
                        means the value of the metadata key "rapt.max_tokens" or, if that is missing,
@@ -39,7 +39,7 @@ typedef struct rapt_encoder_options { /* size-first, see base.h */
     int batch_tokens; /* tokens per batch, at most 2^28; 0 means 2048. Values below max_tokens
                          mean max_tokens */
     int threads;      /* maximum number of threads, see base.h */
-    rapt_precision precision; /* precision of the model that rapt_encoder_load loads */
+    rapt_precision precision; /* precision in which rapt_encoder_load loads the model */
 } rapt_encoder_options;
 
 /* Loads an encoder from a model file, or from any file or folder that rapt_model_import accepts.
@@ -96,7 +96,7 @@ RAPT_API rapt_status rapt_encoder_embed(rapt_encoder *encoder, const rapt_text *
 
    Returns RAPT_BAD_ARGUMENT if the model does not compute one row of logits per text, because it
    has a decoder, no output matrix or no pooling. Other errors are the same as for
-   rapt_encoder_embed; after an error, logits may hold those of some of the texts. */
+   rapt_encoder_embed; after an error, logits may hold the results for some of the texts. */
 RAPT_API rapt_status rapt_encoder_classify(rapt_encoder *encoder, const rapt_text *texts,
                                            const rapt_text *seconds, size_t count, float *logits,
                                            rapt_message *why);

@@ -14,7 +14,7 @@ extern "C" {
    loss of power, path names either the old file or the complete new one. Once the call has returned
    RAPT_OK, path names the new one. Symbolic links are followed, and the permissions of an existing
    file are kept. A call that fails leaves the old file unchanged and removes its temporary file.
-   There is one exception: if the message says that the file "is written" but that its folder or
+   There is one exception: if the message says that the file "was written" but that its folder or
    name cannot be synced, the new file is in place and may be lost in a crash.
 
    The new file is first written next to the old one as .rapt-*.tmp. Before it writes to a folder,
@@ -23,8 +23,8 @@ extern "C" {
    process is writing to the folder (tested with flock). Any thread or process may write to any path
    at any time; if two write to the same path, the last one wins.
 
-   If a file would exceed the limit of the process (RLIMIT_FSIZE), the call fails before the write
-   that would raise SIGXFSZ.
+   If a file would exceed the process's limit on file sizes (RLIMIT_FSIZE), the call fails before
+   the write that would raise SIGXFSZ.
 
    On Windows, paths are UTF-8, a new file gets the default permissions of its folder, and a file
    that a process has open cannot be replaced (RAPT_NO_FILE).
@@ -33,14 +33,15 @@ extern "C" {
    file, that the file would be too large, or that a system call failed. *why names the file, the
    step that failed and the reason. */
 
-/* Creates or replaces the file at path with data[size]. Returns RAPT_NO_FILE as described above. */
+/* Writes data[size] to the file at path, creating or replacing it. Returns RAPT_NO_FILE as
+   described above. */
 RAPT_API rapt_status rapt_file_write(const char *path, const void *data, size_t size,
                                      rapt_message *why);
 
 /* Checks whether a file could be written at path, without changing an existing one. Follows links,
-   creates and removes a file in the folder, and compares max_size with the limit of the process and
-   total_size with the free space. max_size is the size in bytes of the largest file that the
-   program will write, and total_size, at least max_size, is the size of all files together that
+   creates and removes a file in the folder, and compares max_size with the process's limit on file
+   sizes and total_size with the free space. max_size is the size in bytes of the largest file that
+   the program will write, and total_size, at least max_size, is the size of all files together that
    will exist at the same time. If the free space cannot be determined, it is not checked. Returns
    RAPT_NO_FILE if the file cannot be written. */
 RAPT_API rapt_status rapt_file_check(const char *path, uint64_t max_size, uint64_t total_size,

@@ -56,12 +56,12 @@ typedef int rapt_stop_fn(void *user);
                                                      length_penalty, when nbest or more are finished
                                                      and an end token has had rank 0
 
-   A sequence that reaches its length limit is finished without an end token. With HF, unless it is
-   sampled, the end token replaces its last token, with log-probability 0 (forced_eos_token_id). CT2
-   has three further rules. In the step that reaches the limit, only the best B continuations are
-   considered. length_penalty counts the tokens of a prefix. Directly after a prefix, an end token
-   finishes its hypothesis only at rank 0; at another rank below B, it reduces the number of
-   survivors by 1.
+   A sequence that reaches its length limit is finished without an end token. With HF, except when
+   sampling, the end token replaces the sequence's last token, with log-probability 0
+   (forced_eos_token_id). CT2 has three further rules. In the step that reaches the limit, only the
+   best B continuations are considered. The length in length_penalty includes the prefix. Directly
+   after a prefix, an end token finishes its hypothesis only at rank 0; at another rank below B, it
+   reduces the number of survivors by 1.
 
    MARIAN and HF normalize probabilities before tokens are suppressed or forbidden; the other rules
    do so afterwards, over the remaining tokens. With a shortlist, all rules leave out tokens that
@@ -77,8 +77,8 @@ typedef int rapt_stop_fn(void *user);
    finished, even without length_penalty.
 
    Sources: marian-dev 1.12 (beam_search.cpp, history.h), transformers 4.50 to 5.24
-   (generation/utils.py, with early_stopping False; earlier versions compare with the best candidate
-   of the step even if it has ended), CTranslate2 4.8 (decoding.cc). */
+   (generation/utils.py, with early_stopping False; in earlier versions, the comparison is with the
+   best candidate of the step, even if that has ended), CTranslate2 4.8 (decoding.cc). */
 typedef enum rapt_search_rules {
     RAPT_SEARCH_RULES_MODEL,  /* in a translator, the rules of the project that its model comes
                                  from; otherwise RAPT */
@@ -100,9 +100,9 @@ enum { RAPT_TERMS_MAX = 64 }; /* maximum number of terms per source */
 /* Terms that targets must contain. A term is met by any one of its phrases, which are sequences of
    tokens. A phrase occurs wherever its tokens do, unless a word continues across its beginning or
    end, from a token with RAPT_WORD_OPEN to one with RAPT_WORD_INSIDE. Occurrences are found from
-   left to right. If several phrases of unmet terms begin at the same token, the longest one is
-   used. It meets the first unmet term that has it, and the scan continues after it. To require a
-   phrase several times, list its term several times. */
+   left to right. If several phrases of unmet terms begin at the same token, only the longest
+   counts: the first unmet term that has this phrase is met, and the scan continues after it. To
+   require a phrase several times, list its term several times. */
 typedef struct rapt_terms { /* size-first, see base.h */
     size_t size;
     const int *sources; /* [N + 1] for N sources: source b has terms sources[b] to sources[b + 1] -

@@ -35,8 +35,8 @@ typedef struct rapt_glossary rapt_glossary;
 
 /* Reads a glossary from a text in UTF-8. Each line is an entry: source, tab, target, and optionally
    another tab and a rule, exact or nocase. | separates forms; within a form, \| stands for | and \\
-   for \. Empty lines, and spaces around forms, are ignored. A form has 1 to 255 bytes. The text is
-   treated as untrusted, and is not needed after the call. The caller must free *glossary.
+   for \. Empty lines, and spaces around forms, are ignored. A form is 1 to 255 bytes long. The text
+   is treated as untrusted, and is not needed after the call. The caller must free *glossary.
 
    Returns RAPT_BAD_FILE if a line is not valid UTF-8 or not an entry, or if the same source form
    occurs twice with the same rule; *why names the line. Returns RAPT_BAD_ARGUMENT if the text has

@@ -11,7 +11,7 @@
 
    where ' denotes the transpose, and the feature map has been applied to q and k.
 
-   Without decays and beta, this is linear attention (Katharopoulos et al. 2020, arXiv 2006.16236);
+   Without decays or beta, this is linear attention (Katharopoulos et al. 2020, arXiv 2006.16236);
    with decays, it is retention (Sun et al. 2023). With the delta rule, it is DeltaNet (Schlag et
    al. 2021) or, if there are decays too, Gated DeltaNet (Yang et al. 2024, arXiv 2412.06464). The
    last two papers write the state as the transpose of S. ONNX's LinearAttention calls these four
@@ -43,7 +43,7 @@
 extern "C" {
 #endif
 
-/* Functions that can be applied to every element of q and k. */
+/* Functions that can be applied to each element of q and k. */
 typedef enum rapt_feature_map {
     RAPT_FEATURE_MAP_NONE, /* x */
     RAPT_FEATURE_MAP_ELU,  /* elu(x) + 1, that is, x + 1 if x > 0, else exp x; never negative
@@ -98,8 +98,8 @@ typedef struct rapt_linear_attention { /* size-first, see base.h */
 /* Fills in *a for arrays [batch][heads][rows][width] and gates [batch][heads][rows]. size is sizeof
    *a. Any field may be changed afterwards, together with the strides that depend on it. Returns
    RAPT_BAD_ARGUMENT only if a is NULL, or if size is less than sizeof(size_t) or more than 65536.
-   The numbers are not checked here, but by rapt_linear_attention_check and the functions that
-   compute attention. */
+   It does not check the other arguments; rapt_linear_attention_check and the functions that compute
+   attention do. */
 RAPT_API rapt_status rapt_linear_attention_init(rapt_linear_attention *a, size_t size, int batch,
                                                 int heads, int rows, int key_width,
                                                 int value_width);

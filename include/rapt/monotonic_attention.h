@@ -103,15 +103,15 @@ typedef struct rapt_monotonic_attention { /* size-first, see base.h */
                        is a sum of 12 uniform random numbers, so its distribution is nearly
                        normal */
     int threads;    /* maximum number of threads, see base.h */
-    uint64_t seed;  /* seed of the noise. Each element depends on the seed and on the indices of its
-                       sequence, head, query and key. forward and backward need the same seed */
+    uint64_t seed;  /* seed for the noise. Each element depends on the seed and on the indices of
+                       its sequence, head, query and key. forward and backward need the same seed */
 } rapt_monotonic_attention;
 
 /* Fills in *a for arrays [batch][heads][rows][width] and weights [batch][heads][queries][keys].
    size is sizeof *a. Any field may be changed afterwards, together with the strides that depend on
    it. Returns RAPT_BAD_ARGUMENT only if a is NULL, or if size is less than sizeof(size_t) or more
-   than 65536. The numbers are not checked here, but by rapt_monotonic_attention_check and the
-   functions that compute attention. */
+   than 65536. It does not check the other arguments; rapt_monotonic_attention_check and the
+   functions that compute attention do. */
 RAPT_API rapt_status rapt_monotonic_attention_init(rapt_monotonic_attention *a, size_t size,
                                                    int batch, int heads, int queries, int keys,
                                                    int width);

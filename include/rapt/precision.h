@@ -36,8 +36,8 @@ RAPT_API const char *rapt_precision_name(rapt_precision precision);
    Sessions also quantize each row that they multiply by such a matrix, and sum the products
    exactly. Results therefore have the same bits on AVX2, AVX-512 and NEON, for any number of
    threads and in any batch. A matrix that was imported from 8-bit integers (rapt_model_scales) and
-   has not been changed is converted back to these integers. In the other direction, integers become
-   the floats that they represent.
+   has not been changed is converted back to the same integers. In the other direction, integers
+   become the floats that they represent.
 
    In a 16-bit precision, a matrix takes half the memory. Its elements are converted to floats when
    they are multiplied. This is exact, so results have the same bits as those of a model in floats

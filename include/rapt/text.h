@@ -180,8 +180,8 @@ RAPT_API rapt_text rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t
    special tokens have none. The size is 0 for tokens without a name, invalid ids and a NULL
    tokenizer. */
 RAPT_API rapt_text rapt_tokenizer_name(const rapt_tokenizer *tokenizer, int32_t id);
-/* Returns the token with this name (in a byte-pair vocabulary, the first of several), or -1 if the
-   name is unknown or empty or the tokenizer is NULL. */
+/* Returns the id of the token with this name (in a byte-pair vocabulary, of the first such token),
+   or -1 if the name is unknown or empty or the tokenizer is NULL. */
 RAPT_API int32_t rapt_tokenizer_find(const rapt_tokenizer *tokenizer, rapt_text name);
 
 /* Returns an upper bound on the number of tokens in `bytes` bytes of text; 0 for NULL. For a
@@ -201,7 +201,7 @@ RAPT_API size_t rapt_tokenizer_bound(const rapt_tokenizer *tokenizer, size_t byt
    Returns RAPT_BAD_ARGUMENT if capacity is less than *count. Also returns RAPT_BAD_ARGUMENT, but
    without setting *count, if a word is missing from a list that has no unknown token, or if the
    text is too long. The limits are 2^28 bytes for Moses tokenizers, 2^30 - 1 for GPT-2's byte-level
-   BPE, and about 0.8 * 2^30 for SentencePiece, whose normalized text may have up to 2^30. Returns
+   BPE, and about 0.8 * 2^30 for SentencePiece, whose normalized text is limited to 2^30. Returns
    RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt_text text,
                                            int32_t *ids, size_t *ends, size_t capacity,

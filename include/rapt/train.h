@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* Schedules of the learning rate. It rises linearly from 0 to `rate` during the warm-up, and then
+/* Schedules of the learning rate, which rises linearly from 0 to `rate` during the warm-up and then
    follows one of these rules: */
 typedef enum rapt_schedule {
     RAPT_SCHEDULE_INVERSE_SQRT, /* rate * sqrt(warmup / step), where a warmup of 0 counts as 1 */
@@ -88,7 +88,7 @@ typedef struct rapt_train_options { /* size-first, see base.h */
     float ffn_dropout;       /* fraction of hidden units of feed-forward layers dropped, same
                                 range */
     rapt_products products;  /* 0 is built-in; see also rapt_train_options_default */
-    uint64_t seed;           /* seed of dropout, noise, sampled keys and adapters */
+    uint64_t seed;           /* seed for dropout, noise, sampled keys and adapters */
     /* If nonzero, targets are y1 .. yn, and the library adds begin and end to each of them. If 0,
        the caller must have added these tokens, and the fields begin and end must be 0. In a target
        of two or more tokens, the library cannot detect that begin and end are missing; a model
@@ -208,10 +208,10 @@ typedef struct rapt_train_limits { /* size-first, see base.h */
 /* Returns the number of bytes that a trainer with default options allocates, or 0 if an argument is
    invalid or the number overflows. */
 RAPT_API size_t rapt_trainer_bytes(const rapt_model *model, const rapt_train_limits *limits);
-/* Works like rapt_trainer_bytes for the given options, or the defaults if options is NULL. Checks
-   only the options on which the number depends: tuning, adapters and quantize_aware. A frozen
-   parameter needs no moments, and one with RAPT_TUNING_LORA needs W0, A, B and the moments of A and
-   B instead of its own moments. */
+/* Works like rapt_trainer_bytes, but for the given options; NULL means the defaults. Checks only
+   the options on which the number depends: tuning, adapters and quantize_aware. A frozen parameter
+   needs no moments, and one with RAPT_TUNING_LORA needs W0, A, B and the moments of A and B instead
+   of its own moments. */
 RAPT_API size_t rapt_trainer_bytes_with(const rapt_model *model, const rapt_train_options *options,
                                         const rapt_train_limits *limits);
 /* Creates a trainer, which the caller must free. The model is not copied and must outlive the
@@ -236,9 +236,9 @@ RAPT_API void rapt_trainer_free(rapt_trainer *trainer);
 
    Returns RAPT_BAD_ARGUMENT if the batch exceeds the limits, if a token, label or length is out of
    range, if a source is empty, if sources and targets do not match, if alignments from
-   rapt_train_align do not suit the batch, or if no step has yet applied the shards from
-   rapt_train_shard. Returns RAPT_NOT_FINITE if the loss is infinite or NaN. In that case the
-   gradients added since the last step are discarded, and the model is unchanged. */
+   rapt_train_align do not suit the batch, or if there are shards from rapt_train_shard that no step
+   has applied. Returns RAPT_NOT_FINITE if the loss is infinite or NaN. In that case the gradients
+   added since the last step are discarded, and the model is unchanged. */
 RAPT_API rapt_status rapt_train_gradient(rapt_trainer *trainer, const rapt_tokens *source,
                                          const rapt_tokens *target, rapt_report *report,
                                          rapt_message *why);
@@ -286,7 +286,7 @@ RAPT_API rapt_status rapt_train_evaluate(rapt_trainer *trainer, const rapt_token
 
 /* Returns the gradients, a block of *count floats in the layout of the parameters. **tokens is the
    number of tokens that contributed to them. The caller may change both, for example to sum them
-   across machines. In a step in shards, **tokens is 0 and is not read, since the records hold the
+   across machines. In a step in shards, **tokens is 0 and is not read, since the records hold these
    numbers. count and tokens may be NULL. The block belongs to the trainer; with limits.shards, it
    is valid until the trainer's next call. Returns NULL for NULL. */
 RAPT_API float *rapt_trainer_gradients(rapt_trainer *trainer, size_t *count, long long **tokens);
@@ -350,21 +350,20 @@ typedef struct rapt_subtree {
 /* Divides shards among machines in nearly equal ranges. Machine number `machine` of `machines`,
    counted from 0, gets shards [*first, *end). If there are more machines than shards, some ranges
    are empty. A trainer has enough memory for any of these ranges. Returns RAPT_BAD_ARGUMENT if
-   shards is not a power of two of at most 1024, machines is less than 1, or machine is out of
-   range. */
+   shards is not a power of two up to 1024, machines is less than 1, or machine is out of range. */
 RAPT_API rapt_status rapt_shards_range(int shards, int machines, int machine, int *first, int *end,
                                        rapt_message *why);
 /* Computes the gradient of one shard of a step, and fills in *record for rapt_train_shards_step. If
    source and target are NULL, the shard is empty, as some must be if a batch has fewer sequences
-   than shards. Each shard may be computed once per step. A trainer has enough memory to compute all
-   shards, or a range from rapt_shards_range, in ascending order; other orders may return
-   RAPT_BAD_ARGUMENT.
+   than there are shards. Each shard may be computed once per step. A trainer has enough memory to
+   compute all shards, or a range from rapt_shards_range, in ascending order; in any other order, a
+   call may return RAPT_BAD_ARGUMENT.
 
    Returns RAPT_BAD_ARGUMENT if the batch exceeds the limits, a token, label or length is out of
    range, a source is empty, sources and targets do not match, or alignments from rapt_train_align
    do not suit the batch. Also returns RAPT_BAD_ARGUMENT if limits.shards is 0, if shard is out of
-   range or has been computed for this step, or if no step has yet applied the gradients from
-   rapt_train_gradient. A loss that is infinite or NaN is not an error here; record->loss reports
+   range or has been computed for this step, or if there are gradients from rapt_train_gradient that
+   no step has applied. A loss that is infinite or NaN is not an error here; record->loss reports
    it. */
 RAPT_API rapt_status rapt_train_shard(rapt_trainer *trainer, int shard, const rapt_tokens *source,
                                       const rapt_tokens *target, rapt_shard *record,
@@ -391,7 +390,7 @@ RAPT_API int rapt_train_shard_sums(const rapt_trainer *trainer, rapt_subtree *li
    the first `floats` floats at each gradient pointer are added, so a caller can sum the gradients
    in pieces. The sum is stored in list[0].gradient; the other gradients become unspecified. Returns
    RAPT_BAD_ARGUMENT if the subtrees are not complete or do not cover all shards in order, or if
-   `shards` is not a power of two of at most 1024. */
+   `shards` is not a power of two up to 1024. */
 RAPT_API rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int count, size_t floats,
                                      rapt_message *why);
 /* Takes a step, as rapt_train_step does, but with the gradients of shards. records [limits.shards]
@@ -401,7 +400,8 @@ RAPT_API rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int c
    RAPT_NOT_FINITE as rapt_train_step does, and also if the loss of a shard was infinite or NaN; the
    step is then skipped and the shards are discarded. Returns RAPT_BAD_ARGUMENT if records does not
    contain all shards in order, if they have no tokens, if the rate is out of range, if
-   limits.shards is 0, or if no step has yet applied the gradients from rapt_train_gradient. */
+   limits.shards is 0, or if there are gradients from rapt_train_gradient that no step has
+   applied. */
 RAPT_API rapt_status rapt_train_shards_step(rapt_trainer *trainer, const rapt_shard *records,
                                             rapt_report *report, rapt_message *why);
 /* Discards the shards computed since the last step, so that the trainer can be saved. Computing
@@ -428,7 +428,7 @@ RAPT_API void rapt_trainer_set_rate(rapt_trainer *trainer, float rate);
 RAPT_API void rapt_trainer_set_quantized(rapt_trainer *trainer, int on);
 
 /* Saves a checkpoint: parameters, adapters, moments, the peak learning rate and the other state of
-   the trainer, but not its options. A trainer with the same options that loads the checkpoint
+   the trainer, but not its options. A trainer that has the same options and loads the checkpoint
    continues with the same bits. The file is replaced atomically (file.h). metadata has the same
    meaning as for rapt_model_save, and rapt_model_load can also read the file. Allocates memory for
    the duration of the call.

@@ -210,7 +210,7 @@ typedef struct rapt_limits { /* size-first, see base.h */
                           models */
     int target_length; /* maximum length of a target in tokens, 1 to config.positions; ignored for
                           encoder-only models. rapt_generate and rapt_score_targets may exceed it
-                          within the same memory, up to a limit given at rapt_generate */
+                          within the same memory, up to a limit that rapt_generate defines */
     int target_tokens; /* total tokens per call to rapt_decode; 0 means batch * beams, which is
                           enough for rapt_generate */
     int threads;       /* maximum number of threads, see base.h */
@@ -244,8 +244,8 @@ RAPT_API void rapt_session_free(rapt_session *session);
    a prompt to rapt_decode, or to rapt_generate as a prefix.
 
    Returns RAPT_BAD_ARGUMENT if there are more sequences or tokens than the limits allow, a sequence
-   is longer than config.positions, starts do not ascend from 0, a token is outside the vocabulary
-   (*why names its index), or tokens are passed to a decoder-only model. */
+   is longer than config.positions, starts begin at a number other than 0 or decrease, a token is
+   outside the vocabulary (*why names its index), or tokens are passed to a decoder-only model. */
 RAPT_API rapt_status rapt_encode(rapt_session *session, const rapt_tokens *source,
                                  const float **encoder_output, rapt_message *why);
 /* Runs an encoder-only model: encodes the source, pools the result if the configuration pools, and
@@ -264,15 +264,15 @@ RAPT_API rapt_status rapt_classify(rapt_session *session, const rapt_tokens *sou
    RAPT_BAD_ARGUMENT if the model is decoder-only or `pooling` is invalid. */
 RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source,
                                 rapt_pooling pooling, const float **embeddings, rapt_message *why);
-/* Appends tokens to the targets of the last rapt_encode, limits.beams for each source, and predicts
-   the tokens that follow. A target may receive no tokens. *logits is set to an array
+/* Appends tokens to the targets of the last rapt_encode (limits.beams targets for each source), and
+   predicts the tokens that follow. A target may receive no tokens. *logits is set to an array
    [tokens][target_vocab]. It belongs to the session and is valid until the session's next call.
    logits may be NULL. A call with n tokens gives the same bits as n calls with one token each.
    Returns RAPT_BAD_ARGUMENT if target->batch is not the number of targets, there are more tokens
-   than the limits allow, a target becomes longer than limits.target_length, starts do not ascend
-   from 0, or a token is outside the vocabulary. Also returns RAPT_BAD_ARGUMENT if the model has no
-   decoder, or if neither rapt_encode nor rapt_embed was called since the session was created or
-   since the last rapt_generate or rapt_score_targets. */
+   than the limits allow, a target becomes longer than limits.target_length, starts begin at a
+   number other than 0 or decrease, or a token is outside the vocabulary. Also returns
+   RAPT_BAD_ARGUMENT if the model has no decoder, or if neither rapt_encode nor rapt_embed has been
+   called since the session was created or since the last rapt_generate or rapt_score_targets. */
 RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *target,
                                  const float **logits, rapt_message *why);
 /* Reorders targets, as a beam search does: the new target i continues the old target parents[i],
@@ -288,8 +288,8 @@ RAPT_API rapt_status rapt_session_reorder(rapt_session *session, const int *pare
    its rows are stored back to back, each as long as its own source. Rows that see a key sum to 1,
    except with monotonic or differential attention, local-p, sinks, sigmoids or talking heads.
    Returns RAPT_BAD_ARGUMENT if the model has no cross-attention, if the layer or head is out of
-   range, or if rapt_session_reorder, rapt_generate or rapt_score_targets was called since the last
-   rapt_decode. */
+   range, or if rapt_session_reorder, rapt_generate or rapt_score_targets has been called since the
+   last rapt_decode. */
 RAPT_API rapt_status rapt_session_alignment(rapt_session *session, int layer, int head,
                                             float *weights, rapt_message *why);
 

@@ -1,5 +1,5 @@
-/* translator.h - translates and scores texts with a model and its tokenizers, and imports,
-   calibrates and exports models of other projects. */
+/* translator.h - translates and scores texts with a model and its tokenizers; imports models from
+   other projects, and calibrates and exports models. */
 #ifndef RAPT_TRANSLATOR_H
 #define RAPT_TRANSLATOR_H
 
@@ -17,7 +17,7 @@ extern "C" {
    of translators and threads may share the model and the tokenizers.
 
    rapt_frame lists the special tokens around sources and targets. The search never chooses tokens
-   that have no name or whose ids are listed in the model's metadata key "rapt.suppressed"
+   that have no name or whose ids are listed under the model's metadata key "rapt.suppressed"
    (separated by spaces). All search rules except CT2 also exclude the pad token and the token that
    rapt_target_begin returns (unless it is the end or the unknown token); MARIAN excludes the
    unknown token as well. CT2 instead requires at least one token before the end token.
@@ -69,7 +69,7 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
     float temperature;
     int top_k;     /* as in rapt_generate_options */
     float top_p;   /* as in rapt_generate_options */
-    uint64_t seed; /* seed of sampling */
+    uint64_t seed; /* seed for sampling */
     /* If not NULL, translations should contain the targets of the entries whose sources occur in
        the text. The search cannot guarantee this; see rapt_translation.terms_met. Each occurrence
        is a term as in rapt_terms, up to RAPT_TERMS_MAX per sentence; its phrases are the forms of
@@ -145,11 +145,11 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
 RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
                                        const rapt_allocator *allocator, rapt_message *why);
 
-/* Works like rapt_model_import, with options; NULL means the defaults. For files of other projects,
-   only options->precision has an effect. If `file` is not NULL and the model is from another
-   project, finally calls `file` with `user` to report, in any order, how each file in the folder,
-   and each file used from the parent folder, was used. Errors are the same as for rapt_model_import
-   and rapt_model_load_with. */
+/* Works like rapt_model_import, but with options; NULL means the defaults. For files of other
+   projects, only options->precision has an effect. If `file` is not NULL and the model is from
+   another project, it is called with `user` at the end, for each file in the folder and each file
+   used from the parent folder, in any order, to report how the file was used. Errors are the same
+   as for rapt_model_import and rapt_model_load_with. */
 RAPT_API rapt_status rapt_model_import_with(rapt_model **model, const char *path,
                                             const rapt_load_options *options, rapt_file_fn *file,
                                             void *user, const rapt_allocator *allocator,
@@ -158,11 +158,11 @@ RAPT_API rapt_status rapt_model_import_with(rapt_model **model, const char *path
 /* Measures the activations of an encoder-decoder and stores an alpha for each matrix: the scale
    with which Firefox's engines quantize the rows that they multiply by it (see rapt_model_scales).
    These engines open only models with alphas. texts are typical sentences; a few hundred suffice.
-   The model translates them greedily. For each matrix, the largest input magnitude is recorded each
-   time the model multiplies by it, for several sentences at a time. alpha is 127 / (m + 1.1 d),
-   where m is the mean and d the standard deviation of these values. Alphas are stored as metadata
-   and do not affect this library's results; alphas from an earlier call are replaced. `threads` is
-   the maximum number of threads, see base.h.
+   The model translates them greedily, several at a time. Each time it multiplies by a matrix, the
+   largest input magnitude is recorded. alpha is 127 / (m + 1.1 d), where m is the mean and d the
+   standard deviation of the values recorded for the matrix. Alphas are stored as metadata and do
+   not affect this library's results; alphas from an earlier call are replaced. `threads` is the
+   maximum number of threads, see base.h.
 
    No session, trainer or translator may use the model at the same time. Returns RAPT_BAD_ARGUMENT
    if the model is not an encoder-decoder with a single language pair, threads is negative, a text
@@ -186,7 +186,7 @@ typedef enum rapt_export {
     RAPT_EXPORT_CT2,      /* CTranslate2: model.bin, config.json and vocabularies. Also source.spm
                              and target.spm, which CTranslate2 itself does not read, if the
                              tokenizers have SentencePiece models */
-    RAPT_EXPORT_FIREFOX   /* RAPT_EXPORT_BERGAMOT under Mozilla's names, such as
+    RAPT_EXPORT_FIREFOX   /* the files of RAPT_EXPORT_BERGAMOT with Mozilla's names, such as
                              model.ende.intgemm.alphas.bin, vocab.ende.spm (or srcvocab.ende.spm and
                              trgvocab.ende.spm) and lex.50.50.ende.s2t.bin, with config.yml for
                              decoding and metadata.json. Requires rapt_model_calibrate, the
@@ -212,10 +212,10 @@ typedef struct rapt_export_options { /* size-first, see base.h */
     int gzip;
 } rapt_export_options;
 /* Exports a model into an existing folder, replacing each file atomically. Some alignment settings
-   are lost. Marian's files always name a layer, and Marian aligns by its first head, so an
-   alignment_layer of 0 becomes the last layer, and alignment_heads becomes 1. CTranslate2's files
-   name one layer and a number of heads, so an alignment_layer of 0 becomes all heads of the last
-   layer. Hugging Face's files name neither a layer nor heads.
+   are lost. Marian's files always name a layer, and Marian aligns with the first head of that
+   layer, so an alignment_layer of 0 becomes the last layer, and alignment_heads becomes 1.
+   CTranslate2's files name one layer and a number of heads, so an alignment_layer of 0 becomes all
+   heads of the last layer. Hugging Face's files name neither a layer nor heads.
 
    Returns RAPT_BAD_ARGUMENT if the other project does not support such a model or vocabulary; *why
    names the fields and tokenizers that it does not support, as many as fit. Also returns
@@ -226,8 +226,8 @@ typedef struct rapt_export_options { /* size-first, see base.h */
    is damaged, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_model_export(const rapt_model *model, rapt_export format,
                                        const char *folder, rapt_message *why);
-/* Works like rapt_model_export, with options; NULL means the defaults. Errors are the same as for
-   rapt_model_export. Also returns RAPT_BAD_ARGUMENT if an option is invalid. */
+/* Works like rapt_model_export, but with options; NULL means the defaults. Errors are the same as
+   for rapt_model_export. Also returns RAPT_BAD_ARGUMENT if an option is invalid. */
 RAPT_API rapt_status rapt_model_export_with(const rapt_model *model, rapt_export format,
                                             const char *folder, const rapt_export_options *options,
                                             rapt_message *why);
@@ -293,7 +293,7 @@ RAPT_API int32_t rapt_translator_frame(const rapt_translator *translator, rapt_f
 RAPT_API rapt_status rapt_translator_set_shortlist(rapt_translator *translator,
                                                    const rapt_shortlist *shortlist,
                                                    rapt_message *why);
-/* Sets a shortlist from a file, which the translator loads and owns. Errors are those of
+/* Sets a shortlist that the translator loads from a file and owns. Errors are those of
    rapt_shortlist_load: RAPT_NO_FILE or RAPT_BAD_FILE for the file, or RAPT_NO_MEMORY. */
 RAPT_API rapt_status rapt_translator_load_shortlist(rapt_translator *translator, const char *path,
                                                     rapt_message *why);
@@ -319,9 +319,9 @@ typedef struct rapt_span {
 
 /* Faults in a translation, as bits. n is the number of source tokens, including special ones. */
 enum {
-    RAPT_FAULT_REPEATS = 1, /* a sequence of 1 to 64 tokens occurs at least 4 times in a row, 8 or
-                               more tokens in all, and more than twice as many times in a row as any
-                               sequence in the source */
+    RAPT_FAULT_REPEATS = 1, /* a sequence of 1 to 64 tokens occurs at least 4 times in a row (8 or
+                               more tokens in total), and more than twice as many times as any
+                               sequence occurs in a row in the source */
     RAPT_FAULT_LONG = 2,    /* n is at most 8, and the translation has more than min_length tokens,
                                and more than 2 n + 8 plus those of its terms and language */
     RAPT_FAULT_EMPTY = 4,   /* the translation has no tokens, apart from its language */
@@ -363,16 +363,16 @@ typedef struct rapt_translation {
        averaged over the tokens of the target word. A token with bytes in several words counts
        toward each of them in proportion. End tokens and tokens outside words are omitted. */
     const float *word_alignment;
-    int ended;  /* 1 if the translation has an end (see rapt_generate_outputs); 0 if a limit or the
-                   caller cut it off or the sentence has no tokens */
+    int ended;  /* 1 if the translation has an end token (see rapt_generate_outputs); 0 if a limit
+                   or the caller cut it off or the sentence has no tokens */
     int faults; /* RAPT_FAULT_... in the sentence's best translation from the first search, for all
                    ranks. If there are faults but not RAPT_FAULT_REMAINS, the translations are from
                    a second search (unless `stop` ended it). 0 if rapt_translate_call.mend is 0 */
     int terms;  /* number of glossary terms in the sentence */
     int terms_met; /* number of these terms whose targets are in the translation */
-    /* [target_count + ended] log-probabilities of the tokens and of the end, in nats, each given
-       the tokens before it. They are normalized as in rapt_generate_outputs. Those of a prefix and
-       of RAPT_FRAME_TARGET_FIRST are 0. NULL unless requested. */
+    /* [target_count + ended] log-probabilities of the tokens and of the end token, in nats, each
+       given the tokens before it. They are normalized as in rapt_generate_outputs. Those of a
+       prefix and of RAPT_FRAME_TARGET_FIRST are 0. NULL unless requested. */
     const float *log_probabilities;
     float mean_log_probability; /* mean of log_probabilities, leaving out the prefix and
                                    RAPT_FRAME_TARGET_FIRST; 0 if there are no others, or if not
@@ -434,8 +434,8 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
        constraint that excludes the fault: no sequence of 4 tokens occurs twice, the length limit of
        RAPT_FAULT_LONG applies, or there is at least one token (see also copy). The new translations
        replace the old ones if the best of them has no fault, has at least as many terms, and has an
-       end (`ended`) if the best old one does. With prefixes, RAPT_FAULT_LONG and RAPT_FAULT_EMPTY
-       are not checked. Cannot be combined with token. */
+       end token (`ended`) if the best old one does. With prefixes, RAPT_FAULT_LONG and
+       RAPT_FAULT_EMPTY are not checked. Cannot be combined with token. */
     int mend;
     const rapt_glossary *glossary; /* replaces the glossary of the options; NULL changes nothing */
     /* [opaque_starts[count]] parts of the texts, such as addresses, that terms must not overlap.
@@ -469,12 +469,12 @@ typedef struct rapt_text_score {
     size_t pair;           /* index into sources and targets */
     rapt_status status;    /* RAPT_BAD_ARGUMENT if the source has no tokens, or if the source or
                               target has too many; the fields below are then 0 */
-    double sum;            /* sum of the log-probabilities of the target's tokens and its end, in
-                              nats */
+    double sum;            /* sum of the log-probabilities of the target's tokens and of the end
+                              token, in nats */
     const int32_t *target; /* [target_count] tokens, without the special tokens around them */
     int target_count;
     const float *log_probabilities; /* [target_count + 1] log-probabilities of the tokens and of the
-                                       end */
+                                       end token */
 } rapt_text_score;
 /* Receives a score. A nonzero result stops the call, which then returns RAPT_OK. */
 typedef int rapt_text_score_fn(void *user, const rapt_text_score *score);

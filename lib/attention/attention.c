@@ -113,8 +113,8 @@ static rapt_status check_repeats(const struct call *c, rapt_message *why)
                       array);
 }
 
-/* Checks that each requested gradient belongs to an array of the problem. If the problem ignores
-   the array, nothing is added. */
+/* Checks that each requested gradient belongs to an array of the problem. The gradient of an array
+   that is given but ignored may be requested; nothing is added to it. */
 static rapt_status check_wanted_gradients(const struct call *c, rapt_message *why)
 {
     const rapt_attention *a = &c->a;

@@ -147,8 +147,8 @@ struct learned_shape rapt__learned_shape(const rapt_attention *a, int i);
 /* ---- check.c ---- */
 /* Like rapt_attention_check, but takes a struct of this version. */
 rapt_status rapt__attention_check(const rapt_attention *a, rapt_message *why);
-/* Makes only the checks that rapt_attention_parameters_lay_out needs: sizes, score, locality, and
-   whether the normalizer is a valid enumerator. */
+/* Performs only the checks that rapt_attention_parameters_lay_out needs: sizes, score, locality,
+   and whether the normalizer is a valid enumerator. */
 rapt_status rapt__shapes_check(const rapt_attention *a, rapt_message *why);
 
 /* ---- distribution.c ---- */
@@ -223,8 +223,8 @@ void rapt__cache_distances(struct team *team, struct cache *cache, const rapt_at
    contents are already equal. */
 void rapt__cache_reorder(struct team *team, struct cache *cache, const int *parents);
 
-/* ---- cache.c: what a recurrent score reads: the attention weights of the last query or, for
-   coverage scores, the sum of the weights of all queries ---- */
+/* ---- cache.c: the history of a recurrent score, that is, the attention weights of the last query
+   or, for coverage scores, the sum of the weights of all queries ---- */
 struct attention_history {
     int sequences, heads;     /* number of query sequences and of heads */
     size_t *offsets;          /* [sequences + 1] floats before each sequence, per head */

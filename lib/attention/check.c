@@ -209,10 +209,11 @@ static rapt_status check_score(const rapt_attention *a, rapt_message *why)
         return rapt__bad_field(why, "keys plus twice parameters.filter_width",
                                a->keys + 2.0 * l->filter_width, "at most 2147483519");
     if (score->keyless && l->positions < a->keys)
-        return rapt__bad_field(why, "parameters.positions", l->positions, "at least keys");
+        return rapt__bad_field(why, "parameters.positions", l->positions,
+                               "at least the number of keys");
     bool projected = score->keyless || score->queries.weights;
     if (!projected && rapt__query_width(a) != a->key_width)
-        return rapt__bad_field(why, "query_width", a->query_width, "0 or key_width");
+        return rapt__bad_field(why, "query_width", a->query_width, "0 or equal to key_width");
     return RAPT_OK;
 }
 
@@ -358,7 +359,7 @@ static rapt_status check_distances(const rapt_attention *a, rapt_message *why)
                           "%s needs a score that is a dot product of q and k; score is %s", needs,
                           rapt_score_name(a->score));
     if (a->relative.rotary)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "relative.rotary and %s exclude each other",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "relative.rotary and %s are mutually exclusive",
                           needs);
     rapt_status status = rapt__distances_check(d, why);
     return status ? status : check_causal_alignment(a, needs, why);

@@ -47,7 +47,7 @@ const float *rapt__distance_values(const rapt_attention *a, int h, ptrdiff_t *ro
     return x && !a->distances.shared ? x + (ptrdiff_t)h * a->value_width : x;
 }
 
-/* Checks the buckets; before and after must have been checked. */
+/* Checks the buckets; d->before and d->after must already have been checked. */
 static rapt_status check_buckets(const rapt_distances *d, rapt_message *why)
 {
     int n = d->before + 1 + d->after;

@@ -111,7 +111,7 @@ static inline uint64_t rapt__attention_drop_key(const rapt_attention *a, const s
 
 /* Hands out runs of items to the members of a team: at first one run to each member, by rank, then
    the next run to whichever member finishes its own. Every member calls rapt__mine once for each
-   item, in order. It returns true for the items of the calling member. */
+   item, in order; the call returns true if the item belongs to the calling member. */
 struct tickets {
     struct team *team;
     int run, mine, item; /* items per run, this member's run, and the next item */

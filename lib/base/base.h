@@ -1,5 +1,5 @@
-/* base.h - interface of the lowest layer: checks and error messages, structs with a size, memory,
-   sorting, hashes, text, random numbers, processor features and thread teams. */
+/* base.h - interface of the lowest layer: checks and error messages, structs that begin with their
+   size, memory, sorting, hashes, text, random numbers, processor features and thread teams. */
 #ifndef RAPT_LIB_BASE_H
 #define RAPT_LIB_BASE_H
 
@@ -60,7 +60,7 @@ rapt_status rapt__struct_check(const void *given, const char *name, rapt_message
 
 /* ---- text.c: floats as decimal text, independent of the locale ---- */
 enum { FLOAT_TEXT = 24 }; /* enough for the text of any finite float, including the terminating 0 */
-/* Writes x, which must be finite, rounded to the smallest number of digits that reads back as x. */
+/* Writes x, which must be finite, rounded to the fewest digits that read back as x. */
 void rapt__float_write(float x, char text[FLOAT_TEXT]);
 /* Writes the value of an int or a float for messages, as a user would type it: an integer of up to
    15 digits in full; infinities and NaN as inf, -inf and nan; any other number as rapt__float_write
@@ -98,9 +98,9 @@ void *rapt__grown(const rapt_allocator *allocator, void *array, size_t *capacity
 /* ---- memory.c: limits the memory that may be used to read untrusted files ----
 
    Until the names, shapes and configuration in the files have been checked against one another, the
-   reader may hold at most 16 MB plus 8 bytes per byte of the files. It allocates with the budget's
-   allocator, and adds the size of each file to the budget. An object that outlives the budget must
-   store the underlying allocator, with which it can free its memory. */
+   reader may hold at most 16 MB plus 8 bytes for each byte of the files. It allocates with the
+   budget's allocator, and adds the size of each file to the budget. An object that outlives the
+   budget must store the underlying allocator, with which it can free its memory. */
 struct budget {
     rapt_allocator under; /* provides the memory */
     size_t used, limit;   /* bytes */
@@ -278,8 +278,8 @@ bool rapt__processor_by_intel(void);
 
 /* ---- processor.c: caches ---- */
 size_t rapt__second_level_size(void); /* size in bytes of a core's L2 cache */
-/* Returns the number of bytes cached near a core: its L2 cache, or, if the L3 cache is not far, an
-   estimate that includes the core's share of the L3 cache. */
+/* Returns the total size in bytes of the caches near a core: its L2 cache or, if the L3 cache is
+   not far, an estimate that includes the core's share of the L3 cache. */
 size_t rapt__near_size(void);
 /* Returns true if all cores of a large die share the L3 cache, which is then far from each core.
    This is assumed for Intel processors with an L3 cache of more than 64 MB. */
@@ -289,8 +289,8 @@ int rapt__first_level_ways(void); /* associativity of the L1 data cache */
    of the ways of some sets of the L2 cache. If the stride is a multiple of a large power of two,
    the rows map to only a few sets. */
 bool rapt__rows_collide(ptrdiff_t stride, int rows);
-/* Returns true if a register tile that reads a line from each of `rows` rows needs more than 1.5
-   times as many ways as some sets of the L1 cache have. */
+/* Returns true if a register tile that reads a line from each of `rows` rows, `stride` floats
+   apart, would need more than 1.5 times as many ways in some sets of the L1 cache as there are. */
 bool rapt__tiles_collide(ptrdiff_t stride, int rows);
 
 /* ---- team.c: a thread team, SPMD (single program, multiple data) ----
@@ -322,7 +322,7 @@ typedef void rapt__work(struct team *team, void *argument);
    for this number. If `threads` is 0, it is the number that OpenMP would use, but at most the
    number of processors. It is never above 1024. The actual number, team->size, may be smaller. For
    example, it is 1 inside a parallel region, while other programs occupy the processors (crowd.c),
-   and if the stacks of OpenMP's threads are too small. A team has more members than there are
+   or if the stacks of OpenMP's threads are too small. A team has more members than there are
    processors only if OMP_NUM_THREADS allows it. */
 int rapt__team_size(int threads);
 /* Runs `work` on a team of at most rapt__team_size(threads) members. */
@@ -331,8 +331,8 @@ void rapt__team_barrier(struct team *team);
 /* Waits briefly, and longer once `attempt` (0, 1, 2, ...) is large. Called by loops that poll
    memory between barriers. */
 void rapt__team_backoff(int attempt);
-/* Returns the next ticket, counted from 0 after each barrier. Between two barriers, no two calls by
-   any members return the same ticket. */
+/* Returns the next ticket, counted from 0 after each barrier. Between two barriers, no two calls
+   return the same ticket, even if different members make them. */
 int rapt__team_take(struct team *team);
 
 /* Takes the next part [*begin, *end) of n items. Its length is a multiple of `grain`, unless it is
@@ -357,7 +357,7 @@ void rapt__team_share(const struct team *team, size_t n, size_t grain, size_t *b
 struct crowd {
     bool alone;         /* true while calls use one thread */
     double wall, work;  /* seconds that calls have taken since the last decision, and seconds of
-                           processor time, without barriers, that their threads have used */
+                           processor time that their threads have used outside barriers */
     double enough;      /* value of `wall` at which the next decision is made */
     double alone_rate;  /* seconds of work per second with one thread */
     double alone_known; /* time at which alone_rate was measured, or 0 if it has not been */

@@ -6,10 +6,11 @@
 #include <stdatomic.h>
 #include <time.h>
 
-/* A team is tried for TRIAL seconds, many time slices of the scheduler, and for at least one call.
-   If the team's rate is below 1 and the rate of one thread is unknown, one thread is then tried for
-   as long as the team was. If the rate of one thread is known and higher, one thread is used for
-   ALONE times as long. A measured rate is trusted for BELIEVED seconds longer than that. */
+/* A team is tried for at least one call and at least TRIAL seconds, which span many time slices of
+   the scheduler. If the team's rate is below 1 and the rate of one thread is unknown, one thread is
+   then tried for as long as the team was. If the rate of one thread is known and higher, one thread
+   is used for ALONE times as long. A measured rate is trusted for BELIEVED seconds longer than
+   that. */
 static const double TRIAL = 0.05, ALONE = 8, BELIEVED = 2;
 
 static bool alone_is_known(const struct crowd *c, double now)

@@ -1,5 +1,5 @@
 /* sleef_fallback.c - implements the SLEEF functions that the library calls, using the C library.
-   The build makes this file into an archive for programs that are linked with -static on systems
+   The build turns this file into an archive for programs that are linked with -static on systems
    that have no static SLEEF library, such as Debian. The results are those of a rapt library built
    without SLEEF.
 

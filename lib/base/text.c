@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- decimal: converts floats to decimal text and back. Writing rounds a float to the smallest
-   number of digits (at most 9) that reads back as the same bits. Reading returns the nearest float,
-   ties to even. Everything that affects results is computed with integers, so the locale, rounding
-   mode and flush-to-zero of the host do not matter. ---- */
+/* ---- decimal: converts floats to decimal text and back. Writing rounds a float to the fewest
+   digits (at most 9) that read back as the same bits. Reading returns the nearest float, ties to
+   even. Everything that affects results is computed with integers, so the locale, rounding mode and
+   flush-to-zero of the host do not matter. ---- */
 
 /* A midpoint between two floats is m 2^e with m below 2^25 and e at least -150. Its number of
    significant digits is largest if e is -150: 2^-150 has 105, and m adds at most 8. */

@@ -4,8 +4,8 @@
 
 /* ---- addresses ---- */
 
-/* Returns the end of the names joined by dots, such as a host name, that begin at `at`, or `at` if
-   there are none. */
+/* Returns the end of the name at `at`, whose parts may be joined by dots as in a host name, or `at`
+   if there is none. */
 static size_t dotted_end(rapt_text text, size_t at)
 {
     const size_t limit = at + PROTECTED_NAME;
@@ -17,7 +17,7 @@ static size_t dotted_end(rapt_text text, size_t at)
     return at;
 }
 
-/* Endings of file and host names. Endings that are also frequent words, such as "it" and "so", are
+/* Endings of file and host names. Endings that are also common words, such as "it" and "so", are
    left out. */
 static const char endings[] =
     "txt pdf html htm xhtml xml json yaml yml toml csv tsv png jpg jpeg gif svg webp mp3 mp4 wav "

@@ -1,16 +1,15 @@
 /* breaks.c - finds the places in a block of text where sentences may end. Our own rules allow an
-   end after white space that follows a terminator and any closing punctuation; directly after a
-   terminator that needs no space; and after a line or paragraph separator. ICU finds further ends
-   by Unicode's rules (UAX #29), which cover the terminators of more scripts. By itself, ICU finds
-   no end after the ellipsis U+2026 or after a full stop that is followed by a number and a
-   lower-case letter. */
+   end after a terminator, any closing punctuation and white space, which some terminators do not
+   need; and after a line or paragraph separator. ICU finds more ends by Unicode's rules (UAX #29),
+   which cover the terminators of more scripts. On its own, ICU finds no end after the ellipsis
+   U+2026 or after a full stop that is followed by a number and then a lower-case letter. */
 #include "document/document.h"
 
 #ifdef RAPT_HAVE_ICU
 #include <unicode/ubrk.h>
 #include <unicode/utext.h>
 
-/* Turns a failure of ICU into a status. */
+/* Converts an ICU error code to a status. */
 static rapt_status icu_status(UErrorCode code, rapt_message *why)
 {
     if (U_SUCCESS(code)) return RAPT_OK;

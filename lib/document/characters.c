@@ -1,6 +1,6 @@
 /* characters.c - classifies the characters that matter for finding sentences, finds the ends of
-   lines, and trims white space. Most characters in the tables belong to one of Unicode's classes
-   Sentence_Terminal, Quotation_Mark, Close_Punctuation and Open_Punctuation. */
+   lines, and trims white space. Most characters in the tables are in Unicode's Sentence_Terminal,
+   Quotation_Mark, Close_Punctuation or Open_Punctuation class. */
 #include "document/document.h"
 
 #define HOLDS(table, c) rapt__in_ranges(table, sizeof(table) / sizeof *(table), c)

@@ -207,8 +207,8 @@ static uint32_t first_character(rapt_text text, size_t at)
 }
 
 /* Returns the text to write between the last sentence, which ends at `from`, and part p, whose
-   translation begins with the character `first`. This is the text of the document, unless the two
-   languages differ in whether a space belongs there. */
+   translation begins with the character `first`. This is the text that the document has there,
+   unless the two languages differ in whether a space belongs there. */
 static rapt_text gap_text(const struct document *d, size_t from, const struct window_part *p,
                           uint32_t first)
 {
@@ -249,7 +249,7 @@ static rapt_text source_text(const struct document *d, const struct window_part 
     return document_text(d, p->source);
 }
 
-/* Passes on the next parts as long as they are not valid UTF-8. */
+/* Passes on the next parts untranslated, up to the first one that is valid UTF-8. */
 static void emit_invalid(struct document *d)
 {
     for (; d->emitted < d->count && d->parts[d->emitted].text.size == 0; d->emitted++) {

@@ -1,10 +1,10 @@
 /* document.h - interface of the document layer. document.c collects sentences, has them translated
    and passes on the pieces; parts.c prepares the sentences and guards protected text. split.c finds
-   the sentences and cuts long ones: plain.c finds the prose of plain text, breaks.c finds the
+   the sentences and cuts long ones: plain.c finds the prose in plain text, breaks.c finds the
    places where sentences may end, ends.c decides whether they do, and protect.c and addresses.c
-   find text that must not change. recase.c converts sentences in capitals to sentence case.
-   engine.c translates sentences with a translator. characters.c classifies characters. markup.h
-   declares the formats with markup. */
+   find text that must not change. recase.c converts sentences in capitals and in title case to
+   sentence case. engine.c translates sentences with a translator. characters.c classifies
+   characters. markup.h declares the formats with markup. */
 #ifndef RAPT_LIB_DOCUMENT_H
 #define RAPT_LIB_DOCUMENT_H
 
@@ -45,11 +45,11 @@ struct breaks {
    data is missing. The caller closes *breaks even after a failure. */
 rapt_status rapt__breaks_open(struct breaks *breaks, bool rules, rapt_message *why);
 void rapt__breaks_close(struct breaks *breaks);
-/* Sets the block, which must remain valid. Errors are those of rapt__breaks_open. */
+/* Sets the block, which must remain valid. Returns the same errors as rapt__breaks_open. */
 rapt_status rapt__breaks_set(struct breaks *breaks, rapt_text block, rapt_message *why);
 /* Returns the first place after `from` where a sentence may begin, or the size of the block. */
 size_t rapt__breaks_next(struct breaks *breaks, size_t from);
-/* Returns the last place up to `limit` where a line may be broken according to ICU, or 0 if there
+/* Returns the last place up to `limit` where, according to ICU, a line may be broken, or 0 if there
    is none or ICU is not used. The block remains set. */
 size_t rapt__breaks_line(struct breaks *breaks, rapt_text text, size_t limit);
 
@@ -108,7 +108,7 @@ size_t rapt__path_end(rapt_text text, size_t at);
 size_t rapt__hidden_end(rapt_text text, size_t at);
 /* Finds a Windows path, which begins with a drive or a server. */
 size_t rapt__windows_path_end(rapt_text text, size_t at);
-/* Finds an IPv4 address, which may have a port or a prefix length. */
+/* Finds an IPv4 address and the port or prefix length after it, if any. */
 size_t rapt__number_address_end(rapt_text text, size_t at);
 /* Finds a program identifier: a name that is followed by () or has an underscore between letters or
    digits. */
@@ -116,8 +116,8 @@ size_t rapt__identifier_end(rapt_text text, size_t at);
 
 /* ---- recase.c: sentences in capitals and in title case ---- */
 struct recasing {
-    bool capitals, titles;         /* whether sentences in capitals, and in title case, are
-                                      converted */
+    bool capitals, titles;         /* convert sentences in capitals; convert sentences in title
+                                      case */
     bool small_words;              /* a title may contain short words in lower case */
     bool keeps_i;                  /* the word I remains in upper case, as in English */
     bool dotless;                  /* the lower-case form of I has no dot, as in Turkish */
@@ -197,8 +197,8 @@ struct opaque {
     size_t *starts; /* [texts + 1] */
     size_t count, texts, span_capacity, start_capacity;
 };
-/* Appends a sentence with the guards among marks [count]. Returns RAPT_NO_MEMORY if an allocation
-   fails. */
+/* Appends a sentence whose opaque parts are the guards among marks [count]. Returns RAPT_NO_MEMORY
+   if an allocation fails. */
 rapt_status rapt__opaque_add(struct opaque *opaque, const struct mark *marks, size_t count,
                              const rapt_allocator *allocator);
 void rapt__opaque_free(struct opaque *opaque, const rapt_allocator *allocator);
@@ -210,7 +210,7 @@ struct translator_engine {
     rapt_translator *translator;
     int alignments, mend;
     const rapt_glossary *glossary;
-    struct opaque opaque; /* opaque parts of the sentences that are translated next */
+    struct opaque opaque; /* opaque parts of the sentences to be translated next */
     uint64_t first;       /* number of the next sentence */
     rapt_status failure;  /* first failure of its rapt_spells_fn; RAPT_OK if there was none */
     int32_t *ids;         /* [capacity] */

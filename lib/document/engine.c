@@ -81,8 +81,8 @@ static int can_spell(void *user, rapt_text text)
     return written;
 }
 
-/* Copies the caller's options. max_length gets its default, and is limited so that a part and the
-   tokens that the translator adds to it fit in config.positions. */
+/* Copies the caller's options. Replaces max_length 0 with its default, and limits max_length so
+   that a part and the tokens that the translator adds to it fit in config.positions. */
 static rapt_status read_options(const rapt_translator *t, const rapt_document_options *given,
                                 rapt_document_options *own, rapt_message *why)
 {

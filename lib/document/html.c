@@ -59,8 +59,8 @@ static size_t raw_element_end(rapt_text document, const struct tag *opening)
     return end < document.size ? rapt__tag_read(document, end, false).span.end : end;
 }
 
-/* Counts for the search for the end of an element: open elements with its name, including itself,
-   and open containers. */
+/* Counts kept during the search for the end of an element: open elements of the same name,
+   including the element itself, and open containers. */
 struct nesting {
     size_t same, containers;
 };
@@ -162,7 +162,7 @@ static size_t guard_text(rapt_text document, rapt_span contents, char *out, size
     return size + 4 > capacity ? 0 : size;
 }
 
-/* Reads an element that is not translated. Returns true if it ends the block, as it also does if
+/* Reads an element that is not translated. Returns true if it ends the block, which it also does if
    its closing tag is missing. */
 static bool keep_element(struct format_reader *r, const struct tag *tag)
 {

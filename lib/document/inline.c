@@ -150,8 +150,8 @@ static bool take_directive(struct placeholder *p, bool *numbered)
     return *numbered;
 }
 
-/* Reads a placeholder in braces, such as {name}, {0:.2f}, {value!r} or {{name}}. One without a name
-   takes the next argument, and *numbered becomes false. */
+/* Reads a placeholder in braces, such as {name}, {0:.2f}, {value!r} or {{name}}. Sets *numbered to
+   false if it has no name and therefore takes the next argument, otherwise to true. */
 static bool take_braces(struct placeholder *p, bool *numbered)
 {
     if (!take_one(p, "{")) return false;

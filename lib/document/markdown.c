@@ -34,7 +34,7 @@ static size_t count_of(rapt_text text, size_t at, size_t end, char c)
     return count;
 }
 
-/* Returns the length of the fence of a code block, such as ```, or 0. */
+/* Returns the length of the code fence at `at`, such as ```, or 0 if there is none. */
 static size_t fence_at(rapt_text text, size_t at)
 {
     const size_t end = rapt__line_end(text, at), ticks = count_of(text, at, end, '`');

@@ -125,17 +125,17 @@ bool rapt__block_full(const struct text_block *block);
 /* Returns true if a span of the text has a letter outside of guards. */
 bool rapt__block_has_letters(const struct text_block *block, rapt_span text);
 /* Returns the bytes of the document that a sentence of the block's text came from. They include the
-   tags of elements that lie within the sentence and begin or end with it. Sets [*first, *last) to
-   its marks. */
+   tags of elements that lie within the sentence and begin or end where it does. Sets [*first,
+   *last) to the marks of the sentence. */
 rapt_span rapt__block_sentence(const struct text_block *block, rapt_span text, size_t *first,
                                size_t *last);
-/* Returns the bytes of the document that bytes of the block's text came from. */
+/* Returns the bytes of the document that span `text` of the block's text came from. */
 rapt_span rapt__block_origin(const struct text_block *block, rapt_span text);
 /* Returns the span of the guard that a cut at `at` would divide, or the empty span at `at` if there
    is none. */
 rapt_span rapt__block_guard(const struct text_block *block, size_t at);
 
-/* ---- parts.c: guards of protected text ----
+/* ---- parts.c: guards for protected text ----
    Functions that return a status return RAPT_NO_MEMORY if an allocation fails. */
 struct mark_list {
     const rapt_allocator *allocator;
@@ -143,8 +143,8 @@ struct mark_list {
     size_t count, capacity;
 };
 rapt_status rapt__marks_add(struct mark_list *list, const struct mark *mark);
-/* Appends marks [first, last) of a block, with places and partners relative to a sentence. `text`
-   is the span of the sentence in the block. */
+/* Appends marks [first, last) of a block, with places and partners relative to the sentence whose
+   span in the block is `text`. */
 rapt_status rapt__marks_add_block(struct mark_list *list, const struct text_block *block,
                                   rapt_span text, size_t first, size_t last);
 
@@ -173,8 +173,8 @@ struct tag {
     rapt_text name;
     bool ended; /* false if the document ends within the tag */
 };
-/* Reads the tag that begins at document[at] by the rules of the HTML Standard (13.2.5,
-   tokenization) or, if `xml`, of XML. kind is TAG_NONE if the document has text there. */
+/* Reads the tag at document[at] as the HTML Standard (13.2.5, tokenization) or, if `xml`, the XML
+   specification prescribes. kind is TAG_NONE if the document has text there. */
 struct tag rapt__tag_read(rapt_text document, size_t at, bool xml);
 /* Returns true if a tag has this attribute, and sets *value to its value without quotes. */
 bool rapt__tag_attribute(rapt_text document, const struct tag *tag, const char *name,
@@ -257,7 +257,7 @@ struct word_run rapt__words_copy(const struct word_spans *words, rapt_text text,
    letters. If so, moves *at to its end. */
 bool rapt__word_follows(rapt_text text, size_t *at, rapt_text word);
 
-/* Appends bytes `span` of the target in the case of the source (recase.c). */
+/* Appends bytes `span` of the target, with the letter case of the source restored (recase.c). */
 void rapt__case_restore(const struct placed *placed, const struct word_pairs *pairs, rapt_span span,
                         struct buffer *out);
 
@@ -313,7 +313,7 @@ void rapt__read_reference(struct format_reader *reader, bool xml);
 /* Reads a tag as a mark, or a character reference as a point, for a format that defines neither.
    Returns false if there is none. */
 bool rapt__read_loose_tag(struct format_reader *reader);
-/* Reads a placeholder, such as those of printf and Python, as a guard. Returns false if there is
+/* Reads a placeholder, as in printf or Python format strings, as a guard. Returns false if there is
    none. */
 bool rapt__read_placeholder(struct format_reader *reader);
 /* Returns the size of the placeholder at text[at], or 0. Sets *numbered to false if the placeholder
@@ -371,7 +371,7 @@ struct placer {
     bool *surplus;      /* [target words] true for words that are not written */
     bool has_surplus;
     bool closed;       /* true if the last bytes that were written are a closing tag or a guard */
-    size_t unnumbered; /* the last unnumbered placeholder that has been written */
+    size_t unnumbered; /* mark number of the last unnumbered placeholder that has been written */
     size_t last_break; /* the target word that follows the last break */
 };
 

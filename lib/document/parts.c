@@ -1,6 +1,6 @@
 /* parts.c - prepares sentences for the model: joins their lines, turns protected text into guards
-   (which place.c puts into the translation), and converts capitals or title case to sentence
-   case. */
+   (which place.c puts into the translation), and converts sentences in capitals or title case to
+   sentence case. */
 #include "document/document.h"
 
 #include <stdio.h>
@@ -160,11 +160,11 @@ static bool spells(const rapt_document_engine *engine, rapt_text text)
     return !engine->spells || engine->spells(engine->user, text) != 0;
 }
 
-/* Returns what the model sees of a guard: the first of these that the model can write.
+/* Returns what the model sees of a guard: the first of these that the model can write:
    - the beginning of the guard
    - the beginning with spaces for other white space
    - a name such as X1 that does not occur in the text, unless the guard touches a word
-   If it can write none of them, it sees the beginning. The result may be stored in bytes
+   If the model can write none of them, it sees the beginning. The result may be stored in bytes
    [GUARD_TEXT]. *number is the number of the last such name. */
 static rapt_text shown(const rapt_document_engine *engine, rapt_text text, rapt_span guard,
                        int *number, char *bytes)

@@ -188,8 +188,8 @@ static void place_nodes(struct placer *p)
 
 /* ---- surplus placeholders ---- */
 
-/* Marks the target words that are a copy of a placeholder but belong to no guard. The model has
-   written the placeholder too many times, and a program would fail on such a copy or insert an
+/* Marks the target words that are part of a copy of a placeholder but belong to no guard. The model
+   has written the placeholder too many times, and a program would fail on such a copy or insert an
    argument twice. */
 static void find_surplus(struct placer *p)
 {
@@ -239,7 +239,8 @@ static void write_mark(struct placer *p, size_t mark)
                      (rapt_text){p->in->document.bytes + span.begin, span.end - span.begin});
 }
 
-/* Returns bytes [begin, end) of the target in the case in which they are written. */
+/* Returns bytes [begin, end) of the target, with the source's letter case restored if it was
+   changed. */
 static rapt_text target_bytes(struct placer *p, size_t begin, size_t end)
 {
     if (p->in->letters == CASE_USUAL) return (rapt_text){p->in->target.bytes + begin, end - begin};
@@ -296,7 +297,7 @@ static bool is_word(uint32_t c)
 
 /* Returns true if a space belongs between a guard and the character `near` next to it, which is not
    white space. `across` is the character on the other side of the guard. `touches` is true for
-   punctuation without a space on this side, such as ( before a guard. Other punctuation is
+   punctuation that takes no space on this side, such as ( before a guard. Other punctuation is
    separated from the guard if there is a space on the other side. */
 static bool needs_blank(uint32_t near, uint32_t across, bool touches)
 {

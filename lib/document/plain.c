@@ -136,9 +136,9 @@ void rapt__plain_flatten(rapt_text text, char *flat)
     for (size_t i = 0; i < text.size; i++) flat[i] = is_layout(text.bytes[i]) ? ' ' : text.bytes[i];
 }
 
-/* Returns true if the line break between `at` and `end` is dropped, not replaced with a space:
-   between characters of scripts without spaces, after a hyphen within a word, and at both ends of
-   the text. */
+/* Returns true if the line break between `at` and `end` is dropped rather than replaced with a
+   space: between characters of scripts without spaces, after a hyphen within a word, and at both
+   ends of the text. */
 static bool joins_bare(rapt_text text, size_t at, size_t end)
 {
     size_t start, next = end;

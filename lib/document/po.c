@@ -15,7 +15,7 @@ enum {
     PLURAL, /* beginning and end of msgid_plural */
     PLURAL_END,
     FUZZY,        /* 1 if the entry is marked as fuzzy */
-    KEY,          /* the _ or & before the message's access key, or 0 */
+    KEY,          /* offset of the _ or & before the message's access key, or 0 */
     KEY_WORD,     /* beginning of the word that contains the access key */
     TRANSLATIONS, /* 1 after the first msgstr: any line but another msgstr then begins a new
                      entry */

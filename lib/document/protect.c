@@ -44,7 +44,7 @@ static size_t tag_end(rapt_text text, size_t at)
     return is_tag && tag.ended && rapt__tag_is_strict(near, &tag) ? tag.span.end : at;
 }
 
-/* Finds a placeholder, such as those of printf and Python. */
+/* Finds a placeholder, as in printf or Python format strings. */
 static size_t directive_end(rapt_text text, size_t at)
 {
     bool numbered;
@@ -71,7 +71,7 @@ static size_t blank_size(rapt_text text, size_t at)
     return begins_at(text, at, "\xE2\x80\xAF") ? 3 : 0;
 }
 
-/* Units. Frequent words such as "in" and most single letters are left out. */
+/* Units. Common words such as "in" and most single letters are left out. */
 /* clang-format off */
 static const char *const units[] = {
     "%", "\xE2\x80\xB0", "\xC2\xB0", "\xC2\xB0" "C", "\xC2\xB0" "F", "\xE2\x82\xAC", "\xC2\xA3",
@@ -97,7 +97,8 @@ static size_t digits_end(rapt_text text, size_t at)
     return at;
 }
 
-/* Returns the size of the sign of a number, or 0. A sign directly after a word does not count. */
+/* Returns the size of the sign at `at`, or 0 if there is none. A sign counts only at the beginning
+   of the text, after white space or after opening punctuation. */
 static size_t sign_size(rapt_text text, size_t at)
 {
     static const char *const signs[] = {"-", "+", "\xE2\x88\x92", "\xC2\xB1"};
@@ -291,7 +292,7 @@ static size_t protected_end(const struct protection *p, rapt_text text, size_t a
     return longest;
 }
 
-/* Returns true if protected text may begin with a byte, regardless of the text before it. */
+/* Returns true if protected text may begin with byte c. Does not consider the text before it. */
 static bool may_begin(const struct protection *p, char c)
 {
     return is_alphanumeric(c) || (unsigned char)c >= 0x80 || strchr("_/\\~.$`{<%#*+-", c) ||

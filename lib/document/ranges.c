@@ -1,8 +1,8 @@
 /* ranges.c - finds the target words for the marks of a sentence. An element gets the range in which
    words that come from the element outnumber words that come from elsewhere by the largest margin
-   (a maximum subarray; Bentley 1984). The range contains no words of its siblings, so elements
-   never overlap, no matter how the translation orders the words. A guard, which replaces its words,
-   gets only words that spell the guard or look like an altered copy of it. */
+   (a maximum subarray; Bentley 1984). The range contains no words of the element's siblings, so
+   elements never overlap, no matter how the translation orders the words. A guard, which replaces
+   its words, gets only words that spell the guard or look like an altered copy of it. */
 #include "document/document.h"
 
 #include <string.h>
@@ -135,8 +135,9 @@ static size_t spelled(const struct placer *p, rapt_text contents, size_t at, siz
     return end;
 }
 
-/* Returns true if a run that spells `size` bytes of a guard is long enough to be an altered guard:
-   more than half of it, or exactly half if the run has no letters, such as the 5 in $5. */
+/* Returns true if a run that spells `size` bytes of a guard is long enough to be an altered copy of
+   it: more than half of the bytes that are not white space, or exactly half of them if the run has
+   no letters, such as the 5 in $5. */
 static bool is_most(rapt_text contents, rapt_text run, size_t size)
 {
     size_t all = 0;

@@ -127,8 +127,8 @@ static bool next_word(struct word_reader *r, size_t at, struct case_word *word)
    longest word. */
 struct case_counts {
     size_t words, longest, letters, capitals;
-    size_t capitalized; /* words that begin with a capital and are not in capitals; a single letter
-                           counts */
+    size_t capitalized; /* words that begin with a capital and are not in capitals, or are a single
+                           capital letter */
     bool title;         /* no word so far contradicts title case */
 };
 
@@ -182,8 +182,8 @@ struct lowering {
     struct recased *out;
 };
 
-/* Appends bytes that replace the bytes `from` of the text. `capital` is stored for each of them in
-   out->capitals. */
+/* Appends `bytes`, which replace the bytes `from` of the text. Stores `capital` in out->capitals
+   for each appended byte. */
 static void add(struct lowering *l, rapt_span from, rapt_text bytes, bool capital)
 {
     struct recased *out = l->out;

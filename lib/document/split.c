@@ -75,8 +75,8 @@ static size_t prefix_of(const struct recased *r, size_t fits)
     return size;
 }
 
-/* Sets *fits to the size of the longest prefix that fits in sentence case, or to 0 if the model
-   reads the text as it is. */
+/* Sets *fits to the size of the longest prefix of text whose sentence-case form fits, or to 0 if
+   the model reads the text as it is. */
 static rapt_status fit_lowered(const struct sentence_splitter *s, rapt_text text, size_t *fits)
 {
     const rapt_allocator *allocator = s->reader.block.text.allocator;
@@ -102,7 +102,7 @@ static rapt_status fit_lowered(const struct sentence_splitter *s, rapt_text text
    larger size. */
 static rapt_status fit_part(const struct sentence_splitter *s, rapt_text text, size_t *fits)
 {
-    enum { LONGER = 4 }; /* first guess at how many times as many bytes fit in sentence case */
+    enum { LONGER = 4 }; /* the first prefix tried has this many times the usual size */
     const size_t usual = rapt__splitter_fit(s, text);
     rapt_status status = RAPT_OK;
     *fits = usual;

@@ -16,8 +16,8 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r' && c != '\v');
 }
 
-/* Returns the offset just after the next `word`, or the size of the text if there is none, in
-   which case *found becomes false. */
+/* Returns the offset just after the next `word` and sets *found to true. If there is none, returns
+   the size of the text and sets *found to false. */
 static size_t after(rapt_text text, size_t at, const char *word, bool *found)
 {
     const size_t size = strlen(word);

@@ -214,7 +214,7 @@ static rapt_status pair_by_alignment(const struct placed *in, struct word_pairs 
     return RAPT_OK;
 }
 
-/* Returns how many of the first `limit` words are equal to `word` of `text`. */
+/* Returns how many of the first `limit` words are equal to the word at span `word` of `text`. */
 static size_t count_equal(const struct word_spans *words, rapt_text in, size_t limit,
                           rapt_text text, rapt_span word)
 {
@@ -263,8 +263,8 @@ struct word_run rapt__words_copy(const struct word_spans *words, rapt_text text,
 
 /* Pairs all words of a guard's copy in the target with the first word of the guard, if the
    alignment pairs one of them with the guard or there is only one copy. If there are several
-   copies, takes the one with the most such words. The model may attend elsewhere at some tokens of
-   a copy. Guards of one byte are skipped. */
+   copies, takes the one with the most such words. Pairing all words is necessary because the model
+   may attend elsewhere at some tokens of a copy. Guards of one byte are skipped. */
 static void pair_guard(const struct placed *in, struct word_pairs *p, const struct mark *m)
 {
     const rapt_text contents = {in->source.bytes + m->text.begin, m->text.end - m->text.begin};

@@ -62,7 +62,7 @@ static bool is_named(const struct tag *tag, const char *names)
 }
 
 /* Checks that the text [from, to) between tags does not contain <. XML forbids it there, and
-   followed by the words of a translation it could form a tag. */
+   together with the words of a translation it could form a tag. */
 static rapt_status check_text(rapt_text text, size_t from, size_t to, rapt_message *why)
 {
     const char *stray = memchr(text.bytes + from, '<', to - from);
@@ -184,8 +184,8 @@ static bool find_place(const struct format_reader *r, const struct tag *source, 
     return true;
 }
 
-/* Reads a tag outside of sources. If it begins a source to be translated, sets r->end and
-   r->state[FROM] to the end and the beginning of the contents. */
+/* Reads a tag outside of sources. If it begins a source to be translated, sets r->state[FROM] and
+   r->end to the beginning and the end of the source's contents. */
 static void read_unit(struct format_reader *r)
 {
     const rapt_text text = r->document;

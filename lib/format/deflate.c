@@ -10,7 +10,7 @@
 
 /* A compressed file may inflate to at most RATIO times its size plus MORE bytes. Compression
    shrinks models to about three quarters of their size, and vocabularies and shortlists to a half
-   or a third. */
+   or a third of theirs. */
 enum { RATIO = 4, MORE = 1 << 22, GZIP_MIN = 18 /* size of header and trailer in bytes */ };
 
 void *rapt__sized_alloc(const rapt_allocator *allocator, size_t bytes)
@@ -65,7 +65,7 @@ static void zlib_release(void *user, void *memory)
 }
 
 /* Deflated bytes [begin, begin + stored) of a source, which declares that they inflate to `size`
-   bytes. The buffer for the result is at first large enough for most streams and grows with the
+   bytes. The buffer for the result starts out large enough for most streams and grows with the
    output, so a damaged stream that declares a large size costs little memory. */
 struct deflated {
     const struct disk_source *source;

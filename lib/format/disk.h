@@ -81,7 +81,7 @@ void rapt__sized_free(const rapt_allocator *allocator, void *memory); /* NULL is
 /* Returns the maximum number of bytes to which a source may inflate: four times its size plus
    4 MB. */
 uint64_t rapt__inflated_max(const struct disk_source *source);
-/* Returns RAPT_BAD_FILE if `size` exceeds this maximum or does not fit into size_t. */
+/* Returns RAPT_BAD_FILE if `size` exceeds this maximum or does not fit in a size_t. */
 rapt_status rapt__inflated_check(const struct disk_source *source, uint64_t size,
                                  rapt_message *why);
 
@@ -138,7 +138,7 @@ rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void 
                             rapt_message *why);
 /* Checks whether a file of max_size bytes, and files of total_size bytes in total, could be written
    to the target's folder. Returns 0 or the errno value with which writing would fail. On POSIX
-   systems the target's temporary file takes up the space until it is closed. */
+   systems the space stays allocated to the target's temporary file until that file is closed. */
 int rapt__file_reserve(const struct disk_target *target, uint64_t max_size, uint64_t total_size);
 
 /* ---- cursors ---- */
@@ -161,7 +161,7 @@ uint64_t rapt__cursor_number(struct cursor *cursor, int bytes, const char *what)
 void rapt__cursor_bytes(struct cursor *cursor, void *data, size_t count, const char *what);
 void rapt__cursor_skip(struct cursor *cursor, uint64_t count, const char *what);
 /* Sets `status` to RAPT_BAD_FILE with the message "file: byte N: what", unless the cursor has
-   failed before. Returns `status`. */
+   already failed. Returns `status`. */
 rapt_status rapt__cursor_fail(struct cursor *cursor, const char *what);
 
 /* ---- names of temporary files, for the folders posix/ and windows/ ---- */

@@ -24,8 +24,8 @@ enum tensor_use {
 };
 
 /* A tensor, whose elements are read in row-major order. If scales is 0, a stored integer q has the
-   value q. Otherwise the tensor is quantized, and its values are computed in float, as the engine
-   that the file was written for computes them:
+   value q. Otherwise the tensor is quantized, and its values are computed in float, as they are in
+   the engine that the file was written for:
 
        value = q x (1 / scale),   with one scale for each run of count / scales elements */
 struct tensor_entry {
@@ -35,7 +35,7 @@ struct tensor_entry {
     int rank;
     size_t shape[TENSOR_RANK];
     size_t count;       /* product of the shape */
-    size_t begin, end;  /* offsets in the data of `part`; end - begin is the size of `count`
+    size_t begin, end;  /* offsets in the data of `part`; end - begin is the size of the
                            elements in bytes */
     size_t scales;      /* number of scales, a divisor of count; 0 if not quantized */
     size_t scale_begin; /* if scales > 1: offset of the F32 scales in the data */
@@ -91,8 +91,8 @@ rapt_status rapt__tensors_open_reader(struct tensor_file **file, const rapt_read
 
 /* ---- open.c: opens a file of any format, identified by its first bytes ---- */
 
-/* Like rapt__tensors_open and rapt__tensors_open_memory. Return RAPT_BAD_FILE if the file is in an
-   unknown format or violates the rules of its format. */
+/* These functions work like rapt__tensors_open and rapt__tensors_open_memory, but return
+   RAPT_BAD_FILE if the file is in an unknown format or violates the rules of its format. */
 rapt_status rapt__tensors_open_any(struct tensor_file **file, const char *path,
                                    const rapt_allocator *allocator, rapt_message *why);
 rapt_status rapt__tensors_open_any_memory(struct tensor_file **file, const void *bytes, size_t size,
@@ -156,7 +156,7 @@ const char *rapt__tensors_metadata(const struct tensor_file *file, const char *k
 
 /* These functions read elements or scales [first, first + count) of an entry of `file` without
    allocating memory. They return RAPT_BAD_ARGUMENT if the range extends beyond the entry, and the
-   errors of rapt__disk_read. Reading a part of a transposed entry accesses the disk for each
+   errors of rapt__disk_read. Reading only part of a transposed entry accesses the disk for each
    column, so such an entry is best read in one call. */
 
 /* Reads elements as floats: F32, F16, BF16, F64 (which is rounded), and I8 and I16 if the entry has
@@ -267,7 +267,7 @@ enum vocabulary_form {
 };
 struct vocabulary;
 
-/* Reads a vocabulary file. The suffix of its name, ignoring .gz or .zst, determines its format:
+/* Reads a vocabulary file. The suffix of its name, not counting .gz or .zst, determines its format:
    JSON for .json, YAML for .yml or .yaml, and otherwise lines. A compressed file is inflated.
    Returns the errors of rapt__disk_open_inflated, and RAPT_BAD_FILE if the file is damaged or has
    no tokens; if a token occurs twice, is empty, is not UTF-8 or contains a 0; or if the numbers are

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { DEPTH = 64 }; /* maximum nesting of arrays and objects that are skipped */
+enum { DEPTH = 64 }; /* maximum nesting depth of arrays and objects in a skipped value */
 
 static bool fail_json(struct json *json, const char *error)
 {

@@ -137,8 +137,8 @@ static signed char round_narrow(float x)
     return (signed char)whole;
 }
 
-/* Returns whether every element of x[count] is 1 / scale times an integer in -127 .. 127, which may
-   be off by up to 0.001. */
+/* Returns whether every element of x[count], multiplied by scale, is within 0.001 of an integer in
+   -127 .. 127. */
 static bool are_multiples(const float *x, size_t count, float scale)
 {
     if (!(scale > 0 && scale < INFINITY)) return false;

@@ -26,9 +26,9 @@ bool rapt__json_end(struct json *json); /* checks that only white space is left 
 
 /* Returns the first byte of the next token without consuming the token, or -1 at the end. */
 int rapt__json_peek(struct json *json);
-/* Reads a string: UTF-8, 0-terminated, without a 0 inside. Returns NULL on error. A surrogate
-   without its other half is rejected, as in Rust's serde_json, which safetensors and tokenizers
-   use. Python's json accepts it as a character that cannot be encoded in UTF-8. */
+/* Reads a string, which is UTF-8, ends with a 0, and contains no other 0. Returns NULL on error. A
+   surrogate without its other half is rejected, as in Rust's serde_json, which safetensors and
+   tokenizers use. Python's json accepts it as a character that cannot be encoded in UTF-8. */
 const char *rapt__json_string(struct json *json);
 /* Reads an integer from 0 to 2^64 - 1 that consists only of digits. */
 bool rapt__json_number(struct json *json, uint64_t *value);

@@ -208,8 +208,7 @@ static rapt_status rebuild_tensor(struct pickle_reading *r, const struct pickle_
                                              PICKLE_TUPLE, PICKLE_NUMBER};
     if (arguments->size < TENSOR_ARGUMENTS ||
         !holds(r->p, arguments, kinds, sizeof kinds / sizeof *kinds))
-        return rapt__pickle_fail(r,
-                                 "the arguments of _rebuild_tensor_v2 are not those of a tensor");
+        return rapt__pickle_fail(r, "the arguments of _rebuild_tensor_v2 do not describe a tensor");
     return rapt__pickle_push(
         r, (struct pickle_value){.kind = PICKLE_TENSOR, .first = arguments->first});
 }
@@ -222,8 +221,8 @@ static rapt_status rebuild_parameter(struct pickle_reading *r, const struct pick
     static const enum pickle_kind kinds[PARAMETER_ARGUMENTS] = {PICKLE_TENSOR, PICKLE_NUMBER,
                                                                 PICKLE_DICT};
     if (arguments->size != count || !holds(r->p, arguments, kinds, PARAMETER_ARGUMENTS))
-        return rapt__pickle_fail(
-            r, "the arguments of _rebuild_parameter are not those of a parameter");
+        return rapt__pickle_fail(r,
+                                 "the arguments of _rebuild_parameter do not describe a parameter");
     return rapt__pickle_push(r, r->p->items.values[arguments->first]);
 }
 

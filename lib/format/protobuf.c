@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { VARINT_MAX = 10 }; /* maximum size in bytes: each holds 7 of up to 64 bits */
+enum { VARINT_MAX = 10 }; /* maximum size in bytes: each byte holds 7 of up to 64 bits */
 
 static bool fail_protobuf(struct protobuf *message, const char *error)
 {

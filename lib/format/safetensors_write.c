@@ -5,7 +5,7 @@
    reader's parser checks the header before the first byte is written, so every file that is written
    can be read.
 
-   Writers of other formats use the checks and the conversion to little-endian, too. */
+   Writers of other formats also use the checks and the conversion to little-endian. */
 #include "tensors.h"
 
 #include <assert.h>

@@ -139,8 +139,8 @@ const struct marian_type *rapt__marian_type(uint64_t code); /* returns NULL for 
 bool rapt__marian_narrow(const char *name);
 bool rapt__marian_transposed(const char *name);
 
-/* Attaches the alphas to the matrices of a sorted file. Returns RAPT_BAD_FILE if an alpha is not a
-   single positive and finite number. */
+/* Attaches the alphas (see MARIAN_ALPHA) to their matrices in a sorted file. Returns RAPT_BAD_FILE
+   if an alpha is not a single positive and finite number. */
 rapt_status rapt__marian_alphas(struct tensor_file *file, rapt_message *why);
 
 /* The name of a matrix, followed by this suffix, is the name of its alpha, the scale for quantizing

@@ -247,7 +247,8 @@ static rapt_status read_dict(struct torch_reading *r, const struct zip_member *m
     if (status == RAPT_OK) status = read_member(r, member, bytes);
     if (status == RAPT_OK) status = rapt__pickle_run(&r->pickle, *bytes, (size_t)member->size);
     if (status == RAPT_OK && r->pickle.at != member->size)
-        status = rapt__fail(r->why, RAPT_BAD_FILE, "%s: %s has bytes after its end at byte %zu",
+        status = rapt__fail(r->why, RAPT_BAD_FILE,
+                            "%s: %s has bytes after the pickle, which ends at byte %zu",
                             r->pickle.label, pickle_name, r->pickle.at);
     return status == RAPT_OK ? rapt__torch_add(r, (size_t)member->size) : status;
 }

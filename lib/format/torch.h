@@ -38,7 +38,7 @@ struct pickle_value {
     int64_t number;
     const char *text; /* points into the bytes of the pickle */
 };
-struct pickle_pair { /* an item of the dict or list number `of` */
+struct pickle_pair { /* an item of dict or list number `of` */
     uint32_t of;
     struct pickle_value key, value;
 };
@@ -91,7 +91,7 @@ struct torch_reading {
     rapt_message *why;
 };
 
-/* Returns a reading whose pickle is still empty. The caller must free r.pickle. */
+/* Returns a reading with an empty pickle, which the caller must free with rapt__pickle_free. */
 struct torch_reading rapt__torch_reading(struct tensor_file *file, torch_find_fn *find, void *form,
                                          rapt_message *why);
 /* Adds the tensors of the state dict, which is the unpickled object itself or its item "model",
@@ -125,7 +125,7 @@ rapt_status rapt__pickle_push(struct pickle_reading *r, struct pickle_value valu
    accepted. */
 rapt_status rapt__pickle_pop(struct pickle_reading *r, enum pickle_kind kind,
                              struct pickle_value *value);
-/* Stores the top of the stack in the memo at `index`, which must not skip an index. */
+/* Stores the top of the stack in the memo at `index`, which must not leave a gap in the memo. */
 rapt_status rapt__pickle_store(struct pickle_reading *r, uint64_t index);
 
 /* ---- tuples, lists and dictionaries; _mark functions use the values after the last mark ---- */

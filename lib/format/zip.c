@@ -176,7 +176,7 @@ static rapt_status check_member(struct zip_reading *r, const struct zip_member *
     if (!member->deflated && member->stored != member->size)
         return bad_member(r, member->name, "is stored, but its two sizes differ");
     if (member->deflated && member->size / GROWTH_MAX > member->stored)
-        return bad_member(r, member->name, "is larger than deflate can make it");
+        return bad_member(r, member->name, "has a declared size that deflate cannot reach");
     return RAPT_OK;
 }
 
@@ -184,10 +184,10 @@ static rapt_status read_member(struct zip_reading *r, struct zip_member *member)
 {
     struct cursor *c = &r->cursor;
     unsigned char head[HEAD_SIZE];
-    rapt__cursor_bytes(c, head, sizeof head, "a member of the directory");
+    rapt__cursor_bytes(c, head, sizeof head, "an entry of the directory");
     if (c->status != RAPT_OK) return c->status;
     if (memcmp(head, "PK\1\2", 4) != 0)
-        return rapt__cursor_fail(c, "a member of the directory is missing");
+        return rapt__cursor_fail(c, "an entry of the directory is missing");
     unsigned method = (unsigned)little(head + 10, 2);
     *member = (struct zip_member){.deflated = method != 0,
                                   .sum = (uint32_t)little(head + 16, 4),
@@ -202,8 +202,8 @@ static rapt_status read_member(struct zip_reading *r, struct zip_member *member)
                                 : c->status;
 }
 
-/* Finds the bytes of a member, which follow its local header. The local header must have the same
-   name as the directory. */
+/* Finds the bytes of a member, which follow its local header. The name in the local header must be
+   the one in the directory. */
 static rapt_status find_bytes(struct zip_reading *r, struct zip_member *member)
 {
     struct cursor c = {.source = r->cursor.source, .at = member->head, .why = r->why};
@@ -277,7 +277,7 @@ rapt_status rapt__zip_read(struct zip *zip, const struct disk_source *source,
     }
     if (status == RAPT_OK && r.cursor.at != r.begin + r.size)
         status = rapt__cursor_fail(&r.cursor,
-                                   "the size of the directory differs from that of its members");
+                                   "the size of the directory differs from that of its entries");
     if (status == RAPT_OK) status = sort(&r);
     if (status != RAPT_OK) rapt__zip_free(zip, allocator);
     return status;

@@ -4,8 +4,8 @@
    and alignment_heads select.
 
    A recorded row belongs to a position and a slot. The rows of a hypothesis that has moved between
-   slots are found by following the parent of its slot from each position to the previous one, back
-   to the first. */
+   slots are found by following the parents of its slots from the last position back to the
+   first. */
 #include "generate/search.h"
 
 #include <float.h>

@@ -10,7 +10,7 @@ struct reading {
     rapt_session *session;
     struct stack encoder;
     const int32_t *ids;
-    const float *vectors; /* replaces ids */
+    const float *vectors; /* used instead of ids if not NULL */
     int sources;
     bool keep;            /* the encoder output of all sources is requested */
     rapt_pooling pooling; /* how to pool; NONE if pooled rows are not requested */
@@ -38,7 +38,7 @@ static int group_from(const rapt_session *s, int first, int sources)
     return end;
 }
 
-/* Runs the encoder over sequences first .. end - 1, the current group, and returns its output. */
+/* Runs the encoder over sequences first .. end - 1, the current group, and returns the output. */
 static const float *read_group(const struct exec_context *c, const struct reading *r, int first,
                                int end)
 {

@@ -340,7 +340,7 @@ rapt_status rapt_generate(rapt_session *session, const rapt_tokens *source,
     if (status) return status;
     struct listed_rows *listed = &session->listed;
     session->searched = true;
-    rapt__listed_rows_free(listed, session); /* a callback may have left the last call by longjmp */
+    rapt__listed_rows_free(listed, session); /* the last call may have exited via longjmp() */
     rapt__terms_end(session);
     if (o.shortlist) status = rapt__listed_rows_make(listed, session, &o, source, why);
     if (!status && o.terms) status = rapt__terms_begin(session, &o, why);

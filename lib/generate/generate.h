@@ -28,8 +28,8 @@ struct search_memory {
     int *count;       /* [batch] number of tokens in each live hypothesis of a source, including the
                          prefix */
     int *given;       /* [batch] number of tokens in the prefix */
-    int *announced;   /* [batch] number of tokens in the prefix or passed to options.token; -1 once
-                         all have been passed */
+    int *announced;   /* [batch] number of tokens that are in the prefix or have been passed to
+                         options.token; -1 once all have been passed */
     int *live_count;  /* [batch] number of live hypotheses */
     int *done_count;  /* [batch] number of finished hypotheses that are kept */
     int *ended_count; /* [batch] number of finished hypotheses, kept or not */
@@ -49,7 +49,7 @@ struct search_memory {
     int32_t *inputs;      /* [rows] decoder inputs, where rows = max(slots, target_tokens) */
     int32_t *wanted;      /* [rows] for forced decoding: the token that follows each input */
     float *wanted_logits; /* [rows] logit of that token */
-    /* Workspace for sampling, one set per thread, where members = min(threads, batch). */
+    /* Workspace for sampling, one set per team member, where members = min(threads, batch). */
     int *order;            /* [members][vocab] memory for heaps of tokens or of blocks */
     float *shares;         /* [members][vocab] probabilities relative to the most likely token */
     double *block_sums;    /* [members][rapt__sample_blocks(vocab)] sum of the shares in each
@@ -74,7 +74,7 @@ struct alignment_record {
     const unsigned char *wanted; /* [sources] only the rows of sources with a nonzero byte are
                                     recorded; NULL means all */
 };
-/* Lays out a record whose `rows` has `floats` floats and whose `parents` has `parents` ints. */
+/* Lays out a record with `floats` floats in `rows` and `parents` ints in `parents`. */
 void rapt__record_layout(struct alignment_record *record, size_t floats, size_t parents,
                          struct arena *arena);
 

@@ -1,4 +1,4 @@
-/* options.c - defaults and checks of rapt_generate_options. */
+/* options.c - sets the defaults of rapt_generate_options, and checks options. */
 #include "generate/search.h"
 
 #include <float.h>

@@ -4,10 +4,10 @@
    number for a token depends only on the seed, the sequence number of its source and the position
    of the token, not on the batch.
 
-   A draw inverts the cumulative distribution. A complete distribution is scanned in the order of
-   tokens, and the sums of blocks are used to skip whole blocks. A truncated distribution is scanned
-   in descending order of probability, using a heap of the tokens that may belong to it. The members
-   of a team divide the sources among themselves. */
+   A draw inverts the cumulative distribution. A complete distribution is scanned in token order,
+   and the sums of blocks are used to skip whole blocks. A truncated distribution is scanned in
+   descending order of probability, using a heap of the tokens that may belong to it. The members of
+   a team divide the sources among themselves. */
 #include "generate/search.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ static void heap_settle(struct heap *h, int at)
     rapt__heap_down(h->items, (size_t)at, (size_t)h->left, sizeof *h->items, by_value, h->values);
 }
 
-/* Makes a heap of those indices 0 .. count-1 whose value is at least `bound`. */
+/* Makes a heap of those indices 0 .. count-1 whose values are at least `bound`. */
 static void heap_fill(struct heap *h, int count, float bound)
 {
     h->left = 0;
@@ -87,7 +87,7 @@ static double sum_of(const float *x, int n)
     return sum;
 }
 
-/* Computes the shares, and their sums and the largest logits per block and overall. */
+/* Computes the shares, and the sum of shares and the largest logit of each block and overall. */
 static void compute_shares(const struct kernels *k, struct urn *urn)
 {
     int blocks = rapt__sample_blocks(urn->vocab);

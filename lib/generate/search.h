@@ -1,5 +1,5 @@
-/* search.h - the state of one call to rapt_generate, and the functions that the files of the search
-   share. */
+/* search.h - the state of one call to rapt_generate, and functions shared by the files that
+   implement the search. */
 #ifndef RAPT_LIB_GENERATE_SEARCH_H
 #define RAPT_LIB_GENERATE_SEARCH_H
 
@@ -80,7 +80,7 @@ struct term_list { /* the terms of a source */
     const rapt_terms *all;
     int first, count; /* terms of the source in `all` */
     int phrases;      /* number of phrases */
-    int longest;      /* tokens of the longest phrase */
+    int longest;      /* number of tokens in the longest phrase */
     int tokens;       /* total number of tokens in the terms' shortest phrases */
 };
 struct term_scan {
@@ -102,8 +102,8 @@ struct term_scan rapt__terms_scan(const struct term_list *list, struct term_scan
    whole sequence. */
 int rapt__terms_left(const struct term_list *list, const struct term_scan *scan, const int32_t *ids,
                      int count);
-/* Writes the distinct tokens that continue phrases of the missing terms, or begin such phrases
-   where a word may begin, to tokens [list->phrases]. Returns their number. */
+/* Writes to tokens [list->phrases] the distinct tokens that continue phrases of missing terms or,
+   where a word may begin, begin such phrases. Returns the number of these tokens. */
 int rapt__terms_next(const struct term_list *list, const struct term_scan *scan, const int32_t *ids,
                      int count, int32_t *tokens);
 
@@ -111,7 +111,7 @@ int rapt__terms_next(const struct term_list *list, const struct term_scan *scan,
 rapt_status rapt__terms_check(const rapt_terms *terms, const rapt_config *config, int32_t end,
                               int sources, rapt_message *why);
 
-/* ---- term_beam.c: divides a beam among hypotheses that contain terms ---- */
+/* ---- term_beam.c: divides a beam among hypotheses by the term tokens that they lack ---- */
 /* Returns the number of terms of a source. */
 int rapt__terms_count(const struct search *s, int source);
 /* Finds the wanted tokens for all rows of the next step: those that lead to missing terms, or the

@@ -210,7 +210,7 @@ rapt_tokens rapt__feed_next(rapt_session *s, const struct feed *f)
 
 /* ---- scores of whole targets ----
 
-   The log-probability of a token is its logit minus the log sum exp of the row, with the same sums
+   The log-probability of a token is its logit minus the log sum exp of the row, which is computed
    as in generation. */
 
 static rapt_status check_scored(const rapt_session *s, const rapt_tokens *source,

@@ -143,7 +143,7 @@ static size_t cached_bytes(const rapt_config *c, bool cross, int threads)
 }
 
 /* Returns the size in bytes of a workspace that is large enough for attention in the encoder, for
-   attention to caches, and for reading weights. */
+   attention over the caches, and for reading weights. */
 static size_t workspace_of(const rapt_session *s, int rows)
 {
     const rapt_config *c = &s->model->config;

@@ -28,7 +28,7 @@ struct listing { /* a struct listed_rows under construction */
     size_t capacity;
 };
 
-/* Adds a token to the ascending list own[*count] unless the list contains it. */
+/* Adds a token to the ascending list own[*count] unless the list already contains it. */
 static void insert(int32_t *own, int *count, int32_t token)
 {
     int at = *count;
@@ -39,7 +39,7 @@ static void insert(int32_t *own, int *count, int32_t token)
     ++*count;
 }
 
-/* Writes the *count tokens that source b may use to own[vocab], in ascending order, including the
+/* Writes to own[vocab] the *count tokens that source b may use, in ascending order, including the
    end token and the tokens of its terms. */
 static rapt_status list_source(const struct listing *g, int b, int32_t *own, int *count,
                                rapt_message *why)

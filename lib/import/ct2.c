@@ -398,7 +398,7 @@ rapt_status rapt__import_ct2(struct import *i)
     snprintf(i->origin, sizeof i->origin, "CTranslate2 model.bin, version %.8s, %.60s %.8s",
              version ? version : "?", oldest ? "Transformer" : spec, revision ? revision : "?");
     rapt__make_printable(i->origin);
-    float factor = 1; /* by which the decoder's output is multiplied */
+    float factor = 1; /* multiplies the decoder's output */
     rapt_status status = read_config(i, &factor);
     if (!status)
         status = encoder ? rapt__ct2_encoder(i)

@@ -9,8 +9,9 @@
 enum { CT2_TABLES = 3 };
 int rapt__ct2_tables(const rapt_config *c, struct import_table tables[CT2_TABLES]);
 
-/* What an integer attribute of the file means for the configuration or, after CT2_USES, how the
-   import treats an attribute that the configuration does not depend on. */
+/* How an integer attribute is used: before CT2_USES, the part of the configuration that it
+   determines; after CT2_USES, how the import treats an attribute that the configuration does not
+   depend on. */
 enum ct2_use {
     CT2_HEADS,
     CT2_PRE_NORM,

@@ -171,9 +171,10 @@ static rapt_status read_moses(struct import *i, const char *name, const char *la
     return status;
 }
 
-/* Makes a tokenizer from the vocabulary `name`, a JSON file or a list of lines. Texts are split by
-   the merges of an Argos package or by a SentencePiece model, which may be part of a package or may
-   have been copied to the folder by a converter. Without either, they are split at spaces. */
+/* Makes a tokenizer from the vocabulary `name`.json or, if there is no such file, `name`.txt. Texts
+   are split by the merges of an Argos package or by a SentencePiece model, which may be part of a
+   package or may have been copied to the folder by a converter. Without either, they are split at
+   spaces. */
 static rapt_status read_vocabulary(struct import *i, const char *name, const char *side, int vocab,
                                    rapt_tokenizer **tokenizer)
 {

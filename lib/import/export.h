@@ -24,7 +24,7 @@ struct export_plan { /* names of the files that an export writes */
 /* Reasons why the other project cannot represent the model. */
 struct export_reasons {
     int count;
-    rapt_message message; /* the reasons, up to the size of the message */
+    rapt_message message; /* as many of the reasons as fit */
 };
 
 struct exporting {
@@ -156,10 +156,9 @@ rapt_status rapt__marian_export(struct exporting *e, enum marian_precision preci
 typedef void export_check(const struct exporting *e);
 export_check rapt__export_check_hf, rapt__export_check_ct2, rapt__export_check_marian,
     rapt__export_check_bergamot, rapt__export_check_firefox;
-/* Checks the vocabularies and writes the files of a project, after its check of the configuration.
-   The tokenizers must have been opened. The function is called with e->plan set, to collect the
-   names of the files, and then, unless check_only is set, a second time without a plan, to write
-   them. */
+/* Checks the vocabularies and writes the files of a project. The function is called after the
+   export_check of the project, with the tokenizers open: first with e->plan set, to collect the
+   names of the files, and then, unless check_only is set, without a plan, to write them. */
 typedef rapt_status export_write(struct exporting *e);
 export_write rapt__export_hf, rapt__export_ct2, rapt__export_marian, rapt__export_bergamot,
     rapt__export_firefox;

@@ -1,6 +1,6 @@
 /* fill.c - fills the parameters of a model with the tensors of another project's file, according to
-   tables of names. Shapes and values are checked, and every tensor except scales and alphas must be
-   used, unless an importer marks it as one to ignore. */
+   tables of names. Shapes and values are checked, and every tensor, except scales and alphas, must
+   be used or be marked by the importer as one to ignore. */
 #include "import/parts.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* firefox_export.c - exports a model to a folder like those that Mozilla publishes for Firefox: the
    model with 8-bit matrices and their alphas, SentencePiece models, a lexical shortlist if there is
-   one, config.yml for decoding and metadata.json.
+   one, config.yml (the decoding settings) and metadata.json.
 
-   Both engines of Firefox must be able to run the model: Marian as WebAssembly, and fxtranslate,
-   which supports only the architecture of Mozilla's students. Names and settings are those of
-   mozilla/firefox-translations-models. */
+   Both of Firefox's engines must be able to run the model: Marian compiled to WebAssembly, and
+   fxtranslate, which supports only the architecture of Mozilla's students. Names and settings are
+   those of mozilla/firefox-translations-models. */
 #include "import/export.h"
 
 #include <stdio.h>
@@ -105,7 +105,7 @@ static rapt_status write_shortlist(const struct exporting *e, const char *name)
     return rapt_shortlist_write(e->settings->shortlist, path, e->why);
 }
 
-/* Writes the settings with which Firefox decodes. */
+/* Writes Firefox's decoding settings. */
 static rapt_status write_decoding(const struct exporting *e, const struct firefox_names *n)
 {
     struct composer c = {.allocator = e->model->allocator};

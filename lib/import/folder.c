@@ -5,8 +5,7 @@
 
        - a file with one of Hugging Face's usual names, unless there is a model.bin
        - the only model in the folder
-       - the only model named under `models:` of some settings file, if all settings files that name
-         a single model in the folder name the same one
+       - the only model in the folder that is the sole entry under `models:` in a settings file
        - model.bin or model.npz
        - the model whose name the others extend, as ende.npz.best-bleu.npz extends ende.npz
 
@@ -26,7 +25,7 @@ struct names {
     char all[CANDIDATES][IMPORT_FILE];
 };
 
-/* The models, settings and other files of the model's folder, shortest names first. */
+/* The models, settings and other files in the model's folder, shortest names first. */
 struct survey {
     struct import *i;
     struct names models, settings, others;
@@ -99,7 +98,7 @@ static int known_as(const char *name)
     return -1;
 }
 
-/* Returns whether a name is that of a .npz or .bin file, perhaps compressed, that may contain a
+/* Returns whether this is the name of a .npz or .bin file, perhaps compressed, that may contain a
    model. */
 static bool may_hold(const char *name)
 {
@@ -350,8 +349,8 @@ static void drop_without_alphas(struct names *models)
         }
 }
 
-/* Returns the index of the model whose name, without .npz or .bin, begins all other names and is
-   followed by a '.' in them. Returns -1 if there is none. */
+/* Returns the index of the model whose name, without .npz or .bin, is a prefix of all other names
+   and is followed by a '.' in them. Returns -1 if there is none. */
 static int plain_of(const struct names *models)
 {
     for (int n = 0; n < models->count; n++) {

@@ -43,7 +43,7 @@ struct hf_flag {
     const char *key;
     bool good;
 };
-extern const struct hf_flag rapt__hf_flags[HF_FLAGS]; /* of MarianMT */
+extern const struct hf_flag rapt__hf_flags[HF_FLAGS]; /* flags of MarianMT */
 /* Names of activations in config.json. The export writes the first name of an activation. */
 extern const struct hf_activation {
     const char *name;
@@ -62,7 +62,8 @@ rapt_status rapt__hf_check_flags(struct import *i, const struct import_settings 
    messages. */
 rapt_status rapt__hf_set_activation(struct import *i, const char *key, const char *value,
                                     const char *name);
-/* Sets the activation to the one that the key names, or to "gelu" if the key is missing. */
+/* Sets the activation to the one that the value of `key` names, or to "gelu" if the key is
+   missing. */
 rapt_status rapt__hf_read_activation(struct import *i, const struct import_settings *s,
                                      const char *key);
 
@@ -88,7 +89,7 @@ rapt_status rapt__hf_check_ids(struct import *i, const rapt_tokenizer *t, const 
 /* ---- hf_encoder_names.c: the names of parameters and settings of BERT and its relatives ---- */
 enum { HF_FAMILY_TABLES = 2 };
 struct hf_family {
-    const char *type, *prefix; /* model_type; prefix of the names of tensors in files with a head */
+    const char *type, *prefix; /* model_type; prefix of tensor names in files with a head */
     const char *activation;    /* key of the activation in config.json */
     struct import_table tables[HF_FAMILY_TABLES];
     const struct hf_size *sizes;

@@ -125,7 +125,7 @@ static rapt_status read_bart_config(struct import *i, const struct import_settin
     return RAPT_OK;
 }
 
-/* Checks that the token with which mBART-25's decoder starts is a language. */
+/* Checks that the token that mBART-25's decoder starts with is a language. */
 static rapt_status check_language(struct import *i, int id)
 {
     const rapt_text name = rapt_tokenizer_name(i->source, id);

@@ -313,7 +313,7 @@ static rapt_status score_merges(struct import *i, struct hf_json *json, const ra
     return RAPT_OK;
 }
 
-/* Returns the number of ways to form the name of a row by merging two names. */
+/* Returns the number of ways to split the name of a row into two names. */
 static size_t count_splits(const rapt_tokenizer *known, rapt_text name)
 {
     size_t count = 0;
@@ -325,8 +325,9 @@ static size_t count_splits(const rapt_tokenizer *known, rapt_text name)
     return count;
 }
 
-/* Checks that two pieces are merged whenever the result is a piece, as SentencePiece does. Every
-   piece of several characters must be the result of a merge. */
+/* Checks that there is a merge for every pair of pieces that together form a piece, because
+   SentencePiece merges all such pairs. Every piece of several characters must be the result of a
+   merge. */
 static rapt_status check_merges(struct import *i, const struct hf_json *json,
                                 const rapt_tokenizer *known)
 {

@@ -1,5 +1,5 @@
-/* hf_languages.c - creates the vocabularies of multilingual translators, NLLB-200, mBART-25,
-   mBART-50 and M2M-100, and of XLM-RoBERTa, which has no language tokens. Pieces are in
+/* hf_languages.c - creates the vocabularies of multilingual translators (NLLB-200, mBART-25,
+   mBART-50 and M2M-100) and of XLM-RoBERTa, which has no language tokens. Pieces are in
    sentencepiece.bpe.model, and the names of M2M-100 are in vocab.json. These files do not contain
    the language tokens, whose ids follow those of the pieces or names. If sentencepiece.bpe.model is
    missing, tokenizer.json, which contains all tokens, is read instead. Source: transformers 4.57,

@@ -173,9 +173,9 @@ static const struct tensor_entry *find_table(const struct import *i)
 }
 
 /* Sets config.tie according to the tensors, because transformers 5 writes tie_word_embeddings: true
-   even for models with a separate output matrix. Unless scale_decoder_outputs is given, the output
-   is scaled if it is tied according to both the tensors and the settings. An output matrix that is
-   equal to the table is not read again. */
+   even for models with a separate output matrix. Unless scale_decoder_outputs is given, the
+   decoder's output is scaled if the output matrix is tied according to both the tensors and the
+   settings. An output matrix that is equal to the table is not read again. */
 static rapt_status read_output(struct import *i, const struct import_settings *s,
                                struct t5_settings *own)
 {

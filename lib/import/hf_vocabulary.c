@@ -111,7 +111,7 @@ static bool split_merge(char *line, const char **left, const char **right)
     return true;
 }
 
-/* Takes the next line of *text, without its end. Returns NULL after the last one. */
+/* Takes the next line of *text, without its line ending. Returns NULL after the last one. */
 static char *next_line(char **text)
 {
     char *line = *text, *end = line + strcspn(line, "\n");

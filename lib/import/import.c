@@ -55,8 +55,8 @@ static rapt_status find_folder(struct import *i, const char *path)
     return RAPT_OK;
 }
 
-/* Returns true if a file is a safetensors file from Hugging Face, that is, without our
-   configuration and with a config.json in the same folder. */
+/* Returns true if a file is a safetensors file from Hugging Face, that is, one that lacks our
+   configuration and has a config.json in the same folder. */
 static bool is_hf(const char *path, const rapt_allocator *allocator)
 {
     struct import i = {.folder = ""};
@@ -179,8 +179,8 @@ static rapt_status import_open(struct import *i)
     return status ? status : keep_tokenizers(i);
 }
 
-/* Returns whether a message begins with the path of the folder, and therefore with that of a file
-   in it. */
+/* Returns whether a message begins with the path of the folder, and therefore names a file in
+   it. */
 static bool names_file(const struct import *i, const char *message)
 {
     size_t size = strlen(i->folder);

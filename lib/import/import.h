@@ -1,8 +1,8 @@
-/* import.h - interface of the import layer, which knows how other projects name and lay out a
-   Transformer. It turns a downloaded folder or file into a model with its tokenizers as metadata,
-   as if it had been loaded from a model file of our own. It also writes models in the formats of
-   other projects. A model with a feature that this library or the other project does not support is
-   rejected with a message that states the reason.
+/* import.h - interface of the import layer, which knows how other projects name and lay out the
+   parameters of a Transformer. It turns a downloaded folder or file into a model with its
+   tokenizers as metadata, as if it had been loaded from a model file of our own. It also writes
+   models in the formats of other projects. A model with a feature that this library or the other
+   project does not support is rejected with a message that states the reason.
 
    This layer handles other projects' files; the layers below it compute with the models. */
 #ifndef RAPT_LIB_IMPORT_H
@@ -18,11 +18,11 @@
 bool rapt__import_wants(const char *path, const rapt_allocator *allocator);
 /* Imports a model, which the caller must free. `path` names its folder, its file of tensors, or an
    Argos package (.argosmodel). `precision` is the requested precision. After the model is complete,
-   calls `file`, unless it is NULL, with `user` for every file in the folder and every file next to
-   it that was read. Returns RAPT_NO_FILE or RAPT_BAD_FILE if a file is missing or cannot be read,
-   RAPT_BAD_FILE if the files are damaged or use a feature that this library does not support,
-   RAPT_BAD_ARGUMENT if the model is too wide for the precision, and RAPT_NO_MEMORY if an allocation
-   fails; *why names the file or the feature. */
+   calls `file`, unless it is NULL, with `user` for every file in the folder and for every file that
+   was read next to the folder. Returns RAPT_NO_FILE or RAPT_BAD_FILE if a file is missing or cannot
+   be read, RAPT_BAD_FILE if the files are damaged or use a feature that this library does not
+   support, RAPT_BAD_ARGUMENT if the model is too wide for the precision, and RAPT_NO_MEMORY if an
+   allocation fails; *why names the file or the feature. */
 rapt_status rapt__import(rapt_model **model, const char *path, rapt_precision precision,
                          rapt_file_fn *file, void *user, const rapt_allocator *allocator,
                          rapt_message *why);

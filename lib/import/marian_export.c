@@ -154,7 +154,7 @@ static void add_alpha(struct exporting *e, const char *of, const float *alpha)
     e->sources[e->count - 1].rank = 1;
 }
 
-/* Sets the scales of the tensors and adds their alphas, if the model's metadata contain them. */
+/* Sets the scales of the tensors and adds their alphas, if the model's metadata contains them. */
 static rapt_status export_scales(struct exporting *e)
 {
     int parts = e->count;

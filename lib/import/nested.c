@@ -52,8 +52,8 @@ static rapt_status choose_revision(struct import *i, char name[IMPORT_FILE])
     if (!status && found.count != 1)
         status =
             rapt__import_bad(i,
-                             "snapshots has %d folders, and there is no refs/main that chooses "
-                             "one; give the path of a snapshot",
+                             "snapshots has %d folders, but there is no refs/main to choose one; "
+                             "give the path of a snapshot",
                              found.count);
     snprintf(name, IMPORT_FILE, "%s", found.name);
     return status;

@@ -19,7 +19,7 @@ struct import_read_file { /* a file that was read */
     rapt_file_use use;
 };
 
-/* The settings for decoding in a model folder; see decoding.c. At most IMPORT_DECODING settings are
+/* The decoding settings in a model folder; see decoding.c. At most IMPORT_DECODING settings are
    kept, each with at most IMPORT_IDS tokens. */
 enum { IMPORT_DECODING = 8, IMPORT_IDS = 16 };
 struct import_decoding {
@@ -28,7 +28,7 @@ struct import_decoding {
         char text[12 * IMPORT_IDS];
     } kept[IMPORT_DECODING];
     int count;
-    char ignored[400]; /* settings or values that are not followed, for human readers */
+    char ignored[400]; /* settings or values that are not supported, for human readers */
 };
 
 /* Memory for filling parameters; all of it except `rows` is for matrices of bytes. */
@@ -129,7 +129,7 @@ void rapt__import_scale_output(struct import *i, float factor);
 enum { IMPORT_NAME = 160 };
 void rapt__import_pattern(const char *name, char pattern[IMPORT_NAME], int *layer);
 void rapt__import_name(char to[IMPORT_NAME], const char *pattern, int layer);
-/* Stores an alpha in the metadata SCALES_KEY, under a name that is not that of a parameter. */
+/* Stores an alpha in the metadata SCALES_KEY, under a name that does not belong to a parameter. */
 rapt_status rapt__import_keep_alpha(struct import *i, const char *name, float alpha);
 /* Reads a tensor of one integer and marks it as used. If it is missing, the value is `otherwise`.
    Returns RAPT_BAD_FILE if it is not one integer from -2^10 to 2^24. */
@@ -192,7 +192,7 @@ const char *rapt__import_option(const struct yaml *y, const char *key);
 /* These functions store settings in i->decoding. The first one takes them from i->decoder, unless
    that is NULL. */
 void rapt__import_marian_decoding(struct import *i);
-/* Stores the settings with which Argos Translate calls CTranslate2. */
+/* Stores the settings that Argos Translate passes to CTranslate2. */
 void rapt__import_argos_decoding(struct import *i);
 /* Stores the id (in decimal) of the first token of every translation, such as its language. */
 void rapt__import_first_token(struct import *i, const char *id);
@@ -217,8 +217,8 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
 /* Makes a tokenizer from the names in a file. There must be one name for each of the `vocab` rows
    of the table; if only the last is missing and no other is <unk>, the last row becomes <unk>.
    `pieces` is the SentencePiece tokenizer that splits texts, or NULL to split them at spaces.
-   Returns RAPT_NO_FILE if the file does not exist, and RAPT_BAD_FILE if it is damaged or the names
-   do not fit. */
+   Returns RAPT_NO_FILE if the file does not exist, and RAPT_BAD_FILE if it is damaged or no
+   tokenizer can be made from its names. */
 rapt_status rapt__import_names(struct import *i, const char *name, int vocab,
                                const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer);
 /* Like rapt__import_names, but texts are split by Moses. */
@@ -280,14 +280,15 @@ bool rapt__import_is_folder(const char *path);
 bool rapt__import_has(const struct import *i, const char *name);
 
 /* ---- nested.c: models in inner folders, and in zip files ---- */
-/* Changes i->folder to an inner folder if that contains the model: in a folder of Hugging Face's
-   cache, or in an Argos package, whose settings are read, too. Returns RAPT_BAD_FILE if the inner
-   folder is missing or the package is damaged or not supported. */
+/* If i->folder is a folder of Hugging Face's cache or an Argos package, changes it to the inner
+   folder that contains the model, and reads the settings of the package. Returns RAPT_BAD_FILE if
+   the inner folder is missing or the package is damaged or not supported. */
 rapt_status rapt__import_enter(struct import *i);
-/* Returns whether a path ends in .argosmodel and is not that of a folder. */
+/* Returns whether a path ends in .argosmodel and does not name a folder. */
 bool rapt__import_is_archive(const char *path);
-/* Opens the zip file at `path` as i->archive and sets i->folder to the folder of the package in
-   it. Returns the errors of rapt__archive_open, and RAPT_BAD_FILE unless there is one package. */
+/* Opens the zip file at `path` as i->archive and sets i->folder to the folder of the package in it.
+   Returns the errors of rapt__archive_open, and RAPT_BAD_FILE unless there is exactly one
+   package. */
 rapt_status rapt__import_archive(struct import *i, const char *path);
 /* Sets `member` to the name that a file in the folder has in the archive. `name` may begin with
    "../". */

@@ -21,8 +21,8 @@ static void add_id(struct import_setting *s, const char *text)
         s->ids[s->id_count++] = (int)strtol(text, NULL, 10);
 }
 
-/* Reads an element of a list. If it is a nonnegative number, or a list of one such number, sets
- *text to the number's text; otherwise skips the element and sets *text to NULL. */
+/* Reads an element of a list into *text: the text of a nonnegative number, or of the only such
+   number in an inner list. Any other element is skipped, and *text becomes NULL. */
 static bool take_element(struct json *j, const char **text)
 {
     *text = NULL;

@@ -23,10 +23,10 @@ static inline vf magnitude(vf x, float limit)
     return vf_min(vf_splat(limit), vf_abs(x));
 }
 
-/* For t >= 0, stores e^(-t^2/2) in *e and returns `tail`, so that Phi(-t) = tail *e and phi(t) = *e
+/* For t >= 0, returns `tail` and stores E = e^(-t^2/2) in *e, where Phi(-t) = tail E and phi(t) = E
    / sqrt(2 pi). tail = q p(2q - 1), where p is a polynomial and q = 3 / (3 + t), so small tails are
    as precise as large ones. t^2 is computed as a sum of two floats, so that rounding it does not
-   affect *e. */
+   affect E. */
 static inline vf normal_tail(vf t, vf *e)
 {
     vf square = vf_mul(t, t), rest = vf_fma(t, t, vf_sub(vf_zero(), square));
@@ -82,7 +82,8 @@ static inline vf logistic(vf x, vf *other)
 }
 
 /* The result is x / (1 + e) with e = e^-|x|, times e if x is negative. If x is below -80, 1 + e
-   rounds to 1 and e alone may be denormal, so the result is x e, rounded only once. */
+   rounds to 1, so the result is x e. There e may be denormal, so its significand is multiplied by x
+   before the product is scaled by a power of two. */
 static inline vf silu(vf x)
 {
     vf n, t = magnitude(x, 110), p = vf_exp_parts(vf_sub(vf_zero(), t), &n), e = vf_ldexp(p, n);
@@ -100,7 +101,7 @@ static inline vf silu_slope(vf x)
     return vf_mul(s, vf_fma(t, other, vf_splat(1)));
 }
 
-/* Returns 2 u, where u is that of gelu_tanh(x) above. */
+/* Returns 2 u, with u as in the definition of gelu_tanh. */
 static inline vf twice_inner(vf x)
 {
     return vf_mul(x, vf_fma(vf_mul(x, x), vf_splat(0x1.2444f2p-4f), vf_splat(0x1.988454p+0f)));

@@ -19,7 +19,7 @@
      an invalid operation, such as infinity times zero, is the NaN 0xffc00000.
 
    The order of steps is fixed, so the bits do not depend on how a product is divided or on the
-   number of threads. The emulation requires the host's default rounding mode.
+   number of threads. The emulation works only in the default rounding mode, to nearest.
 
    PAIRS. The factors at k and k + 1, where k is even, are stored as a pair in 32 bits, with the
    factor at k + 1 in the upper half. Panels of pairs have 16 columns: pair j of column n is at
@@ -73,8 +73,8 @@ static inline uint32_t bf16_round(float x)
 }
 
 /* ---- choose.c ---- */
-/* Returns the kernels of the best form for this instruction set, or NULL if this build lacks the
-   instruction set or this machine cannot run it. */
+/* Returns the kernels of the best form for this instruction set, or NULL if this build has no
+   kernels for it or this machine does not support it. */
 const struct bf16_kernels *rapt__bf16_kernels(rapt_isa isa);
 /* Returns the kernels that emulate vdpbf16ps with this instruction set, or NULL if this build lacks
    them or this machine cannot run them. */

@@ -52,9 +52,9 @@ static inline float bf16_flush(float x)
 
 /* Computes step(a, b, c) as defined in bf16.h. If the fused multiply-add has a magnitude of at most
    2^-126, it may have been rounded to a multiple of 2^-149 instead of 24 bits. The sum in double
-   precision then decides: if it is more than half a unit in the 24th bit below 2^-126, the result
-   is zero. The significand of a product is 16 bits long, so a sum near that bound needs at most 41
-   bits and is exact. */
+   precision then decides: if its magnitude is below 2^-126 by more than 2^-151, half a unit in the
+   24th bit, the result is zero. The significand of a product is 16 bits long, so a sum near that
+   bound needs at most 41 bits and is exact. */
 static float bf16_step(float a, float b, float c)
 {
     a = bf16_flush(a), b = bf16_flush(b), c = bf16_flush(c);
@@ -132,7 +132,8 @@ static void bf16_pack_group(const struct bf16_block *b, int row, int rows, uint3
 
 /* ---- multiplying ---- */
 
-/* One register tile: `rows` rows starting at `row`, and `columns` columns starting at `panel`. */
+/* One register tile: `rows` rows starting at `row`, and `columns` columns starting at panel
+   `panel`. */
 struct bf16_place {
     const uint32_t *a; /* the packed rows */
     int row, rows, panel, columns;

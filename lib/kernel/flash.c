@@ -19,8 +19,7 @@
 #include <math.h>
 #include <string.h>
 
-_Static_assert((int)VF_ROWS <= (int)LANES,
-               "maxima, lanes and bits of a tile's rows fill one vector");
+_Static_assert((int)VF_ROWS <= (int)LANES, "a tile has at most one row per lane of a vector");
 _Static_assert((ATTEND_ROWS + VF_ROWS - 1) / VF_ROWS * VF_ROWS <= ATTEND_SLOTS,
                "each tile of a call has a slot of VF_ROWS rows");
 _Static_assert((int)VF_ROWS <= (int)ATTEND_ROWS, "callers take whole tiles");
@@ -30,7 +29,7 @@ enum { GUARDED = 0 };
 #else
 enum { GUARDED = 1 };
 #endif
-static const float GUARD = -0x1.5a5a5ap99f; /* a value unlikely in sums and queries */
+static const float GUARD = -0x1.5a5a5ap99f; /* a value unlikely to occur in sums or queries */
 
 /* ---- the running softmax of one tile ---- */
 
@@ -245,8 +244,8 @@ static void attend_block(struct attend_tile *tile, int tiles, int block, float *
     for (int i = 0; i < tiles; i++) accumulate_block(tile + i);
 }
 
-/* Returns l, summed over the lanes and with sinks included. Also stores l in `sums`, and the
-   factors by which o must still be multiplied in `keep`. */
+/* Returns l, summed over the lanes and with sinks included. Also stores l in `sums`, and in `keep`
+   the factors by which o must still be multiplied. */
 static vf finish_sums(const struct attend_tile *t, float sums[LANES], float keep[LANES])
 {
     const struct running *s = &t->state;
@@ -268,8 +267,8 @@ static vf finish_sums(const struct attend_tile *t, float sums[LANES], float keep
     return l;
 }
 
-/* Sets out = o (1 / l), with 1 / l rounded, and lse = m + log l. In a fully masked row, out is 0
-   and lse is -infinity. */
+/* Sets out to o times keep / l, a rounded factor (see finish_sums), and lse to m + log l. In a
+   fully masked row, out is 0 and lse is -infinity. */
 static void finish_tile(const struct attend_tile *t)
 {
     const struct running *s = &t->state;
@@ -325,7 +324,7 @@ static void make_tile(const struct attend *a, const struct key_source *from, int
     memset(t->state.o, 0, (size_t)(rows * width) * sizeof(float));
 }
 
-/* Writes a pattern into the guards of the workspace, or checks it. */
+/* Writes a pattern into the guards of the workspace, or checks that it is still there. */
 static void guard(const struct attend *a, bool check)
 {
     const struct attend_layout l = rapt__attend_layout(a->keys->key_width, a->keys->value_width);

@@ -21,7 +21,7 @@ enum {
     ATTEND_SLOTS = 72   /* number of rows in the slots into which queries are packed */
 };
 
-_Static_assert((int)SPARSE_KEYS == (int)ATTEND_BLOCK, "sparse keys have a bit per key of a block");
+_Static_assert((int)SPARSE_KEYS == (int)ATTEND_BLOCK, "sparse_bits has a bit per key of a block");
 
 /* Returns the width of a row padded to whole vectors. */
 static inline int rapt__padded(int width)
@@ -54,7 +54,7 @@ enum attend_kind {
     ATTEND_NOTHING, /* the normalizer cannot be computed in tiles */
     ATTEND_SOFTMAX, /* e^x / sum of e^x */
     ATTEND_SINK,    /* e^x / (e^b + sum of e^x): the sink is one more key, with score b and value 0,
-                       that every query sees last, except fully masked queries */
+                       which every query that is not fully masked sees last */
     ATTEND_SIGMOID  /* 1 / (1 + e^-(x + b)) */
 };
 
@@ -86,8 +86,8 @@ struct attend_row {
     float *statistics;         /* result: the STATISTICS floats described below, or NULL */
     int low, high;             /* keys low .. high - 1 are visible, unless hidden by `allowed`,
                                   `sparse` or an added term of -infinity */
-    struct sparse_keys sparse; /* rows of a call that use it differ only in near, near_end and
-                                  blocks */
+    struct sparse_keys sparse; /* among the rows of a call that use it, only near, near_end and
+                                  blocks may differ */
     const uint8_t *allowed;    /* [key] 0 hides the key; NULL hides none */
     const float *bias,
         *relative;       /* [key] their sum is added to the scaled and capped score; NULL means
@@ -126,8 +126,8 @@ static inline bool rapt__extend_range(int first, int end, int *low, int *high)
     return true;
 }
 
-/* Adds the keys of a row to those of the rows before it. Returns false, with *to unchanged, if they
-   need a struct of their own. */
+/* Adds the keys of a row to those of the rows before it. Returns false, with *to unchanged, if the
+   row needs a struct of its own. */
 static inline bool rapt__join_visible(const struct attend_row *row, struct visible_keys *to)
 {
     struct visible_keys both = *to;
@@ -229,7 +229,7 @@ struct attend_keys {
 
 struct attend {
     const struct attend_keys *keys;
-    const struct attend_row *row; /* all rows have a bias, or none has; the same applies to
+    const struct attend_row *row; /* either all rows have a bias or none do; the same applies to
                                      relative, forget, allowed and the arrays of distances */
     int rows;                     /* 1 .. ATTEND_ROWS */
     enum attend_kind kind;
@@ -274,7 +274,7 @@ static inline size_t rapt__attend_workspace(int key_width, int value_width)
     return rapt__attend_layout(key_width, value_width).size;
 }
 
-/* A head of a short sequence. All of its queries, keys and values are rows, of which only the
+/* A head of a short sequence. All of its queries, keys and values are stored as rows; only the
    queries are packed. The results are bit-identical to those of attend. Rows of v and out have
    rapt__padded(value_width) floats; the padding is 0 in v and meaningless in out. */
 enum {
@@ -298,8 +298,8 @@ struct attend_head {
     const float *forget;           /* as in attend_row, for all queries */
     int position;                  /* the position of query 0 */
     struct distances distances;    /* as in attend_row, for query 0 */
-    ptrdiff_t distance_row;        /* number of floats between the by_query, dby_query, by_dout and
-                                      weights of one query and those of the next */
+    ptrdiff_t distance_row;        /* distance in floats between the by_query, dby_query, by_dout or
+                                      weights of consecutive queries */
     float scale, cap;              /* as in attend */
     float *out, *lse, *statistics; /* one row per query; NULL if not requested */
     enum attend_kind kind;         /* ATTEND_SOFTMAX or ATTEND_SINK */
@@ -349,7 +349,7 @@ struct attend_block {
     int rows;                     /* 1 .. ATTEND_ROWS */
     int key, keys;                /* the first key, and the number of keys, at most ATTEND_BLOCK */
     int key_width;
-    bool non_finite; /* q, dout or keys contain an infinity or NaN; attend_weights ignores it */
+    bool non_finite; /* q, dout or keys contain an infinity or NaN; attend_weights ignores this */
     struct rows_ahead *ahead; /* prefetched during the call; may be NULL */
 };
 

@@ -283,7 +283,7 @@ static void visible_rows(const struct attend_block *b, int key, int keys, int *f
     *first = from, *last = to;
 }
 
-/* Adds the terms of a block to dk and dv. */
+/* Adds the contributions of a block to dk and dv. */
 static void key_gradients(const struct attend_block *b, const float *weights,
                           const struct attend_dkv *d)
 {
@@ -328,7 +328,7 @@ static void attend_dkv(const struct attend_block *b, const struct attend_weights
         key_gradients(b, from->weights, d);
 }
 
-/* Adds the terms of a block to dq. */
+/* Adds the contributions of a block to dq. */
 static void query_gradients(const struct attend_block *b, const struct attend_dq *d)
 {
     int width = rapt__padded(b->key_width);

@@ -58,7 +58,7 @@ static void add_distance_weights(const struct distances *x, int key, vf w)
     vf_store(to, vf_add(vf_load(to), w));
 }
 
-/* Multiplies all sums of weights by a factor. */
+/* Multiplies all sums in x->weights by a factor. */
 static void scale_distance_weights(const struct distances *x, float factor)
 {
     float *sums = x->weights - x->before - LANES;

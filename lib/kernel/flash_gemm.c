@@ -148,7 +148,8 @@ static void plus_rows(int rows, const float *w, const float *x, ptrdiff_t x_row,
         tiling(rows, TILE_PLUS, &t);
 }
 
-/* Describes sums of weights[r][s] values[s] over `keys` keys s; o has rows of `width` floats. */
+/* Describes the sum of weights[r][s] values[s] over `keys` keys s for each row r. Rows of o have
+   `width` floats. */
 static inline struct tiling weighted_tiling(const float *weights, const float *values,
                                             ptrdiff_t value_row, int keys, int width, float *o)
 {
@@ -165,7 +166,7 @@ static inline struct tiling weighted_tiling(const float *weights, const float *v
                            .panels = width / LANES};
 }
 
-/* Computes o[r] = rescale[r] o[r] + the sum described by weighted_tiling. */
+/* Multiplies each o[r] by rescale[r], and adds the sum described by weighted_tiling. */
 static void accumulate_tile(int rows, const float *weights, const float *values,
                             ptrdiff_t value_row, int keys, int width, const float *rescale,
                             float *o)
@@ -175,7 +176,7 @@ static void accumulate_tile(int rows, const float *weights, const float *values,
     tiling(rows, TILE_MERGED, &t);
 }
 
-/* Computes o[r] += the sum described by weighted_tiling. */
+/* Adds the sum described by weighted_tiling to each o[r]. */
 static void add_tile(int rows, const float *weights, const float *values, ptrdiff_t value_row,
                      int keys, int width, float *o)
 {

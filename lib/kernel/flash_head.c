@@ -93,7 +93,8 @@ static void head_softmax(struct head_block *h, int p)
     vf_store_n(a->lse + h->query + p * LANES, lse, rapt__min(h->queries - p * LANES, LANES));
 }
 
-/* Writes the dropout factors [last - key][16] of keys [key, last) and sixteen queries. */
+/* Writes the dropout factors [last - key][16] for keys [key, last) and the sixteen queries starting
+   at `query`. */
 static void head_factors(const struct attend_head *a, int query, int key, int last, float *factors)
 {
     enum { GROUP = 4 * LANES };

@@ -10,7 +10,7 @@ struct head_gradient { /* sixteen queries of a head */
     const float *slopes;  /* slopes of the cap, [keys][16]; NULL if there is no cap */
 };
 
-/* Sets m and l to the statistics of the queries. */
+/* Sets *m and *l to the statistics of the queries. */
 static void head_statistics(const struct head_gradient *h, vf *m, vf *l)
 {
     const struct attend_head *a = h->a;

@@ -49,8 +49,8 @@ static void head_clear(const struct key_range *range, int key, int last, float *
     for (int s = rapt__max(range->key, range->last); s < last; s++) vf_store(x + s * ld, vf_zero());
 }
 
-/* For the 16 queries starting at `query`, sets the scores of the keys in [key, last) that `low` and
-   `high` hide to -infinity. Rows are ld apart. */
+/* Sets scores to -infinity for the keys in [key, last) that `low` and `high` hide from the 16
+   queries starting at `query`. Rows are ld apart. */
 static void head_mask(const struct attend_head *a, int query, int key, int last, float *scores,
                       ptrdiff_t ld)
 {
@@ -156,8 +156,7 @@ static struct distances head_distances(const struct attend_head *a, int t)
     return of;
 }
 
-/* Sets x[s], lane t, to the value that is added to the score of key `key` + s and query `query` +
-   t. */
+/* Sets lane t of x[s] to the value to add to the score of key `key` + s for query `query` + t. */
 static void head_added(const struct attend_head *a, int query, int key, vf x[LANES])
 {
     int queries = rapt__min(a->queries - query, LANES), keys = rapt__min(a->keys - key, LANES);
@@ -177,8 +176,8 @@ static void head_added(const struct attend_head *a, int query, int key, vf x[LAN
 }
 
 /* Scales the scores of keys [key, last) for the sixteen queries starting at `query`, adds biases,
-   and sets the scores of keys hidden by a bias or `allowed` to -infinity. Without a bias, the other
-   scores do not change. key must be a multiple of 16. */
+   and replaces scores with -infinity for keys hidden by a bias or `allowed`. Without a bias, the
+   other scores do not change. key must be a multiple of 16. */
 static __attribute__((noinline)) void head_add(const struct attend_head *a, int query, int key,
                                                int last, float *scores, ptrdiff_t ld)
 {

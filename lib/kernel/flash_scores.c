@@ -113,9 +113,9 @@ static struct visible_range visible_range_of(const struct attend_row *row, int r
 
 /* Which keys of a block each row of a tile sees, one bit per key. */
 struct seen {
-    bool all;    /* all rows see all keys of the panels; `bits` has no contents */
+    bool all;    /* all rows see all keys of the panels; `bits` is unspecified */
     bool sparse; /* sparse attention hides keys: in panel p, row r sees only those whose bit is set
-                    in panel first + p of open[r]. If false, `open` has no contents */
+                    in panel first + p of open[r]. If false, `open` is unspecified */
     int first;
     struct sparse_bits open[VF_ROWS];
     unsigned short bits[VF_ROWS][BLOCK_PANELS];
@@ -261,8 +261,8 @@ static vf apply_mask(const struct attend_row *row, int key, float scale, unsigne
     return vf_select(hidden, min, vf_select(visible, s, min));
 }
 
-/* Replaces sixteen scores s with cap tanh(scale s / cap). Writes the derivatives with respect to
-   scale s to slopes, unless it is NULL. */
+/* Replaces sixteen scores s with cap tanh(scale s / cap). slopes, unless NULL, receives the
+   derivatives with respect to the product scale s. */
 static inline void cap_scores(float scale, float cap, float *scores, float *slopes)
 {
     vf inverse = vf_min(vf_splat(FLT_MAX), vf_splat(1 / cap));
@@ -307,9 +307,9 @@ static bool large_origin(float max, float times)
     return !(fabsf(max * times) <= LARGE);
 }
 
-/* Returns what exponentiate_scores takes as `origin`: minus the origin, or max if the origin is
-   large. Subtracts from 0, because a compiler may move a negation from the product to a factor,
-   which reverses the direction of rounding if the host does not round to nearest. */
+/* Returns the argument `origin` of exponentiate_scores: minus the row's origin, or max if the row's
+   origin is large. Subtracts from 0, because a compiler may move a negation from the product to a
+   factor, which reverses the direction of rounding if the host does not round to nearest. */
 static float origin_of(float max, float times, bool large)
 {
     return large ? max : 0 - max * times;

@@ -31,7 +31,7 @@ static inline float half_widen_bf16(uint16_t h)
 }
 
 /* Branch-free, so that compilers can vectorize loops. A denormal is converted by adding its
-   fraction to the float 2^-14 and subtracting 2^-14 again, which is exact. */
+   fraction to the bits of the float 2^-14 and then subtracting 2^-14, which is exact. */
 static inline float half_widen_f16(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = (uint32_t)(h & 0x7fff) << 13;

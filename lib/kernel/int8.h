@@ -117,8 +117,8 @@ struct int8_kernels {
 
 /* ---- choose.c ---- */
 /* Returns the kernels of the best form that this processor can run and that belongs to this
-   instruction set or a lesser one. The choice is made once, on the first call for an instruction
-   set. */
+   instruction set or a lesser one. The choice is made once per instruction set, on the first
+   call. */
 const struct int8_kernels *rapt__int8_kernels(rapt_isa isa);
 /* Returns the kernels of a form, or NULL if this build does not contain it or this machine cannot
    run it. */

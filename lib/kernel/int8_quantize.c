@@ -67,7 +67,7 @@ static float given_factor(int32_t bits, float given, float *scale)
     return given;
 }
 
-/* Each lane of a vector is one row of weights. */
+/* Each lane of the vectors belongs to one row of weights. */
 static void int8_quantize_panel(const float *w, int depth, const float *factors, int8_t *q,
                                 float *scale)
 {

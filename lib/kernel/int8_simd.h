@@ -13,7 +13,7 @@
 
      vi                sixteen 32-bit integers
      vi_zero() vi_add(x,y) vi_sum(x) vi_float(x)
-     vi_max_magnitude(x,v)  the maximum of x and of the bits of |v|, as integers
+     vi_max_magnitude(x,v)  the maximum of x and the bits of |v|, as integers
      vi_reduce_max(x)       the maximum of the lanes, at least 0
      vi_nearest(v)          v as integers, ties to even in every rounding mode; |v| < 128
      vi_store(p,x)          stores sixteen integers

@@ -1,9 +1,9 @@
 /* int8_tiles.c - the product, defined in int8.h, of quantized rows and panels of weights, computed
    with tile instructions (int8_tiles.h).
 
-   One instruction multiplies 16 rows of q by a panel, over 64 inputs. A tile of weights is 16
-   groups of a panel, 1,024 adjacent bytes, and rows of q are loaded in place. If fewer than 64
-   inputs are left at the end, they are copied to zero-padded buffers.
+   One instruction multiplies 16 rows of q by a panel, over 64 inputs. A tile of weights is loaded
+   from 16 groups of a panel, which are 1,024 adjacent bytes; a tile of rows is loaded directly from
+   q. If fewer than 64 inputs are left at the end, they are copied to zero-padded buffers.
 
    Rows are taken in blocks of 32. A block of more than 16 rows has two tiles of rows, which are
    multiplied by two panels at a time. A smaller block has one, which is multiplied by four panels
@@ -41,7 +41,7 @@ struct tiles_block {
     int tall;        /* number of tiles of rows: 1 or 2 */
     ptrdiff_t panel; /* size of a panel in bytes */
     int steps;       /* number of steps of 64 inputs */
-    size_t rest;     /* number of inputs after these, rounded up to a multiple of 4 */
+    size_t rest;     /* number of inputs left after these steps, rounded up to a multiple of 4 */
     _Alignas(INT8_LINE) int8_t q_rest[TILES_BLOCK * TILE_BYTES]; /* the last inputs, padded with
                                                                     zeros */
     _Alignas(INT8_LINE) int8_t w_rest[TILES_PANELS * TILE_SIZE];
@@ -175,7 +175,7 @@ static void tiles_gemm(const struct int8_block *b)
         TILES_FEW.gemm(b);
         return;
     }
-    struct tiles_block t; /* buffers need no initial values except the zeros after the rest */
+    struct tiles_block t; /* buffers need no initial values except the zeros that pad the rest */
     t.b = b, t.start = int8_start_of(b), t.panel = (ptrdiff_t)rapt__int8_panel(b->depth);
     t.steps = b->depth / TILE_BYTES;
     t.rest = rapt__round_up_size((size_t)(b->depth % TILE_BYTES), INT8_GROUP);

@@ -25,7 +25,7 @@ static inline size_t rapt__panels_size(size_t columns, size_t depth)
 }
 
 /* The product c[r][n] = start + sum over k of a[r][k] * b[k][n], one fma per term in the order of
-   k. The bits of an element depend neither on the numbers of rows and columns nor on its
+   k. The bits of an element do not depend on the number of rows or columns, or on the element's
    position. */
 struct gemm_block {
     int rows, columns, depth;
@@ -106,9 +106,9 @@ struct kernels {
     /* Packs the matrix a, one tile of rows after another, each as [depth][rows of the tile], into
        out[rows * depth]. Reads rows, depth, max_tile, a and a_step; a_row must be 1. */
     void (*pack_tiles)(const struct gemm_block *g, float *out);
-    /* Transposes a matrix in panels: out[k][n] is input n of output k of w, whose panels are
-       [columns][16]. Writes only rows [k0, k0 + ks) of panels [first, first + count) of out, as
-       panels of [ks][16]. k0 must be a multiple of 16. */
+    /* Transposes a matrix in panels: out[k][n] is the weight in w for output k and input n. The
+       panels of w are [columns][16]. Writes only rows [k0, k0 + ks) of panels [first, first +
+       count) of out, as panels of [ks][16]. k0 must be a multiple of 16. */
     void (*transpose_panels)(const float *w, int columns, int k0, int ks, int first, int count,
                              float *out);
     /* Packs panels [first, first + count) of a row-major matrix x[depth][columns], rows ld
@@ -219,9 +219,9 @@ struct kernels {
 
     /* flash*.c */
     /* Copies rows of `width` floats, ld apart, and pads them with 0 to whole vectors. Returns true
-       if a float is infinite or NaN. */
+       if any float is infinite or NaN. */
     bool (*pad_rows)(const float *x, ptrdiff_t ld, int rows, int width, float *to);
-    /* Returns true if all floats of `rows` rows of `width` floats, ld apart, are finite. */
+    /* Returns true if `rows` rows of `width` floats, ld apart, contain only finite numbers. */
     bool (*rows_finite)(const float *x, ptrdiff_t ld, int rows, int width);
     void (*attend)(const struct attend *a);
     /* Returns false, without writing anything, if out is requested, keys may be hidden and a value

@@ -59,8 +59,8 @@ static void pack_rows(const float *x, ptrdiff_t ld, int columns, int depth, int 
 }
 
 /* Transposes and scales 16 rows of 16 floats: out[j][i] = scale x[i][j]. With scale 1, bits are
-   copied, so the host's flush-to-zero does not matter. Not inlined, because inlining made attend
-   slower (gcc 12). */
+   copied, so the host's flush-to-zero mode does not matter. Not inlined, because inlining made
+   attend slower (gcc 12). */
 static __attribute__((noinline)) void pack_block(const float *x, ptrdiff_t ld, float scale,
                                                  float *out)
 {

@@ -83,7 +83,7 @@ static inline void vf_transpose(vf x[16])
 #include "kernel/simd_math.h"
 
 /* TABLE_NAME joins a prefix and a name that the build defines into the name of a table of kernels.
-   TABLE_TEXT gives the name that the build defines as a string. */
+   TABLE_TEXT turns such a name into a string. */
 #define TABLE_JOIN_(prefix, name) prefix##name
 #define TABLE_NAME(prefix, name)  TABLE_JOIN_(prefix, name)
 #define TABLE_TEXT_(name)         #name
@@ -97,8 +97,8 @@ static inline void vf_transpose(vf x[16])
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 /* UNROLL_FETCH does the same for a loop that only prefetches. On machines without a prefetch
-   instruction the loop is empty, and gcc rejects the pragma before an empty loop, so it expands to
-   nothing. */
+   instruction the loop is empty, and gcc rejects the pragma before an empty loop, so UNROLL_FETCH
+   expands to nothing there. */
 #if defined(__x86_64__) || defined(__aarch64__)
 #define UNROLL_FETCH UNROLL
 #else

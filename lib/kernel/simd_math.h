@@ -40,10 +40,10 @@ static inline vf vf_exp2_small(vf r)
     return vf_fma(p, r, vf_splat(1));
 }
 
-/* Returns 2^x for x <= 128, with an error below 0.88 ulp and less work than vf_exp, or NaN for NaN.
-   The result is 0 for x < -100. A weight this small is negligible next to a weight of 1, but it, or
-   a product with it in the backward pass, could be denormal, and multiplying by a denormal takes
-   more than a hundred cycles on Intel processors. */
+/* Returns 2^x for x <= 128 with an error below 0.88 ulp, and NaN for NaN. Takes less work than
+   vf_exp. The result is 0 for x < -100: a weight this small is negligible next to a weight of 1,
+   but it or its products in the backward pass could be denormal, and multiplying by a denormal
+   takes more than a hundred cycles on Intel processors. */
 #ifdef VF_REST /* vf_rest and vf_ldexp accept any x */
 static inline vf vf_exp2(vf x)
 {

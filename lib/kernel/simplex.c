@@ -4,7 +4,7 @@
 
    The norm N = (sum of p)^(1/power) is convex and falls as tau rises, so Newton's method for N = 1,
    started at tau = -1, approaches the solution from below. It takes few steps, each of which reads
-   the row once. Finally p is divided by its sum, which removes the remaining rounding error.
+   the row once. Finally, p is divided by its sum, which removes the remaining rounding error.
 
    Entmax with 1 < alpha <= 2 (Correia, Niculae and Martins 2019) is p = u^(1/order), where order =
    alpha - 1 and u = max(0, order (x - max x) - tau), and N = (sum of p)^order. Each step needs a
@@ -41,7 +41,7 @@ simplex_sums(const float *x, int n, int power, float max, float share, float tau
 static inline __attribute__((always_inline)) float simplex_threshold(const float *x, int n,
                                                                      int power, float max)
 {
-    enum { STEPS = 60 }; /* more than ever needed */
+    enum { STEPS = 60 }; /* more than are ever needed */
     float tau = -1, step = 1, slope;
     for (int i = 0; i < STEPS && step > 0x1p-22f; i++) {
         float sum = simplex_sums(x, n, power, max, power == 1 ? 1 : 0.5f, tau, &slope);
@@ -200,7 +200,7 @@ static float entmax_move(const float *x, int n, const struct entmax *from, doubl
    begins near the solution may still end too far from it. */
 static float entmax_solve(const float *x, float *p, int n, struct entmax *e)
 {
-    enum { STEPS = 60 }; /* more than ever needed */
+    enum { STEPS = 60 }; /* more than are ever needed */
     const float near = e->order > 0.5f ? 0 : 0x1p-10f, found = 0x1p-22f, noise = 0x1p-17f;
     double tau = (double)entmax_start(x, n, e->max, e->order);
     float before = INFINITY;

@@ -103,7 +103,8 @@ static double row_offsets(const float *x, int n, float origin) /* sum of x - ori
     return sum;
 }
 
-static int row_find(const float *x, int n, float value) /* the first index of value, or 0 */
+static int row_find(const float *x, int n, float value) /* the index of the first element equal to
+                                                           `value`, or 0 */
 {
     vf v = vf_splat(value);
 

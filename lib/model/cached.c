@@ -90,8 +90,8 @@ void rapt__cross_append(const struct exec_context *c, const struct stack *s, int
     cached_append(c->team, &spec, state, layer, NULL, starts, &h, u->projected_keys);
 }
 
-/* Computes the inputs, other than the queries, of scores against cached keys: the projected
-   queries, the products of queries with distance vectors, and the centers of local-p. */
+/* Computes what attention to a cache needs to derive from the queries: their projections, their
+   products with distance vectors, and the centers of local-p. */
 static void prepare_queries(struct team *team, const struct step *s, const rapt_attention *spec,
                             const struct cache_state *state, const struct heads *h)
 {

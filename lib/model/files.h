@@ -133,7 +133,8 @@ rapt_status rapt__blocks_load(const rapt_model *model, const struct block_file *
                               struct tensor_file *file, rapt_message *why);
 
 /* ---- packed.c: files that hold the block exactly as in memory ---- */
-/* A tensor that holds a parameter or, if that consists of bytes and scales, one of the two. */
+/* A tensor that holds a parameter or, if the parameter consists of bytes and scales, either the
+   bytes or the scales. */
 struct packed_piece {
     const char *suffix; /* appended to the name of the parameter */
     const char *dtype;

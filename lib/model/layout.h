@@ -127,9 +127,9 @@ struct layer_parts {
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3]);
 
 /* ---- config.c: the heads of an attention sublayer ---- */
-/* A map is an attention map with its own weights: that of a head or, with `differential`, one of a
-   head's two. Return the number of maps, the number of keys per token (several maps may share a
-   key), and the width of a map's queries and keys. */
+/* A map is an attention map, that is, one set of attention weights. A head has one map or, with
+   `differential`, two. Return the number of maps, the number of keys per token (several maps may
+   share a key), and the width of a map's queries and keys. */
 int rapt__maps(const rapt_config *config);
 int rapt__key_maps(const rapt_config *config);
 int rapt__map_width(const rapt_config *config);
@@ -145,13 +145,12 @@ struct head_rows {
 struct head_rows rapt__head_rows(const rapt_config *c, bool cross);
 /* Returns heads * (P + K), the number of floats in a token's queries with latent_width. */
 int rapt__latent_queries_row(const rapt_config *c, bool cross);
-/* Returns P, the number of rotated floats with which each query begins and which precede the latent
-   row in the key. P is 0 without latent_width, without rotary positions, or in cross-attention. */
+/* Returns P, the number of rotated floats at the beginning of each query and, in the key, before
+   the latent row. P is 0 without latent_width, without rotary positions, or in cross-attention. */
 int rapt__latent_rotary(const rapt_config *c, bool cross);
 
-/* Makes the layout of a model's parameters. Its arrays are in an arena, which counts bytes in a
-   first call and hands out memory in a second (lib/base/base.h). `matrices` is as in struct
-   layout. */
+/* Makes the layout of a model's parameters, with its arrays in an arena. If the arena only counts
+   (lib/base/base.h), the arrays are NULL. `matrices` is as in struct layout. */
 void rapt__layout_make(struct layout *layout, const rapt_config *config, enum layout_kind matrices,
                        struct arena *arena);
 /* Does the same for a single layer, without an embedding, last norm or output. */

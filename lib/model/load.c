@@ -26,7 +26,7 @@ static bool known(const rapt_model *m, const char *name)
            rapt_model_find(m, name) >= 0 || is_scale(m, name);
 }
 
-/* Floats of sinusoids that a file of any size may request. */
+/* Number of floats of sinusoids that even the smallest file may request. */
 enum { FREE_OFFSETS = 1 << 20 };
 
 rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_file *file,
@@ -78,8 +78,8 @@ static rapt_status load_plain(rapt_model *model, struct tensor_file *file,
 }
 
 /* Loads the parameters and metadata of a model that has no block yet. `layout` is NULL if the file
-   is not packed. A packed file is opened as it is stored, and then converted if the options ask for
-   another precision. */
+   is not packed. A packed file is loaded in the precision in which it is stored, and the model is
+   then converted if the options ask for another precision. */
 static rapt_status load_rest(rapt_model *model, struct tensor_file *file,
                              const struct packed_layout *layout, const rapt_load_options *options,
                              rapt_message *why)

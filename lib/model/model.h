@@ -345,7 +345,7 @@ void rapt__layer_memory(struct stack_memory *memory, const rapt_config *config, 
 /* Returns the sublayer that computes this part of a layer, or NULL if layers have no such part. */
 struct sublayer *rapt__sublayer_of(const struct stack *s, int layer, enum part part);
 
-/* Computes the embedding and all layers. Returns the last output [rows][D]. */
+/* Computes the embedding and runs all layers. Returns the last output [rows][D]. */
 const float *rapt__stack_forward(const struct exec_context *c, const struct stack *s,
                                  const struct pass *p);
 
@@ -428,7 +428,7 @@ struct token_limits {
     int vocab, batch; /* `batch` is the maximum number of sequences */
     int tokens, length; /* maximum number of tokens in the batch, and in a sequence */
     int extra; /* tokens that will be added around each sequence; both limits include them */
-    bool begin_and_end; /* begin and end count, whether extra or not; messages say so */
+    bool begin_and_end; /* begin and end tokens count, whether extra or not; messages say so */
     bool vectors;       /* rows are vectors instead of tokens */
 };
 /* Return the largest valid limits on tokens and on sequences. Within them, attention can count the

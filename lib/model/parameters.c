@@ -1,5 +1,5 @@
-/* parameters.c - the layout of a model: the name, shape and offset, in one block of floats, of
-   every parameter in parameters.def. Also reads, writes and initializes parameters. */
+/* parameters.c - the layout of a model: the name and shape of every parameter in parameters.def,
+   and its offset in one block of floats. Also reads, writes and initializes parameters. */
 #include "kernel/int8.h"
 #include "model/model.h"
 

@@ -164,8 +164,8 @@ static const float *key_rows(const struct stack *s)
     return learned ? s->block + learned : s->model->distances;
 }
 
-/* Returns the offset in floats from the first row that is projected to keys to the first row that
-   is projected to queries. */
+/* Returns the offset of the rows that are projected to queries, in floats from the beginning of
+   key_rows(s). */
 static size_t query_rows(const struct stack *s)
 {
     const rapt_config *c = &s->model->config;

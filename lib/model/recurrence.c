@@ -7,8 +7,8 @@
    Each head of q and k is divided by its L2 norm, and `norm` is the RMSNorm of each head.
    RAPT_RECURRENCE_LINEAR omits SiLU and all of these norms, and applies the feature map elu + 1
    instead. Only some kinds have decays or rates. Trainers and blocks process rows in chunks.
-   Sessions store the state of each head between calls and process rows one by one, so that the way
-   in which a target is split across calls does not change a single bit of the results.
+   Sessions store the state of each head between calls and process rows one by one, so that the
+   results are the same, bit for bit, however a target is split across calls.
 
    The simpler simple recurrent unit, or SSRU (Kim et al. 2019, section 3.1; Marian's `ssru`), whose
    cells are also stored between calls:

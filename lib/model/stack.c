@@ -26,7 +26,7 @@ struct chain {
     enum part parts[3];
     int parts_count;
     bool before; /* pre-norm */
-    bool bare;
+    bool bare;   /* as in struct stack */
 };
 
 static struct chain chain_of(const struct stack *s)

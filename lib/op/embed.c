@@ -145,7 +145,7 @@ void rapt__positions_backward(const struct exec_context *c, const struct positio
 enum { CHAINS = 4 };
 
 /* Sets y to the mean of x[rows][width]. Chain i adds rows i, i + 4, ..., so the rounding error
-   grows with only a quarter of the number of rows. */
+   grows with a quarter of the number of rows. */
 static void mean_of(const float *x, int rows, int width, float *y)
 {
     for (int j = 0; j < width; j++) {

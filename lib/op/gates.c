@@ -49,7 +49,7 @@ void rapt__gate_backward(const struct exec_context *c, enum activation kind, con
 
 /* Gates on the outputs of attention heads (Qiu et al. 2025):
 
-       y = x sigmoid(z)     where each z multiplies `width` adjacent elements of a row
+       y = x sigmoid(z)     where each gate z scales `width` adjacent elements of a row
 
    With width 1 this is a gated activation. Otherwise the sigmoids of up to GATE_CHUNK gates are
    computed at a time, and each gate scales its elements. */

@@ -9,7 +9,7 @@
    the product is large enough, and otherwise by the built-in kernels. Within a context, the choice
    depends only on the type of the weights and the shape of the product. ---- */
 
-/* Returns true if the context asks for OpenBLAS for this product of a layer. */
+/* Returns true if the context selects OpenBLAS for this product of a layer. */
 static bool wants_openblas(const struct products *p, const struct gemm *g)
 {
     if (g->form == GEMM_PANELS)
@@ -64,11 +64,11 @@ bool rapt__gemm_packs(const struct gemm *g)
 }
 
 /* Returns true if L1 cannot keep the lines of a that tiles read repeatedly, because strides that
-   are multiples of many lines map the lines to few sets. In two cases L2 compensates for this. In
-   the first, tiles read whole lines of rows (a_step 1), and a unit's rows span at most half of L2.
-   In the second, each step reads a separate line, these lines stay in L2, and b is packed, so that
-   it does not occupy the same sets. If lines that L2 evicts must be read from a distant L3 cache,
-   the second case does not apply, and any large a_step counts as a collision. */
+   are multiples of many lines map the lines to only a few sets. In two cases L2 compensates for
+   this. In the first, tiles read whole lines of rows (a_step 1), and a unit's rows span at most
+   half of L2. In the second, each step reads a separate line, these lines stay in L2, and b is
+   packed, so that it does not occupy the same sets. If lines that L2 evicts must be read from a
+   distant L3 cache, the second case does not apply, and any large a_step counts as a collision. */
 static bool collides(const struct gemm *g)
 {
     bool whole_lines = g->a_step == 1;
@@ -104,7 +104,7 @@ static int max_tile(const struct exec_context *exec, const struct gemm *g, enum 
 
 /* Returns the maximum number of panels in a unit. The panels and the unit's rows of a fit together
    in the L2 cache, where units of other rows reuse the panels, unless that would mean fewer than 8
-   panels. Units that copy a may have MAX_PANELS. */
+   panels. Units that copy a may have up to MAX_PANELS panels. */
 static int max_panels(const struct gemm *g, enum gemm_left left)
 {
     int depth = rapt__max(1, rapt__min(g->depth, GEMM_DEPTH));

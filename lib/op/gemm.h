@@ -48,7 +48,7 @@ void rapt__gemm_activate(const struct exec_context *exec, const struct gemm *g, 
 /* ---- gemm.c: decides what the built-in product copies and how it is divided ---- */
 enum {
     GEMM_UNIT_ROWS = 52,   /* maximum number of rows in a unit */
-    GEMM_FEW_ROWS = 16,    /* fewer rows are multiplied in place, over the whole depth */
+    GEMM_FEW_ROWS = 16,    /* if a has fewer rows, it is read in place, over the whole depth */
     GEMM_DEPTH = 512,      /* depth of a block */
     GEMM_COPY_DEPTH = 256, /* depth of a copy of a on a member's stack, which takes 52 KB */
 };

@@ -15,7 +15,7 @@ enum {
     PACK_GRAIN = 4    /* number of panels packed at a time */
 };
 
-_Static_assert(sizeof(uint32_t) == sizeof(float), "a pair takes the memory of a float");
+_Static_assert(sizeof(uint32_t) == sizeof(float), "a pair is as large as a float");
 _Static_assert((int)BF16_ROWS == (int)GEMM_UNIT_ROWS, "units fit the kernel");
 
 struct bf16_part { /* columns [column, column + columns) and depth [k, k + depth) of b */

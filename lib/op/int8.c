@@ -195,8 +195,8 @@ void rapt__int8_forward(const struct exec_context *c, const struct linear *layer
     }
 }
 
-/* ---- weights: lays out 8-bit weights in panels (kernel/int8.h): quantizes floats, stores
-   integers, converts both back to floats, and gathers rows, such as those of a shortlist. ---- */
+/* ---- weights in panels of bytes (kernel/int8.h): quantizes floats, stores integers, converts both
+   back to floats, and gathers rows, such as those of a shortlist. ---- */
 
 size_t rapt__int8_weight_bytes(int out, int in)
 {
@@ -295,8 +295,8 @@ bool rapt__int8_set_integers(const struct int8_rows *to, int first, int count, c
     for (int n = 0; n < count;) {
         int8_t *at = to->weight + weight_row_at(first + n, to->in);
         if ((first + n) % LANES == 0 && count - n >= LANES && in % INT8_GROUP == 0) {
-            /* A panel is the transpose of its rows, where each element is a group, which is as
-               large as a float. */
+            /* A panel is the transpose of its rows if each group, which is as large as a float, is
+               taken as one element. */
             rapt__kernels()->pack_columns((const float *)(const void *)(rows + n * in),
                                           in / INT8_GROUP, LANES, to->in / INT8_GROUP, 1, 0, 1,
                                           (float *)(void *)at);

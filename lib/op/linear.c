@@ -139,8 +139,8 @@ void rapt__linear_backward_weight(const struct exec_context *c, const struct lin
                                  .add = true});
 }
 
-/* ---- observe: passes the inputs of layers to an observer. Every product of a layer in the forward
-   pass, in any precision, goes through linear.c. ---- */
+/* ---- observe: reports the largest magnitude in the input of each layer to an observer. Every
+   product of a layer in the forward pass, in any precision, goes through linear.c. ---- */
 
 static float largest_of(const float *x, ptrdiff_t x_row, int rows, int columns)
 {
@@ -208,7 +208,8 @@ static void compute_product(const struct exec_context *c, const struct product_t
 }
 
 /* Returns true if OpenBLAS is faster than the built-in kernels. Runs of the two alternate. After
-   one warm-up run of each, the fastest of TRIES runs of each is compared. */
+   one warm-up run of each, the fastest of TRIES runs of one is compared with the fastest of the
+   other. */
 static bool openblas_wins(const struct exec_context *c, const struct product_trial *t,
                           enum product kind)
 {

@@ -44,7 +44,7 @@ struct products {
     bool all;
     bool bf16; /* every product of floats is computed in bf16 (kernel/bf16.h), and none by
                   OpenBLAS */
-    /* Workspace of the size of the largest x. Not NULL if the forward pass was computed in 8-bit
+    /* Workspace as large as the largest x. Not NULL if the forward pass was computed in 8-bit
        arithmetic: gradients of weights are then computed with rows of x rounded as in the forward
        pass (rapt__int8_round). */
     float *rounded;
@@ -94,8 +94,8 @@ struct linear {
     int in, out;
     const uint16_t *half; /* W in panels of 16-bit floats; forward pass only */
     enum half_type type;  /* type of `half` */
-    const int8_t *bytes;  /* W in panels of bytes (kernel/int8.h); forward pass only (int8.c), which
-                             ignores `weight` */
+    const int8_t *bytes;  /* W in panels of bytes (kernel/int8.h), read in place of `weight`;
+                             forward pass only (int8.c) */
     const float *scale;   /* [out] scales of the rows of `bytes` */
     bool fine;            /* in 8-bit arithmetic, rows of x are quantized as the sum of two terms */
 };
@@ -146,7 +146,7 @@ void rapt__int8_pack(const struct exec_context *c, const float *panels, int out,
 /* Converts the weights of l from bytes to panels of floats. */
 void rapt__int8_widen(const struct exec_context *c, const struct linear *l, float *panels);
 struct int8_rows {  /* weights that are set row by row */
-    int8_t *weight; /* must be 0 where it is padding */
+    int8_t *weight; /* its padding must be 0 */
     float *scale;
     int in;
 };
@@ -219,8 +219,8 @@ struct norm_saved { /* statistics for backward, [rows] each */
     float *mean, *inverse;
 };
 /* Computes sum = x + dropout(y), then out = norm(sum). If y is NULL, the sum is x, and `sum` is not
-   written. If d is NULL, nothing is dropped. If n is NULL, out is not written. `saved` receives
-   what backward needs; it may be NULL. sum may be x or y. */
+   written. If d is NULL, nothing is dropped. If n is NULL, out is not written. `saved` receives the
+   statistics that backward needs; it may be NULL. sum may be x or y. */
 void rapt__residual_norm_forward(const struct exec_context *c, const struct norm *n,
                                  const struct dropout *d, const float *x, const float *y, int rows,
                                  int width, float *sum, float *out, const struct norm_saved *saved);
@@ -263,7 +263,7 @@ struct difference {
     const float *vectors; /* [4][width / 2]: x0 .. x3 in the formula of lambda */
     const float *gain;    /* [width], the same for all heads */
     int heads, width;
-    int group;     /* heads that share keys; divides heads */
+    int group;     /* number of heads that share keys; divides heads */
     float initial; /* a term of lambda; the results are multiplied by 1 - initial */
     float epsilon;
 };
@@ -287,7 +287,7 @@ void rapt__difference_backward(const struct exec_context *c, const struct differ
    apart to y [rows][heads][2][width]. */
 void rapt__heads_repeat(const struct exec_context *c, int heads, int width, int rows,
                         const float *x, ptrdiff_t row, float *y);
-/* Adds both copies of dy [rows][heads][2][width] to dx, which has the layout of x. */
+/* Adds both copies in dy [rows][heads][2][width] to dx, which has the layout of x. */
 void rapt__heads_repeat_backward(const struct exec_context *c, int heads, int width, int rows,
                                  const float *dy, float *dx, ptrdiff_t row);
 
@@ -310,7 +310,8 @@ void rapt__head_map_backward(const struct exec_context *c, const struct head_map
 void rapt__heads_copy(const struct exec_context *c, int heads, int width, int rows, const float *x,
                       ptrdiff_t x_head, ptrdiff_t x_row, float *y, ptrdiff_t y_head,
                       ptrdiff_t y_row);
-/* Adds rows of width floats of x, which are x_row apart, to rows of y, which are y_row apart. */
+/* Adds the rows of x, which have `width` floats and are x_row apart, to the rows of y, which are
+   y_row apart. */
 void rapt__rows_add(const struct exec_context *c, int width, int rows, const float *x,
                     ptrdiff_t x_row, float *y, ptrdiff_t y_row);
 

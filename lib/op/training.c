@@ -63,7 +63,7 @@ static void loss_chunk(const struct exec_context *c, int vocab, const int32_t *l
     rapt__team_barrier(c->team);
 }
 
-/* Adds the sums of a chunk, whose first row has index `first` in the batch. */
+/* Adds the sums of a chunk to *to. The first row of the chunk has index `first` in the batch. */
 static void add_sums(struct loss *to, const int32_t *labels, int first, int rows,
                      const struct loss_sums *sums)
 {

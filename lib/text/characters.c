@@ -191,7 +191,8 @@ static bool modifier(uint32_t c)
 
 enum { DOTTED_I = 0x130, DOT_ABOVE = 0x307, SIGMA = 0x3A3, SMALL_FINAL_SIGMA = 0x3C2 };
 
-/* Returns true if a character that is not case-ignorable has the Unicode property Cased. */
+/* Returns true if a character has the Unicode property Cased. The character must not be
+   case-ignorable. */
 static bool cased(uint32_t c)
 {
     return letter_with_case(c) || c == 0xAA || c == 0xBA || (c >= 0x2160 && c <= 0x217F) ||

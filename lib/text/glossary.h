@@ -39,8 +39,8 @@ struct glossary_match {
     size_t begin, end; /* offsets of the match in the sentence */
     bool capital;      /* the match is the form with its first letter capitalized, or no letter
                           precedes the match in the sentence */
-    bool capitals;     /* the match is the whole form in capitals, and not just with a capital first
-                          letter */
+    bool capitals;     /* the match is the form in capitals, and differs from the form in more than
+                          the first letter */
 };
 /* Finds the first match that begins at or after `at`. Returns false if there is none. */
 bool rapt__glossary_next(const rapt_glossary *glossary, rapt_text sentence, size_t at,

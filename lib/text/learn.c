@@ -14,8 +14,9 @@
 
    The count of a pair grows only while the texts are first counted (pairs of bytes) or during the
    merge that makes the later of its two tokens. After that, merges can only reduce it. Each pair
-   therefore enters the heap only once, and an outdated count can only be too high. When such a pair
-   reaches the root, its count is updated and the pair moves down (lazy update). */
+   therefore enters the heap only once, and an outdated count can only be too high. When a pair with
+   an outdated count reaches the root, its count is updated and the pair moves down (lazy
+   update). */
 
 struct merge_candidate {
     uint64_t count, key;

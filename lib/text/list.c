@@ -420,7 +420,8 @@ static size_t token_text(const struct list *l, const int32_t *ids, size_t count,
     return used;
 }
 
-/* Decodes ids. Writes at most `capacity` bytes of the text and returns the size of all of it. */
+/* Decodes ids. Writes at most `capacity` bytes of the text and returns the size of the whole
+   text. */
 static size_t decode_names(const struct list *l, const int32_t *ids, size_t count, char *bytes,
                            size_t capacity)
 {

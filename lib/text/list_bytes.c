@@ -343,7 +343,7 @@ rapt_status rapt__list_encode_bytes(const struct list *l, rapt_text text, struct
     struct arena arena = {.raw = true};
     int32_t id;
     if (text.size >= SPM_TEXT_MAX)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the text has more than 2^30 bytes");
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the text has 2^30 bytes or more");
     lay_out_word(&t, text.size + 1, &arena);
     rapt_status status = rapt__arena_reserve(&arena, &l->allocator);
     if (status) return rapt__fail(why, status, "no memory to encode %zu bytes of text", text.size);

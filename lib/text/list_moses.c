@@ -127,7 +127,7 @@ rapt_status rapt__list_encode_moses(const struct list *l, rapt_text text, struct
 struct name_writer {
     char *to;
     size_t size;
-    size_t fresh; /* number of bytes since the last "@@ ", which was removed */
+    size_t fresh; /* number of bytes written since an "@@ " was last removed */
 };
 
 /* Appends bytes, and removes each "@@ " that they complete. */

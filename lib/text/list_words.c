@@ -173,9 +173,9 @@ struct split_word {
     size_t last;          /* end of the last character */
 };
 
-/* Finds the longest name at the beginning of characters [first, count), whose bytes begin at
-   at[first]. Returns the index of the character after the name, or 0 if there is none. If `first`
-   is above 0, the two bytes before at[first] are overwritten with "##". */
+/* Finds the longest name that characters [first, count) begin with. Character i begins at offset
+   at[i] in `bytes`. Returns the index of the character after the name, or 0 if there is no such
+   name. If `first` is above 0, the two bytes before at[first] are overwritten with "##". */
 static size_t longest_name(const struct list *l, char *bytes, const size_t *at, size_t first,
                            size_t count, int32_t *id)
 {

@@ -5,13 +5,14 @@
 
 /* ---- n-grams ---- */
 
-/* Counts the n-grams that two sequences of ids have in common (clipped counts), for BLEU and chrF:
+/* Counts the n-grams that two sequences of ids have in common (clipped counts), for BLEU and chrF.
+   Each n-gram is represented by a rank among the n-grams of both sequences:
 
        rank[1](i) = rank of id[i],   rank[n](i) = rank of (rank[n-1](i), id[i+n-1])
 
-   over both sequences together. Two n-grams are equal if and only if their ranks are equal, so it
-   is enough to sort pairs of numbers. (This resembles the prefix doubling of Manber and Myers 1990,
-   but goes one order at a time.) */
+   Two n-grams are equal if and only if their ranks are equal, so it is enough to sort pairs of
+   numbers. (This resembles the prefix doubling of Manber and Myers 1990, but goes one order at a
+   time.) */
 
 int rapt__by_number(const void *context, const void *x, const void *y)
 {
@@ -169,7 +170,7 @@ static void list_words(struct ngrams *grams, size_t item, const char *base, cons
     }
 }
 
-/* Assigns the same id to equal words. */
+/* Assigns equal ids to equal words. */
 static void number_words(struct ngrams *grams, const char *base)
 {
     size_t n = grams->hypothesis + grams->reference;

@@ -77,7 +77,7 @@ static int by_target(const void *context, const void *x, const void *y)
     return (a->probability < b->probability) - (a->probability > b->probability);
 }
 
-/* Removes duplicate pairs, keeping the most likely one, and pairs whose probability is not above 0.
+/* Removes pairs whose probability is not above 0, and all but the most likely of duplicate pairs.
    Returns the number of pairs left. */
 static size_t unite(rapt_lexical_pair *pairs, size_t count)
 {

@@ -36,7 +36,7 @@ bool rapt__is_unspaced(uint32_t character);
    spaces. */
 bool rapt__in_word(uint32_t character);
 /* Returns true if no word extends across `at`. In scripts that are written without spaces, every
-   place is a boundary. */
+   position is a boundary. */
 bool rapt__is_boundary(rapt_text text, size_t at);
 
 /* ---- language.c ---- */
@@ -236,7 +236,7 @@ rapt_status rapt__word_types_create(struct word_types *types, const rapt_text *t
                                     const rapt_allocator *allocator);
 void rapt__word_types_free(struct word_types *types);
 
-/* ---- learn.c: counts of adjacent tokens, and the words that contain them ---- */
+/* ---- learn.c: counts of pairs of adjacent tokens, and the words that contain each pair ---- */
 
 struct pair {
     uint64_t key; /* left << 32 | right */
@@ -263,8 +263,8 @@ void rapt__pairs_free(struct pair_table *pairs);
 ptrdiff_t rapt__pairs_at(struct pair_table *pairs, int32_t left, int32_t right);
 /* Records that a word contains a pair. Returns false if out of memory. */
 bool rapt__pairs_use(struct pair_table *pairs, size_t pair, uint32_t word);
-/* Makes each pair from index `from` on a merge candidate if it occurs at least twice. From then on,
-   the counts of these pairs may only decrease. Returns false if out of memory. */
+/* Makes every pair whose index is at least `from` a merge candidate if it occurs at least twice.
+   After that, the counts of these pairs may only decrease. Returns false if out of memory. */
 bool rapt__pairs_offer(struct pair_table *pairs, size_t from);
 /* Removes the most frequent candidate and returns its index. If several are equally frequent,
    chooses the one with the lowest ids. Returns -1 if no candidate occurs at least twice. */

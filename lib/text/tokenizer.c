@@ -172,7 +172,8 @@ static uint32_t pop(struct word *word)
     return top;
 }
 
-/* Adds the merge of the token at this position with the next token, if such a merge exists. */
+/* Adds the merge of the token at this position with the next token as a candidate, if that merge
+   exists. */
 static void offer(struct word *word, const rapt_tokenizer *tokenizer, int position)
 {
     int behind = word->next[position];

@@ -13,8 +13,8 @@
    Moses tokenizer and the file bpe.model. KEEP is the sum of 1 for keep_case, 2 for keep_accents
    and 4 for keep_han. SPACE is 1 if a space is put before text that does not begin with one.
    Numbers are decimal without leading zeros, separated by one space. SUM is the hash (rapt__hash)
-   of everything before '#', written as eight lower-case hex digits; it detects any change of a
-   single byte. The string is untrusted input. */
+   of everything before '#', written as eight lower-case hex digits; it detects any single-byte
+   change. The string is untrusted input. */
 #include "text/list.h"
 #include "text/text.h"
 

@@ -1,5 +1,5 @@
 /* attention_losses.c - rewards of sampled keys, guided alignment and the coverage loss, which train
-   attention in addition to the loss of the labels. The backward pass of attention reads the rewards
+   attention in addition to the loss on the labels. The backward pass of attention reads the rewards
    and computes the other two, which are losses on cross-attention weights. Also computes the factor
    by which scores are multiplied during annealing. */
 #include "train/train.h"
@@ -9,7 +9,7 @@
 /* ---- guided alignment (Chen et al. 2016, as in Marian) ----
 
    Takes the word alignment of the next batch, gives it to the backward pass as a target for
-   cross-attention, and sums the loss of the attention weights. */
+   cross-attention, and sums the losses on the attention weights. */
 
 rapt_status rapt_train_align(rapt_trainer *t, const rapt_alignment *alignment, rapt_message *why)
 {
@@ -146,7 +146,7 @@ void rapt__coverage_end(rapt_trainer *t, int rows)
 
 /* ---- rewards and baselines of sampled keys ----
 
-   They are computed from the losses of rows, for REINFORCE (the score-function estimator: Williams
+   Both are computed from the losses of rows, for REINFORCE (the score-function estimator: Williams
    1992; with a baseline as in Mnih et al. 2014, "Recurrent models of visual attention", section 3):
 
        reward of row r of the decoder = -scale sum over j >= r of (1 - decay)^(j - r) loss[j]
@@ -162,7 +162,7 @@ void rapt__coverage_end(rapt_trainer *t, int rows)
    instead of draws. This accounts for the difficulty of the token, so only the effect of the draw
    remains.
 
-   The fraction expected_share of the sequences attends to expected values and needs no rewards. The
+   A fraction of the sequences, expected_share, attends to expected values and needs no rewards. The
    choice depends only on the batch's key and the index of the sequence: a sequence is chosen if
    word 0 of rapt__philox(mix(key, "ex"), index), divided by 2^32, is below that fraction. */
 

@@ -263,8 +263,8 @@ static struct drop drop_of(const rapt_trainer *t, bool training, int shard)
                          rapt__mix(o->seed, (uint64_t)(t->state.calls + shard))};
 }
 
-/* Sets up the passes of a batch. `shard` is the number of the batch in a step in shards, otherwise
-   0. */
+/* Sets up the passes of a batch. `shard` is the batch's shard number if the step is divided into
+   shards, otherwise 0. */
 static struct batch batch_prepare(rapt_trainer *t, const rapt_tokens *source,
                                   const rapt_tokens *target, bool gradient, int shard)
 {

@@ -1,7 +1,7 @@
 /* checkpoint.c - saves and loads checkpoints: parameters, adapters, Adam's moments, and the numbers
    of checkpoint.def, such as the number of steps, all in one file. A trainer that loads a
-   checkpoint and has the same options and limits.shards as the trainer that saved it continues with
-   the same bits. */
+   checkpoint continues with the same bits as the trainer that saved it if both have the same
+   options and limits.shards. */
 #include "train/train.h"
 
 #include "format/format.h"
@@ -240,8 +240,8 @@ rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, 
     return RAPT_OK;
 }
 
-/* Reads the numbers of a checkpoint into *state. Checks that they suit the trainer, and that the
-   model's configuration does too. */
+/* Reads the numbers of a checkpoint into *state, and checks that they and the model configuration
+   in the checkpoint suit the trainer. */
 static rapt_status load_state(const rapt_trainer *t, struct tensor_file *file,
                               struct trainer_state *state, rapt_message *why)
 {

@@ -18,7 +18,7 @@ struct measurement {
     int rows; /* maximum number of rows of a product */
 };
 
-/* Returns true if a parameter is a factor of matrix products. An embedding table is one only if it
+/* Returns true if a parameter is a factor in matrix products. An embedding table is one only if it
    is also the output matrix. */
 static bool multiplies(const struct layout *l, const struct parameter *p)
 {
@@ -26,9 +26,9 @@ static bool multiplies(const struct layout *l, const struct parameter *p)
     return p->kind == IN_PANELS && (!table || p->offset == l->output.weight);
 }
 
-/* Lists each shape of a model once, in the order of the parameters, and returns the number of
-   shapes. Sets which[i] to a parameter of shape i. Products of shapes that do not fit in the list
-   are computed by the built-in kernels. */
+/* Lists each matrix shape in a model once, in the order of the parameters, and returns the number
+   of shapes. Sets which[i] to a parameter of shape i. Products of shapes that do not fit in the
+   list are computed by the built-in kernels. */
 static int shapes_of(const struct layout *l, const struct parameter *which[PRODUCT_SHAPES])
 {
     struct products seen = {.count = 0};
@@ -79,7 +79,7 @@ static void measure_all(struct team *team, void *argument)
     }
 }
 
-/* Returns the choice as bits: bit 3 i + k is set if OpenBLAS computes product k of shape i. */
+/* Returns the choices as bits: bit 3 i + k is set if OpenBLAS computes product k of shape i. */
 static long long product_bits(const struct products *p)
 {
     long long bits = 0;
@@ -123,7 +123,7 @@ const char *rapt_trainer_products(const rapt_trainer *trainer)
 
 /* ---- creating a trainer and loading a checkpoint ---- */
 
-/* Measures the products of a new trainer, then zeroes its memory again and stores the choice. */
+/* Measures the products of a new trainer, then zeroes its memory again and stores the choices. */
 static void choose_by_measuring(rapt_trainer *t)
 {
     int rows = rapt__max(t->limits.source_tokens, t->limits.target_tokens);

@@ -112,7 +112,8 @@ static void hold_shard(rapt_trainer *t, int shard)
         t->gradients = s->spare[--s->spares];
 }
 
-/* Returns the stored subtree whose gradient is `block` or that contains `shard`, or NULL. */
+/* Returns the stored subtree whose gradient is `block` or that contains `shard`, or NULL if there
+   is none. */
 static const rapt_subtree *holder(const rapt_trainer *t, const float *block, int shard)
 {
     for (int i = 0; i < t->shards.count; i++) {
@@ -256,7 +257,7 @@ void rapt_train_shards_discard(rapt_trainer *t)
 
 enum { SUM_FLOATS = 4096 }; /* floats added at a time; few enough that sums stay in the cache */
 
-/* Adds floats [at, at + floats) of the gradients of `count` shards, which begin with the subtree
+/* Sums floats [at, at + floats) of the gradients of `count` shards, starting with the subtree
    *list, and advances *list past them. Returns the sum, which is stored in the first subtree's
    gradient. */
 /* NOLINTNEXTLINE(misc-no-recursion): at most ten levels deep, for 1,024 shards. */

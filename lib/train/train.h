@@ -102,7 +102,7 @@ struct rapt_trainer {
     struct guide guide; /* alignment of the current batch, for the backward pass */
     double *guided;     /* [target rows] guided alignment loss of each row; NULL if the model has no
                            alignment_layer */
-    double alignment_loss;         /* loss of guided alignment in the last batch with a gradient */
+    double alignment_loss;         /* guided alignment loss of the last batch with a gradient */
     struct coverage_loss coverage; /* coverage loss of the current batch; without
                                       options.coverage_loss its losses are NULL */
     double coverage_sum;           /* coverage loss of the last batch with a gradient */
@@ -133,12 +133,13 @@ void rapt__products_restore(rapt_trainer *t);
 /* ---- tuning.c: frozen parameters and adapters ---- */
 rapt_status rapt__tuning_check(const rapt_train_options *o, const rapt_model *model,
                                rapt_message *why);
-/* Lays out t->tuning and the moments, from the options. */
+/* Lays out t->tuning and the moments, as the options require. */
 void rapt__tuning_layout(rapt_trainer *t, struct arena *arena);
 /* Copies W0 from the model and initializes A and B. */
 void rapt__tuning_begin(rapt_trainer *t);
 void rapt__tuning_bound(rapt_trainer *t); /* sets tuning.frozen_bound */
-/* Returns the number of parts in which a step changes the parameters, at least 1. */
+/* Returns the number of parts into which the trained parameters are divided for a step, at least
+   1. */
 int rapt__trained_parts(const rapt_trainer *t);
 struct trained_part rapt__trained_part(const rapt_trainer *t, int index);
 /* Computes the gradients of A and B from those of their matrices. All members of a team must call
@@ -178,7 +179,7 @@ static inline bool rapt__gradient_waits(const rapt_trainer *t)
 /* Discards everything added since the last step, after a batch whose loss is not finite. That batch
    still counts in state.calls. */
 void rapt__trainer_discard(rapt_trainer *t);
-/* Checks the requirements of rapt__trainer_step: a gradient of at least one token, and a valid
+/* Checks the requirements of rapt__trainer_step: gradients from at least one token, and a valid
    rate. */
 rapt_status rapt__step_check(const rapt_trainer *t, rapt_message *why);
 /* Takes a step with t->gradients, t->tokens and t->sums. Requires a successful rapt__step_check. */

@@ -113,7 +113,7 @@ struct step_work {
        |m'| <= beta1 |m| + (1 - beta1) |g|
        |p'| <= (1 + decay) |p| + rate correct1 |m'| / min(epsilon, 1)
 
-   For adapters no bound is known. The bounds returned are infinite unless they prove that all
+   For adapters, no bound is known. The bounds returned are infinite unless they prove that all
    results and intermediate results are finite. The factor `rounded` and the limit `far`, which is
    well below the largest float, allow for rounding. |g| <= 1e18 keeps its square, and therefore the
    second moment, finite. */

@@ -285,8 +285,8 @@ static bool batch_is_full(const rapt_encoder *e)
            e->starts[e->count] + e->options.max_tokens > e->capacity;
 }
 
-/* Copies vectors, divided by their L2 norm if the options request it. A vector of zeros is copied
-   unchanged. */
+/* Copies vectors, dividing each by its L2 norm if the options request it. A vector of zeros is
+   copied unchanged. */
 static void copy_vectors(const rapt_encoder *e, const float *from, float *to)
 {
     const int width = e->model->config.width;

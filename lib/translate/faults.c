@@ -56,8 +56,8 @@ static bool equal_texts(rapt_text a, rapt_text b)
     return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
 }
 
-/* Returns true if the characters on both sides of a place in a text belong to one word. In scripts
-   without spaces between words, no place counts. */
+/* Returns true if the characters on both sides of a position in a text belong to one word. In
+   scripts without spaces between words, always returns false. */
 static bool within_word(rapt_text text, size_t at)
 {
     size_t start, next = at;
@@ -123,7 +123,7 @@ static rapt_status find_lost(struct window *w, int number, const int32_t *ids, i
 enum {
     PERIOD_MAX = 64,  /* maximum length of a repeated sequence, in tokens */
     LOOP_TIMES = 4,   /* minimum number of times that a sequence occurs in a row in a loop */
-    LOOP_TOKENS = 8,  /* minimum number of tokens of a loop */
+    LOOP_TOKENS = 8,  /* minimum number of tokens in a loop */
     LOOP_NGRAM = 4,   /* every loop contains an n-gram of this size twice */
     SHORT_TOKENS = 8, /* maximum number of tokens of a short source */
     SHORT_RATIO = 2,  /* maximum number of target tokens per token of a short source */

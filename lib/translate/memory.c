@@ -96,8 +96,8 @@ int rapt__window_batch(const struct window *w, int first)
     return n;
 }
 
-/* Enlarges *z for the alignment record of a sentence that may be translated again with its opaque
-   parts as terms. */
+/* Enlarges the sizes of the alignment record in *z for a sentence that may be translated again with
+   its opaque parts as terms. */
 static void size_copies(const struct window *w, const struct sentence *s, struct window_sizes *z)
 {
     const size_t beams = (size_t)rapt__max(w->t->session->limits.beams, TERM_BEAMS);

@@ -75,7 +75,7 @@ void rapt__follow_project(rapt_translator *t)
         rapt__read_count(t->model, LIMIT_KEY, 1 << 24, &t->limit.extra);
 }
 
-/* ---- tokens that are never produced ---- */
+/* ---- tokens that are never generated ---- */
 
 /* Suppresses a token, unless it is missing (negative) or the end token. */
 static void suppress(rapt_translator *t, int32_t token)

@@ -170,9 +170,9 @@ struct phrase_maker {
     size_t capacity;
 };
 
-/* Appends the tokens of a form to the last term. The form is encoded after `context`, whose first
-   byte, if any, is excluded from the result. Does nothing if a token contains both this byte and
-   the next one, if a token of the form is not usable, or if the form has no tokens. */
+/* Appends the tokens of a form to the last term, as a phrase. The form is encoded after `context`,
+   whose first byte, if any, is excluded from the phrase. Does nothing if a token contains both this
+   byte and the next one, if a token of the form is not usable, or if the form has no tokens. */
 static rapt_status add_form(const struct phrase_maker *m, const char *context, rapt_text form)
 {
     char bytes[FORM_BYTES];
@@ -193,8 +193,8 @@ static rapt_status add_form(const struct phrase_maker *m, const char *context, r
 }
 
 /* Appends the phrases that spell a form after a space, after punctuation, and at the beginning of a
-   sentence. If its script has no spaces between words, appends only the phrase after punctuation
-   or, if there is none, the one at the beginning of a sentence. */
+   sentence. If the form's script has no spaces between words, appends only the phrase after
+   punctuation or, if there is none, the one at the beginning of a sentence. */
 static rapt_status add_places(const struct phrase_maker *m, rapt_text form)
 {
     size_t at = 0;

@@ -96,7 +96,7 @@ static rapt_status read_call(struct translate_job *job, const rapt_text *texts, 
             "mend cannot be used with token, because tokens that were reported cannot change");
     if (!status && own->token && job->options.temperature > 0 && job->options.nbest > 1)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "with token and temperature above 0, nbest must be 1, not %d",
+                          "if token is set and temperature is above 0, nbest must be 1, not %d",
                           job->options.nbest);
     if (!status) status = rapt__languages_given(job->t, why);
     if (!status) status = rapt__texts_check("texts", texts, count, why);

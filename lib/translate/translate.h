@@ -228,8 +228,8 @@ struct window {
 };
 
 /* ---- tokenize.c: a window ---- */
-/* Returns the number of tokens, not counting special ones, that memory is reserved for when a text
-   is tokenized. A text with more tokens is rejected. */
+/* Returns the number of tokens, not counting special ones, for which memory is reserved to tokenize
+   a text. A text with more tokens is rejected. */
 size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
                             rapt_text text);
 /* Returns the length limits of the translations of a call. */
@@ -245,8 +245,8 @@ struct opaque_parts {
     const rapt_span *spans; /* [count] in ascending order */
     size_t count;
 };
-/* Returns RAPT_BAD_ARGUMENT if opaque_starts is missing, or if opaque parts are not in order or not
-   within their texts. */
+/* Returns RAPT_BAD_ARGUMENT if opaque_starts is missing, or if opaque parts overlap, are out of
+   order or are not within their texts. */
 rapt_status rapt__opaque_check(const rapt_translate_call *call, const rapt_text *texts,
                                size_t count, rapt_message *why);
 /* Returns the opaque parts of text `number`. */
@@ -259,7 +259,7 @@ rapt_status rapt__spelled(const rapt_translator *t, const rapt_tokenizer *tokeni
 bool rapt__copies_wanted(const struct window *w, int number);
 
 /* ---- memory.c: a window ---- */
-/* Returns the session that translates the batch of a sentence. */
+/* Returns the session in which a sentence is translated. */
 rapt_session *rapt__window_session(const struct window *w, const struct sentence *s);
 /* Returns the number of sentences, starting with order[first], that form one batch, or 0 if that
    sentence is not translated. */

@@ -115,7 +115,8 @@ static size_t rank_of(const struct window *w, int i, size_t of)
     return rank;
 }
 
-/* Copies the results of sentence `i` of a batch from rows of `longest` tokens. */
+/* Copies the results of sentence `i` of a batch from the batch's arrays, whose rows have room for
+   `longest` tokens. */
 static void keep_results(struct window *w, const struct sentence *s, int i, int longest)
 {
     const struct search_batch *b = &w->batch;
@@ -141,7 +142,7 @@ static void keep_results(struct window *w, const struct sentence *s, int i, int 
 /* ---- callbacks for rapt_generate, which convert source indices to text indices and call the
    caller's callbacks ---- */
 
-/* Returns the index into the caller's texts of a source in the current batch. */
+/* Converts the index of a source in the current batch to an index into the caller's texts. */
 static int index_of(const struct window *w, int source)
 {
     return (int)(w->before + (size_t)w->order[w->first + source]->number);

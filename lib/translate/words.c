@@ -157,7 +157,7 @@ static int find_sources(const rapt_translation *t, const float *weights, int *so
     return covered;
 }
 
-/* Makes w->memory.spans large enough for this number of spans and floats. */
+/* Makes w->memory.spans large enough for these numbers of spans and floats. */
 static rapt_status take_spans(struct window *w, size_t spans, size_t floats)
 {
     size_t bytes, weights;

@@ -321,7 +321,7 @@ static void distances_refused(void **state)
     refuse_distances(
         &bad, "distances.keys needs a score that is a dot product of q and k; score is cosine");
     bad = x.a, bad.relative.rotary = RAPT_ROTARY_PAIRS, bad.relative.rotary_width = 2;
-    refuse_distances(&bad, "relative.rotary and distances.keys exclude each other");
+    refuse_distances(&bad, "relative.rotary and distances.keys are mutually exclusive");
     bad = x.a, bad.distances.before = -1;
     refuse_distances(&bad, "distances.before is -1");
     bad = x.a, bad.distances.after = 65536 - bad.distances.before;

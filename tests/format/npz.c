@@ -82,7 +82,7 @@ static void test_archives(void **state)
         {{.name = "b.npy", .local_name = "b.npy", .method = 12}, "method 12; only stored (0)"},
         {{.name = "b.npy", .local_name = "b.npy", .size = 4}, "its two sizes differ"},
         {{.name = "b.npy", .local_name = "b.npy", .size = 1000000, .method = 8},
-         "is larger than deflate"},
+         "that deflate cannot reach"},
         {{.name = "b.npy", .local_name = "b.npy", .size = 4, .stored = 4}, "ends within or after"},
         {{.name = "b.npy", .local_name = "b.npy", .size = -4, .stored = -4},
          "does not match its shape"},
@@ -154,10 +154,10 @@ static void test_wide(void **state)
         {22 + 12, 0, "the zip64 record is missing"},
         {22 + 20 + 8, 1 << 20, "does not fit into the file"},
         {22 + 20 + 16, UINT64_MAX, "does not fit into the file"},
-        {22 + 20 + 16, 100, "differs from that of its members"},
+        {22 + 20 + 16, 100, "differs from that of its entries"},
         {22 + 20 + 24, UINT64_MAX, "does not fit into the file"},
-        {22 + 20 + 24, 1, "differs from that of its members"},
-        {22 + 20 + 8, 1, "a member of the directory is missing"},
+        {22 + 20 + 24, 1, "differs from that of its entries"},
+        {22 + 20 + 8, 1, "an entry of the directory is missing"},
     };
     struct bytes data = array(GOOD, "12345678", 8);
     struct member members[] = {{.name = "a.npy", .local_name = "a.npy", .data = data},

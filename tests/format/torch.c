@@ -165,7 +165,7 @@ static void test_pickles(void **state)
         ROW("\x80\x01}.", "the protocol is not 2 to 5"),
         ROW("}\x80\x02.", "the protocol is given twice or too late"),
         ROW(DICT "}.", "it contains more than one object"),
-        ROW(DICT "..", "has bytes after its end at byte 4"),
+        ROW(DICT "..", "has bytes after the pickle, which ends at byte 4"),
         ROW(DICT, "it ends without a STOP opcode"),
         ROW("\x80\x02.", "a value is missing"),
         ROW("\x80\x02N.", "is not a dictionary"),

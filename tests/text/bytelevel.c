@@ -229,7 +229,7 @@ static void test_refused(void **state)
     size_t count;
     refused(
         rapt_tokenizer_encode(good, (rapt_text){"", (size_t)1 << 30}, NULL, NULL, 0, &count, &why),
-        &why, "the text has more than 2^30 bytes");
+        &why, "the text has 2^30 bytes or more");
     rapt_tokenizer_free(good);
     refused(create(&t, false, NULL, 0, 65, NULL, &why), &why,
             "the vocabulary lacks \"A\", which stands for byte 65");

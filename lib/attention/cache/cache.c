@@ -2,8 +2,8 @@
    and values in the layout of the flash kernel: keys in panels of 16, values as rows of whole
    vectors. A new token is written to one lane of a panel and to one row, so nothing is repacked. A
    joint cache instead stores each key once, as a row that ends with its value, and keys are packed
-   whenever they are read. The sums of forget gates, the terms of distance vectors and the history
-   of recurrent scores are also stored and reordered here. */
+   whenever they are read. The sums of log f for forget gates, the terms of distance vectors and the
+   history of recurrent scores are also stored and reordered here. */
 #include "attention/cache/cache.h"
 
 #include <assert.h>

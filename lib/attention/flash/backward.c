@@ -4,7 +4,7 @@
    what (backward_blocks.c). Pairs with few queries and keys are not divided into blocks (heads.c).
    If there are many pairs, each member takes whole pairs; if there are few, the team shares one
    pair at a time. Pairs that share a bias must add to its gradient in order, so either one member
-   computes them all, or the team computes one after the other. If the workspace has room for the
+   computes them all, or the team computes them one after another. If the workspace has room for the
    query blocks of a long pair only once, not once per member, the team shares that pair.
 
    Rows of a relative bias overlap, because the distance s - position is the same for many pairs of
@@ -243,7 +243,7 @@ static void backward_groups(struct team *team, const struct flash_backward *f,
     rapt__team_barrier(team);
 }
 
-/* Computes the gradients of pairs with the whole team, one after the other: all pairs, or only
+/* Computes the gradients of pairs with the whole team, one pair after another: all pairs, or only
    those with many blocks. */
 static void backward_together(struct team *team, const struct flash_backward *f, bool all)
 {

@@ -19,8 +19,8 @@ void rapt__flash_layout(struct arena *arena, const struct bounds *b);
    current contents of the arena. */
 void rapt__flash_forward(struct team *team, const struct projected *c, const float *v, float *out,
                          const rapt_attention_saved *saved, struct arena *arena);
-/* Compute the statistics [H][query rows][STATISTICS] in the arena, in case forward has not saved
-   them: for all rows, or only for query rows [first, first + rows) of one sequence and head. */
+/* Compute statistics that forward has not saved, [H][query rows][STATISTICS] in the arena: for all
+   rows, or only for query rows [first, first + rows) of one sequence and head. */
 const float *rapt__flash_statistics(struct team *team, const struct projected *c,
                                     struct arena *arena);
 const float *rapt__flash_statistics_of(struct team *team, const struct projected *c, int sequence,
@@ -224,7 +224,7 @@ void rapt__flash_clear_keys(const struct flash_backward *f, int keys);
 void rapt__flash_add_keys(const struct backward_pair *p, int key, int keys);
 
 /* ---- backward.c: sums for gradients of the numbers that a normalizer learns ---- */
-/* Returns the sums of the rows starting at `first`, or NULL if there are no such sums. */
+/* Returns the sums of ds for the rows starting at `first`, or NULL if they are not wanted. */
 float *rapt__flash_row_sums(const struct flash_backward *f, const struct sequence *b, int h,
                             int first);
 /* Returns the sums of ds for each key in head h, for forget gates, or NULL if they are not

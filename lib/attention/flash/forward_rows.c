@@ -5,7 +5,7 @@
    hold these keys and values, memory bandwidth limits the kernel. So a pair with many keys is
    packed part by part, and several calls in turn read a part while it is in the L2 cache.
    Meanwhile, the running softmax of each call stays in its workspace. The parts are packed again
-   for every set of rows. This takes less than 1 % of the time, and the workspace does not grow with
+   for every set of rows. This takes less than 1% of the time, and the workspace does not grow with
    the number of keys. */
 #include "attention/flash/flash.h"
 #include "op/op.h"
@@ -143,8 +143,8 @@ static bool call_sees(const struct call_set *s, int i, int key, int end)
     return rapt__next_visible(s->keys + first, count, key, end) < end;
 }
 
-/* Returns the first key of the next block, starting with the block of `key`, in which the rows of a
-   set see a key at or after `key`. Returns INT32_MAX if there is none. */
+/* Finds the first key, at or after `key`, that the rows of a set see, and returns the first key of
+   its block. Returns INT32_MAX if there is none. */
 static int next_block(const struct sequence *b, const struct call_set *s, int key)
 {
     key = rapt__next_visible(s->keys, s->begin[s->calls], key, b->existing);

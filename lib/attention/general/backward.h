@@ -65,8 +65,8 @@ struct backward_row {
     int head, t;
     const float *dout_dots; /* element s is dout.v of key s; NULL if not computed yet */
     float *dz;              /* dw, then dz, then dx */
-    float *dnext; /* for recurrent scores: on entry, the gradient of the next query's `before`; on
-                     return, that of this query's */
+    float *dnext; /* for recurrent scores: the gradient of `before`, on entry for the next query, on
+                     return for this one */
     struct head_sums sums;         /* sums of the head and sequence */
     const struct row_block *block; /* collects the weights and dx of rows, this row's at `index`,
                                       for products that are computed for all rows together. If NULL,

@@ -295,7 +295,7 @@ static void straight_through_backward(struct row *r, float *dz, struct gain gain
     softmax_gradient(r, dz, 1);
 }
 
-/* Adds entropy p (log p + H) to dz, which is the gradient of -entropy H, where H = -sum of p log p
+/* Adds to dz the gradient of -entropy H, which is entropy p (log p + H). Here H = -sum of p log p,
    and 0 log 0 is 0. */
 static void entropy_backward(const struct row *r, float *dz, float entropy)
 {

@@ -1,7 +1,7 @@
 /* forward.c - the general forward pass: computes out, lse and chosen keys. First the whole team
    packs the keys. Then rows are handed out to its members. With a recurrent score, all rows of a
-   head are handed out together, since each depends on the previous one. Also recomputes weights, on
-   a single member, and lays out the workspace of the whole general path. */
+   head are handed out together, since each depends on the previous one. Also recomputes weights
+   (only one member does this), and lays out the workspace of the whole general path. */
 #include "attention/general/general.h"
 
 #include <math.h>

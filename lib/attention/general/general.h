@@ -93,7 +93,8 @@ struct row {
     const struct row_head *head;
     const struct row_keys *keys;
     const float *q;            /* [width] */
-    const float *dots;         /* element s is q.k of key s; NULL if not computed yet */
+    const float *dots;         /* element s is q.k of key s, times rapt__query_factor(scale); NULL
+                                  if not computed yet */
     struct attend_row visible; /* low, high, allowed and biases; local-p narrows the range
                                   further */
     const float *center;       /* center of local-p, else NULL */
@@ -151,8 +152,8 @@ void rapt__row_span(struct row *r);
 /* ---- block.c: adjacent rows of a head, whose products are computed together ---- */
 enum { BLOCK_ROWS = 12, DOT_COLUMNS = 512 };
 struct row_block {
-    float *dots;      /* [BLOCK_ROWS][capacity] q.k; dots, weights and dx are NULL if the score is
-                         additive, except with talking heads */
+    float *dots;      /* [BLOCK_ROWS][capacity] q.k, times rapt__query_factor(scale); dots, weights
+                         and dx are NULL if the score is additive, except with talking heads */
     float *weights;   /* [BLOCK_ROWS][capacity] weights after dropout */
     float *dx;        /* [BLOCK_ROWS][capacity] in backward: gradients of q.k */
     float *dout_dots; /* [BLOCK_ROWS][capacity] in backward: dout.v */
@@ -229,8 +230,8 @@ void rapt__row_layout(struct arena *arena, const struct bounds *b, bool backward
    P and W are talking_scores and talking_weights of rapt_attention. Keys are ignored only if all
    heads hide them; such keys and their values may be NaN. */
 
-/* A query in all heads. Its heads see keys from low to high - 1. [first, end) is this range
-   extended to whole panels; results are in these elements of arrays over keys. */
+/* A query in all heads. No head sees a key outside [low, high). [first, end) is this range extended
+   to whole panels; results are in these elements of arrays over keys. */
 struct talking {
     int heads;
     ptrdiff_t capacity; /* rapt__row_capacity of the problem */

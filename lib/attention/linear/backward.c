@@ -1,7 +1,7 @@
 /* backward.c - gradients of linear attention, from the last chunk of an item to the first.
 
    Let dO be the gradient of out and dS the gradient of the state after the chunk. The other names
-   are those of linear.h.
+   are as in linear.h.
 
        E  = s D dP                           dP = dO U' up to the diagonal
        Y  = P' dO + exp(G[last] - G) K dS - N' B Y           the gradient of U
@@ -242,7 +242,7 @@ static void solve_transposed(const struct linear_problem *l, struct backward_mem
     }
 }
 
-/* Turns du from the gradient of u into that of x, as the delta rule requires. */
+/* Turns du from the gradient of u into the gradient of x, as the delta rule requires. */
 static void delta_backward(const struct linear_problem *l, const struct linear_item *item,
                            float *dbeta, int first, struct backward_memory *b)
 {

@@ -48,7 +48,7 @@ struct linear_item { /* a key head of a sequence, or a query head */
     ptrdiff_t batch, first; /* numbers of batch and row strides before the item's first row */
 };
 struct linear_item rapt__linear_item(const struct linear_problem *l, int index);
-/* Returns a copy of the item whose head is query head `query` of the item's group. */
+/* Returns a copy of *item in which `head` is query head number `query` of the item's group. */
 struct linear_item rapt__linear_query_item(const struct linear_problem *l,
                                            const struct linear_item *item, int query);
 static inline ptrdiff_t rapt__linear_at(const rapt_stride *s, const struct linear_item *item,
@@ -101,7 +101,7 @@ void rapt__chunk_scale(const struct linear_problem *l, struct chunk *c);
 /* Loads the queries of an item that is a query head, and computes scores and weights. */
 void rapt__chunk_weights(const struct linear_problem *l, const struct linear_item *item,
                          const float *q, int first, struct chunk *c);
-/* Computes out from the weights and the state before the chunk. */
+/* Computes out from the weights, u, and the state before the chunk. */
 void rapt__chunk_read(const struct linear_problem *l, const float *state, struct chunk *c);
 /* Advances the state past the chunk. */
 void rapt__chunk_advance(const struct linear_problem *l, struct chunk *c, float *state);

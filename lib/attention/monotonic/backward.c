@@ -1,9 +1,10 @@
 /* backward.c - gradients of monotonic attention, from the last query to the first.
 
    The alignments of all queries of a head are computed first. Then the blocks of queries are
-   processed from the last to the first. For each block, the gradients of its weights are computed,
-   and those of alignments and energies row by row, from the last row to the first. Finally the
-   products of all rows of the block are added to the gradients of queries, keys and values. */
+   processed from the last to the first. For each block, the gradients of its weights are computed
+   first, and then the gradients of its alignments and energies, row by row from the last to the
+   first. Finally, the products of all rows of the block are added to the gradients of queries, keys
+   and values. */
 #include "attention/monotonic/monotonic.h"
 
 #include <string.h>
@@ -63,7 +64,7 @@ static void begin_block(const struct monotonic_item *item, int first, struct mon
     b->first = first, b->rows = rapt__min(item->sequence.queries - first, MONOTONIC_ROWS);
 }
 
-/* Computes the alignments of a block from that of the query before it. */
+/* Computes the alignments of a block from the alignment of the query before it. */
 static void align_block(const struct monotonic_problem *m, const struct monotonic_item *item,
                         const struct monotonic_call *call, struct gradient_memory *b)
 {

@@ -4,8 +4,8 @@
    An item is a key head of a sequence with the query heads that share its keys (in step.c, with one
    query head). Each item is computed by one member of the team. The alignment of a query depends on
    that of the previous query, so rows are computed in order; only products of queries, keys and
-   values are computed in blocks of rows. No recurrence divides by a product of probabilities, which
-   may underflow. */
+   values are computed in blocks of rows. No recurrence divides by a product of probabilities,
+   because such a product may underflow. */
 #ifndef RAPT_LIB_ATTENTION_MONOTONIC_H
 #define RAPT_LIB_ATTENTION_MONOTONIC_H
 
@@ -33,7 +33,8 @@ struct monotonic_item {
 /* Returns item `index` of the batch * key_heads items. */
 struct monotonic_item rapt__monotonic_item(const struct monotonic_problem *m, int index);
 
-/* Return the offset of row t of a query head, and that of the first key of the item's key head. */
+/* Return the offset of row t in a query head, and the offset of the first key in the item's key
+   head. */
 static inline ptrdiff_t rapt__monotonic_query(const rapt_stride *s,
                                               const struct monotonic_item *item, int head, int t)
 {

@@ -9,7 +9,7 @@
 
    No exponent is above 0, and S is at least 1. Let g[k] be the mean of dweights weighted by the
    softmax over keys 0 .. k, and Q[j] the sum of exp(M[j] - M[k]) alpha[k] g[k] / S[k] over k >= j.
-   Both are computed like S and R. Then
+   g is computed like S, and Q like R. Then
 
        dalpha[k] = g[k],    du[j] = exp(u[j] - M[j]) (R[j] dweights[j] - Q[j])
 
@@ -26,10 +26,10 @@ static const double LEAST = 0x1p-100;
 
 enum { PART = 64 }; /* keys whose probabilities are converted at once */
 
-/* Computes 1 - p, where `stop` holds p, and `keep` holds 1 - p rounded to float. The absolute error
-   is about 2^-24 times the smaller of p and 1 - p, so products of thousands of factors near 1 stay
-   accurate. The loop does nothing else, so that the compiler can replace its branch, which is hard
-   to predict, with vector instructions. */
+/* Computes 1 - p from `stop`, which holds p, and `keep`, which holds 1 - p rounded to float. The
+   absolute error is about 2^-24 times the smaller of p and 1 - p, so products of thousands of
+   factors near 1 stay accurate. The loop does nothing else, so that the compiler can replace its
+   branch, which is hard to predict, with vector instructions. */
 static void rest_of(const float *stop, const float *keep, int n, double *rest)
 {
     for (int s = 0; s < n; s++) {

@@ -1,5 +1,5 @@
-/* step.c - hard stops of monotonic attention: the outputs and weights of queries, computed one by
-   one. */
+/* step.c - hard stops of monotonic attention: the outputs and weights of queries, computed one
+   query at a time. */
 #include "attention/monotonic/monotonic.h"
 
 #include <string.h>
@@ -82,8 +82,8 @@ static void step_query(const struct monotonic_problem *m, const struct monotonic
     }
 }
 
-/* Returns the queries of a sequence and the keys that it reads. If call->source is given,
-   key_starts and key_counts are indexed by source instead of sequence. */
+/* Returns an item with the queries of a sequence and the keys that they read. If call->source is
+   given, key_starts and key_counts are indexed by call->source[sequence], not by `sequence`. */
 static struct monotonic_item item_of(const struct monotonic_problem *m,
                                      const struct monotonic_call *call, int sequence, int head)
 {

@@ -26,7 +26,8 @@ size_t rapt__distance_values_packed(const rapt_attention *a)
     return fits ? all : SIZE_MAX;
 }
 
-/* Returns the sums or products of query t of head h, in an array [H][query rows][row]. */
+/* Returns the row for query t of head h in `all`, an array [H][query rows][row] of sums or
+   products. */
 static float *rows_at(const rapt_attention *a, float *all, const struct sequence *b, int h, int t)
 {
     size_t row = (size_t)h * (size_t)rapt__query_rows(a) + (size_t)(b->query_first + t);

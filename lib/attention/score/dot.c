@@ -1,9 +1,8 @@
 /* dot.c - scores that are dot products (Luong, Pham and Manning 2015, section 3.1). The plain score
    is x = q . k, and the scaled score is x = q . k / sqrt(K) (Vaswani et al. 2017, section 3.2.1).
-   For both, q' = q and k' = k. The general (or multiplicative) score is x = W q . k. For it, k' = k
-   and q' = W q, so queries and keys may differ in width. In the location-based score, every
-   position s has its own row P[s], and x = P[s] . q. Thus k' = P in all sequences, and k is
-   ignored. */
+   For both, q' = q and k' = k. The general (or multiplicative) score is x = W q . k, with q' = W q
+   and k' = k, so queries and keys may differ in width. In the location-based score, every position
+   s has its own row P[s], and x = P[s] . q. Thus k' = P in all sequences, and k is ignored. */
 #include "attention/score/score.h"
 
 #include <string.h>
@@ -36,7 +35,8 @@ static void location_keys(const rapt_attention *a, const struct score_block *b)
         memcpy(b->y + r * b->y_row, p + (size_t)(b->position + r) * width, width * sizeof(float));
 }
 
-/* Adds to the gradient of P, sequence by sequence. Each row of P is computed by one member. */
+/* Adds to the gradient of P, sequence by sequence. The gradient of each row is summed by one
+   member. */
 static void location_learned(struct team *team, const struct score_rows *r, const rapt_gradients *d)
 {
     size_t width = (size_t)rapt__query_width(r->a), positions = (size_t)r->a->parameters.positions;

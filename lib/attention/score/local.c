@@ -1,5 +1,5 @@
-/* local.c - computes the centers of local-p attention from queries, and the gradients (Luong, Pham
-   and Manning 2015, section 3.2, equation 9):
+/* local.c - computes the centers of local-p attention (Luong, Pham and Manning 2015, section 3.2,
+   equation 9) from queries, and the gradients of this computation:
 
        c = keys sigmoid(u),   u = z . h,   h = tanh(C q)
 

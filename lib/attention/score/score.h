@@ -1,8 +1,8 @@
 /* score.h - scores: how the rows of one side (queries or keys) are projected to the q' or k' of
    projected.h, and how gradients are computed. Each score has a row in scores.def. Rotary
-   positions, which come after the projection, and relative biases are computed in the same way for
-   every score that supports them. Also declares distance vectors, forget gates and the centers of
-   local-p. */
+   positions, which are applied after the projection, and relative biases are computed in the same
+   way for every score that supports them. Also declares distance vectors, forget gates and the
+   centers of local-p. */
 #ifndef RAPT_LIB_ATTENTION_SCORE_H
 #define RAPT_LIB_ATTENTION_SCORE_H
 
@@ -173,8 +173,8 @@ void rapt__transform_layout(struct arena *arena, const struct bounds *b, struct 
 void rapt__transform(struct team *team, const rapt_attention *a, const float *q, const float *k,
                      struct score_choice only, struct arena *arena, struct transformed *t);
 /* The first function zeroes the sums of weights by distance, to which the flash path then adds. The
-   second adds the products of these sums with the distance vectors to the outputs. Both do nothing
-   if distances add nothing to values. */
+   second adds the products of these sums with the distance vectors to the outputs. Neither does
+   anything if no distance vectors are added to values. */
 void rapt__transform_begin_outputs(struct team *team, struct transformed *t);
 void rapt__transform_add_outputs(struct team *team, const struct transformed *t, float *out);
 /* Returns the arrays to which gradients of projected rows are to be added: the caller's, or zeroed

@@ -1,8 +1,8 @@
 /* transform.c - turns q and k into the q' and k' of projected.h: the score projects them, a content
    bias is added to queries, and rotary positions rotate them. If nothing changes an array, it is
-   used in place. Also computes relative biases, sums of forget gates, terms of distance vectors and
-   centers. Backward turns the gradients of all of these into the gradients of q, k and the caller's
-   other arrays. */
+   used in place. Also computes relative biases, sums of log f for forget gates, terms of distance
+   vectors, and centers. Backward turns the gradients of all of these into the gradients of q, k and
+   the caller's other arrays. */
 #include "attention/score/score.h"
 
 #include <string.h>

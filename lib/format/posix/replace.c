@@ -140,7 +140,7 @@ static int set_permissions(int file, int mode)
     return result;
 }
 
-/* Sets the permissions of the temporary file, syncs and closes it. */
+/* Sets the permissions of the temporary file, syncs it and closes it. */
 static rapt_status finish(struct disk_target *target, rapt_message *why)
 {
     if (target->mode >= 0 && set_permissions(target->file, target->mode) != 0)

@@ -16,7 +16,8 @@ enum { WORD_END = sizeof word_end - 1 };
 
 /* ---- reading ---- */
 
-/* Sets *line to the line at *at, without spaces at its ends, and moves *at after it. */
+/* Sets *line to the line at *at, without leading and trailing spaces, and moves *at to the next
+   line. */
 static void take_line(rapt_text file, size_t *at, rapt_text *line)
 {
     size_t end = *at, begin = *at;
@@ -34,7 +35,7 @@ static bool ends_in(rapt_text line, const char *end)
     return line.size >= size && memcmp(line.bytes + line.size - size, end, size) == 0;
 }
 
-/* Reads the version; files without one have version 0.1. */
+/* Reads the version. A file that does not state one is read as version 0.1. */
 static rapt_status take_version(struct moses *m, rapt_text file, size_t *at, rapt_message *why)
 {
     static const char mark[] = "#version:";
@@ -76,8 +77,8 @@ static size_t without_repeated(struct trie_key *keys, size_t count)
     return kept;
 }
 
-/* Reads the lines from offset `at` on, at most `most` of them. `first` is the line number of the
-   first one, for messages. */
+/* Reads at most `most` merges, from offset `at` on, and builds their trie. `first` is the line
+   number of the first merge, for messages. */
 static rapt_status take_merges(struct moses *m, size_t at, struct trie_key *keys, size_t most,
                                size_t first, rapt_message *why)
 {

@@ -7,8 +7,8 @@
    special characters are written as in XML ("&apos;"). These steps are substitutions (rules.c),
    except that the code in words.c separates runs of dots and full stops. Merges split each word
    into pieces (merges.c). A piece that does not end its word is followed by "@@", and is looked up
-   in a list of names (text/list_moses.c). Decoding joins pieces into words, and words into text
-   (words.c). */
+   in a list of names (text/list_moses.c). Decoding joins pieces into words (text/list_moses.c),
+   and words into text (words.c). */
 #ifndef RAPT_LIB_TEXT_MOSES_H
 #define RAPT_LIB_TEXT_MOSES_H
 

@@ -184,8 +184,7 @@ struct joining {
     const char *language;
     struct joined_word *words;
     size_t count;
-    bool spaced; /* a space is written before the next word, unless the place of that word is
-                    LEFT */
+    bool spaced; /* a space precedes the next word, unless that word is placed LEFT */
     char *to;
     size_t capacity, size;
 };
@@ -304,8 +303,9 @@ static bool ends_in_contraction(rapt_text word)
     return is_letter(rapt__character_before(word, word.size - 1, &start));
 }
 
-/* Returns true if the text is Czech and word i is a number that is joined to the previous word.
-   sacremoses looks at the last two words of the text instead of the previous two. */
+/* Returns true if the text is Czech and word i consists of the digits after a decimal separator, so
+   that it is joined to the previous word. The two words before it should be a number and the
+   separator, but sacremoses looks at the last two words of the text instead. */
 static bool is_czech_decimal(const struct joining *j, size_t i)
 {
     static const char digits[] = "0123456789";

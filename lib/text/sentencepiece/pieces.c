@@ -1,5 +1,5 @@
-/* pieces.c - computes the data that are derived from all pieces of a model: the tries that find
-   them, the byte pieces, the scores of a unigram model, and the text of each piece. */
+/* pieces.c - computes the data derived from all pieces of a model: the tries that find pieces, the
+   byte pieces, the scores of a unigram model, and the text of each piece. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <float.h>

@@ -213,8 +213,8 @@ struct path { /* the best path that ends here */
     int32_t id;
 };
 
-/* Extends paths by the pieces that begin at `start`. Returns true if one of them is the single
-   character there. */
+/* Extends paths by the pieces that begin at `start`. Returns true if one of these pieces is the
+   single character, `length` bytes long, that begins there. */
 static bool extend(const struct spm *spm, const struct spm_normalized *text, size_t start,
                    size_t length, struct path *paths)
 {

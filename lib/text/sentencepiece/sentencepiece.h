@@ -14,7 +14,7 @@
 static const char spm_space[] = "\xE2\x96\x81"; /* U+2581, which represents a space in pieces */
 enum { SPM_SPACE_SIZE = 3 };
 
-/* ---- trie.c: maps strings to values, searched byte by byte ----
+/* ---- trie.c: a map from strings to values that is searched byte by byte ----
    A trie is a double array (Aoe 1989): the child of a unit for a byte is the unit base ^ byte,
    provided that the label of that unit is the byte. No two units with children share a base, and no
    unit has the label of a child of base 0, so checking the label is enough to identify the
