@@ -7,13 +7,13 @@
    query sees) and the normalizer (how scores become weights). No queries x keys matrix is stored,
    except in the backward pass of location-aware and coverage scores.
 
-   In every mask, nonzero means attend. A query without a visible key is fully masked: its output
-   and weights are 0, its log-sum-exp is -infinity, and no gradient flows through it. A key can be
-   hidden by a causal mask, a window, the locality, key counts, a boolean mask or a bias of
-   -infinity. A hidden key never affects a result, so it and its value may be NaN. There are two
-   exceptions. First, sums of log_forget include the elements of hidden keys. Second, talking heads
-   mix the scores and weights of all heads, so a key counts as hidden only if every head hides it,
-   and a query counts as fully masked only if it is fully masked in every head.
+   In every boolean mask, nonzero means attend. A query without a visible key is fully masked: its
+   output and weights are 0, its log-sum-exp is -infinity, and no gradient flows through it. A key
+   can be hidden by a causal mask, a window, the locality, key counts, a boolean mask or a bias of
+   -infinity. The elements of a hidden key and of its value never affect a result, so they may be
+   NaN. There are two exceptions. First, sums of log_forget include its elements for hidden keys.
+   Second, talking heads mix the scores and weights of all heads, so a key counts as hidden only if
+   every head hides it, and a query counts as fully masked only if it is fully masked in every head.
 
    Scores are computed in float, so a scaled dot product above 3.4e38 in magnitude may become
    infinite. Without a cap, a score of +infinity may make all results for its query NaN, and a score
@@ -147,8 +147,8 @@ typedef struct rapt_mask {
                    0 */
     int after;  /* how far the window reaches after the position, 0 or more; ignored if window is
                    0 */
-    const int *key_counts;      /* [batch] number of keys that exist in each sequence; they are its
-                                   first keys. NULL if all keys exist */
+    const int *key_counts;      /* [batch] number of existing keys in each sequence; these are the
+                                   first keys of the sequence. NULL if all keys exist */
     const uint8_t *allowed;     /* boolean mask: row t has one byte per key, and 0 hides the key;
                                    NULL for no mask */
     rapt_stride allowed_stride; /* strides of allowed, in bytes */
@@ -189,16 +189,16 @@ enum { RAPT_ATTENTION_PARAMETER_CAPACITY = 32 };
    static. */
 RAPT_API const char *rapt_attention_parameter_name(rapt_attention_parameter array);
 
-/* The learned parameters of the score, the locality and the normalizer. Arrays and sizes that none
-   of the three uses are ignored. The sizes that are used, except `positions`, must be 1 to
+/* The learned parameters of the score, the locality and the normalizer. Arrays and sizes not used
+   by any of the three are ignored. The sizes that are used, except `positions`, must be 1 to
    65536. */
 typedef struct rapt_attention_parameters {
     int hidden;        /* scores with a tanh: number of hidden units */
     int positions;     /* location: rows of P per key head, at least `keys` */
     int channels;      /* location-aware: number of filters */
     int filter_width;  /* location-aware: width of each filter, odd: f[s][i] = sum over j of F[i][j]
-                          y[s + j - (filter_width - 1)/2], where y[s] is the weight of key s in the
-                          previous query, or 0 for s outside the sequence */
+                          y[s + j - (filter_width - 1)/2], where y[s] is the previous query's weight
+                          for key s, or 0 for s outside the sequence */
     int center_hidden; /* local-p: number of hidden units of the network that predicts the
                           centers */
     const float *array[RAPT_ATTENTION_PARAMETER_CAPACITY]; /* indexed by rapt_attention_parameter */
@@ -219,8 +219,8 @@ typedef struct rapt_sparse {
     int block_keys;     /* keys per block, 1 or more; ignored if blocks is NULL */
     const uint8_t *blocks;    /* row t / block_queries has one byte for every block_keys keys;
                                  nonzero means that query t sees them; NULL for no blocks */
-    rapt_stride block_stride; /* strides of blocks, in bytes, for sequences and query heads as in
-                                 rapt_mask; `row` is the distance between rows of blocks */
+    rapt_stride block_stride; /* strides of `blocks`, in bytes; `batch` and `head` are as in
+                                 rapt_mask, and `row` is the distance between rows of `blocks` */
     uint64_t reserved[4];     /* must be 0 */
 } rapt_sparse;
 
@@ -404,8 +404,8 @@ RAPT_API size_t rapt_attention_workspace(const rapt_attention *a);
 /* Results of rapt_attention_forward in addition to out, for rapt_attention_backward and
    rapt_attention_weights. lse and chosen are [heads][query rows of all sequences, back to back];
    statistics has two floats for each of these elements. Both functions require lse or statistics,
-   and return the same bits with either: they do not read the elements of lse, and recompute
-   statistics from q and k if it is NULL. */
+   although they never read the elements of lse: if statistics is NULL, they recompute it from q and
+   k, and return the same bits. */
 typedef struct rapt_attention_saved { /* size-first, see base.h */
     size_t size;
     float *lse;  /* log of the softmax denominator, including the sink if there is one; 0 for
@@ -439,8 +439,9 @@ typedef struct rapt_reinforce { /* size-first, see base.h */
     size_t size;
     const float *reward;   /* required for SAMPLE */
     const float *baseline; /* subtracted from reward; NULL means 0 */
-    float entropy; /* for SAMPLE: adds the gradient of -entropy H(p) for each query that drew a key,
-                      where H(p) is the entropy of p in nats (Xu et al. 2015, section 4.1) */
+    float entropy; /* for SAMPLE: weight of an entropy bonus, which adds the gradient of -entropy *
+                      H(p) for each query that drew a key; H(p) is the entropy of p in nats (Xu et
+                      al. 2015, section 4.1) */
 } rapt_reinforce;
 
 /* The arrays to which rapt_attention_backward adds gradients. Each has the layout of the array it

@@ -1,5 +1,5 @@
-/* base.h - definitions that every other header needs: status codes, messages, memory, threads,
-   instruction sets and the version, and the conventions common to all functions. */
+/* base.h - conventions common to all functions, and definitions that every other header needs:
+   status codes, messages, memory, threads, instruction sets and the version. */
 #ifndef RAPT_BASE_H
 #define RAPT_BASE_H
 
@@ -148,7 +148,7 @@ RAPT_API const char *rapt_isa_int8(void);
    This call needs Linux 5.16 on x86-64. If it fails, nothing changes. The permission applies to all
    threads, present and future, and lasts until exec(). Linux allocates a buffer of 11 KB for each
    thread that uses tiles, and sends the thread a signal if the allocation fails. Calls release the
-   tiles before they return. Results have the same bits as without AMX. */
+   tiles before they return. Results are bit-identical with and without AMX. */
 
 #ifdef __cplusplus
 }

@@ -17,7 +17,7 @@ extern "C" {
    functions one after another. It adds the input of each function to the function's result, and
    normalizes before the function or after the sum, according to config.norm_order. With
    RAPT_NORM_ORDER_PRE the last sum is not normalized. The other kinds are single functions without
-   a residual sum or a norm. The configuration may add features such as rotary positions. In the
+   a residual sum or a norm. The configuration may add features such as rotary embeddings. In the
    formulas, W' is the transpose of a matrix W, and the biases of projections are omitted. */
 typedef enum rapt_block_kind {
     RAPT_BLOCK_KIND_ENCODER,          /* layer: self-attention, feed-forward */
@@ -131,9 +131,9 @@ RAPT_API rapt_status rapt_block_write(const rapt_block *block, float *parameters
    While learning, dropout and samples depend on the position of a row in the batch.
 
    Returns RAPT_BAD_ARGUMENT if there are more sequences or rows than the limits allow, if a field
-   of rows is out of range, if starts do not begin at 0 or if they decrease, if a sequence has too
-   many keys for location scores, if a required array is NULL, if a source is given to a block
-   without cross-attention, or if parameters is not aligned. */
+   of rows is out of range, if `starts` or `source_starts` does not begin with 0 or decreases, if a
+   sequence has too many keys for location scores, if a required array is NULL, if a source is given
+   to a block without cross-attention, or if parameters is not aligned. */
 RAPT_API rapt_status rapt_block_forward(rapt_block *block, const float *parameters,
                                         const rapt_block_rows *rows, const float *x, float *y,
                                         rapt_message *why);

@@ -59,7 +59,7 @@ typedef enum rapt_norm_type {
    vector (rapt/distances.h). The formulas given below for these values replace q . k in the score.
    Decoders are causal, so they need no vectors for later keys (but DeBERTa's table has rows for
    both directions). Vectors require scores that are scaled dot products or dot products, and cannot
-   be combined with rotary positions, latent_width or talking_heads. */
+   be combined with rotary embeddings, latent_width or talking_heads. */
 typedef enum rapt_relative_bias {
     RAPT_RELATIVE_BIAS_NONE,  /* nothing */
     RAPT_RELATIVE_BIAS_ALIBI, /* -slope |distance| with slope 2^(-8 h / heads) for head h = 1, 2,
@@ -86,10 +86,11 @@ typedef enum rapt_relative_bias {
                                           width must be even. Dai et al. 2019 */
     /* (q . k + q . r + k . r') / sqrt(3), where r is the row for the distance from query to key,
        projected by "self_attn.distances.key.weight", and r' is the row for the distance from key to
-       query, projected by "...query.weight". These learned rows are "encoder.distances.weight" or
-       "decoder.distances.weight" [2 relative_distance + 1][width]. With relative_buckets, distances
-       share logarithmic buckets (rapt_distance_buckets), the rows are [2 relative_buckets -
-       1][width], and relative_distance must be at least relative_buckets - 1. He et al. 2021 */
+       query, projected by "...query.weight". The learned rows are those of the table
+       "encoder.distances.weight" or "decoder.distances.weight" [2 relative_distance + 1][width].
+       With relative_buckets, distances share logarithmic buckets (rapt_distance_buckets), the table
+       is [2 relative_buckets - 1][width], and relative_distance must be at least relative_buckets -
+       1. He et al. 2021 */
     RAPT_RELATIVE_BIAS_DEBERTA
 } rapt_relative_bias;
 /* How the rows of a sequence are reduced to one row. */
@@ -237,7 +238,7 @@ typedef struct rapt_config { /* size-first, see base.h */
                              RAPT_POOLING_NONE means one result per token. Must be NONE in models
                              with a decoder */
 
-    rapt_rotary rotary; /* rotary positions in self-attention (Su et al. 2021). Not supported for
+    rapt_rotary rotary; /* rotary embeddings in self-attention (Su et al. 2021). Not supported for
                            scores with a tanh, nor with distance vectors (relative_bias) */
     int rotary_width;   /* number of leading elements of each query and key that are rotated, 0 to
                            2^16; 0 means all. The number must be even, at least 2 (4 with NTK), and
@@ -300,7 +301,7 @@ typedef struct rapt_config { /* size-first, see base.h */
     float rotary_magnitude; /* with YaRN, the factor applied to sines and cosines, 0 or more; 0
                                means 0.1 ln(rotary_factor) + 1 */
     int query_key_norm; /* 1: queries and keys of each head are divided by their root mean square
-                           and multiplied by gains, before rotary positions. All heads share the
+                           and multiplied by gains, before any rotary embedding. All heads share the
                            gains "self_attn.query_norm.weight" and "...key_norm.weight" [width of a
                            head]; likewise in "cross_attn" (Henry et al. 2020; Dehghani et al.
                            2023) */

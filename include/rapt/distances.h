@@ -1,5 +1,5 @@
 /* distances.h - effects of the distance between a query and a key: slopes, tables of biases, rotary
-   positions, and distance vectors, which are scored like keys and summed like values. attention.h
+   embeddings, and distance vectors, which are scored like keys and summed like values. attention.h
    includes this header. */
 #ifndef RAPT_DISTANCES_H
 #define RAPT_DISTANCES_H
@@ -59,7 +59,7 @@ typedef struct rapt_relative {
     uint64_t reserved[2];   /* must be 0 */
 } rapt_relative;
 
-/* Distance vectors, which stand for the distances between queries and keys. Let d be s - position,
+/* Distance vectors, which represent the distances between queries and keys. Let d be s - position,
    the distance of key s from the query's position, clamped to -before .. after. The vectors u, v,
    r, r' and a of a query head change the definition in attention.h:
 
@@ -68,7 +68,7 @@ typedef struct rapt_relative {
 
    Shaw, Uszkoreit and Vaswani 2018 use r and a, with before = after. Transformer-XL (Dai et al.
    2019) uses r, u and v. DeBERTa (He et al. 2021) uses r and r' and a scale of 1 / sqrt(3 K).
-   Scores must be scaled dot products or dot products, without rotary positions or talking heads,
+   Scores must be scaled dot products or dot products, without rotary embeddings or talking heads,
    and mask.causal_alignment is required. All of these score terms except the one with u are added
    after the cap, like a bias. If all fields are 0, no distance vectors are used.
 
@@ -113,7 +113,7 @@ typedef struct rapt_distance_gradients {
    bucket(after). In DeBERTa v2, position_buckets is `buckets` and max_relative_positions is
    distance + 1. before and after are as in rapt_distances, buckets must be even and at least 4, and
    distance must exceed m. Returns 0 and leaves `to` unchanged if an argument is out of range or
-   NULL, or if the number overflows an int. */
+   NULL, or if the number of buckets overflows an int. */
 RAPT_API int rapt_distance_buckets(int before, int after, int buckets, int distance, int *to);
 
 #ifdef __cplusplus

@@ -43,10 +43,10 @@ extern "C" {
    that contained it. Entries that cannot be parsed are kept.
 
    RAPT_DOCUMENT_FORMAT_SRT is a subtitle file in UTF-8, in SubRip or WebVTT format. Time codes and
-   cue numbers are kept. A sentence ends with its cue, and before a line that begins with a marker
-   such as "- ". Any other line break in a sentence keeps its relative position: it replaces the
-   nearest space in the translation or, in scripts without spaces, is placed between words. It is
-   dropped if the translation has no such place.
+   cue numbers are kept. A sentence ends at the end of its cue, or before a line that begins with a
+   marker such as "- ". Any other line break in a sentence keeps its relative position: it replaces
+   the nearest space in the translation or, in scripts without spaces, is placed between words. It
+   is dropped if the translation has no such place.
 
    RAPT_DOCUMENT_FORMAT_XLIFF is XLIFF 1.2 or 2.0 in UTF-8, whose elements have no namespace prefix.
    The translation of a <source> is written to its <target> if the <target> is missing or contains
@@ -55,11 +55,11 @@ extern "C" {
    translate="no" are kept, and so are elements with mtype="protected", <ph>, <it> and CDATA
    sections within a <source>. <bpt>, <bx> and <sc> are paired with <ept>, <ex> and <ec>. If the
    document is malformed, its first element is not <xliff>, or elements are nested more than 200
-   levels deep, calls return RAPT_BAD_FILE before the first piece.
+   levels deep, calls return RAPT_BAD_FILE without passing any piece to the callback.
 
    RAPT_DOCUMENT_FORMAT_MARKDOWN is CommonMark with GitHub's tables, task lists, footnotes and
    strikethrough; any sequence of bytes is accepted. The lines of a sentence are joined; a hard line
-   break ends a sentence. Code blocks, the front matter, link definitions, link destinations and
+   break ends a sentence. Code blocks, front matter, link definitions, link destinations and
    templates such as {{ name }} and {% name %} are kept; code in backticks, autolinks such as
    <https://example.org>, and labels that are also the text of a link, as in [label], are kept like
    <code> in HTML. HTML in Markdown is parsed as HTML. */
@@ -89,12 +89,14 @@ RAPT_API const char *rapt_document_format_name(int format);
    (shorter words may be abbreviations). Words are separated by white space; words that contain
    digits are ignored. The translation is then written in capitals.
 
-   A sentence is in title case if it has at least 4 words, each word has a capital or follows a
-   hyphen, and more than half of the words begin with a capital without being in capitals. Words of
-   up to 3 letters need no capital if the options give a language other than German or
-   Luxembourgish, which capitalize nouns. Words with two or more capitals, such as NASA, are not
-   changed. A word of the translation is capitalized if it translates a capitalized word, according
-   to the alignment or, without one, its relative position. */
+   A sentence is in title case if it has at least 4 words, each run of letters and apostrophes
+   contains a capital or follows a hyphen, and the number of capitalized runs is more than half the
+   number of words. (Well-Known is one word, but two runs.) A run is capitalized if it is a single
+   capital letter, or begins with a capital and is not all in capitals. Runs of up to 3 letters need
+   no capital if the options give a language other than German or Luxembourgish, which capitalize
+   nouns. Runs with two or more capitals, such as NASA, are not changed. A word of the translation
+   is capitalized if it translates a capitalized word, according to the alignment or, without one,
+   its relative position. */
 typedef enum rapt_document_recase {
     RAPT_DOCUMENT_RECASE_CAPITALS, /* sentences in capitals */
     RAPT_DOCUMENT_RECASE_TITLES,   /* also sentences in title case; not the default, because a list
@@ -144,13 +146,13 @@ typedef struct rapt_document_options { /* size-first, see base.h */
     /* Patterns of additional words and phrases to protect. They match only whole words. * matches
        up to 255 bytes of characters other than white space, ? matches one such character, and \
        removes the special meaning of the next character. Matching is case-sensitive. A pattern is 1
-       to 255 bytes of UTF-8 and contains at most 2 asterisks without \ before them. Patterns
-       without * or ? form a do-not-translate list. The strings must remain valid during the call.
-       May be NULL if the count is 0. */
+       to 255 bytes of UTF-8 and contains at most 2 unescaped asterisks. Patterns without * or ?
+       form a do-not-translate list. The strings must remain valid during the call. May be NULL if
+       the count is 0. */
     const rapt_text *protected_patterns;
-    /* If 0, a sentence whose translation has a fault is translated again, as with mend and copy of
-       rapt_translate_call, and rapt_translation.faults is set. rapt_document_translate_with ignores
-       this field. */
+    /* If 0, a sentence whose translation has a fault is translated again, as with
+       rapt_translate_call.mend and rapt_translate_call.copy, and rapt_translation.faults is set.
+       rapt_document_translate_with ignores this field. */
     int unmended;
     /* Glossary of the document, as in rapt_translate_call.glossary. Terms are not searched for in
        protected text or in elements that are kept. rapt_document_translate_with uses the glossary
@@ -242,7 +244,7 @@ typedef struct rapt_document_engine { /* size-first, see base.h */
 
 /* Translates a document with a translator. The document is split into sentences, without the white
    space around them. They are translated in batches, and callback receives the pieces in order,
-   each as soon as it is known. options may be NULL for the defaults. Allocates memory for the
+   each as soon as it is ready. options may be NULL for the defaults. Allocates memory for the
    duration of the call; the amount depends on the longest sentences, not on the size of the
    document.
 
@@ -254,8 +256,8 @@ typedef struct rapt_document_engine { /* size-first, see base.h */
 
    Returns RAPT_BAD_ARGUMENT if an option is out of range or the translator's options name no
    languages for a multilingual model, RAPT_NO_MEMORY if an allocation fails, and RAPT_BAD_FILE if
-   ICU cannot read its data or an XLIFF document is malformed. Even then, the pieces that callback
-   has received are correct. callback must return normally; see base.h. */
+   ICU cannot read its data or an XLIFF document is malformed. Even after an error, the pieces that
+   callback has received are correct. callback must return normally; see base.h. */
 RAPT_API rapt_status rapt_document_translate(rapt_translator *translator, rapt_text document,
                                              const rapt_document_options *options,
                                              rapt_document_fn *callback, void *user,

@@ -46,10 +46,10 @@ typedef struct rapt_encoder_options { /* size-first, see base.h */
    options may be NULL for the defaults. The caller must free *encoder.
 
    Returns RAPT_NO_FILE if the model cannot be read. Returns RAPT_BAD_FILE if it is damaged or has
-   no encoder that reads tokens, if its tokenizer is missing, does not match or lacks a special
-   token, or if max_tokens leaves no room for tokens between the special tokens of a pair. Returns
-   RAPT_BAD_ARGUMENT if an option is out of range, and RAPT_NO_MEMORY if an allocation fails. Other
-   errors are those of rapt_model_import_with. */
+   no encoder that reads tokens, if its tokenizer is missing, lacks a special token or does not
+   match the model, or if max_tokens leaves no room for tokens between the special tokens of a pair.
+   Returns RAPT_BAD_ARGUMENT if an option is out of range, and RAPT_NO_MEMORY if an allocation
+   fails. Other errors are the same as for rapt_model_import_with. */
 RAPT_API rapt_status rapt_encoder_load(rapt_encoder **encoder, const char *path,
                                        const rapt_encoder_options *options,
                                        const rapt_allocator *allocator, rapt_message *why);

@@ -41,9 +41,9 @@ RAPT_API rapt_status rapt_file_write(const char *path, const void *data, size_t 
 /* Checks whether a file could be written at path, without changing an existing one. Follows links,
    creates and removes a file in the folder, and compares max_size with the process's limit on file
    sizes and total_size with the free space. max_size is the size in bytes of the largest file that
-   the program will write, and total_size, at least max_size, is the size of all files together that
-   will exist at the same time. If the free space cannot be determined, it is not checked. Returns
-   RAPT_NO_FILE if the file cannot be written. */
+   the program will write, and total_size is the combined size of all the files that will exist at
+   the same time; values below max_size mean max_size. If the free space cannot be determined, it is
+   not checked. Returns RAPT_NO_FILE if the file cannot be written. */
 RAPT_API rapt_status rapt_file_check(const char *path, uint64_t max_size, uint64_t total_size,
                                      rapt_message *why);
 
@@ -70,7 +70,7 @@ typedef enum rapt_file_use {
     RAPT_FILE_USE_NONE,       /* not used */
     RAPT_FILE_USE_MODEL,      /* contains tensors */
     RAPT_FILE_USE_VOCABULARY, /* contains words or pieces */
-    RAPT_FILE_USE_SETTINGS,   /* contains settings of the model or of decoding */
+    RAPT_FILE_USE_SETTINGS,   /* contains settings for the model or for decoding */
     RAPT_FILE_USE_SHORTLIST   /* not read, but can be passed to rapt_translator_load_shortlist */
 } rapt_file_use;
 /* Receives the name of a file in the model's folder or its parent, and how the file was used.

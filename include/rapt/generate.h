@@ -179,8 +179,8 @@ typedef struct rapt_generate_options { /* size-first, see base.h */
        table in rapt_search_rules does not apply: an end token finishes its hypothesis if its rank
        among the candidates that lack no term is below the number of places in the beam for such
        candidates. The search for this source stops when nbest hypotheses with all terms score at
-       least as high as the best live one, ignoring live hypotheses in which the end token was the
-       most likely token at some step while terms were missing. no_repeat_ngram does not forbid
+       least as high as the best live one; a live hypothesis is ignored here if the end token was
+       its most likely token at some step while terms were missing. no_repeat_ngram does not forbid
        tokens that begin or continue a phrase of a missing term. A source without terms is not
        affected. Cannot be combined with temperature. */
     const rapt_terms *terms;
@@ -228,9 +228,9 @@ typedef struct rapt_generate_outputs { /* size-first, see base.h */
        of tokens of its source. The nbest hypotheses of a source are adjacent. Requires
        limits.alignments. */
     float *alignments;
-    /* [N * nbest][max_length] log-probabilities of the tokens, followed by that of the end token,
-       in nats, each given the preceding tokens; 0 for tokens of the prefix. They are normalized as
-       the search rules define. */
+    /* [N * nbest][max_length] log-probabilities, in nats, of the tokens and then the end token,
+       each given the preceding tokens; 0 for tokens of the prefix. They are normalized as the
+       search rules define. */
     float *log_probabilities;
     int *ended; /* [N * nbest] 1 if the sequence has an end token, because the model ended it or,
                    with HF, because it reached its limit; 0 if it has none, because a limit or a
@@ -261,11 +261,11 @@ RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *sou
    source->batch, as for rapt_encode.
 
    log_probabilities receives the values of all tokens and end tokens in nats, back to back. The
-   values of target b start at [target->starts[b] + b] and finish with its end token; if end is -1,
-   they start at [target->starts[b]]. sums receives [batch] totals. Either array may be NULL. Each
-   value is the log softmax of the logits that rapt_decode returns. rapt_generate reports the same
-   value if its logits are not changed and no token is suppressed, forbidden or penalized. The bits
-   are the same in any batch and for any limits.
+   values of target b start at [target->starts[b] + b], with the end token's value last; if end is
+   -1, they start at [target->starts[b]]. sums receives [batch] totals. Either array may be NULL.
+   Each value is the log softmax of the logits that rapt_decode returns. rapt_generate reports the
+   same value if its logits are not changed and no token is suppressed, forbidden or penalized. The
+   bits are the same in any batch and for any limits.
 
    A target including its end token may be as long as rapt_generate allows max_length to be. After
    this call, rapt_encode must be called before rapt_decode.

@@ -33,7 +33,7 @@ extern "C" {
    A glossary is immutable: any number of threads may share one. */
 typedef struct rapt_glossary rapt_glossary;
 
-/* Reads a glossary from a text in UTF-8. Each line is an entry: source, tab, target, and optionally
+/* Reads a glossary from UTF-8 text. Each line is an entry: source, tab, target, and optionally
    another tab and a rule, exact or nocase. | separates forms; within a form, \| stands for | and \\
    for \. Empty lines, and spaces around forms, are ignored. A form is 1 to 255 bytes long. The text
    is treated as untrusted, and is not needed after the call. The caller must free *glossary.

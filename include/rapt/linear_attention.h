@@ -64,11 +64,11 @@ typedef struct rapt_linear_attention { /* size-first, see base.h */
     int key_heads;     /* number of heads of k, v, gates and states; must divide heads. Query head h
                           reads the state of key head h / (heads / key_heads). 0 means as many as
                           `heads` */
-    int rows;          /* rows per sequence, 0 to 2147483519; with starts, the maximum for any
+    int rows;          /* rows per sequence, 0 to 2147483519; with `starts`, the maximum for any
                           sequence */
     int key_width;     /* floats per row of q and k, 1 to 65536 */
     int value_width;   /* floats per row of v and out, 1 to 65535 */
-    rapt_stride q;     /* layout of q; with starts, the batch strides of all arrays are ignored */
+    rapt_stride q;     /* layout of q; with `starts`, the batch strides of all arrays are ignored */
     rapt_stride k;     /* layout of k */
     rapt_stride v;     /* layout of v */
     rapt_stride out;   /* layout of out */
@@ -76,9 +76,9 @@ typedef struct rapt_linear_attention { /* size-first, see base.h */
     const int *starts; /* offsets [batch + 1], nondecreasing from 0, for a ragged batch, in which
                           the rows of all sequences are stored back to back; NULL if every sequence
                           has `rows` rows */
-    const float *log_decay;       /* logarithm of the decay by which each row first multiplies the
-                                     state, at most 0. -infinity sets the state to 0. NULL means no
-                                     decay */
+    const float *log_decay;       /* logarithm of the decay, at most 0; each row first multiplies
+                                     the state by the decay. -infinity sets the state to 0. NULL
+                                     means no decay */
     const float *beta;            /* rate of the delta rule, usually 0 to 1; NULL means no delta
                                      rule */
     const float *initial_state;   /* S before the first row, in the layout below; NULL means 0.
@@ -86,9 +86,9 @@ typedef struct rapt_linear_attention { /* size-first, see base.h */
     float scale;                  /* factor applied to out, finite; 0 means 1 / sqrt(key_width) */
     rapt_feature_map feature_map; /* function applied to q and k; default: none */
     int normalized; /* if nonzero, out[t] is S' q[t] / (z . q[t]), where the vector z is the state
-                       that would result if every value were the single number 1; scale has no
-                       effect. Requires a feature map and no beta. If z . q[t] is 0, out[t] is 0 and
-                       no gradient flows through the row */
+                       that would result if every value were the single number 1; `scale` has no
+                       effect. Requires a feature map, and beta must be NULL. If z . q[t] is 0,
+                       out[t] is 0 and no gradient flows through the row */
     int threads;    /* maximum number of threads, see base.h */
 } rapt_linear_attention;
 
@@ -152,9 +152,9 @@ RAPT_API rapt_status rapt_linear_attention_backward(const rapt_linear_attention 
                                                     const rapt_linear_attention_gradients *d,
                                                     void *workspace, rapt_message *why);
 
-/* Appends rows, usually one, to sequences: computes out from q, k and v, whose shapes are those of
-   rapt_linear_attention_forward, and updates the states in `state`, which must be set before the
-   first rows, usually to 0. One call with n rows gives the same bits as n calls with one row.
+/* Appends rows, usually one, to sequences: computes out from q, k and v, which have the same shapes
+   as in rapt_linear_attention_forward, and updates the states in `state`, which must be set before
+   the first rows, usually to 0. One call with n rows gives the same bits as n calls with one row.
    Errors are the same as for rapt_linear_attention_forward. */
 RAPT_API rapt_status rapt_linear_attention_step(const rapt_linear_attention *a, const float *q,
                                                 const float *k, const float *v, float *state,

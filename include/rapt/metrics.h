@@ -1,5 +1,5 @@
 /* metrics.h - corpus-level BLEU and chrF scores of translations, as defined by sacreBLEU 2.x. They
-   agree with sacreBLEU's to four decimals. */
+   agree with sacreBLEU's to four decimal places. */
 #ifndef RAPT_METRICS_H
 #define RAPT_METRICS_H
 
@@ -15,9 +15,9 @@ extern "C" {
    will not grow.
 
    A sentence may have up to 2^28 bytes. Each byte that is not valid UTF-8 counts as a character.
-   *_add allocates memory for the duration of the call. It returns RAPT_NO_MEMORY if that fails, and
-   RAPT_BAD_ARGUMENT if the struct or the bytes of a nonempty sentence are NULL, a sentence is too
-   long or an enumerator is unknown. If a call fails, the counts are unchanged. */
+   *_add allocates memory for the duration of the call. It returns RAPT_NO_MEMORY if an allocation
+   fails, and RAPT_BAD_ARGUMENT if the struct or the bytes of a nonempty sentence are NULL, a
+   sentence is too long or an enumerator is unknown. If a call fails, the counts are unchanged. */
 
 /* How a sentence is split into words: sacreBLEU's tokenizers that need no model. In scripts without
    spaces between words, 13a treats any text between spaces or ASCII punctuation marks as one
@@ -27,8 +27,8 @@ typedef enum rapt_bleu_tokens {
     RAPT_BLEU_TOKENS_NONE, /* splits at white space only, for text that is already tokenized */
     RAPT_BLEU_TOKENS_ZH,   /* every Chinese character is a word; the rest is split as in 13a, but
                               entities such as &amp; are not replaced */
-    RAPT_BLEU_TOKENS_INTL, /* splits off symbols, and punctuation next to a character that is not a
-                              number, according to Unicode categories, as mteval-v14 does;
+    RAPT_BLEU_TOKENS_INTL, /* as mteval-v14 does, splits off symbols, and punctuation marks next to
+                              a character that is not a number, as defined by Unicode categories;
                               RAPT_BAD_ARGUMENT if the library was built without utf8proc */
     RAPT_BLEU_TOKENS_CHAR  /* every character except white space is a word */
 } rapt_bleu_tokens;

@@ -92,8 +92,9 @@ typedef struct rapt_monotonic_attention { /* size-first, see base.h */
                                 are ignored. NULL if all keys exist */
     const float *offset;     /* [heads] added to the argument of the sigmoid in p; NULL means 0. The
                                 papers start training with -1 to -4 */
-    float scale;             /* factor of q.k, finite; 0 means 1 / sqrt(key_width) */
-    float chunk_scale;       /* factor of chunk_q.chunk_k, finite; 0 means 1 / sqrt(key_width) */
+    float scale;             /* factor applied to q.k, finite; 0 means 1 / sqrt(key_width) */
+    float chunk_scale;       /* factor applied to chunk_q.chunk_k, finite; 0 means 1 /
+                                sqrt(key_width) */
     int chunk;               /* number of keys in a chunk, 1 or more; only chunk mode reads it */
     int last_stops; /* if nonzero, a head that reaches the last existing key stops there (mass
                        preservation in fairseq). Set it to 0 while a source is still
@@ -183,11 +184,12 @@ RAPT_API rapt_status rapt_monotonic_attention_backward(const rapt_monotonic_atte
                                                        void *workspace, rapt_message *why);
 
 /* Computes out for further queries, usually one, with hard stops and without noise. positions
-   [batch][heads] holds the key at which each head continues, initially 0, and is updated: it
-   becomes the key where the last query stopped, or the number of existing keys if it did not stop.
-   If the keys of a stream are still arriving, the same query can be repeated once there are more;
-   it continues after the keys that it has read. One call with n queries gives the same bits as n
-   calls with one query. In hard mode, the output of a query that stops is an exact copy of a value.
+   [batch][heads] holds the key at which each head continues, initially 0. The call sets it to the
+   key where the last query stopped, or to the number of existing keys if that query did not stop.
+   While the keys of a stream are still arriving, a query that did not stop can be repeated once
+   there are more keys; it continues after the keys that it has read. One call with n queries gives
+   the same bits as n calls with one query. In hard mode, the output of a query that stops is an
+   exact copy of a value.
 
    Errors are the same as for rapt_monotonic_attention_forward, except those about `outputs`. Also
    returns RAPT_BAD_ARGUMENT if a position is negative or greater than the number of existing

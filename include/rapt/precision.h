@@ -19,8 +19,8 @@ typedef enum rapt_precision {
     RAPT_PRECISION_F16     /* IEEE 754 half precision: magnitudes of at most 65,504 */
 } rapt_precision;
 
-/* A model: a configuration and parameters, see transformer.h. Sessions only read a model, so any
-   number of sessions and threads may share it. */
+/* A model: a configuration, parameters and metadata, see transformer.h. Sessions only read a model,
+   so any number of sessions and threads may share it. */
 typedef struct rapt_model rapt_model;
 
 /* Returns the precision of a model, or RAPT_PRECISION_STORED for NULL. */
@@ -28,9 +28,9 @@ RAPT_API rapt_precision rapt_model_precision(const rapt_model *model);
 /* Returns the name of a precision, such as "int8", or NULL for RAPT_PRECISION_STORED and unknown
    values. The string is static. */
 RAPT_API const char *rapt_precision_name(rapt_precision precision);
-/* Converts the matrices of a model, including its embeddings. Everything else remains in floats:
-   biases, gains, the tables of positions, token types and distances, and the learned arrays of
-   attention. Attention itself is always computed in floats.
+/* Converts the matrices of a model, including its embeddings. Everything else is kept as 32-bit
+   floats: biases, gains, the tables of positions, token types and distances, and the learned arrays
+   of attention. Attention itself is always computed in single precision.
 
    In 8-bit precision, a matrix has one scale per row and takes about a quarter of the memory.
    Sessions also quantize each row that they multiply by such a matrix, and sum the products
@@ -40,8 +40,8 @@ RAPT_API const char *rapt_precision_name(rapt_precision precision);
    become the floats that they represent.
 
    In a 16-bit precision, a matrix takes half the memory. Its elements are converted to floats when
-   they are multiplied. This is exact, so results have the same bits as those of a model in floats
-   whose matrices were rounded to 16 bits.
+   they are multiplied. This is exact, so results have the same bits as those of a single-precision
+   model whose matrices were rounded to 16 bits.
 
    Call this function before creating sessions. Only a model in RAPT_PRECISION_F32 can be trained or
    changed by rapt_model_write. A conversion needs memory for the model in both precisions;

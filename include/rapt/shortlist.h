@@ -60,7 +60,7 @@ typedef struct rapt_lexical_pair {
    and the first `first` (0 or more) tokens of the target vocabulary. Ties go to the greater target
    id. If a pair occurs more than once, its highest probability is used. The caller must free
    *shortlist. Returns RAPT_BAD_ARGUMENT if a token is outside its vocabulary, a probability is not
-   finite, or best or first is out of range, and RAPT_NO_MEMORY if an allocation fails. */
+   finite, or `best` or `first` is out of range, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_shortlist_create(rapt_shortlist **shortlist,
                                            const rapt_lexical_pair *pairs, size_t count, int first,
                                            int best, const rapt_tokenizer *source,

@@ -95,7 +95,7 @@ RAPT_API rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, cons
    names <unk>, <pad> (or <blank>), <s> and </s> in the list are its special tokens. An empty name
    is a token without text. The caller must free *tokenizer.
 
-   If pieces is NULL, the text to encode must consist of names separated by spaces. Otherwise the
+   If `pieces` is NULL, the text to encode must consist of names separated by spaces. Otherwise the
    SentencePiece tokenizer `pieces` splits the text, and the pieces are looked up in the list. A
    copy of `pieces` is kept. Some names in the list are recognized before the text is split: a
    language tag such as ">>deu<<" at the beginning of the text and, anywhere in it, T5's sentinels,
@@ -104,9 +104,9 @@ RAPT_API rapt_status rapt_tokenizer_load_memory(rapt_tokenizer **tokenizer, cons
    language tokens of these three models have no text. Anything that is not in the list becomes the
    unknown token.
 
-   Returns RAPT_BAD_ARGUMENT if two nonempty names are equal, a name contains a 0 byte, count is not
-   from 1 to 2^24, the names have more than 2^30 bytes in total, or pieces is not a SentencePiece
-   tokenizer. Returns RAPT_NO_MEMORY if an allocation fails. */
+   Returns RAPT_BAD_ARGUMENT if two nonempty names are equal, a name contains a NUL byte, count is
+   not from 1 to 2^24, the names have more than 2^30 bytes in total, or `pieces` is not a
+   SentencePiece tokenizer. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_create_list(rapt_tokenizer **tokenizer, const rapt_text *names,
                                                 int count, const rapt_tokenizer *pieces,
                                                 const rapt_allocator *allocator, rapt_message *why);
@@ -116,7 +116,7 @@ typedef struct rapt_wordpiece_options { /* size-first, see base.h */
     size_t size;
     int keep_case;    /* 1: text is not lowercased */
     int keep_accents; /* 1: accents and other nonspacing marks are not removed */
-    int keep_han;     /* 1: Chinese characters are not made words of their own */
+    int keep_han;     /* 1: Chinese characters are not treated as separate words */
     int reserved;     /* must be 0 */
 } rapt_wordpiece_options;
 /* Creates a WordPiece tokenizer (Devlin et al. 2019) from the lines of a vocab.txt, names [count],
@@ -127,8 +127,8 @@ typedef struct rapt_wordpiece_options { /* size-first, see base.h */
    defaults. The caller must free *tokenizer.
 
    Returns RAPT_BAD_ARGUMENT if the names lack [UNK], an option is out of range, or
-   rapt_tokenizer_create_list would reject names or count. Returns RAPT_BAD_FILE if the library was
-   built without utf8proc, and RAPT_NO_MEMORY if an allocation fails. */
+   rapt_tokenizer_create_list would reject `names` or `count`. Returns RAPT_BAD_FILE if the library
+   was built without utf8proc, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_create_wordpiece(rapt_tokenizer **tokenizer,
                                                      const rapt_text *names, int count,
                                                      const rapt_wordpiece_options *options,
@@ -140,17 +140,18 @@ RAPT_API rapt_status rapt_tokenizer_create_wordpiece(rapt_tokenizer **tokenizer,
    0. */
 RAPT_API rapt_text rapt_tokenizer_file(const rapt_tokenizer *tokenizer);
 
-/* Writes a tokenizer to text [capacity] as a string, in the form stored in model files: printable
-   ASCII without quotes, backslashes or line breaks, terminated by 0. *size receives the number of
-   bytes needed, including the 0. text may be NULL to query the size. If text is not NULL and
-   capacity is less than *size, sets only *size and returns RAPT_BAD_ARGUMENT. */
+/* Writes a tokenizer to text [capacity] as a string, in the form stored in model files:
+   null-terminated printable ASCII without quotes, backslashes or line breaks. *size receives the
+   number of bytes needed, including the terminator. text may be NULL to query the size. If text is
+   not NULL and capacity is less than *size, sets only *size and returns RAPT_BAD_ARGUMENT. */
 RAPT_API rapt_status rapt_tokenizer_write(const rapt_tokenizer *tokenizer, char *text,
                                           size_t capacity, size_t *size, rapt_message *why);
 
 /* Creates a tokenizer from a string that rapt_tokenizer_write wrote: text [size], where size does
-   not count the 0. The caller must free *tokenizer. Returns RAPT_BAD_FILE if the string is damaged,
-   or if it needs utf8proc and the library was built without it; *why describes the problem. A
-   checksum detects any single changed byte. Returns RAPT_NO_MEMORY if an allocation fails. */
+   not count the terminator. The caller must free *tokenizer. Returns RAPT_BAD_FILE if the string is
+   damaged, or if it needs utf8proc and the library was built without it; *why describes the
+   problem. A checksum detects any single changed byte. Returns RAPT_NO_MEMORY if an allocation
+   fails. */
 RAPT_API rapt_status rapt_tokenizer_create(rapt_tokenizer **tokenizer, const char *text,
                                            size_t size, const rapt_allocator *allocator,
                                            rapt_message *why);
@@ -212,7 +213,7 @@ RAPT_API rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, rapt
    rapt_tokenizer_token returns for them. Decoding allocates memory only for Moses tokenizers, and
    for SentencePiece models with output rules (denormalizer_spec). Returns RAPT_BAD_ARGUMENT if
    capacity is less than *size. Also returns RAPT_BAD_ARGUMENT, but without writing anything, if an
-   id is outside the vocabulary or the text is too long for output rules (2^30 bytes). Returns
+   id is outside the vocabulary or the text exceeds the limit for output rules, 2^30 bytes. Returns
    RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer, const int32_t *ids,
                                            size_t count, char *bytes, size_t capacity, size_t *size,

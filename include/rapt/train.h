@@ -34,18 +34,19 @@ typedef enum rapt_products {
                                choice, so a resumed run has the same bits; another run may choose
                                differently */
     RAPT_PRODUCTS_BF16 /* this library, with both factors rounded to bf16 and their products summed
-                          in floats, in the order and with the rounding of the instruction
-                          vdpbf16ps. Parameters and moments remain in floats; norms, attention and
-                          softmax are computed in floats. On processors with AVX512_BF16 this is up
-                          to twice as fast as RAPT_PRODUCTS_BUILTIN. On all others the instruction
-                          is emulated, which is slower than RAPT_PRODUCTS_BUILTIN. The bits are the
-                          same with and without the instruction, and for any number of threads */
+                          in single precision, in the order and with the rounding of the instruction
+                          vdpbf16ps. Parameters and moments remain floats; norms, attention and
+                          softmax are computed in single precision. On processors with AVX512_BF16
+                          this is up to twice as fast as RAPT_PRODUCTS_BUILTIN. On all others the
+                          instruction is emulated, which is slower than RAPT_PRODUCTS_BUILTIN. The
+                          bits are the same with and without the instruction, and for any number of
+                          threads */
 } rapt_products;
 
-/* The baseline that is subtracted from the rewards of sampled keys. The reward of a key is minus
-   the sum of the losses of the rows that it can affect; the baseline is computed in the same way,
-   but with an estimate in place of each loss. The estimate does not depend on the keys drawn in the
-   batch, so the baseline changes only the variance of the gradient, not its mean. */
+/* The baseline that is subtracted from the rewards of sampled keys. The reward of a key is the
+   negative sum of the losses of the rows that it can affect; the baseline is computed in the same
+   way, but with an estimate in place of each loss. The estimate does not depend on the keys drawn
+   in the batch, so the baseline changes only the variance of the gradient, not its mean. */
 typedef enum rapt_baseline {
     RAPT_BASELINE_MEAN,    /* the estimate is a running mean of the loss per token in earlier
                               batches */
@@ -90,14 +91,14 @@ typedef struct rapt_train_options { /* size-first, see base.h */
     rapt_products products;  /* 0 is built-in; see also rapt_train_options_default */
     uint64_t seed;           /* seed for dropout, noise, sampled keys and adapters */
     /* If nonzero, targets are y1 .. yn, and the library adds begin and end to each of them. If 0,
-       the caller must have added these tokens, and the fields begin and end must be 0. In a target
-       of two or more tokens, the library cannot detect that begin and end are missing; a model
-       trained without them never learns to predict the first token of a target or its end. Must be
-       0 for an encoder-only model. */
+       the caller must have added these tokens, and the fields `begin` and `end` must be 0. In a
+       target of two or more tokens, the library cannot detect that begin and end are missing; a
+       model trained without them never learns to predict the first token of a target or its end.
+       Must be 0 for an encoder-only model. */
     int frame;
     int32_t begin; /* added before each target */
     int32_t end;   /* added after each target */
-    /* The next five apply to RAPT_NORMALIZER_SAMPLE, which draws keys; they must be 0 if no
+    /* The next five fields apply to RAPT_NORMALIZER_SAMPLE, which draws keys; they must be 0 if no
        attention layer uses it. If all are 0, training follows Williams 1992. The running mean as
        baseline, expected_share, reward_scale and reward_entropy are from Xu et al. 2015, section
        4.1. */
@@ -110,11 +111,12 @@ typedef struct rapt_train_options { /* size-first, see base.h */
                                effects on later rows count less */
     float reward_entropy;   /* reward per nat of entropy of the distribution from which a row draws
                                its key, -1e6 to 1e6; a negative value penalizes entropy */
-    /* The next two apply to RAPT_NORMALIZER_ARGMAX. They are either both 0 or both at least 1, and
-       must be 0 if no attention layer uses this normalizer. In step n < anneal_steps, counted from
-       0, the weights are softmax(anneal^(n / anneal_steps) x), which passes gradients to the scores
-       x. In later steps, and always in evaluation, they are the arg-max, which passes none. */
-    float anneal;     /* factor of x reached after anneal_steps steps, 1 to 1e6, or 0 */
+    /* The next two fields apply to RAPT_NORMALIZER_ARGMAX. They are either both 0 or both at least
+       1, and must be 0 if no attention layer uses this normalizer. In step n < anneal_steps,
+       counted from 0, the weights are softmax(anneal^(n / anneal_steps) x), which passes gradients
+       to the scores x. In later steps, and always in evaluation, they are the arg-max, which passes
+       none. */
+    float anneal;     /* factor applied to x, reached after anneal_steps steps, 1 to 1e6, or 0 */
     int anneal_steps; /* number of steps with a softmax, 0 or more */
     /* Weight of the guided alignment loss, 0 to 1e6; see rapt_train_align (Chen et al. 2016, as in
        Marian). If above 0, config.alignment_layer must be set, alignment_heads must be 0 or 1,
@@ -127,16 +129,16 @@ typedef struct rapt_train_options { /* size-first, see base.h */
        to the backward pass. If the model was imported from integers, rapt_trainer_create removes
        their scales (rapt_model_scales), which no longer apply after a step. The trainer needs
        additional memory: 1.25 times the size of the model, and a copy of the largest activations.
-       See also rapt_trainer_set_quantized. 0: trains in floats */
+       See also rapt_trainer_set_quantized. 0: trains in single precision */
     int quantize_aware;
     /* [rapt_model_tensors] one rapt_tuning per parameter, to fine-tune a model. NULL means that all
        parameters are trained in full. rapt_trainer_create reads the array; it is not needed
        afterwards. At least one parameter must not be frozen. Frozen parameters have no moments and
        are not included in rapt_report.gradient_norm. */
     const uint8_t *tuning;
-    /* The next two apply to RAPT_TUNING_LORA (Hu et al. 2021, arXiv 2106.09685). For each such
-       matrix W [rows][columns], the trainer stores a copy W0 of its initial values, and learns A
-       [lora_rank][columns] and B [rows][lora_rank]; s is lora_alpha / lora_rank. A is initialized
+    /* The next two fields apply to RAPT_TUNING_LORA (Hu et al. 2021, arXiv 2106.09685). For each
+       such matrix W [rows][columns], the trainer stores a copy W0 of its initial values, and learns
+       A [lora_rank][columns] and B [rows][lora_rank]; s is lora_alpha / lora_rank. A is initialized
        with random numbers of variance 1 / columns, and B with 0. After every step W is W0 + s B A,
        so sessions and model files need no adapters. clip_norm and rapt_report.gradient_norm refer
        to the gradients of A and B instead of the gradient of W. Projections that the library stores
@@ -159,7 +161,7 @@ typedef struct rapt_train_options { /* size-first, see base.h */
 } rapt_train_options;
 /* Sets *options, which is `size` bytes long, to the defaults: rate 1e-3, warmup 1000,
    RAPT_SCHEDULE_INVERSE_SQRT, beta1 0.9, beta2 0.98, epsilon 1e-9, label_smoothing 0.1, dropout
-   0.1, seed 1, monotonic_noise 1, and all other fields 0, except that products is
+   0.1, seed 1, monotonic_noise 1, and all other fields 0, except that `products` is
    RAPT_PRODUCTS_AUTO if the library has no vector kernels for this processor.
 
        rapt_train_options options;
@@ -230,9 +232,9 @@ RAPT_API void rapt_trainer_free(rapt_trainer *trainer);
    trainer's gradients. *report describes only this batch.
 
    Training uses teacher forcing: a target is begin, y1 .. yn, end; its first n + 1 tokens are the
-   decoder's inputs, and its last n + 1 tokens are the labels. For a decoder-only model, source is
-   NULL or has only batch set. For an encoder-only model, the target contains one label per source
-   token, or per source sequence if the configuration pools; negative labels are ignored.
+   decoder's inputs, and its last n + 1 tokens are the labels. For a decoder-only model, `source` is
+   NULL, or only source->batch is set. For an encoder-only model, the target contains one label per
+   source token, or per source sequence if config.pooling is set; negative labels are ignored.
 
    Returns RAPT_BAD_ARGUMENT if the batch exceeds the limits, if a token, label or length is out of
    range, if a source is empty, if sources and targets do not match, if alignments from
@@ -307,9 +309,9 @@ RAPT_API rapt_status rapt_trainer_read_adapter(const rapt_trainer *trainer, int 
 
        g(first, count) = g(first, count/2) + g(first + count/2, count/2)
 
-   in floats. Random numbers depend only on the seed, the number of steps attempted and the shard's
-   number. The baseline for sampled keys is updated once per step. The bits therefore do not depend
-   on which machine computes a shard, or when.
+   in single precision. Random numbers depend only on the seed, the number of steps attempted and
+   the shard's number. The baseline for sampled keys is updated once per step. The bits therefore do
+   not depend on which machine computes a shard, or when.
 
    On one machine, call rapt_train_shard for 0 .. S-1, then rapt_train_shards_step. On several
    machines, each has a trainer with the same model, options and number of shards, and the caller
@@ -370,13 +372,13 @@ RAPT_API rapt_status rapt_train_shard(rapt_trainer *trainer, int shard, const ra
                                       rapt_message *why);
 /* Reports that floats [from, until) of a subtree's gradient are final. */
 typedef void rapt_ready_fn(void *user, const rapt_subtree *tree, size_t from, size_t until);
-/* Works like rapt_train_shard, but calls ready while it computes, as floats of the largest subtree
-   that contains this shard become final. They become final from the last to the first, and can be
-   sent while the rest is computed. ready runs on the calling thread, between layers and at the end,
-   when all floats are final. It must not use the trainer, must not change the floats of the subtree
-   before all of them are final, and must return, because other threads wait for it. If a later
-   shard has already been computed, ready is called only at the end. ready may be NULL. Errors are
-   the same as for rapt_train_shard. */
+/* Works like rapt_train_shard, but calls `ready` while it computes, as floats of the largest
+   subtree that contains this shard become final. They become final from the last to the first, and
+   can be sent while the rest is computed. `ready` runs on the calling thread, between layers and at
+   the end, when all floats are final. It must not use the trainer, must not change the floats of
+   the subtree before all of them are final, and must return, because other threads wait for it. If
+   a later shard has already been computed, `ready` is called only at the end. `ready` may be NULL.
+   Errors are the same as for rapt_train_shard. */
 RAPT_API rapt_status rapt_train_shard_early(rapt_trainer *trainer, int shard,
                                             const rapt_tokens *source, const rapt_tokens *target,
                                             rapt_shard *record, rapt_ready_fn *ready, void *user,
@@ -386,11 +388,11 @@ RAPT_API rapt_status rapt_train_shard_early(rapt_trainer *trainer, int shard,
    capacity; 0 for NULL. list may be NULL. The gradients of the subtrees are valid until the
    trainer's next call; the caller may change them. */
 RAPT_API int rapt_train_shard_sums(const rapt_trainer *trainer, rapt_subtree *list, int capacity);
-/* Adds the gradients of the subtrees in list [count], which must cover all `shards` in order. Only
-   the first `floats` floats at each gradient pointer are added, so a caller can sum the gradients
-   in pieces. The sum is stored in list[0].gradient; the other gradients become unspecified. Returns
-   RAPT_BAD_ARGUMENT if the subtrees are not complete or do not cover all shards in order, or if
-   `shards` is not a power of two up to 1024. */
+/* Adds the gradients of the subtrees in list [count], which must cover all `shards` shards in
+   order. Only the first `floats` floats at each gradient pointer are added, so a caller can sum the
+   gradients in pieces. The sum is stored in list[0].gradient; the other gradients become
+   unspecified. Returns RAPT_BAD_ARGUMENT if the subtrees are not complete or do not cover all
+   shards in order, or if `shards` is not a power of two up to 1024. */
 RAPT_API rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int count, size_t floats,
                                      rapt_message *why);
 /* Takes a step, as rapt_train_step does, but with the gradients of shards. records [limits.shards]
@@ -398,8 +400,8 @@ RAPT_API rapt_status rapt_shards_sum(int shards, const rapt_subtree *list, int c
    this trainer did not compute all shards, the caller must have stored the sum of their gradients
    in the block that rapt_trainer_gradients returns after the last rapt_train_shard. Returns
    RAPT_NOT_FINITE as rapt_train_step does, and also if the loss of a shard was infinite or NaN; the
-   step is then skipped and the shards are discarded. Returns RAPT_BAD_ARGUMENT if records does not
-   contain all shards in order, if they have no tokens, if the rate is out of range, if
+   step is then skipped and the shards are discarded. Returns RAPT_BAD_ARGUMENT if `records` does
+   not contain all shards in order, if no shard has tokens, if the rate is out of range, if
    limits.shards is 0, or if there are gradients from rapt_train_gradient that no step has
    applied. */
 RAPT_API rapt_status rapt_train_shards_step(rapt_trainer *trainer, const rapt_shard *records,
@@ -440,7 +442,7 @@ RAPT_API void rapt_trainer_set_quantized(rapt_trainer *trainer, int on);
 RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *path,
                                        const rapt_metadata *metadata, int count, rapt_message *why);
 /* Resumes from a checkpoint of a trainer with the same configuration, lora_rank, lora_alpha and
-   tuning; the tuning may differ only for parameters that are frozen now. The parameters in the
+   `tuning`, which may differ only for parameters that are frozen now. The parameters in the
    checkpoint are copied to the model. The peak learning rate is taken from the checkpoint instead
    of options.rate. Gradients and shards that no step has applied are discarded.
 

@@ -22,8 +22,8 @@ RAPT_API rapt_status rapt_model_create(rapt_model **model, const rapt_config *co
                                        const rapt_allocator *allocator, rapt_message *why);
 /* Frees a model. NULL is allowed. */
 RAPT_API void rapt_model_free(rapt_model *model);
-/* Returns the configuration, owned by the model; NULL for NULL. Its `size` is that of the library's
-   version of the struct, so set `size` in a copy:
+/* Returns the configuration, owned by the model; NULL for NULL. Its `size` is the size of the
+   library's version of the struct, so set `size` in a copy:
 
        rapt_config copy = *rapt_model_config(model);
        copy.size = sizeof copy; */
@@ -34,7 +34,7 @@ RAPT_API size_t rapt_model_parameters(const rapt_model *model);
    memory, including those of a mapped file; 0 for NULL. */
 RAPT_API size_t rapt_model_bytes(const rapt_model *model);
 
-/* A key and its value in a model file, both UTF-8 and terminated by 0. Keys that begin with "rapt."
+/* A key and its value in a model file; both are null-terminated UTF-8. Keys that begin with "rapt."
    belong to the library, all others to the caller. The library writes "rapt.config", "rapt.layout"
    and "rapt.trainer" itself and rejects them in a caller's metadata. Its other keys hold tokenizers
    ("rapt.tokenizer", or "rapt.source_tokenizer" and "rapt.target_tokenizer"), quantization scales
@@ -201,7 +201,7 @@ typedef struct rapt_tokens {
    that reads vectors. */
 
 /* The largest inputs that a session accepts and the optional results that it can return. Both
-   determine its memory. */
+   determine how much memory it needs. */
 typedef struct rapt_limits { /* size-first, see base.h */
     size_t size;
     int batch; /* source sequences (or prompts, for decoder-only models) per call, 1 or more */
@@ -210,7 +210,7 @@ typedef struct rapt_limits { /* size-first, see base.h */
                           models */
     int target_length; /* maximum length of a target in tokens, 1 to config.positions; ignored for
                           encoder-only models. rapt_generate and rapt_score_targets may exceed it
-                          within the same memory, up to a limit that rapt_generate defines */
+                          without needing more memory, up to a limit that rapt_generate defines */
     int target_tokens; /* total tokens per call to rapt_decode; 0 means batch * beams, which is
                           enough for rapt_generate */
     int threads;       /* maximum number of threads, see base.h */
@@ -244,13 +244,13 @@ RAPT_API void rapt_session_free(rapt_session *session);
    a prompt to rapt_decode, or to rapt_generate as a prefix.
 
    Returns RAPT_BAD_ARGUMENT if there are more sequences or tokens than the limits allow, a sequence
-   is longer than config.positions, starts begin at a number other than 0 or decrease, a token is
-   outside the vocabulary (*why names its index), or tokens are passed to a decoder-only model. */
+   is longer than config.positions, `starts` does not begin with 0 or decreases, a token is outside
+   the vocabulary (*why names its index), or tokens are passed to a decoder-only model. */
 RAPT_API rapt_status rapt_encode(rapt_session *session, const rapt_tokens *source,
                                  const float **encoder_output, rapt_message *why);
-/* Runs an encoder-only model: encodes the source, pools the result if the configuration pools, and
+/* Runs an encoder-only model: encodes the source, pools the result if config.pooling is set, and
    computes logits with the output matrix. *logits is set to an array [source tokens][target_vocab],
-   or [source sequences][target_vocab] if the configuration pools. It belongs to the session and is
+   or [source sequences][target_vocab] if config.pooling is set. It belongs to the session and is
    valid until the session's next call. The pooled vector of an empty sequence is 0. Errors are the
    same as for rapt_encode. Also returns RAPT_BAD_ARGUMENT for other kinds of models, and if
    target_vocab is 0. */
@@ -265,12 +265,12 @@ RAPT_API rapt_status rapt_classify(rapt_session *session, const rapt_tokens *sou
 RAPT_API rapt_status rapt_embed(rapt_session *session, const rapt_tokens *source,
                                 rapt_pooling pooling, const float **embeddings, rapt_message *why);
 /* Appends tokens to the targets of the last rapt_encode (limits.beams targets for each source), and
-   predicts the tokens that follow. A target may receive no tokens. *logits is set to an array
-   [tokens][target_vocab]. It belongs to the session and is valid until the session's next call.
-   logits may be NULL. A call with n tokens gives the same bits as n calls with one token each.
-   Returns RAPT_BAD_ARGUMENT if target->batch is not the number of targets, there are more tokens
-   than the limits allow, a target becomes longer than limits.target_length, starts begin at a
-   number other than 0 or decrease, or a token is outside the vocabulary. Also returns
+   predicts the tokens that follow. The number of tokens for a target may be 0. *logits is set to an
+   array [tokens][target_vocab]. It belongs to the session and is valid until the session's next
+   call. logits may be NULL. A call with n tokens gives the same bits as n calls with one token
+   each. Returns RAPT_BAD_ARGUMENT if target->batch is not the number of targets, there are more
+   tokens than the limits allow, a target becomes longer than limits.target_length, `starts` does
+   not begin with 0 or decreases, or a token is outside the vocabulary. Also returns
    RAPT_BAD_ARGUMENT if the model has no decoder, or if neither rapt_encode nor rapt_embed has been
    called since the session was created or since the last rapt_generate or rapt_score_targets. */
 RAPT_API rapt_status rapt_decode(rapt_session *session, const rapt_tokens *target,

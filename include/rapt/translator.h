@@ -31,8 +31,8 @@ typedef struct rapt_translator rapt_translator;
 typedef struct rapt_translator_options { /* size-first, see base.h */
     size_t size;
     int beams;                      /* width of the beam, at most 1024; 0 means 5 */
-    int nbest;                      /* translations per sentence, at most beams (see also
-                                       temperature); 0 means 1 */
+    int nbest;                      /* translations per sentence, at most `beams` (see also
+                                       `temperature`); 0 means 1 */
     float length_penalty;           /* 0 means no penalty; 1 ranks by mean log-probability */
     int batch;                      /* sentences per batch, at most 65536; 0 means 32 */
     int batch_tokens;               /* source tokens per batch, 0 or more; 0 means 2048 */
@@ -62,7 +62,7 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
                                     first token, see "rapt.first_token" in rapt_model_import */
     int max_length;              /* maximum number of target tokens, including the end token; 0
                                     means no such limit */
-    /* If above 0, translations are sampled at this temperature, and beams is ignored. nbest
+    /* If above 0, translations are sampled at this temperature, and `beams` is ignored. `nbest`
        translations, at most 1024, are drawn and sorted by score, best first. The random numbers of
        draw n for a text depend only on the seed, n and the text's sequence number (see
        rapt_translate_call.first). Cannot be combined with a shortlist or a glossary. */
@@ -103,7 +103,7 @@ RAPT_API void rapt_translator_options_default(rapt_translator_options *options, 
 
        CTranslate2     model.bin and vocabularies; source.spm and target.spm, or Hugging Face's
                        tokenizer files, if they were copied into the folder (for encoders, also if
-                       they are in its parent folder). Includes Argos Translate packages: an
+                       they are in the parent folder). Includes Argos Translate packages: an
                        .argosmodel file or the folder in it, with metadata.json, the folder "model",
                        and sentencepiece.model or bpe.model
        Marian          a .bin or .npz file, and vocabularies: the files named in decoder.yml, or
@@ -178,7 +178,7 @@ typedef enum rapt_export {
                              tokenizer that is a list of names, the list is written as .yml instead,
                              and its SentencePiece model as source.spm or target.spm */
     RAPT_EXPORT_BERGAMOT, /* the same with 8-bit matrices, as in Firefox. target_vocab must be a
-                             multiple of 8, and width and ffn_width multiples of 16 */
+                             multiple of 8, and width and ffn_width must be multiples of 16 */
     RAPT_EXPORT_HF,       /* Hugging Face's MarianMT: config.json, generation_config.json,
                              tokenizer_config.json, model.safetensors, vocab.json, source.spm and
                              target.spm; also target_vocab.json if the names of the two vocabularies
@@ -243,16 +243,16 @@ RAPT_API rapt_status rapt_translator_load(rapt_translator **translator, const ch
                                           const rapt_allocator *allocator, rapt_message *why);
 /* Creates a translator for a model and tokenizers that belong to the caller, are not copied and
    must outlive the translator. The translator itself needs little more memory than a session. If
-   target is NULL, source is used for both sides. If both are NULL, the translator creates and owns
-   tokenizers from the model's metadata. If options is NULL, those of
+   `target` is NULL, `source` is used for both sides. If both are NULL, the translator creates and
+   owns tokenizers from the model's metadata. If options is NULL, those of
    rapt_translator_options_default are used. options->precision must be 0; convert the model with
    rapt_model_set_precision first. The caller must free *translator.
 
    Returns RAPT_BAD_ARGUMENT if the model is not an encoder-decoder, if an option is out of range,
-   if options->precision is not 0, if the model lacks a language, if target is given without source,
-   or if a given tokenizer lacks a token that the translator needs (see rapt_frame) or does not
-   match the model's vocabulary. Returns RAPT_BAD_FILE if the tokenizers in the metadata are missing
-   or unsuitable, and RAPT_NO_MEMORY if an allocation fails. */
+   if options->precision is not 0, if the model lacks a language, if `target` is given without
+   `source`, or if a given tokenizer lacks a token that the translator needs (see rapt_frame) or
+   does not match the model's vocabulary. Returns RAPT_BAD_FILE if the tokenizers in the metadata
+   are missing or unsuitable, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_translator_create(rapt_translator **translator, const rapt_model *model,
                                             const rapt_tokenizer *source,
                                             const rapt_tokenizer *target,
@@ -302,12 +302,12 @@ RAPT_API rapt_status rapt_translator_load_shortlist(rapt_translator *translator,
    -1 if the target tokenizer lacks this token or an argument is NULL. */
 RAPT_API int32_t rapt_target_begin(const rapt_model *model, const rapt_tokenizer *target);
 
-/* Translates one sentence, `text`, into out [capacity]; both are terminated by 0. *size receives
-   the number of bytes needed, including the 0; size may be NULL, and so may out if capacity is 0.
-   The translation is empty if the sentence has no tokens or, except with the search rules MARIAN
-   and HF, only begin and end tokens. Errors are the same as for rapt_translate_many. Also returns
-   RAPT_BAD_ARGUMENT if the sentence has more tokens than config.positions, including special ones,
-   or if capacity is less than *size. */
+/* Translates one sentence, `text`, into out [capacity]; both are null-terminated. *size receives
+   the number of bytes needed, including the terminator; size may be NULL, and so may out if
+   capacity is 0. The translation is empty if the sentence has no tokens or, except with the search
+   rules MARIAN and HF, only begin and end tokens. Errors are the same as for rapt_translate_many.
+   Also returns RAPT_BAD_ARGUMENT if the sentence has more tokens than config.positions, including
+   special ones, or if capacity is less than *size. */
 RAPT_API rapt_status rapt_translate(rapt_translator *translator, const char *text, char *out,
                                     size_t capacity, size_t *size, rapt_message *why);
 
@@ -323,8 +323,8 @@ enum {
                                more tokens in total), and more than twice as many times as any
                                sequence occurs in a row in the source */
     RAPT_FAULT_LONG = 2,    /* n is at most 8, and the translation has more than min_length tokens,
-                               and more than 2 n + 8 plus those of its terms and language */
-    RAPT_FAULT_EMPTY = 4,   /* the translation has no tokens, apart from its language */
+                               and more than 2 n + 8 plus the tokens of its terms and language */
+    RAPT_FAULT_EMPTY = 4,   /* the translation has no tokens, apart from its language token */
     RAPT_FAULT_REMAINS = 8, /* also set if no better translation was found */
     RAPT_FAULT_LOST = 16    /* an opaque part occurs fewer times in the translation than among the
                                opaque parts of the source; see rapt_translate_call.copy */
@@ -336,12 +336,12 @@ typedef struct rapt_translation {
     int rank;              /* rank of the translation, 0 .. nbest - 1; 0 is the best */
     rapt_status status;    /* RAPT_BAD_ARGUMENT if the sentence or its prefix is too long; `text` is
                               then empty */
-    const char *text;      /* terminated by 0 */
-    size_t size;           /* bytes of text, without the 0 */
+    const char *text;      /* null-terminated */
+    size_t size;           /* bytes of text, without the terminator */
     float score;           /* as in rapt_generate_outputs */
     const int32_t *source; /* [source_count] tokens of the source without the last one, which is the
-                              end token or, in multilingual models that append it, the language; all
-                              tokens if sources have no end token */
+                              end token or, in multilingual models that append one, the language
+                              token; all tokens if sources have no end token */
     const int32_t *target; /* [target_count] tokens of the translation without the end token,
                               beginning with RAPT_FRAME_TARGET_FIRST if there is one */
     int source_count;
@@ -364,15 +364,15 @@ typedef struct rapt_translation {
        toward each of them in proportion. End tokens and tokens outside words are omitted. */
     const float *word_alignment;
     int ended;  /* 1 if the translation has an end token (see rapt_generate_outputs); 0 if a limit
-                   or the caller cut it off or the sentence has no tokens */
-    int faults; /* RAPT_FAULT_... in the sentence's best translation from the first search, for all
+                   or the caller cut it off, or if the sentence has no tokens */
+    int faults; /* RAPT_FAULT_... in the best translation from the first search, the same for all
                    ranks. If there are faults but not RAPT_FAULT_REMAINS, the translations are from
                    a second search (unless `stop` ended it). 0 if rapt_translate_call.mend is 0 */
     int terms;  /* number of glossary terms in the sentence */
     int terms_met; /* number of these terms whose targets are in the translation */
     /* [target_count + ended] log-probabilities of the tokens and of the end token, in nats, each
-       given the tokens before it. They are normalized as in rapt_generate_outputs. Those of a
-       prefix and of RAPT_FRAME_TARGET_FIRST are 0. NULL unless requested. */
+       given the tokens before it. They are normalized as in rapt_generate_outputs. They are 0 for a
+       prefix and for RAPT_FRAME_TARGET_FIRST. NULL unless requested. */
     const float *log_probabilities;
     float mean_log_probability; /* mean of log_probabilities, leaving out the prefix and
                                    RAPT_FRAME_TARGET_FIRST; 0 if there are no others, or if not
@@ -389,13 +389,13 @@ typedef struct rapt_translation {
 typedef int rapt_translation_fn(void *user, const rapt_translation *translation);
 
 /* Translates texts [count], each a sentence, in batches of sentences of similar length. Batching
-   does not change the bits of a translation. callback runs on the calling thread and receives user.
-   It is called in order of sentences and ranks: once for a sentence that has an error or no tokens,
-   otherwise for each translation found, at most nbest. If alignments is not 0, `alignment` and the
-   fields that depend on it are set. Allocates memory for the duration of the call.
+   does not change the bits of a translation. `callback` is called on the calling thread with
+   `user`, in order of sentences and ranks: once for a sentence with an error or no tokens,
+   otherwise for each translation found, at most nbest. If `alignments` is not 0, `alignment` and
+   the fields that depend on it are set. Allocates memory for the duration of the call.
 
    An error in one sentence is reported in the status of its translation. Returns RAPT_NO_MEMORY if
-   an allocation fails; translations that callback has already received are then still correct.
+   an allocation fails; translations that `callback` has already received are then still correct.
    Returns RAPT_BAD_ARGUMENT, before the first callback, if `bytes` of a text is NULL although its
    size is not 0, if the options name no languages for a multilingual model, or if options cannot be
    combined. */
@@ -420,10 +420,10 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
        sentence without tokens has an empty translation. If a prefix has more tokens than the length
        limit, the status of the translation is RAPT_BAD_ARGUMENT. */
     const rapt_text *prefixes;
-    /* These callbacks work as in rapt_generate_options and run on the calling thread. For token and
-       logits, `source` is an index into texts, so count must be at most INT_MAX. Calls for
-       different sentences are interleaved in any order. If token or stop ends the call early,
-       callback still receives the translations that have begun; unfinished ones are truncated. */
+    /* These callbacks work as in rapt_generate_options and run on the calling thread. For `token`
+       and `logits`, `source` is an index into texts, so count must be at most INT_MAX. Calls for
+       different sentences are interleaved in any order. If `token` or `stop` ends the call early,
+       `callback` still receives the translations that have begun; unfinished ones are truncated. */
     rapt_token_fn *token;   /* reports tokens of each sentence's best translation once they are
                                final; if translations are sampled, nbest must be 1 */
     rapt_logits_fn *logits; /* changes logits before a token is chosen */
@@ -432,10 +432,10 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
                        earlier call */
     /* If nonzero, a sentence whose best translation has a fault is translated again under a
        constraint that excludes the fault: no sequence of 4 tokens occurs twice, the length limit of
-       RAPT_FAULT_LONG applies, or there is at least one token (see also copy). The new translations
-       replace the old ones if the best of them has no fault, has at least as many terms, and has an
-       end token (`ended`) if the best old one does. With prefixes, RAPT_FAULT_LONG and
-       RAPT_FAULT_EMPTY are not checked. Cannot be combined with token. */
+       RAPT_FAULT_LONG applies, or there is at least one token (see also `copy`). The new
+       translations replace the old ones if the best of them has no fault, has at least as many
+       terms, and has an end token (`ended`) if the best old one does. With prefixes,
+       RAPT_FAULT_LONG and RAPT_FAULT_EMPTY are not checked. Cannot be combined with `token`. */
     int mend;
     const rapt_glossary *glossary; /* replaces the glossary of the options; NULL changes nothing */
     /* [opaque_starts[count]] parts of the texts, such as addresses, that terms must not overlap.
@@ -444,8 +444,8 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     /* [count + 1] the index of the first part of each text; read if opaque is not NULL */
     const size_t *opaque_starts;
     /* If nonzero, a missing opaque part is a fault (RAPT_FAULT_LOST), and the sentence is
-       translated again with its opaque parts of at most 255 bytes as terms (see glossary). Parts
-       that the target tokenizer cannot spell are ignored. Needs mend, and temperature 0. */
+       translated again with its opaque parts of at most 255 bytes as terms (see `glossary`). Parts
+       that the target tokenizer cannot spell are ignored. Requires `mend` and temperature 0. */
     int copy;
     int log_probabilities; /* if nonzero, fill in `log_probabilities` and the fields that depend on
                               it */
@@ -453,10 +453,10 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     const unsigned char *aligned;
 } rapt_translate_call;
 
-/* Works like rapt_translate_many, but with the settings in call, which may be NULL. The
-   translator's own options do not change. user is passed to all four callbacks, none of which may
+/* Works like rapt_translate_many, but with the settings in `call`, which may be NULL. The
+   translator's own options do not change. `user` is passed to all four callbacks, none of which may
    use the translator. Errors are the same as for rapt_translate_many. Also returns
-   RAPT_BAD_ARGUMENT if a field of call is out of range or cannot be combined with another. A
+   RAPT_BAD_ARGUMENT if a field of `call` is out of range or cannot be combined with another. A
    callback may exit via longjmp() or an exception; see base.h. */
 RAPT_API rapt_status rapt_translate_many_with(rapt_translator *translator, const rapt_text *texts,
                                               size_t count, const rapt_translate_call *call,
@@ -468,7 +468,7 @@ RAPT_API rapt_status rapt_translate_many_with(rapt_translator *translator, const
 typedef struct rapt_text_score {
     size_t pair;           /* index into sources and targets */
     rapt_status status;    /* RAPT_BAD_ARGUMENT if the source has no tokens, or if the source or
-                              target has too many; the fields below are then 0 */
+                              target has too many tokens; the fields below are then 0 */
     double sum;            /* sum of the log-probabilities of the target's tokens and of the end
                               token, in nats */
     const int32_t *target; /* [target_count] tokens, without the special tokens around them */
@@ -480,7 +480,7 @@ typedef struct rapt_text_score {
 typedef int rapt_text_score_fn(void *user, const rapt_text_score *score);
 
 /* Scores targets [count] as translations of sources [count]. Batching does not change the bits of a
-   score. callback runs on the calling thread and receives user. It is called once per pair, in
+   score. `callback` runs on the calling thread and receives `user`. It is called once per pair, in
    order. Allocates memory for the duration of the call. Errors are the same as for
    rapt_translate_many.
 

@@ -6,8 +6,8 @@
    team shares the workspace. The result of a row has the same bits for every batch, number of
    threads and instruction set with fused multiply-add, and regardless of whether its keys come from
    a cache or from arrays. Gradients have the same bits for every number of threads and every such
-   instruction set. The steps of linear/ agree with the results for whole sequences up to rounding
-   errors. */
+   instruction set. Linear attention computed step by step agrees with the results for whole
+   sequences up to rounding errors. */
 #ifndef RAPT_LIB_ATTENTION_H
 #define RAPT_LIB_ATTENTION_H
 
@@ -78,14 +78,14 @@ int rapt__longest(int batch, const int *starts);
 
 /* ---- transform_rows.c: projects new rows, for callers that store keys in a cache ----
    A score projects rows of q and k to q' and k' (projected.h), after which only a dot product or a
-   tanh layer remains. `spec` is the problem; its numbers of rows, starts and mask, except
-   mask.causal, are ignored. The results have the same bits as in rapt__attention_forward. */
+   tanh layer remains. `spec` is the problem; its starts, its mask (except mask.causal) and its
+   numbers of rows are ignored. The results have the same bits as in rapt__attention_forward. */
 struct rows_given { /* rows of queries or keys in all heads */
     int sequences;
     const int *starts;    /* [sequences + 1] first row of each sequence, and the end of the last */
     const int *positions; /* [sequences] position of the first row among the keys */
     const float *x; /* row r of head h is at x + h*x_head + r*x_row; ignored if the projected rows
-                       depend only on positions (location) */
+                       depend only on positions (location-based score) */
     ptrdiff_t x_head, x_row;
     float *y; /* projected rows of rapt__score_width floats; must not be x */
     ptrdiff_t y_head, y_row;
@@ -97,7 +97,7 @@ bool rapt__score_changes(const rapt_attention *spec, bool keys);
    functions below. rapt__score_packed returns the number of floats in `packed`. */
 size_t rapt__score_packed(const rapt_attention *spec);
 void rapt__score_pack(struct team *team, const rapt_attention *spec, float *packed);
-/* Compute q' and k' of the rows. */
+/* Compute q' and k' for the given rows. */
 void rapt__score_queries(struct team *team, const rapt_attention *spec, const float *packed,
                          const struct rows_given *rows);
 void rapt__score_keys(struct team *team, const rapt_attention *spec, const float *packed,
@@ -122,7 +122,7 @@ size_t rapt__distance_panel(const rapt_attention *spec);
 bool rapt__score_recurrent(const rapt_attention *a);
 bool rapt__score_is_additive(rapt_score score); /* true for a tanh layer, false for a dot product */
 /* Returns true if the score is a dot product that does not change queries and keys. Rotary
-   positions and distance vectors may still change them. */
+   embeddings and distance vectors may still change them. */
 bool rapt__score_is_plain(rapt_score score);
 /* Returns `scale`, or the score's default scale if `scale` is 0. Always returns 1 for cosines. */
 float rapt__score_scale(rapt_score score, float scale, int key_width);
@@ -154,8 +154,8 @@ rapt_status rapt__shapes_check(const rapt_attention *a, rapt_message *why);
 /* ---- distribution.c ---- */
 bool rapt__normalizer_is_hard(rapt_normalizer normalizer); /* true if the normalizer gives all
                                                               weight to one key */
-/* Returns the index of the array that holds the normalizer's learned number for each head, or -1 if
-   it learns none. */
+/* Returns the index of the array that holds the normalizer's learned parameter for each head, or -1
+   if there is none. */
 int rapt__normalizer_number(rapt_normalizer normalizer);
 
 /* ---- bias.c ---- */
@@ -165,8 +165,8 @@ void rapt__relative_fill(struct team *team, const rapt_attention *spec, int row,
                          float *to);
 
 /* ---- cache.c: keys, in panels of 16, and values, in the layout that the kernels read ----
-   A joint cache, which is for latent rows, stores keys as plain rows; the last value_width elements
-   of a row are its value. Every call to rapt__cache_attend or rapt__cache_weights packs these keys
+   A joint cache, used for latent rows, stores keys as plain rows; the last value_width elements of
+   a row are its value. Every call to rapt__cache_attend or rapt__cache_weights packs these keys
    again. In a joint cache, value_width must be a multiple of 16 and at most key_width. */
 struct cache {
     int sequences, key_heads, key_width, value_width;
@@ -182,10 +182,10 @@ struct cache {
     unsigned char *non_finite; /* per slot and key head [panels]: 1 if a value is infinite or NaN;
                                   NULL if joint */
     int forget_heads;          /* number of query heads with forget gates: all or 0 */
-    float *forget;         /* per slot and query head [panels][2][16]: sums of log f, as in struct
-                              attend_row */
-    int distance_heads;    /* number of query heads with distances.queries: all or 0 */
-    size_t distance_panel; /* result of rapt__distance_panel */
+    float *forget;             /* per slot and query head [panels][2][16]: sums of log_forget, as in
+                                  struct attend_row */
+    int distance_heads;        /* number of query heads with distances.queries: all or 0 */
+    size_t distance_panel;     /* result of rapt__distance_panel */
     float *by_key;    /* per slot and query head [panels][distance_panel]: the terms that distances
                          add to scores, as in struct distances */
     uint64_t *stamps; /* [panels] panels with the same stamp have the same contents; 0 means
@@ -244,8 +244,8 @@ void rapt__history_reorder(struct team *team, struct attention_history *history,
 
 /* ---- attend.c ---- */
 struct cached_queries {
-    /* The problem. Its numbers of rows, starts, strides, mask (except mask.causal), relative biases
-       and log_forget are ignored. Dropout, noise, previous_weights, expected and blocks of sparse
+    /* The problem. Its starts, strides, mask (except mask.causal), relative biases, log_forget and
+       numbers of rows are ignored. Dropout, noise, previous_weights, expected and blocks of sparse
        attention are not supported. */
     const rapt_attention *spec;
     int count;            /* number of query sequences */
@@ -261,7 +261,7 @@ struct cached_queries {
     const float *relative; /* result of rapt__relative_fill for all distances; NULL means no
                               biases */
     int relative_row, relative_zero;
-    const float *by_query; /* result of rapt__score_distances; NULL without distances.keys */
+    const float *by_query; /* result of rapt__score_distances; NULL if distances.keys is NULL */
     struct attention_history *history; /* history of the query sequences, for recurrent scores */
     float *out;                        /* row r of head h is at out + r*out_row + h*value_width */
     ptrdiff_t out_row;

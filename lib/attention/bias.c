@@ -78,7 +78,7 @@ float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b)
     return rapt__arena_floats(arena, b->heads, b->query_rows + b->key_rows);
 }
 
-/* Returns the distance s - position of the first sum of a sequence, which is negative or 0. */
+/* Returns the distance s - position, at most 0, to which the first sum of a sequence belongs. */
 static int sums_first(const rapt_attention *a, const struct sequence *b)
 {
     bool left = a->mask.causal_alignment == RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT;
@@ -178,8 +178,8 @@ void rapt__forget_fill(struct team *team, const rapt_attention *a, struct score_
     rapt__team_barrier(team);
 }
 
-/* Given the sums for the rows and keys of one head and sequence, adds the gradients of its
-   gates. */
+/* Given the row sums and key sums of one head and sequence, adds the gradients of the forget gates
+   to `to`. */
 static void forget_backward_head(const rapt_attention *a, const struct sequence *b, int h,
                                  const float *rows, const float *keys, float *to)
 {

@@ -402,7 +402,7 @@ static rapt_status check_numbers(const rapt_attention *a, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Checks that no stride of out between different rows is 0. Other overlaps are not detected. */
+/* Checks that no stride of `out` between different rows is 0. Other overlaps are not detected. */
 static rapt_status check_out(const rapt_attention *a, rapt_message *why)
 {
     int rows = a->query_starts ? rapt__query_rows(a) : a->queries; /* rows that are out.row apart */

@@ -1,6 +1,6 @@
 /* dispatch.c - attention inside a team. First the score projects q and k; then either the flash
    path or the general path computes attention. Backward finally converts the gradients of projected
-   rows into those of q, k and the arrays that were used to project them. The workspace holds the
+   rows into the gradients of q, k and the arrays used to project them. The workspace holds the
    arrays of the projection (struct transformed), followed by the workspace of the path. */
 #include "attention/flash/flash.h"
 #include "attention/general/general.h"

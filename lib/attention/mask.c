@@ -102,8 +102,8 @@ void rapt__apply_locality(const rapt_attention *a, int64_t first, int64_t last,
     if (row->low >= row->high) row->low = row->high = 0;
 }
 
-/* Sets low, high and sparse to the keys that at least one query at a position from first to last
-   sees. */
+/* Sets low, high and sparse in *row to select the keys that at least one query at a position from
+   `first` to `last` sees. */
 static void set_visible(const rapt_attention *a, const struct sequence *b, int64_t first,
                         int64_t last, const uint8_t *blocks, struct attend_row *row)
 {

@@ -39,12 +39,12 @@ struct projected {
     struct features features;       /* of a recurrent score */
     const float *vector;            /* [H][width], for additive scores */
     enum attend_kind kind;          /* how the flash path computes the normalizer */
-    const float *numbers;           /* [H] numbers that the normalizer learns; NULL means 0 */
+    const float *numbers;           /* [H] learned parameters of the normalizer; NULL means 0 */
     const float *relative; /* [H][relative_row]: element s - position + relative_zero is added to
                               x[t][s]; NULL if none */
     int relative_row, relative_zero;
-    const float *forget;   /* [H][rapt__key_panels][2][16]: sums of log f (kernel/flash.h); NULL if
-                              none */
+    const float *forget;   /* [H][rapt__key_panels][2][16]: sums of log_forget (kernel/flash.h);
+                              NULL if none */
     const float *by_query; /* [H][query rows][rapt__distance_row] terms that distance vectors add to
                               scores (kernel/flash.h), starting with element 16 of a row; NULL if
                               there are none */
@@ -68,8 +68,8 @@ struct projected {
 struct projected_gradients {
     float *q, *k, *v, *bias, *vector, *relative, *centers, *filters, *feature_weight, *numbers;
     float *forget_rows, *forget_keys; /* [H][query rows] and [H][key rows] sums of the gradients of
-                                         scores, over keys and over queries, for the gradient of log
-                                         f; both are set, or neither is */
+                                         scores, over keys and over queries, for the gradient of
+                                         log_forget; both are set, or neither is */
     float *by_query, *by_key;         /* as in struct projected */
     float *talking_scores, *talking_weights;
 };
@@ -86,10 +86,10 @@ struct bounds {
     size_t max_queries, max_keys;         /* `queries` and `keys` of the problem */
     size_t longest_queries, longest_keys; /* rows of the longest sequence */
     size_t team;                          /* number of members */
-    bool joint;                           /* true if the keys are those of a joint cache */
+    bool joint;                           /* true if the keys are in a joint cache */
 };
 
-/* Returns the number that the normalizer has learned for query head h. */
+/* Returns the normalizer's learned parameter for query head h, or 0 if there is none. */
 static inline float rapt__number_of(const struct projected *c, int h)
 {
     return c->numbers ? c->numbers[h] : 0;
@@ -102,8 +102,8 @@ struct bounds rapt__bounds(const struct projected *c, int team_size);
 enum attend_kind rapt__normalizer_kind(rapt_normalizer normalizer);
 
 /* ---- bias.c ---- */
-/* Lays out the sums for gradients of relative biases (problem.h). Returns NULL without a relative
-   bias. */
+/* Lays out the sums for gradients of relative biases (problem.h). Returns NULL if there is no
+   relative bias. */
 float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b);
 
 /* ---- mask.c ---- */
@@ -111,7 +111,7 @@ float *rapt__relative_sums_layout(struct arena *arena, const struct bounds *b);
 const float *rapt__relative_row(const struct projected *c, const struct sequence *b, int h, int t);
 
 /* ---- bias.c: all terms of a query ---- */
-/* Sets the relative biases, sums of log f and distances in *row for query t of head h. */
+/* Sets the relative biases, sums of log_forget and distances in *row for query t of head h. */
 void rapt__bias_row(const struct projected *c, const struct sequence *b, int h, int t,
                     struct attend_row *row);
 /* Sets the arrays to which the gradients of a row's distances are added. */
@@ -127,9 +127,9 @@ bool rapt__distances_wanted(const rapt_attention *a); /* true if distances add t
 /* Returns the vectors of head h that are added to values, or NULL if there are none. Sets *row to
    the stride from one vector to the next, in floats. */
 const float *rapt__distance_values(const rapt_attention *a, int h, ptrdiff_t *row);
-/* In a row of by_query, by_dout or distance_weights, returns the elements that belong to vectors:
-   those of the distances or, if distances share buckets, those of the buckets, which follow the
-   distances. */
+/* Returns the part of a row of by_query, by_dout or distance_weights that has one element per
+   vector: the elements of the distances or, if distances share buckets, the elements of the
+   buckets, which are stored after the distances. */
 float *rapt__distance_by_vector(const rapt_attention *a, float *row);
 /* Multiplies `sums`, which has `rows` rows laid out like distance_weights, by the vectors of head h
    that are added to values, and adds the products to the rows of `out`, which are out_row floats

@@ -59,7 +59,7 @@ rapt_status rapt__struct_default(void *given, size_t size, const void *own, size
 rapt_status rapt__struct_check(const void *given, const char *name, rapt_message *why);
 
 /* ---- text.c: floats as decimal text, independent of the locale ---- */
-enum { FLOAT_TEXT = 24 }; /* enough for the text of any finite float, including the terminating 0 */
+enum { FLOAT_TEXT = 24 }; /* enough for any finite float as text, including the null terminator */
 /* Writes x, which must be finite, rounded to the fewest digits that read back as x. */
 void rapt__float_write(float x, char text[FLOAT_TEXT]);
 /* Writes the value of an int or a float for messages, as a user would type it: an integer of up to
@@ -269,10 +269,10 @@ bool rapt__processor_has(rapt_isa isa);
 /* Returns true if this machine supports the instruction set and its extension for dot products of
    bytes: AVX512_VNNI, AVX-VNNI, or sdot on arm64. */
 bool rapt__processor_dots(rapt_isa isa);
-/* Returns true if the processor has AMX for 8-bit integers (AMX-TILE, AMX-INT8) and the system
+/* Returns true if the processor supports AMX for 8-bit integers (AMX-TILE, AMX-INT8) and the system
    permits this process to use it. */
 bool rapt__processor_tiles(void);
-/* Returns true if the processor has RAPT_ISA_AVX512 and AVX512_BF16. */
+/* Returns true if the processor supports RAPT_ISA_AVX512 and AVX512_BF16. */
 bool rapt__processor_bf16(void);
 bool rapt__processor_by_intel(void);
 
@@ -318,12 +318,12 @@ struct team {
 };
 typedef void rapt__work(struct team *team, void *argument);
 
-/* Returns the maximum number of members of a team that is run with `threads`. Workspaces are sized
-   for this number. If `threads` is 0, it is the number that OpenMP would use, but at most the
-   number of processors. It is never above 1024. The actual number, team->size, may be smaller. For
-   example, it is 1 inside a parallel region, while other programs occupy the processors (crowd.c),
-   or if the stacks of OpenMP's threads are too small. A team has more members than there are
-   processors only if OMP_NUM_THREADS allows it. */
+/* Returns the maximum number of members of the team that rapt__team_run creates for `threads`.
+   Workspaces are sized for this number. If `threads` is 0, it is the number that OpenMP would use,
+   but at most the number of processors. It is never above 1024. The actual number, team->size, may
+   be smaller. For example, it is 1 inside a parallel region, while other programs occupy the
+   processors (crowd.c), or if the stacks of OpenMP's threads are too small. A team has more members
+   than there are processors only if OMP_NUM_THREADS allows it. */
 int rapt__team_size(int threads);
 /* Runs `work` on a team of at most rapt__team_size(threads) members. */
 void rapt__team_run(int threads, rapt__work *work, void *argument);

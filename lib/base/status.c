@@ -20,7 +20,7 @@ const char *rapt_status_text(rapt_status status)
     case RAPT_OK:
         return "no error";
     case RAPT_BAD_ARGUMENT:
-        return "a size, index or option is out of range";
+        return "an argument is out of range, contradicts another or is NULL";
     case RAPT_NO_MEMORY:
         return "out of memory";
     case RAPT_NO_FILE:
@@ -78,10 +78,11 @@ rapt_status rapt__share_check(const char *name, float share, rapt_message *why)
                       rapt__number_write((double)share, text));
 }
 
-/* ---- struct: converts structs that begin with their size between the caller's version and the
-   library's own. A program compiled against an older header passes a shorter struct; the missing
-   fields are read as 0, the default. A program compiled against a newer header passes a longer one,
-   which is accepted if all fields that this library does not know are 0. ---- */
+/* ---- struct: converts public structs between the caller's version and the library's. The first
+   field of such a struct is its size. A program compiled against an older header passes a shorter
+   struct; the missing fields are read as 0, the default. A program compiled against a newer header
+   passes a longer one, which is accepted if all fields that this library does not know are 0.
+   ---- */
 
 /* A larger size means that the caller left the field uninitialized, not that the caller is newer
    than this library. */

@@ -170,7 +170,7 @@ static void start_team(struct team_shared *shared)
 
 /* Returns the number of threads to request from OpenMP. More threads than processors would only
    wait for one another, so they are requested only if both the caller and OMP_NUM_THREADS ask for
-   that, as tests do. */
+   them, as tests do. */
 static int ask_for(int threads, int capacity)
 {
     int size = rapt__team_size(threads), wanted = wanted_threads();

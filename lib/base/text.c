@@ -15,7 +15,7 @@
    significant digits is largest if e is -150: 2^-150 has 105, and m adds at most 8. */
 enum { DIGITS = 128, SHORT = 9, MAX_BITS = 0x7f7fffff };
 
-/* The number 0.d0 d1 d2 ... times 10^exponent, where d0 is not 0. A count of 0 means zero. */
+/* The number 0.d0 d1 d2 ... times 10^exponent, where d0 is not 0; zero if `count` is 0. */
 struct decimal {
     int count, exponent;
     unsigned char digit[DIGITS];

@@ -7,8 +7,10 @@
 #include <stddef.h>
 
 /* Each operation on floats must round to float, or the bits would depend on the compiler. */
-_Static_assert(FLT_EVAL_METHOD == 0, "float arithmetic has excess precision: with gcc for s390 use "
-                                     "-fexcess-precision=fast, for 32-bit x86 -msse2 -mfpmath=sse");
+_Static_assert(
+    FLT_EVAL_METHOD == 0,
+    "float arithmetic has excess precision: with gcc, use -fexcess-precision=fast for s390 "
+    "or -msse2 -mfpmath=sse for 32-bit x86");
 
 static inline int rapt__min(int a, int b)
 {

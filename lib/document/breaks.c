@@ -1,8 +1,9 @@
 /* breaks.c - finds the places in a block of text where sentences may end. Our own rules allow an
-   end after a terminator, any closing punctuation and white space, which some terminators do not
-   need; and after a line or paragraph separator. ICU finds more ends by Unicode's rules (UAX #29),
-   which cover the terminators of more scripts. On its own, ICU finds no end after the ellipsis
-   U+2026 or after a full stop that is followed by a number and then a lower-case letter. */
+   end after a terminator that is followed by any closing punctuation and by white space (some
+   terminators need no space), and after a line or paragraph separator. ICU finds more ends by
+   Unicode's rules (UAX #29), which cover the terminators of more scripts. On its own, ICU finds no
+   end after the ellipsis U+2026 or after a full stop that is followed by a number and then a
+   lower-case letter. */
 #include "document/document.h"
 
 #ifdef RAPT_HAVE_ICU
@@ -14,7 +15,7 @@ static rapt_status icu_status(UErrorCode code, rapt_message *why)
 {
     if (U_SUCCESS(code)) return RAPT_OK;
     if (code == U_MEMORY_ALLOCATION_ERROR)
-        return rapt__fail(why, RAPT_NO_MEMORY, "no memory to find sentences");
+        return rapt__fail(why, RAPT_NO_MEMORY, "not enough memory to find sentences");
     return rapt__fail(why, RAPT_BAD_FILE, "ICU cannot find sentences: %s; is its data installed?",
                       u_errorName(code));
 }

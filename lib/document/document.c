@@ -30,7 +30,7 @@ const char *rapt_document_format_name(int format)
 enum {
     WINDOW_PARTS = 1024, /* equal to WINDOW in translate/translate.h, the number of sentences that a
                             translator translates at once */
-    WINDOW_BYTES = 1 << 20 /* a window ends when its sentences have this many bytes or more */
+    WINDOW_BYTES = 1 << 20 /* a window ends once its sentences have at least this many bytes */
 };
 
 /* ---- memory ---- */
@@ -46,7 +46,7 @@ static rapt_status open_document(struct document *d, bool rules, rapt_message *w
     d->held.allocator = d->clean.allocator = s->reader.block.text.allocator = &d->allocator;
     d->marks.allocator = &d->allocator;
     if (!d->parts || !d->texts || (joins && !s->flat))
-        return rapt__fail(why, RAPT_NO_MEMORY, "no memory to translate a document");
+        return rapt__fail(why, RAPT_NO_MEMORY, "not enough memory to translate a document");
     s->languages = rapt__languages(s->options.language);
     return rapt__breaks_open(&s->breaks, rules, why);
 }

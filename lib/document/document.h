@@ -60,8 +60,8 @@ struct languages { /* the languages whose abbreviations are recognized */
     const struct language *list[LANGUAGES_MAX];
     int count;
 };
-/* Returns the language with this ISO 639 code. The first - _ . or @ in the code is ignored, with
-   everything after it. Returns all languages if the code is NULL or unknown. */
+/* Returns the language with this ISO 639 code. The first - _ . or @ in the code is ignored, along
+   with everything after it. Returns all languages if the code is NULL or unknown. */
 struct languages rapt__languages(const char *code);
 /* Returns true if a sentence ends before `at`, a place in text that rapt__breaks_next returned. */
 bool rapt__sentence_ends(const struct languages *languages, rapt_text text, size_t at);
@@ -86,7 +86,7 @@ struct protection {
     bool off; /* only text that matches a pattern is protected */
     const rapt_text *patterns;
     size_t pattern_count;
-    bool firsts[256]; /* true for bytes with which a pattern match may begin */
+    bool firsts[256]; /* true for bytes that may begin a match of a pattern */
 };
 /* Keeps a pointer to the patterns in the options. Returns RAPT_BAD_ARGUMENT if one is invalid. */
 rapt_status rapt__protection_open(struct protection *protection,
@@ -95,8 +95,7 @@ rapt_status rapt__protection_open(struct protection *protection,
 bool rapt__protected_next(const struct protection *protection, rapt_text text, size_t at,
                           size_t limit, rapt_span *span);
 
-/* ---- addresses.c: every search is bounded, so the time is proportional to the size of the text
-   ---- */
+/* ---- addresses.c: every search is bounded, so the time is linear in the size of the text ---- */
 enum { PROTECTED_URL = 2048, PROTECTED_NAME = 255 }; /* maximum sizes in bytes */
 /* These functions return the end of the address or name that begins at `at`, or `at` if there is
    none. */
@@ -129,7 +128,7 @@ struct recasing rapt__recasing(const rapt_document_options *options);
 enum letter_case rapt__case_find(const struct recasing *how, rapt_text text,
                                  const struct mark *marks, size_t count);
 /* A sentence that was converted to sentence case. */
-enum { CASE_GROWS = 3 }; /* a character grows to at most 3 times as many bytes */
+enum { CASE_GROWS = 3 }; /* a character becomes at most 3 times as long, in bytes */
 struct recased {
     struct buffer text; /* the caller sets its allocator */
     size_t *places;     /* [size + 1] offset in `text` of each byte of the sentence */
@@ -188,8 +187,8 @@ rapt_status rapt__splitter_next(struct sentence_splitter *splitter, struct passa
 size_t rapt__splitter_fit(const struct sentence_splitter *splitter, rapt_text text);
 
 /* ---- parts.c: guards ---- */
-/* The parts of sentences that must not change, in the form of rapt_translate_call.opaque, and flags
-   for the sentences that have marks. */
+/* The parts of sentences that must not change, as rapt_translate_call.opaque expects them, and
+   flags for the sentences that have marks. */
 struct opaque {
     unsigned char *marked; /* [texts] */
     size_t marked_capacity;
@@ -212,7 +211,7 @@ struct translator_engine {
     const rapt_glossary *glossary;
     struct opaque opaque; /* opaque parts of the sentences to be translated next */
     uint64_t first;       /* number of the next sentence */
-    rapt_status failure;  /* first failure of its rapt_spells_fn; RAPT_OK if there was none */
+    rapt_status failure;  /* first failure of engine.spells; RAPT_OK if there was none */
     int32_t *ids;         /* [capacity] */
     size_t *ends;         /* [capacity] */
     size_t capacity;
@@ -258,8 +257,7 @@ struct document {
     rapt_text *texts;          /* [WINDOW_PARTS] those texts of the window that are valid UTF-8 */
     size_t count, given;       /* number of parts, and of texts */
     size_t emitted;            /* number of parts of the window that have been passed on */
-    size_t before;             /* number of sentences in earlier windows that were given to the
-                                  engine */
+    size_t before;             /* number of sentences given to the engine in earlier windows */
     size_t done, written;      /* bytes of the document and of its translation that have been passed
                                   on */
     uint32_t last;             /* last character of the last sentence's translation, not counting

@@ -135,8 +135,8 @@ static bool starts(const struct languages *of, rapt_text text, size_t at)
 /* ---- abbreviations ---- */
 
 /* Returns the number of letters if the word is an initial, such as the J in "J.", or consists of
-   letters with full stops between them, such as the U.S in "U.S."; otherwise 0. `word` does not
-   include the last full stop. */
+   letters with full stops between them, such as the U.S in "U.S."; otherwise returns 0. `word` does
+   not include the last full stop. */
 static int initials(rapt_text word)
 {
     size_t at = 0;

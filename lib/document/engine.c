@@ -35,8 +35,8 @@ static rapt_status translate_sentences(void *user, const rapt_text *sentences, s
     return rapt_translate_many_with(e->translator, sentences, count, &call, pass_on, &to, why);
 }
 
-/* Returns the longest prefix of text that `max` tokens can spell if they have 16 bytes on average,
-   without cutting a character. */
+/* Returns the longest prefix of text that has at most 16 bytes for each of `max` tokens and does
+   not cut a character. */
 static rapt_text head_of(rapt_text text, size_t max)
 {
     enum { TOKEN_LONGEST = 16 };
@@ -81,8 +81,9 @@ static int can_spell(void *user, rapt_text text)
     return written;
 }
 
-/* Copies the caller's options. Replaces max_length 0 with its default, and limits max_length so
-   that a part and the tokens that the translator adds to it fit in config.positions. */
+/* Copies the caller's options. Replaces a max_length of 0 with the default, and limits max_length
+   so that a part fits in config.positions together with the tokens that the translator adds to
+   it. */
 static rapt_status read_options(const rapt_translator *t, const rapt_document_options *given,
                                 rapt_document_options *own, rapt_message *why)
 {
@@ -103,8 +104,8 @@ rapt_status rapt__engine_open(struct translator_engine *e, rapt_translator *tran
     rapt_document_options *own = &e->options;
     rapt_status status = read_options(translator, options, own, why);
     if (status) return status;
-    /* Alignments determine which words of a title get capitals, and the log-probabilities of words
-       need the words, which are found together with the alignment. */
+    /* Alignments determine which words of a title get capitals. Log-probabilities of words require
+       the words, which are found together with the alignment. */
     e->alignments =
         own->alignments || own->log_probabilities || own->recase == RAPT_DOCUMENT_RECASE_TITLES;
     e->mend = !own->unmended;
@@ -122,7 +123,7 @@ rapt_status rapt__engine_open(struct translator_engine *e, rapt_translator *tran
                                        .spells = can_spell};
     if (e->ids && e->ends) return RAPT_OK;
     rapt__engine_close(e);
-    return rapt__fail(why, RAPT_NO_MEMORY, "no memory to translate a document");
+    return rapt__fail(why, RAPT_NO_MEMORY, "not enough memory to translate a document");
 }
 
 void rapt__engine_close(struct translator_engine *e)

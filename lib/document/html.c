@@ -162,8 +162,8 @@ static size_t guard_text(rapt_text document, rapt_span contents, char *out, size
     return size + 4 > capacity ? 0 : size;
 }
 
-/* Reads an element that is not translated. Returns true if it ends the block, which it also does if
-   its closing tag is missing. */
+/* Reads an element that is not translated. Returns true if it ends the block, because it is a block
+   element or because its closing tag is missing. */
 static bool keep_element(struct format_reader *r, const struct tag *tag)
 {
     enum { GUARD = 128 };

@@ -110,7 +110,7 @@ static size_t front_matter_end(rapt_text text)
 }
 
 /* Returns the end of a code block whose fence of `length` characters is at `at`. A block without a
-   second fence ends with the document. */
+   closing fence ends with the document. */
 static size_t fenced_end(rapt_text text, size_t at, size_t length)
 {
     const char mark = text.bytes[at];
@@ -167,7 +167,7 @@ static void read_text_line(struct format_reader *r, size_t begin, size_t end)
     if (at > begin && !heading) r->state[MARKDOWN_LIST] = at - line;
     if (at + 3 < end && text.bytes[at] == '[' && text.bytes[at + 2] == ']' &&
         text.bytes[at + 3] == ' ')
-        at += 4; /* a task */
+        at += 4; /* the check box of a task */
     const size_t label = definition_end(text, at, &note);
     r->at = label;
     const bool letters = rapt__has_letters((rapt_text){text.bytes + label, end - label});

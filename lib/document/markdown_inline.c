@@ -209,8 +209,8 @@ static bool read_link_end(struct format_reader *r)
 
 /* ---- HTML and templates ---- */
 
-/* Reads an address in angle brackets, which contains : or @ but no white space. Returns false if
-   there is none. */
+/* Reads an autolink: an address in angle brackets that contains : or @ but no white space. Returns
+   false if there is none. */
 static bool read_autolink(struct format_reader *r)
 {
     const rapt_text text = r->document;

@@ -1,9 +1,9 @@
 /* markup.h - declarations shared by the document formats. A format reads a document block by block.
    A block is a run of text that sentences do not cross, such as a paragraph, without its markup.
-   block.c stores the text, the offset in the document of each of its bytes, and its marks, which
-   are inline markup such as tags. html.c, markdown.c, markdown_inline.c, po.c, srt.c and xliff.c
-   read the formats; inline.c and tags.c parse markup for them. words.c, ranges.c and place.c put
-   the marks into a translation. */
+   block.c stores the text, the document offset of each of its bytes, and its marks: inline markup
+   such as tags. html.c, markdown.c, markdown_inline.c, po.c, srt.c and xliff.c read the formats;
+   inline.c and tags.c parse markup for them. words.c, ranges.c and place.c put the marks into a
+   translation. */
 #ifndef RAPT_LIB_MARKUP_H
 #define RAPT_LIB_MARKUP_H
 
@@ -191,7 +191,7 @@ bool rapt__list_has(const char *list, rapt_text word, bool any_case);
 /* Returns true if a list contains the name, ignoring case. */
 bool rapt__name_among(rapt_text name, const char *names);
 /* Decodes the character reference at document[at]. Returns its size, or 0 if there is none.
-   Sets *code to 0 if the name is unknown or the number is not a printable character. */
+   Sets *code to 0 if the name is unknown or the number does not denote a printable character. */
 size_t rapt__reference_read(rapt_text document, size_t at, bool xml, uint32_t *code);
 /* Appends text, with character references for < > and &. */
 void rapt__write_escaped(struct buffer *out, rapt_text text);
@@ -262,8 +262,8 @@ void rapt__case_restore(const struct placed *placed, const struct word_pairs *pa
                         struct buffer *out);
 
 /* ---- place.c and ranges.c ---- */
-/* Appends the translation, with the marks around the translations of the words that they enclosed.
-   Returns RAPT_NO_MEMORY if an allocation fails. */
+/* Appends the translation, with the marks around the translations of the words that they enclosed
+   in the source. Returns RAPT_NO_MEMORY if an allocation fails. */
 rapt_status rapt__place_marks(struct placed *placed, struct buffer *out);
 
 /* ---- formats ---- */
@@ -307,8 +307,8 @@ bool rapt__markup_space(char c); /* true for a space, tab or line break */
 void rapt__read_words(struct format_reader *reader, const char *stops);
 /* Reads the bytes up to `end` as a point. */
 void rapt__read_point(struct format_reader *reader, size_t end);
-/* Reads a character reference, or an & that is text. References that are unknown or invisible
-   become points. */
+/* Reads a character reference, or an & that is text. Unknown references and those to invisible
+   characters become points. */
 void rapt__read_reference(struct format_reader *reader, bool xml);
 /* Reads a tag as a mark, or a character reference as a point, for a format that defines neither.
    Returns false if there is none. */
@@ -335,8 +335,7 @@ enum {
                         yet */
 };
 
-/* Reads a run of text, inline markup or an HTML tag at reader->at. Returns true at the end of the
-   block. */
+/* Reads text, inline markup or an HTML tag at reader->at. Returns true at the end of the block. */
 bool rapt__markdown_inline(struct format_reader *reader);
 
 /* ---- place.c and ranges.c: the marks of one sentence ---- */
@@ -370,7 +369,7 @@ struct placer {
                            search for surplus words, of any guard */
     bool *surplus;      /* [target words] true for words that are not written */
     bool has_surplus;
-    bool closed;       /* true if the last bytes that were written are a closing tag or a guard */
+    bool closed;       /* true if the last bytes written were a closing tag or a guard */
     size_t unnumbered; /* mark number of the last unnumbered placeholder that has been written */
     size_t last_break; /* the target word that follows the last break */
 };

@@ -67,7 +67,7 @@ static rapt_status guard_run(const struct guarding *g, rapt_text text, rapt_span
 }
 
 /* Appends a copy of marks [first, list->count), with guards between them. places[i] receives the
-   index of copy i, counted from the first one appended. */
+   index of copy i among the appended marks. */
 static rapt_status merge(const struct guarding *g, rapt_text text, struct mark_list *list,
                          size_t first, size_t *places)
 {
@@ -165,7 +165,7 @@ static bool spells(const rapt_document_engine *engine, rapt_text text)
    - the beginning with spaces for other white space
    - a name such as X1 that does not occur in the text, unless the guard touches a word
    If the model can write none of them, it sees the beginning. The result may be stored in bytes
-   [GUARD_TEXT]. *number is the number of the last such name. */
+   [GUARD_TEXT]. *number counts the names that have been tried. */
 static rapt_text shown(const rapt_document_engine *engine, rapt_text text, rapt_span guard,
                        int *number, char *bytes)
 {

@@ -222,9 +222,9 @@ static int comes_before(const void *context, const void *left, const void *right
     return a < b ? -1 : a > b;
 }
 
-/* Writes a mark, after a space if it would merge with the bytes before it: two adjacent runs of the
-   same Markdown delimiter, as in `a``b`, would become one, and a ! before a link would turn it into
-   an image. */
+/* Writes a mark, preceded by a space if it would otherwise merge with the bytes before it: two
+   adjacent runs of the same Markdown delimiter, as in `a``b`, would become one, and a ! before a
+   link would turn it into an image. */
 static void write_mark(struct placer *p, size_t mark)
 {
     const struct mark *m = placed_mark(p, mark);
@@ -331,7 +331,8 @@ static bool is_space_at(rapt_text text, size_t at)
 }
 
 /* If the document has a space on both sides of an image, a comment or an empty element, but the
-   translation has only one there, writes the other. `after` is true after the mark. */
+   translation has only one there, writes the other. `after` is true once the mark has been
+   written. */
 static void write_other_space(struct placer *p, const struct node *n, bool after)
 {
     const rapt_text document = p->in->document, target = p->in->target;

@@ -121,8 +121,8 @@ bool rapt__plain_next(rapt_text document, bool unwrap, size_t *at, rapt_span *pr
     return false;
 }
 
-/* Returns the end of the ASCII white space at `at`. Sets *breaks to whether it contains a line
-   break. */
+/* Returns the end of the ASCII white space at `at`. Sets *breaks to true if it contains a line
+   break, otherwise to false. */
 static size_t space_end(rapt_text text, size_t at, bool *breaks)
 {
     *breaks = false;

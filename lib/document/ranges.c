@@ -120,9 +120,9 @@ static rapt_text target_text(const struct placer *p, size_t first, size_t last)
 }
 
 /* Returns the end of the longest run of target words that begins with `word` and spells the
-   contents of a guard, starting at byte `at`. White space and the case of ASCII letters are
-   ignored. The run ends before the first word that comes from elsewhere. *size receives the total
-   size of its words in bytes. */
+   contents of a guard from byte `at` on. White space and the case of ASCII letters are ignored. The
+   run ends before the first word that comes from elsewhere. *size receives the total size of its
+   words in bytes. */
 static size_t spelled(const struct placer *p, rapt_text contents, size_t at, size_t word,
                       size_t high, size_t *size)
 {

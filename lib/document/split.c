@@ -1,4 +1,4 @@
-/* split.c - finds the sentences of a document, one after the other, and cuts those that are longer
+/* split.c - finds the sentences of a document, one after another, and cuts those that are longer
    than max_length. Prose is searched in blocks of limited size, so the memory needed does not
    depend on the length of the prose. If a sentence does not end within its block, the next block
    begins with that sentence. */
@@ -66,8 +66,8 @@ static rapt_status list_marks(const struct sentence_splitter *s, rapt_text part,
     return status ? status : rapt__guards_add(&g, part, list, 0);
 }
 
-/* Returns the size of the prefix of a sentence that became the first `fits` bytes in sentence
-   case. */
+/* Returns the size of the longest prefix of a sentence whose sentence-case form has at most `fits`
+   bytes. */
 static size_t prefix_of(const struct recased *r, size_t fits)
 {
     size_t size = r->size;
@@ -102,7 +102,7 @@ static rapt_status fit_lowered(const struct sentence_splitter *s, rapt_text text
    larger size. */
 static rapt_status fit_part(const struct sentence_splitter *s, rapt_text text, size_t *fits)
 {
-    enum { LONGER = 4 }; /* the first prefix tried has this many times the usual size */
+    enum { LONGER = 4 }; /* the first prefix tried is this many times as long as `usual` */
     const size_t usual = rapt__splitter_fit(s, text);
     rapt_status status = RAPT_OK;
     *fits = usual;
@@ -151,8 +151,8 @@ static void note_cut(struct cuts *cuts, rapt_text text, uint32_t c, size_t end)
 }
 
 /* Returns the place at which to cut a text whose first part may have at most `fit` bytes. The
-   result is above 0 and at most text.size. It exceeds `fit` only if the first character alone
-   does. */
+   result is greater than 0 and at most text.size. It exceeds `fit` only if the first character
+   alone does. */
 static size_t clause_cut(rapt_text text, size_t fit, struct breaks *breaks)
 {
     struct cuts cuts = {0, 0, 0, 0};
@@ -236,7 +236,8 @@ static bool is_opening(const struct sentence_splitter *s, size_t begin, size_t e
     return true;
 }
 
-/* Returns the end of the sentence that begins at `begin`, which is at most the end of the block. */
+/* Returns the end of the sentence that begins at `begin`, or the end of the block if that comes
+   first. */
 static size_t sentence_end(struct sentence_splitter *s, size_t begin)
 {
     const size_t from = begin - s->block.begin;
@@ -327,7 +328,7 @@ static rapt_status take_part(struct sentence_splitter *s, struct passage *part, 
     const rapt_text text = {s->text.bytes + whole.begin, whole.end - whole.begin};
     size_t size = 0;
     if (text.size > 0 && part_size(s, text, &size))
-        return rapt__fail(why, RAPT_NO_MEMORY, "no memory to cut a sentence");
+        return rapt__fail(why, RAPT_NO_MEMORY, "not enough memory to cut a sentence");
     const rapt_span cut = {whole.begin, whole.begin + size};
     *part = (struct passage){rapt__trimmed(s->text, cut), s->continued};
     s->sentence.begin = cut.end == whole.end ? s->sentence.end : cut.end;

@@ -224,7 +224,7 @@ static const struct entity {
 #undef ENTITY
 };
 
-/* Returns the character of a named reference, or 0 if the name is unknown. XML has only five
+/* Returns the character of a named reference, or 0 if the name is unknown. XML defines only five
    names. */
 static uint32_t named(rapt_text name, bool xml)
 {

@@ -64,7 +64,8 @@ static bool is_joined(rapt_text source, rapt_span guard)
     return guard.begin > 0 && extends(rapt__character_before(source, guard.begin, &at));
 }
 
-/* Marks the edges of guards that are part of a longer word, and of their copies in the target. */
+/* Marks the edges of guards that are part of a longer word, and the edges of their copies in the
+   target. */
 static void mark_guards(const struct placed *in, char *source_edges, char *target_edges)
 {
     for (size_t i = 0; i < in->mark_count; i++) {
@@ -263,8 +264,9 @@ struct word_run rapt__words_copy(const struct word_spans *words, rapt_text text,
 
 /* Pairs all words of a guard's copy in the target with the first word of the guard, if the
    alignment pairs one of them with the guard or there is only one copy. If there are several
-   copies, takes the one with the most such words. Pairing all words is necessary because the model
-   may attend elsewhere at some tokens of a copy. Guards of one byte are skipped. */
+   copies, takes the one with the most words paired with the guard. Pairing all words is necessary
+   because the model may attend elsewhere at some tokens of a copy. Guards of one byte are
+   skipped. */
 static void pair_guard(const struct placed *in, struct word_pairs *p, const struct mark *m)
 {
     const rapt_text contents = {in->source.bytes + m->text.begin, m->text.end - m->text.begin};

@@ -56,7 +56,7 @@ static rapt_status bad_variable(const struct ct2_reading *r, const struct tensor
    reason. */
 static const char *take_string(struct ct2_reading *r, const char *what)
 {
-    static const char no_end[] = "a string has no terminating 0";
+    static const char no_end[] = "a string is not null-terminated";
     struct cursor *c = &r->cursor;
     size_t size = (size_t)rapt__cursor_number(c, 2, what);
     if (!rapt__cursor_has(c, size, what)) return NULL;
@@ -70,7 +70,7 @@ static const char *take_string(struct ct2_reading *r, const char *what)
     if (c->status != RAPT_OK) return NULL;
     if (text[size - 1]) return rapt__cursor_fail(c, no_end), NULL;
     if (strlen(text) != size - 1)
-        return rapt__cursor_fail(c, "a string contains a 0 before its end"), NULL;
+        return rapt__cursor_fail(c, "a string contains a NUL byte before its end"), NULL;
     if (!rapt__is_utf8(text)) return rapt__cursor_fail(c, "a string is not UTF-8"), NULL;
     return text;
 }

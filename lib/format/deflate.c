@@ -9,8 +9,8 @@
 #include <string.h>
 
 /* A compressed file may inflate to at most RATIO times its size plus MORE bytes. Compression
-   shrinks models to about three quarters of their size, and vocabularies and shortlists to a half
-   or a third of theirs. */
+   shrinks models to about three quarters of their size, and vocabularies and shortlists to between
+   a third and a half. */
 enum { RATIO = 4, MORE = 1 << 22, GZIP_MIN = 18 /* size of header and trailer in bytes */ };
 
 void *rapt__sized_alloc(const rapt_allocator *allocator, size_t bytes)
@@ -130,7 +130,7 @@ static rapt_status feed(z_stream *stream, struct deflated *d, const char **wrong
     }
     if (status != RAPT_OK) return status;
     if (made == d->size && stream->avail_in == 0 && read == d->stored) return RAPT_OK;
-    return *wrong = "has a different size than it declares", RAPT_BAD_FILE;
+    return *wrong = "does not inflate to the size that it declares", RAPT_BAD_FILE;
 }
 
 /* Inflates the bytes into d->data, which is NULL after a failure. `window` is the windowBits
@@ -167,7 +167,7 @@ rapt_status rapt__zip_inflate(const struct disk_source *source, const struct zip
     rapt_status status = inflate_all(&d, -MAX_WBITS, &wrong, why);
     if (status == RAPT_OK && checksum(d.data, member->size) != member->sum) {
         drop(&d);
-        wrong = "has a wrong checksum";
+        wrong = "has the wrong checksum";
     }
     *data = d.data;
     if (!wrong) return status;
@@ -222,9 +222,10 @@ static rapt_status compress_source(const struct disk_source *source, z_stream *z
         } while (result == Z_OK && (z->avail_in > 0 || at == source->size) && *size < capacity);
         if (result == Z_OK && at == source->size) result = Z_BUF_ERROR;
     }
-    return result == Z_STREAM_END ? RAPT_OK
-                                  : rapt__fail(why, RAPT_BAD_FILE, "%s: zlib failed to compress it",
-                                               source->label.text);
+    return result == Z_STREAM_END
+               ? RAPT_OK
+               : rapt__fail(why, RAPT_BAD_FILE, "%s: zlib could not compress the file",
+                            source->label.text);
 }
 
 static rapt_status compress_open(const struct disk_source *source, const char *to,

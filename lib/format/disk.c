@@ -41,7 +41,8 @@ rapt_status rapt__disk_read(const struct disk_source *source, uint64_t at, void 
                             rapt_message *why)
 {
     if (at > source->size || count > source->size - at)
-        return rapt__fail(why, RAPT_BAD_FILE, "%s: %zu bytes at offset %llu are not in the file",
+        return rapt__fail(why, RAPT_BAD_FILE,
+                          "%s: %zu bytes at offset %llu extend past the end of the file",
                           source->label.text, count, (unsigned long long)at);
     if (source->file >= 0) return rapt__file_read(source, at, data, count, why);
     if (count == 0) return RAPT_OK;
@@ -117,7 +118,7 @@ void rapt__temporary_name(char name[TEMPORARY_NAME], uint64_t random, uint64_t k
              (unsigned long long)rapt__mix(key, random));
 }
 
-/* Reads the 16 hexadecimal digits of R and compares the name with the one composed from R. */
+/* Parses the random number in the name and compares the name with the one composed from it. */
 bool rapt__temporary_is_ours(const char *name, uint64_t key)
 {
     static const char digits[] = "0123456789abcdef";

@@ -96,7 +96,7 @@ rapt_status rapt__zstd_inflate(const struct disk_source *source, unsigned char *
 
 /* ---- targets: posix/replace.c or windows/replace.c ---- */
 
-enum { DISK_NAME = 4096 }; /* maximum size of a path, including its 0 */
+enum { DISK_NAME = 4096 }; /* maximum size of a path, including the terminating 0 */
 
 /* A file that is being written. Call begin, then write any number of times, and then commit, or
    cancel to keep the old file. After a failed begin or commit there is nothing to cancel. Begin
@@ -171,7 +171,7 @@ rapt_status rapt__cursor_fail(struct cursor *cursor, const char *what);
    in hexadecimal. C ensures that a file named by another program, or a copy in another folder, is
    not mistaken for one of ours. */
 enum {
-    TEMPORARY_NAME = 48,     /* maximum size of a name, including its 0 */
+    TEMPORARY_NAME = 48,     /* maximum size of a name, including the terminating 0 */
     TEMPORARY_ATTEMPTS = 100 /* number of random names tried before giving up */
 };
 

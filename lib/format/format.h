@@ -19,13 +19,13 @@ enum tensor_use {
     TENSOR_VALUES,
     TENSOR_ALIAS,  /* another name for the bytes of another entry */
     TENSOR_SCALES, /* scales of another entry, to which they are already attached */
-    TENSOR_ALPHA   /* an alpha; if the file has the entry that it belongs to, it is already attached
-                      to that entry */
+    TENSOR_ALPHA   /* an alpha, already attached to the entry that it belongs to, if the file has
+                      that entry */
 };
 
-/* A tensor, whose elements are read in row-major order. If scales is 0, a stored integer q has the
-   value q. Otherwise the tensor is quantized, and its values are computed in float, as they are in
-   the engine that the file was written for:
+/* A tensor, whose elements are read in row-major order. If `scales` is 0, a stored integer q has
+   the value q. Otherwise the tensor is quantized, and its values are computed in float, as they are
+   in the engine that the file was written for:
 
        value = q x (1 / scale),   with one scale for each run of count / scales elements */
 struct tensor_entry {
@@ -71,7 +71,7 @@ enum tensor_container {
 /* JSON = {name: {"dtype": text, "shape": [..], "data_offsets": [begin, end]}, ..,
            "__metadata__": {text: text, ..}}
    "__metadata__" may be missing or null. The entries cover the data from the first to the last byte
-   without holes or overlaps. The header is at most 100 MB long. Source: the format section of the
+   without gaps or overlaps. The header is at most 100 MB long. Source: the format section of the
    safetensors README (Hugging Face, 0.5).
 
    `path` must name a regular file, which may be compressed with gzip or zstd. Returns the errors of
@@ -107,10 +107,10 @@ rapt_status rapt__tensors_open_any_source(struct tensor_file **file,
 bool rapt__tensors_other(const char *path);
 enum tensor_container rapt__tensors_container(const struct tensor_file *file);
 /* Maps the data of a file on disk; an entry's bytes are at offset `begin` of the result. The caller
-   must unmap *view, which remains valid after the file is closed. Until it is unmapped, the file on
-   disk must not be modified or truncated, or a signal may end the process; replacing it is safe.
-   Returns NULL if the file is in memory or compressed, comes from a reader, has several parts, or
-   cannot be mapped. */
+   must unmap *view, which remains valid after the file is closed. The file on disk must not be
+   modified or truncated before *view is unmapped, or a signal may end the process; replacing the
+   file is safe. Returns NULL if the file is in memory or compressed, comes from a reader, has
+   several parts, or cannot be mapped. */
 const void *rapt__tensors_map_data(const struct tensor_file *file, struct disk_view *view);
 /* Returns the name of a format, for messages. */
 const char *rapt__container_name(enum tensor_container container);
@@ -219,14 +219,14 @@ enum marian_precision {
     MARIAN_INTGEMM8_BERGAMOT /* as Bergamot and Firefox store it */
 };
 /* Writes a Marian model.bin of F32 tensors atomically, like rapt__tensors_write. model_yml is the
-   text of special:model.yml, or NULL if there is none. With intgemm8, matrices whose names contain
-   Wemb, or whose first _W is followed by at most one character, are stored as 8-bit integers.
-   `fill` is called once for all elements of such a matrix. The matrix gets the scale of its source
-   if every element is, up to rounding errors, 1 / scale times an integer from -127 to 127;
-   otherwise the scale is 127 divided by the largest absolute value, or 1 if all are 0. The alpha of
-   the matrix, if known, is the tensor "<name>_QuantMultA" [1], which the caller must add. Returns
-   RAPT_NO_FILE if the file cannot be written, and RAPT_BAD_ARGUMENT if path is NULL or a name or
-   shape cannot be stored. */
+   text of special:model.yml, or NULL if there is none. With intgemm8, a matrix is stored as 8-bit
+   integers if its name contains Wemb, or has at most one character after its first _W. `fill` is
+   called once for all elements of such a matrix. The matrix gets the scale of its source if every
+   element is, up to rounding errors, 1 / scale times an integer from -127 to 127; otherwise the
+   scale is 127 divided by the largest absolute value, or 1 if all are 0. The alpha of the matrix,
+   if known, is the tensor "<name>_QuantMultA" [1], which the caller must add. Returns RAPT_NO_FILE
+   if the file cannot be written, and RAPT_BAD_ARGUMENT if path is NULL or a name or shape cannot be
+   stored. */
 rapt_status rapt__marian_write(const char *path, const struct tensor_source *sources, int count,
                                const char *model_yml, enum marian_precision precision,
                                const rapt_allocator *allocator, rapt_message *why);
@@ -270,9 +270,9 @@ struct vocabulary;
 /* Reads a vocabulary file. The suffix of its name, not counting .gz or .zst, determines its format:
    JSON for .json, YAML for .yml or .yaml, and otherwise lines. A compressed file is inflated.
    Returns the errors of rapt__disk_open_inflated, and RAPT_BAD_FILE if the file is damaged or has
-   no tokens; if a token occurs twice, is empty, is not UTF-8 or contains a 0; or if the numbers are
-   not 0 .. count - 1, each exactly once. Returns RAPT_BAD_ARGUMENT if path is NULL. A token
-   "<extra_id_N>" may occur more than once: it keeps the lowest of its numbers, and the other
+   no tokens; if a token occurs twice, is empty, is not UTF-8 or contains a NUL byte; or if the
+   numbers are not 0 .. count - 1, each exactly once. Returns RAPT_BAD_ARGUMENT if path is NULL. A
+   token "<extra_id_N>" may occur more than once: it keeps the lowest of its numbers, and the other
    numbers get the token "". Memory is at most proportional to the file's size. */
 rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *path,
                                   const rapt_allocator *allocator, rapt_message *why);

@@ -92,8 +92,7 @@ bool rapt__json_number(struct json *json, uint64_t *value)
     return true;
 }
 
-/* Copies the digits at the current position to the front of the text. Returns how many there
-   are. */
+/* Copies the digits at the current position to the front of the text. Returns their number. */
 static size_t copy_digits(struct json *json)
 {
     size_t start = json->at;
@@ -102,7 +101,7 @@ static size_t copy_digits(struct json *json)
     return json->at - start;
 }
 
-/* If the next byte is a or b, copies it to the front of the text and returns true. */
+/* If the next byte is `a` or `b`, copies it to the front of the text and returns true. */
 static bool copy_one(struct json *json, char a, char b)
 {
     int c = peek(json);
@@ -159,7 +158,7 @@ static bool take_unicode(struct json *json, uint32_t *code)
     uint32_t high, low;
     if (!take_hex(json, &high)) return false;
     *code = high;
-    if (high == 0) return fail_json(json, "a string contains a 0 character");
+    if (high == 0) return fail_json(json, "a string contains a NUL character");
     if (high < 0xD800 || high > 0xDFFF) return true;
     if (high > 0xDBFF || peek(json) != '\\') return fail_json(json, "an incomplete surrogate pair");
     json->at++;
@@ -219,8 +218,8 @@ const char *rapt__json_string(struct json *json)
     for (int c = peek(json); c != '"'; c = peek(json)) {
         uint32_t code = 0;
         if (c < 0x20)
-            return fail_json(json,
-                             c < 0 ? "a string does not end" : "a control character in a string"),
+            return fail_json(json, c < 0 ? "a string is not terminated"
+                                         : "a control character in a string"),
                    NULL;
         if (c == '\\') json->at++;
         if (!(c == '\\' ? take_escape(json, &code) : take_utf8(json, &code))) return NULL;

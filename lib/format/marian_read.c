@@ -40,10 +40,10 @@ static rapt_status bad_item(const struct marian_reading *r, const struct tensor_
     return rapt__tensors_bad(r->file, entry->name, what, r->why);
 }
 
-/* Reads a name of `size` bytes, including its 0, into the file's pool. */
+/* Reads a name of `size` bytes, including the terminating 0, into the file's pool. */
 static rapt_status take_name(struct marian_reading *r, uint64_t size, const char **name)
 {
-    static const char no_end[] = "a name has no terminating 0";
+    static const char no_end[] = "a name is not null-terminated";
     struct cursor *c = &r->names;
     if (size == 0) return rapt__cursor_fail(c, no_end);
     if (!rapt__cursor_has(c, size, "a name")) return c->status;
@@ -53,7 +53,7 @@ static rapt_status take_name(struct marian_reading *r, uint64_t size, const char
     if (c->status != RAPT_OK) return c->status;
     if (text[size - 1]) return rapt__cursor_fail(c, no_end);
     if (strlen(text) != size - 1 || !rapt__is_utf8(text))
-        return rapt__cursor_fail(c, "a name is not UTF-8 or contains a 0 before its end");
+        return rapt__cursor_fail(c, "a name is not UTF-8 or contains a NUL byte before its end");
     *name = strncmp(text, "F0::", 4) == 0 ? text + 4 : text;
     return RAPT_OK;
 }
@@ -139,7 +139,7 @@ static rapt_status measure_items(struct marian_reading *r)
                           "%s: version %llu of Marian's model.bin is not supported; only %d is",
                           c->source->label.text, (unsigned long long)version, MARIAN_VERSION);
     if (c->status == RAPT_OK && items > rapt__cursor_left(c) / MARIAN_HEADER)
-        return rapt__cursor_fail(c, "the number of tensors exceeds the size of the file");
+        return rapt__cursor_fail(c, "the file is too short for its number of tensors");
     r->items = (size_t)items;
     r->heads = *c;
     uint64_t names = 0, dimensions = 0, limit = c->source->size;

@@ -210,7 +210,7 @@ static rapt_status read_array(struct npy_reading *r, const struct disk_source *s
     if (c.status != RAPT_OK) return c.status;
     r->text[length] = 0;
     r->at = r->text;
-    if (strlen(r->text) != length) return bad_array(r, "has a 0 byte in its header");
+    if (strlen(r->text) != length) return bad_array(r, "has a NUL byte in its header");
     rapt_status status = parse(r);
     if (status == RAPT_OK && r->text_size > 0) status = spread_text(r);
     if (status == RAPT_OK) status = check_order(r);

@@ -11,7 +11,7 @@
 
 /* JSON text; initialize with {text, size}. Decoded strings and the text of numbers, each with a
    terminating 0, are written to the front of the text itself, one after another. Quotes or
-   preceding punctuation leave room for the 0, so used <= at always holds. */
+   preceding punctuation leave room for the terminating 0, so used <= at always holds. */
 struct json {
     unsigned char *text; /* [size] */
     size_t size, at;     /* `at` is the offset of the next byte to read */
@@ -26,13 +26,14 @@ bool rapt__json_end(struct json *json); /* checks that only white space is left 
 
 /* Returns the first byte of the next token without consuming the token, or -1 at the end. */
 int rapt__json_peek(struct json *json);
-/* Reads a string, which is UTF-8, ends with a 0, and contains no other 0. Returns NULL on error. A
-   surrogate without its other half is rejected, as in Rust's serde_json, which safetensors and
-   tokenizers use. Python's json accepts it as a character that cannot be encoded in UTF-8. */
+/* Reads a string and returns it as null-terminated UTF-8 that contains no other NUL. Returns NULL
+   on error. A surrogate without its other half is rejected, as in Rust's serde_json, which
+   safetensors and tokenizers use. Python's json accepts it as a character that cannot be encoded in
+   UTF-8. */
 const char *rapt__json_string(struct json *json);
 /* Reads an integer from 0 to 2^64 - 1 that consists only of digits. */
 bool rapt__json_number(struct json *json, uint64_t *value);
-/* Reads any number without converting it. Returns its 0-terminated text, or NULL on error. */
+/* Reads any number without converting it. Returns its null-terminated text, or NULL on error. */
 const char *rapt__json_number_text(struct json *json);
 /* Reads true, false or null. Returns its text, or NULL on error. */
 const char *rapt__json_word(struct json *json);
@@ -82,7 +83,7 @@ struct yaml_item {
 };
 struct yaml;
 
-/* Parses a YAML text, whose bytes are copied. label identifies the text in messages, such as
+/* Parses a YAML text, whose bytes are copied. `label` identifies the text in messages, such as
    "label: line 3: a key has no ':'". An empty mapping {} is read as an empty list. Returns
    RAPT_BAD_FILE if the text is damaged, is not UTF-8, has a duplicate key, or contains something
    that Marian does not write, such as anchors, aliases, tags, nested lists, other nested mappings,
@@ -101,14 +102,14 @@ const struct yaml_item *rapt__yaml_find(const struct yaml *yaml, const char *key
 
 /* Scalars of YAML, for parsers that read line by line. */
 
-/* Reads the quoted scalar at *at, decodes it in place, appends a 0, and moves *at past it. Returns
-   NULL and sets *error if it does not end before `end`, contains an escape that is unknown or that
-   stands for 0, or contains too many of the escapes \L and \P, which are shorter than their
-   results. */
+/* Reads the quoted scalar at *at, decodes it in place, appends a terminating 0, and moves *at past
+   it. Returns NULL and sets *error if it does not end before `end`, contains an escape that is
+   unknown or that stands for NUL, or contains too many of the escapes \L and \P, which are shorter
+   than their results. */
 char *rapt__yaml_quoted(char **at, char *end, const char **error);
-/* Trims the plain scalar between at and end, and writes a 0 after it, so *end must be writable.
-   Returns NULL and sets *error if it begins with an anchor, an alias or a tag, or is the indicator
-   (| or >) of a block scalar. */
+/* Trims the plain scalar between `at` and `end`, and writes a terminating 0 after it, so *end must
+   be writable. Returns NULL and sets *error if it begins with an anchor, an alias or a tag, or is
+   the indicator (| or >) of a block scalar. */
 char *rapt__yaml_plain(char *at, char *end, const char **error);
 
 #endif

@@ -17,7 +17,7 @@ enum {
                      torch.save uses short numbers */
 };
 
-/* The globals that a pickle may use. dtype is the element type if the global is the type of a
+/* The globals that a pickle may use. `dtype` is the element type if the global is the type of a
    storage, and otherwise NULL. */
 static const struct {
     const char *module, *name, *dtype;
@@ -278,7 +278,7 @@ static rapt_status begin(struct pickle_reading *r)
     rapt_status status = take_number(r, 1, &protocol);
     if (status != RAPT_OK || (r->opcode == r->start && protocol >= 2 && protocol <= 5))
         return status;
-    return rapt__pickle_fail(r, r->opcode == r->start ? "the protocol is not 2 to 5"
+    return rapt__pickle_fail(r, r->opcode == r->start ? "the protocol is not between 2 and 5"
                                                       : "the protocol is given twice or too late");
 }
 

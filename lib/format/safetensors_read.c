@@ -6,7 +6,7 @@
 
    Each entry must have each of these three keys exactly once. Its dtype must be known. It must have
    at most TENSOR_RANK dimensions, whose product must not overflow, and end - begin must be the
-   product times the size of an element. Names must be unique, and the entries, sorted by begin,
+   product times the size of an element. Names must be unique, and the entries, sorted by `begin`,
    must cover the data exactly. Source: the format section of the safetensors README (Hugging Face,
    version 0.5). */
 #include "parsers.h"
@@ -148,7 +148,7 @@ static rapt_status read_offsets(struct header_reading *r, struct tensor_entry *e
         !rapt__json_want(json, ']'))
         return bad_json(r);
     if (begin > end) return bad_entry(r, entry->name, "ends before it begins");
-    if (end > r->data_size) return bad_entry(r, entry->name, "ends after the end of the file");
+    if (end > r->data_size) return bad_entry(r, entry->name, "extends past the end of the file");
     entry->begin = (size_t)begin;
     entry->end = (size_t)end;
     return RAPT_OK;

@@ -107,7 +107,8 @@ enum {
     ALIGNMENT = 64 /* alignment of the data in bytes */
 };
 
-/* Text that is composed twice: first with bytes NULL, to determine its size, then into memory. */
+/* Text that is composed twice: first with `bytes` set to NULL, to determine its size, then into
+   memory. */
 struct text {
     char *bytes;
     size_t used;
@@ -132,7 +133,7 @@ static void put_number(struct text *text, size_t number)
     put_text(text, digits, (size_t)count);
 }
 
-/* Appends a JSON string. Characters beyond ASCII are written unescaped, in UTF-8. */
+/* Appends a JSON string. Non-ASCII characters are written unescaped, in UTF-8. */
 static void put_string(struct text *text, const char *string)
 {
     put_text(text, "\"", 1);
@@ -318,8 +319,8 @@ static rapt_status replace(const struct tensor_writing *w, const struct text *te
     return status;
 }
 
-/* Writes everything to the writer or, if that is NULL, to path. In both cases path names the file
-   in messages. */
+/* Writes everything to the writer or, if that is NULL, to `path`. In both cases `path` names the
+   file in messages. */
 static rapt_status write_all(struct tensor_writing *w, const char *path, const rapt_writer *writer)
 {
     struct text text = {0};

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { PATH = 4096 }; /* maximum size of a path in bytes, including its 0 */
+enum { PATH = 4096 }; /* maximum size of a path in bytes, including the terminating 0 */
 
 struct shard_entry {
     const char *tensor, *file;
@@ -30,9 +30,9 @@ static rapt_status bad_json(const struct shards_reading *r)
     return rapt__fail(r->why, RAPT_BAD_FILE, "%s: byte %zu: %s", r->file->main.source.label.text,
                       r->json.at,
                       r->json.error ? r->json.error
-                                    : "this is neither a model nor an index of shards, "
-                                      "which has a weight_map; open the weights file "
-                                      "that it belongs to, or the folder");
+                                    : "this is neither a model nor an index of shards "
+                                      "with a weight_map; open the weights file next "
+                                      "to it, or the folder");
 }
 
 /* ---- the index ---- */

@@ -62,7 +62,7 @@ tensor_reader rapt__safetensors_read, rapt__ct2_read, rapt__marian_read, rapt__s
 rapt_status rapt__tensors_open_source(struct tensor_file **file, const struct disk_source *source,
                                       tensor_reader *read, const rapt_allocator *allocator,
                                       rapt_message *why);
-/* Makes room for `count` entries in total, for readers that know the number. */
+/* Makes room for `count` entries in total, for readers that know the number in advance. */
 rapt_status rapt__tensors_reserve(struct tensor_file *file, size_t count, rapt_message *why);
 /* Appends a copy of *entry. Its strings are not copied and must be owned by the file. */
 rapt_status rapt__tensors_add(struct tensor_file *file, const struct tensor_entry *entry,
@@ -71,8 +71,8 @@ rapt_status rapt__tensors_add(struct tensor_file *file, const struct tensor_entr
    entries of this part. */
 rapt_status rapt__tensors_add_part(struct tensor_file *file, const struct tensor_part *part,
                                    unsigned *number, rapt_message *why);
-/* Adds the bytes of an entry, up to the first 0, as metadata whose key is the entry's name. Returns
-   RAPT_BAD_FILE if they are not UTF-8. */
+/* Adds the bytes of an entry, up to the first NUL, as metadata whose key is the entry's name.
+   Returns RAPT_BAD_FILE if they are not UTF-8. */
 rapt_status rapt__tensors_add_text(struct tensor_file *file, const struct tensor_entry *entry,
                                    rapt_message *why);
 rapt_status rapt__tensors_add_metadata(struct tensor_file *file, const char *key, const char *value,
@@ -80,7 +80,8 @@ rapt_status rapt__tensors_add_metadata(struct tensor_file *file, const char *key
 /* Returns the part that contains the entry's bytes. */
 const struct tensor_part *rapt__tensors_part(const struct tensor_file *file,
                                              const struct tensor_entry *entry);
-/* Copies text[size] to the pool and appends a 0. If out of memory, returns NULL and sets *why. */
+/* Copies text[size] to the pool and appends a terminating 0. If out of memory, returns NULL and
+   sets *why. */
 char *rapt__tensors_text(struct tensor_file *file, const char *text, size_t size,
                          rapt_message *why);
 /* Sorts entries and metadata. Returns RAPT_BAD_FILE if a name is empty, or if a name or key occurs
@@ -97,7 +98,7 @@ bool rapt__tensors_count_shape(struct tensor_entry *entry, unsigned bits);
    verb. */
 rapt_status rapt__tensors_bad(const struct tensor_file *file, const char *name, const char *what,
                               rapt_message *why);
-/* Returns true if a 0-terminated string is UTF-8. */
+/* Returns true if a null-terminated string is UTF-8. */
 bool rapt__is_utf8(const char *text);
 rapt_status rapt__tensors_no_memory(const struct tensor_file *file, rapt_message *why);
 

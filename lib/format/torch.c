@@ -78,7 +78,8 @@ static rapt_status add_tensor(struct torch_reading *r, const struct pickle_pair 
     entry.name = rapt__tensors_text(r->file, pair->key.text, pair->key.size, r->why);
     if (!entry.name) return RAPT_NO_MEMORY;
     if (strlen(entry.name) != pair->key.size || !rapt__is_utf8(entry.name))
-        return rapt__torch_bad(r, entry.name, "has a name that is not UTF-8 or contains a 0");
+        return rapt__torch_bad(r, entry.name,
+                               "has a name that is not UTF-8 or contains a NUL byte");
     if (pair->value.kind != PICKLE_TENSOR) return rapt__torch_bad(r, entry.name, "is not a tensor");
     const struct pickle_value *is = r->pickle.items.values + pair->value.first;
     const struct dtype *dtype = rapt__dtype_find(rapt__pickle_dtype(is[0].first));
@@ -93,7 +94,7 @@ static rapt_status add_tensor(struct torch_reading *r, const struct pickle_pair 
     if (status == RAPT_OK) status = r->find(r, &is[0], dtype, &entry, &begin);
     if (status != RAPT_OK) return status;
     if (is[1].number < 0 || offset > elements || entry.count > elements - offset)
-        return rapt__torch_bad(r, entry.name, "ends after its storage");
+        return rapt__torch_bad(r, entry.name, "extends past the end of its storage");
     entry.begin = (size_t)(begin + offset * (dtype->bits / 8));
     entry.end = entry.begin + entry.count * (dtype->bits / 8);
     return rapt__tensors_add(r->file, &entry, r->why);
@@ -125,7 +126,8 @@ static rapt_status find_dict(const struct torch_reading *r, struct pickle_value 
     const char *found = NULL;
     *dict = p->result;
     if (dict->kind != PICKLE_DICT)
-        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: the pickle is not a dictionary", p->label);
+        return rapt__fail(r->why, RAPT_BAD_FILE, "%s: the pickled object is not a dictionary",
+                          p->label);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const struct pickle_value *inner = rapt__pickle_get(p, &p->result, names[i]);
         if (!inner || inner->kind != PICKLE_DICT) continue;
@@ -153,7 +155,7 @@ rapt_status rapt__torch_add(struct torch_reading *r, size_t size)
 
 /* ---- zip files ---- */
 
-enum { PATH = 512 }; /* maximum size of a member's name in bytes, including its 0 */
+enum { PATH = 512 }; /* maximum size of a member's name in bytes, including the terminating 0 */
 
 static const char pickle_name[] = "data.pkl";
 

@@ -18,16 +18,16 @@ enum { PICKLE_MAX = 1 << 22 }; /* maximum size of a pickle; 4,000 tensors take a
 enum pickle_kind {
     PICKLE_NONE,
     PICKLE_MARK,
-    PICKLE_NUMBER,  /* number is the integer or boolean */
+    PICKLE_NUMBER,  /* `number` is the integer or boolean */
     PICKLE_LONG,    /* an integer of more than 8 bytes in text[size]: two's complement,
                        little-endian */
     PICKLE_FLOAT,   /* a value that is discarded, because state dicts do not need it */
     PICKLE_TEXT,    /* text[size], without a terminating 0 */
     PICKLE_TUPLE,   /* items[first .. first + size) */
-    PICKLE_LIST,    /* the pairs whose `of` equals first, in order; their keys are PICKLE_NONE */
-    PICKLE_DICT,    /* the pairs whose `of` equals first */
-    PICKLE_GLOBAL,  /* first is the index in the table of known names */
-    PICKLE_STORAGE, /* a storage of `number` elements; text[size] is its key, and first is the
+    PICKLE_LIST,    /* the pairs whose `of` equals `first`, in order; their keys are PICKLE_NONE */
+    PICKLE_DICT,    /* the pairs whose `of` equals `first` */
+    PICKLE_GLOBAL,  /* `first` is the index in the table of known names */
+    PICKLE_STORAGE, /* a storage of `number` elements; text[size] is its key, and `first` is the
                        global that names its type */
     PICKLE_TENSOR   /* items[first .. first + 4): storage, offset, shape, strides; the last two are
                        tuples */
@@ -114,7 +114,7 @@ struct pickle_reading {
 
 /* Fails with the message "file: pickle, byte N: what", where N is the offset of the opcode. */
 rapt_status rapt__pickle_fail(const struct pickle_reading *r, const char *what);
-/* Returns whether text[size] is equal to a 0-terminated name. */
+/* Returns whether text[size] is equal to a null-terminated name. */
 bool rapt__pickle_same(const char *text, size_t size, const char *name);
 
 /* ---- the stack ---- */

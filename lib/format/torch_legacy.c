@@ -21,7 +21,7 @@ static const unsigned char magic[] = {0x6C, 0xFC, 0x9C, 0x46, 0xF9, 0x20, 0x6A, 
 enum { VERSION = 1001 };
 
 struct torch_storage {
-    struct pickle_value is; /* the storage as the state dict refers to it */
+    struct pickle_value is; /* the value that stands for the storage in the state dict */
     bool listed;
     uint64_t begin;
 };

@@ -89,7 +89,7 @@ static bool is_utf8(const char *at, const char *end)
     return true;
 }
 
-/* Reads the number between at and end, with optional spaces around it. */
+/* Reads the number between `at` and `end`, with optional spaces and tabs around it. */
 static bool take_number(const char *at, const char *end, uint64_t *number)
 {
     uint64_t value = 0;
@@ -110,7 +110,7 @@ static char *last_colon(char *at, char *end)
     return end > at ? end - 1 : NULL;
 }
 
-/* Reads the token between at and end, plain or quoted; nothing may follow it. */
+/* Reads the token between `at` and `end`, plain or quoted; nothing may follow it. */
 static rapt_status take_token(struct vocabulary_reading *r, char *at, char *end, char **token)
 {
     const char *error = NULL;
@@ -168,7 +168,7 @@ static rapt_status read_vocabulary_lines(struct vocabulary_reading *r, bool yaml
         char *newline = memchr(at, '\n', (size_t)(end - at));
         char *stop = newline ? newline : end, *next = stop + (newline != NULL);
         if (strip && stop > at && stop[-1] == '\r') stop--;
-        if (!is_utf8(at, stop)) return fail_line(r, "the line is not UTF-8 or contains a 0");
+        if (!is_utf8(at, stop)) return fail_line(r, "the line is not UTF-8 or contains a NUL byte");
         if (yaml) {
             status = take_yaml_line(r, at, stop, &waiting);
         } else {
@@ -224,7 +224,7 @@ static rapt_status read_flow(struct vocabulary_reading *r)
 {
     struct vocabulary *v = r->vocabulary;
     char *end = v->text + v->size, *at = skip_space(r, v->text, end);
-    if (!is_utf8(at, end)) return fail_line(r, "the text is not UTF-8 or contains a 0");
+    if (!is_utf8(at, end)) return fail_line(r, "the text is not UTF-8 or contains a NUL byte");
     at = skip_space(r, at + 1, end);
     while (at < end && *at != '}') {
         rapt_status status = take_flow_word(r, &at, end);
@@ -263,7 +263,7 @@ static int by_token(const void *context, const void *a, const void *b)
 static rapt_status bad_token(const struct vocabulary_reading *r, const struct vocabulary_word *word,
                              const char *what)
 {
-    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: token \"%s\": number %llu %s", r->label.text,
+    return rapt__fail(r->why, RAPT_BAD_FILE, "%s: token \"%s\" (number %llu) %s", r->label.text,
                       rapt__shown(word->token).text, (unsigned long long)word->id, what);
 }
 
@@ -275,7 +275,7 @@ static rapt_status drop_repeated(const struct vocabulary_reading *r, struct voca
 {
     static const char extra[] = "<extra_id_";
     if (strncmp(word->token, extra, sizeof extra - 1) != 0)
-        return bad_token(r, word, "is its second number");
+        return bad_token(r, word, "occurs more than once");
     r->vocabulary->tokens[word->id] = "";
     word->id = word[-1].id;
     return RAPT_OK;
@@ -293,9 +293,10 @@ static rapt_status arrange(struct vocabulary_reading *r)
     memset(v->tokens, 0, v->count * sizeof *v->tokens);
     for (size_t i = 0; i < v->count; i++) {
         struct vocabulary_word *word = &v->words[i];
-        if (!word->token[0]) return bad_token(r, word, "belongs to an empty token");
-        if (word->id >= v->count) return bad_token(r, word, "is not below the number of tokens");
-        if (v->tokens[word->id]) return bad_token(r, word, "also belongs to another token");
+        if (!word->token[0]) return bad_token(r, word, "is empty");
+        if (word->id >= v->count)
+            return bad_token(r, word, "has a number that is not below the token count");
+        if (v->tokens[word->id]) return bad_token(r, word, "has the same number as another token");
         v->tokens[word->id] = word->token;
         word->head = head_of(word->token);
     }
@@ -307,8 +308,8 @@ static rapt_status arrange(struct vocabulary_reading *r)
     return status;
 }
 
-/* Returns whether a text begins with '{' and a token without double quotes, which is not valid
-   JSON. */
+/* Returns whether a text begins with '{' and the next token does not begin with '"' or '}', so that
+   the text is not valid JSON. */
 static bool is_flow(const char *text)
 {
     if (*text != '{') return false;
@@ -352,7 +353,7 @@ static rapt_status open_source(struct vocabulary **vocabulary, const struct disk
     return status;
 }
 
-/* Returns whether a path ends with `end`, or with `end` and ".gz" or ".zst". */
+/* Returns whether a path ends with `end`, not counting a final ".gz" or ".zst". */
 static bool has_ending(const char *path, const char *end)
 {
     size_t length = strlen(path), tail = strlen(end);

@@ -233,7 +233,7 @@ static rapt_status take_line(struct yaml_reading *r, char *at, char *end)
     if (r->ended) return fail_yaml(r, "there is text after the end (...) of the document");
     r->ended = at == start && end - at >= 3 && strncmp(at, "...", 3) == 0 && ends_here(at + 3, end);
     if (r->ended) return RAPT_OK;
-    if (*at == '\t') return fail_yaml(r, "the line is indented by a tab");
+    if (*at == '\t') return fail_yaml(r, "the line is indented with a tab");
     if (at == start && end - at == 3 && strncmp(at, "---", 3) == 0 && r->yaml->count == 0)
         return RAPT_OK;
     if (*at == '%' || *at == '?' || *at == '@' || *at == '`')
@@ -253,7 +253,7 @@ static rapt_status take_lines(struct yaml_reading *r)
         uint32_t code;
         for (char *c = at; c < stop;) {
             size_t length = *c ? rapt__utf8_decode(c, (size_t)(stop - c), &code) : 0;
-            if (length == 0) return fail_yaml(r, "the line is not UTF-8 or contains a 0");
+            if (length == 0) return fail_yaml(r, "the line is not UTF-8 or contains a NUL byte");
             if (*c == '\r' && c + 1 < stop)
                 return fail_yaml(r, "the line contains a CR that is not followed by an LF");
             c += length;
@@ -398,7 +398,7 @@ static char *take_double(char **at, char *end, const char **error)
         uint32_t code = 0;
         from++;
         if (!take_escape(&from, end, &code)) return *error = "an unknown escape", NULL;
-        if (code == 0) return *error = "a string contains a 0 character", NULL;
+        if (code == 0) return *error = "a string contains a NUL character", NULL;
         char bytes[4];
         size_t size = rapt__utf8_encode(code, bytes);
         if (size > (size_t)(from - to))

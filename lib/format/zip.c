@@ -159,7 +159,7 @@ static rapt_status read_name(struct zip_reading *r, unsigned size, const char **
     if (c->status != RAPT_OK) return c->status;
     text[size] = 0;
     if (strlen(text) != size || !rapt__is_utf8(text))
-        return rapt__cursor_fail(c, "a name is not UTF-8 or contains a 0");
+        return rapt__cursor_fail(c, "a name is not UTF-8 or contains a NUL byte");
     *name = text;
     return RAPT_OK;
 }
@@ -174,9 +174,10 @@ static rapt_status check_member(struct zip_reading *r, const struct zip_member *
                           "deflate (8) are supported",
                           r->cursor.source->label.text, rapt__shown(member->name).text, method);
     if (!member->deflated && member->stored != member->size)
-        return bad_member(r, member->name, "is stored, but its two sizes differ");
+        return bad_member(r, member->name,
+                          "is stored, but its compressed and uncompressed sizes differ");
     if (member->deflated && member->size / GROWTH_MAX > member->stored)
-        return bad_member(r, member->name, "has a declared size that deflate cannot reach");
+        return bad_member(r, member->name, "declares a size that deflate cannot reach");
     return RAPT_OK;
 }
 
@@ -213,7 +214,7 @@ static rapt_status find_bytes(struct zip_reading *r, struct zip_member *member)
     if (c.status != RAPT_OK) return c.status;
     size_t length = strlen(member->name);
     if (memcmp(local, "PK\3\4", 4) != 0 || little(local + 26, 2) != length)
-        return bad_member(r, member->name, "is not where the directory says");
+        return bad_member(r, member->name, "is not where the directory says it is");
     for (size_t at = 0; at < length; at += sizeof name) {
         size_t now = rapt__min_size(length - at, sizeof name);
         rapt__cursor_bytes(&c, name, now, "a name");
@@ -276,8 +277,8 @@ rapt_status rapt__zip_read(struct zip *zip, const struct disk_source *source,
         if (status == RAPT_OK) status = find_bytes(&r, &zip->members[i]);
     }
     if (status == RAPT_OK && r.cursor.at != r.begin + r.size)
-        status = rapt__cursor_fail(&r.cursor,
-                                   "the size of the directory differs from that of its entries");
+        status = rapt__cursor_fail(
+            &r.cursor, "the size of the directory differs from the total size of its entries");
     if (status == RAPT_OK) status = sort(&r);
     if (status != RAPT_OK) rapt__zip_free(zip, allocator);
     return status;

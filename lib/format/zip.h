@@ -23,8 +23,8 @@ struct zip {
 
 /* Reads the directory. Returns the errors of rapt__disk_read, and RAPT_BAD_FILE if the directory is
    damaged or belongs to a multi-part file; if a member is encrypted, is neither stored nor
-   deflated, has a declared size that deflate cannot reach, or overlaps another member; or if a name
-   occurs twice, is not UTF-8 or contains a 0. After a failure *zip is empty. */
+   deflated, declares a size that deflate cannot reach, or overlaps another member; or if a name
+   occurs twice, is not UTF-8 or contains a NUL byte. After a failure *zip is empty. */
 rapt_status rapt__zip_read(struct zip *zip, const struct disk_source *source,
                            struct string_pool *pool, const rapt_allocator *allocator,
                            rapt_message *why);

@@ -98,7 +98,7 @@ static rapt_status feed(ZSTD_DCtx *context, struct decompression *d, const unsig
 }
 
 /* Limits the window size of frames to the maximum size of the result, rounded up to a power of two,
-   but to at least 8 MB and at most 128 MB. Level 19, the highest one without --ultra, uses 8 MB. */
+   but at least 8 MB and at most 128 MB. Level 19, the highest one without --ultra, uses 8 MB. */
 static void limit_window(ZSTD_DCtx *context, const struct disk_source *source)
 {
     int bits = 23;

@@ -21,7 +21,7 @@ struct readout {
     size_t position; /* if 0, rows are written back to back; otherwise it is the number of floats
                         per position of a record, and rows are written by position and slot */
     float *weights;  /* result */
-    const unsigned char *wanted; /* [sources] a 0 skips the source; NULL skips none */
+    const unsigned char *wanted; /* [sources] a zero byte skips the source; NULL skips none */
 };
 
 /* Writes the weights of row `row`, which belongs to target i, averaged over the requested layers
@@ -44,7 +44,8 @@ static void read_row(const struct readout *r, const struct stack *stack, int i, 
                                   weights);
 }
 
-/* Reads the rows of the last rapt_decode, which the members of the team divide among themselves. */
+/* Reads the rows of the last rapt_decode. The members of the team divide the rows among
+   themselves. */
 static void work_on_rows(struct team *team, void *argument)
 {
     const struct readout *r = argument;
@@ -118,7 +119,8 @@ static rapt_status check_part(const rapt_session *s, rapt_weights which, rapt_me
 {
     rapt_kind kind = s->model->config.kind;
     if ((unsigned)which > RAPT_WEIGHTS_CROSS)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "which is %d, not a rapt_weights", (int)which);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "which: %d is not a value of rapt_weights",
+                          (int)which);
     if (which == RAPT_WEIGHTS_CROSS && kind != RAPT_KIND_ENCODER_DECODER)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "the model has no cross-attention");
     if (which == RAPT_WEIGHTS_ENCODER && kind == RAPT_KIND_DECODER_ONLY)
@@ -131,7 +133,7 @@ static rapt_status check_part(const rapt_session *s, rapt_weights which, rapt_me
                           "self-attention, so there are no attention weights");
     if (which == RAPT_WEIGHTS_CROSS || s->limits.self_weights) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                      "self-attention weights need a session with limits.self_weights 1");
+                      "self-attention weights require a session whose limits.self_weights is 1");
 }
 
 rapt_status rapt_session_weights(rapt_session *s, rapt_weights which, int layer, int head,
@@ -220,7 +222,7 @@ static const float *row_at(const struct search *s, int slot, int position)
            (size_t)(slot % s->stride) * (size_t)session->source_length[slot];
 }
 
-/* Returns the slot that a slot continued when token position - 1 was added. */
+/* Returns the slot that a slot continued when token number position - 1 was added. */
 static int parent_of(const struct search *s, int slot, int position)
 {
     return s->record->parents[(size_t)position * (size_t)s->session->targets + (size_t)slot];

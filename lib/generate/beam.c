@@ -158,7 +158,7 @@ static bool drops_unended(const struct search *s, int source)
 }
 
 /* Finishes every live hypothesis with an end token of log-probability 0, regardless of the logits,
-   as HF does at the limit. Drops them instead if drops_unended says so. */
+   as HF does at the limit. Drops them instead if drops_unended returns true. */
 static void force_end(struct search *s, int source)
 {
     struct search_memory *m = s->m;

@@ -249,7 +249,8 @@ static rapt_status check_starts(const char *name, const int *starts, int count, 
         const int64_t size = (int64_t)starts[i + 1] - starts[i];
         if (size < least || size > most)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                              "terms.%s[%d] is %d, but [%d] is %d; the difference must be %d to %d",
+                              "terms.%s[%d] is %d, but [%d] is %d; the difference must be "
+                              "from %d to %d",
                               name, i, starts[i], i + 1, starts[i + 1], least, most);
     }
     return RAPT_OK;

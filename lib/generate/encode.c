@@ -1,7 +1,7 @@
 /* encode.c - runs the encoder over sources and stores the keys and values of cross-attention in the
-   decoder's caches. Also pools and classifies the encoder's output. The encoder reads a few
-   sequences at a time, called a group, so the memory of its layers does not grow with the batch
-   unless limits.self_weights is set. */
+   decoder's caches. Also pools and classifies the encoder's output. The encoder reads one group of
+   sequences at a time, so the memory of its layers does not grow with the batch unless
+   limits.self_weights is set. */
 #include "generate/generate.h"
 
 #include <string.h>
@@ -283,7 +283,8 @@ rapt_status rapt_embed(rapt_session *s, const rapt_tokens *source, rapt_pooling 
     if (s->model->config.kind == RAPT_KIND_DECODER_ONLY)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "a decoder-only model has no source to embed");
     if (pooling != RAPT_POOLING_FIRST && pooling != RAPT_POOLING_MEAN)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "pooling is %d; it must be FIRST or MEAN",
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "pooling is %d; it must be RAPT_POOLING_FIRST or RAPT_POOLING_MEAN",
                           (int)pooling);
     struct reading r = {.pooling = pooling};
     rapt_status status = encode_source(&r, s, source, s->limits.target_length, why);

@@ -192,7 +192,7 @@ static rapt_status search_step(struct search *s, rapt_message *why)
    of a source. The best sequence will be either a finished hypothesis or the continuation of a live
    hypothesis. Therefore the common prefix of all live and finished hypotheses is certain. */
 
-struct known { /* a certain prefix of a source's best sequence */
+struct known { /* the prefix of a source's best sequence that is already certain */
     const int32_t *ids;
     const float *log;
     int count;
@@ -212,8 +212,8 @@ static void known_agree(struct known *k, const int32_t *ids, const float *log, i
         if (k->ids[t] != ids[t]) k->count = t;
 }
 
-/* Returns the certain prefix of a source's best sequence. Once no hypothesis is live, this is the
-   whole best hypothesis. */
+/* Returns the prefix of a source's best sequence that is already certain. Once no hypothesis is
+   live, this is the whole best hypothesis. */
 static struct known known_of(const struct search *s, int source)
 {
     const struct search_memory *m = s->m;

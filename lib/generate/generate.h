@@ -69,8 +69,8 @@ struct alignment_record {
     float *rows;  /* [positions][beams * source tokens]: at each position, for every slot, one row
                      over the tokens of its source; NULL without limits.alignments or
                      cross-attention */
-    int *parents; /* [positions + 1][targets]: parents[p][i] is the slot from which slot i took over
-                     its first p - 1 tokens */
+    int *parents; /* [positions + 1][targets]: parents[p][i] is the slot from which slot i took its
+                     first p - 1 tokens */
     const unsigned char *wanted; /* [sources] only the rows of sources with a nonzero byte are
                                     recorded; NULL means all */
 };
@@ -83,12 +83,12 @@ struct term_memory {
     struct arena arena;
     int *starts;     /* [rows + 1] where the wanted tokens of each row begin */
     int32_t *tokens; /* [starts[rows]] tokens that lead to missing terms, or the end token if none
-                        is missing; nothing for a source without terms */
+                        is missing; no entries for a source without terms */
     float *logits;   /* [starts[rows]] their logits */
     struct term_scan *scans; /* [rows] */
     bool *open;              /* [rows] true if the hypothesis lacks terms */
     bool *refused; /* [slots] true if at some position of the hypothesis the end token was the most
-                      likely one, but terms were missing */
+                      likely token, but terms were missing */
     bool *next_refused;           /* [beams] */
     double *hope;                 /* [sources] see rapt__terms_hope */
     struct candidate *candidates; /* candidates of one source */
@@ -138,8 +138,8 @@ void rapt__section_forbid(const struct section *section, int32_t token);
 float *rapt__section_logit(const struct section *section, int32_t token);
 struct picks {             /* a request to pick tokens, and its result */
     int max;               /* maximum number of tokens per row */
-    int *counts;           /* [rows] number of tokens found; fewer than max if no others have a
-                              logit above -infinity */
+    int *counts;           /* [rows] number of tokens found; fewer than max if no other tokens have
+                              a logit above -infinity */
     int *tokens;           /* [rows][max] in descending order of logits */
     float *logits;         /* [rows][max] */
     float *log_sums;       /* [rows] log sum exp of the row */
@@ -202,13 +202,13 @@ struct rapt_session {
                           [source_tokens][N], or [batch][N] with pooling */
     float *pooled;     /* [batch][D] */
     float *hidden;     /* [batch][D] after the pooler; NULL without one */
-    int sources, targets; /* number of sequences in the last rapt_encode, and of their targets */
+    int sources, targets; /* number of sequences in the last rapt_encode; number of their targets */
     int target_rows;      /* rows of the last rapt_decode; 0 if there were none or targets have
                              moved since */
-    bool reordered; /* rapt_session_reorder was called since the last rapt_decode, even if nothing
-                       moved */
-    bool searched;  /* the targets belong to a search, so the caller must not extend them */
-    int target_capacity; /* number of tokens that a target may have, as passed to rapt__encode */
+    bool reordered;      /* rapt_session_reorder has been called since the last rapt_decode, even if
+                            nothing moved */
+    bool searched;       /* the targets belong to a search, so the caller must not extend them */
+    int target_capacity; /* maximum number of tokens in a target, as passed to rapt__encode */
     int *source_starts;  /* [batch + 1] the last value repeats for absent sequences */
     int *target_starts;  /* [batch * beams + 1] for the last rapt_decode; the last value repeats
                             for absent targets */

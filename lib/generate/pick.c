@@ -1,11 +1,11 @@
-/* pick.c - finds the most likely next tokens of every row, and the log sum exp of its logits:
+/* pick.c - finds the most likely next tokens of every row, and the log sum exp of the row's logits:
 
        log sum exp x = log sum over sections of exp(log sum exp of the section)
 
    The product with the output matrix is computed in sections of columns. The most likely tokens and
-   the log sum of a section are found while its logits are in the processor's cache. If keep, listed
-   or sum_first is set, all logits of a row are computed first. Sections do not depend on rows or
-   threads, so neither do the bits of the results. */
+   the log sum of a section are found while its logits are in the processor's cache. If `keep`,
+   `listed` or `sum_first` is set, all logits of a row are computed first. Sections do not depend on
+   rows or threads, so neither do the bits of the results. */
 #include "generate/generate.h"
 
 #include <math.h>

@@ -87,7 +87,7 @@ static double sum_of(const float *x, int n)
     return sum;
 }
 
-/* Computes the shares, and the sum of shares and the largest logit of each block and overall. */
+/* Computes the shares and, for each block and overall, the sum of shares and the largest logit. */
 static void compute_shares(const struct kernels *k, struct urn *urn)
 {
     int blocks = rapt__sample_blocks(urn->vocab);
@@ -141,7 +141,7 @@ static float bound_of_k(const struct urn *urn, int top_k)
     return urn->greatest[block];
 }
 
-/* Returns a logit such that all tokens below it together have a probability of less than 1 - top_p.
+/* Returns a logit such that all tokens with lower logits have a total probability below 1 - top_p.
    A token with this logit has a probability of just under (1 - top_p) / vocab: the terms with 1e-3
    and 1e-6 lower it, to allow for rounding. */
 static float bound_of_p(const struct urn *urn, double top_p)

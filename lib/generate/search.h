@@ -27,7 +27,7 @@ void rapt__record_rows(struct search *s);
    the current step. */
 void rapt__record_parents(struct search *s, int source);
 /* Writes the [count + 1] rows of the hypothesis that finished in `slot` with `count` tokens. The
-   last row belongs to its end token, and is 0 unless `ended`. */
+   last row belongs to its end token, and is all zeros unless `ended`. */
 void rapt__record_trace(const struct search *s, int slot, int count, bool ended, float *alignment);
 /* Returns the sum of log min(c, 1) over the tokens of a source, where c is the sum of a token's
    column in the rows that rapt__record_trace writes, or FLT_MIN if that is larger. */

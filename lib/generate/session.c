@@ -118,7 +118,7 @@ static void move_states(struct team *team, rapt_session *s)
     }
 }
 
-/* Copies the positions of every target's heads from its parent to the spare memory. */
+/* Copies every target's head positions from its parent to the spare memory. */
 static void move_positions(struct team *team, rapt_session *s)
 {
     const struct monotonic_state *m = &s->cross.monotonic;

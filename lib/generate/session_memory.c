@@ -161,7 +161,7 @@ static size_t workspace_of(const rapt_session *s, int rows)
     return rapt__max_size(max, s->weights_workspace * (size_t)l->threads);
 }
 
-/* Returns the number of bytes, a multiple of 64, that one member needs to read the decoder's
+/* Returns the size in bytes, a multiple of 64, of one member's workspace for reading the decoder's
    attention weights. */
 static size_t weights_workspace_of(const rapt_session *s)
 {

@@ -59,7 +59,7 @@ static rapt_status list_source(const struct listing *g, int b, int32_t *own, int
     return RAPT_OK;
 }
 
-/* Makes room for a list of the whole vocabulary after the `used` tokens. */
+/* Makes room for the whole vocabulary after the first `used` tokens. */
 static rapt_status reserve_tokens(struct listing *g, size_t used, rapt_message *why)
 {
     const rapt_allocator *allocator = &g->session->allocator;
@@ -102,8 +102,7 @@ static rapt_status list_all(struct listing *g, int *rows, rapt_message *why)
     return RAPT_OK;
 }
 
-struct copying { /* a copy of rows of the output matrix: floats, 16-bit floats, or bytes and scales
-                  */
+struct copying { /* copied rows of the output matrix: floats, 16-bit floats or scaled bytes */
     const struct listed_rows *l;
     const struct linear *whole;
     float *weight, *bias, *scale;

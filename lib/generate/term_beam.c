@@ -178,8 +178,8 @@ static void divide(const struct search *s, const struct term_list *l, int count)
 }
 
 /* Keeps the best candidates of each bank. As in a search without terms, an end token survives if it
-   is among the first N candidates of its bank, where N is the number of the bank's places, but it
-   does not use one of these places. */
+   is among the first N candidates of its bank, where N is the number of places that the bank has,
+   but it does not use one of these places. */
 static int keep_best(const struct search *s, int count)
 {
     const struct term_memory *t = &s->session->terms;

@@ -162,7 +162,7 @@ static void spell_v1(char name[IMPORT_NAME])
 
 /* ---- the configuration ---- */
 
-/* Reads whether embeddings are scaled. The file stores either a flag or the scaling factor. */
+/* Determines whether embeddings are scaled. The file stores either a flag or the scaling factor. */
 static rapt_status read_scaled(struct import *i, const char *name, int otherwise, int *value)
 {
     const struct tensor_entry *e = rapt__import_find(i, name, 0);
@@ -334,7 +334,7 @@ static rapt_status use_alignment(struct import *i, int layer, int heads)
 
 /* Reads the factor by which T5 1.0 multiplies the decoder's output. Later versions of T5 have no
    such factor, and their output matrix is not tied to the embeddings. If transformers 5 wrote the
-   model, the converter stores the factor for later versions, too, because transformers 5 sets
+   model, the converter stores the factor even for later versions of T5, because transformers 5 sets
    tie_word_embeddings for every T5. In that case the factor is ignored. */
 static rapt_status read_factor(struct import *i, float *factor)
 {

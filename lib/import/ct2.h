@@ -20,7 +20,8 @@ enum ct2_use {
     CT2_ZERO_START,
     CT2_ALIGNMENT_LAYER, /* layer whose attention is returned; -1 means the last layer, -2 the one
                             before it, and so on */
-    CT2_ALIGNMENT_HEADS, /* number of its heads to average, starting with the first; 0 means all */
+    CT2_ALIGNMENT_HEADS, /* number of that layer's heads to average, starting with the first; 0
+                            means all */
     CT2_USES,
     CT2_ANY, /* ignored by ct2.c: it has no effect here or is checked elsewhere */
     CT2_ONLY /* must have the value `otherwise` */
@@ -30,7 +31,7 @@ enum { CT2_RELU = 0, CT2_GELU_TANH = 1, CT2_SWISH = 2, CT2_GELU = 3 };
 enum { CT2_ACTIVATIONS = RAPT_ACTIVATION_GELU_TANH + 1, CT2_ATTRIBUTES = 13 };
 extern const int rapt__ct2_activations[CT2_ACTIVATIONS]; /* indexed by rapt_activation */
 extern const struct ct2_attribute {
-    const char *name, *dtype;    /* name without "encoder/" or "decoder/"; dtype is NULL if the
+    const char *name, *dtype;    /* name without "encoder/" or "decoder/"; `dtype` is NULL if the
                                     attribute is not written */
     bool of_encoder, of_decoder; /* true if exports write it for this side */
     int otherwise;               /* value if the file lacks the attribute */

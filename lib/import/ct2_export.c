@@ -21,7 +21,8 @@ void rapt__export_check_ct2(const struct exporting *e)
     const rapt_config *c = e->config;
     if (c->position == RAPT_POSITION_NONE)
         rapt__export_refuse(e, "position", "sinusoids or learned");
-    /* the import would mistake it for a Hugging Face model, whose callers add the end token */
+    /* the import would mistake such a model for one from Hugging Face, whose callers add the end
+       token */
     if (c->no_source_end &&
         (c->decoder_start == RAPT_DECODER_START_END || c->decoder_start == RAPT_DECODER_START_PAD))
         rapt__export_refuse(e, "no_source_end", "0 unless the decoder starts with <s> or zeros");
@@ -101,7 +102,7 @@ static void check_targets(const struct exporting *e)
     char needed[80];
     for (int32_t id = 0; id < rapt_tokenizer_vocab(e->target); id++) {
         if (rapt_tokenizer_name(e->target, id).size) continue;
-        snprintf(needed, sizeof needed, "a vocabulary with a word for every row, including row %d",
+        snprintf(needed, sizeof needed, "a vocabulary with a token for every row, including row %d",
                  (int)id);
         rapt__export_refuse(e, rapt__export_key(e, e->target), needed);
         return;

@@ -51,7 +51,7 @@ static void frame_sources(struct import *i, bool source_end, const char *start)
 
 /* ---- attributes and settings ---- */
 
-/* Reads whether sources begin and end with special tokens, and which token targets begin with.
+/* Determines whether sources begin and end with special tokens, and which token targets begin with.
    Versions up to 5 store this in model.bin. */
 static rapt_status read_tokens(struct import *i)
 {
@@ -79,7 +79,7 @@ static rapt_status check_name(struct import *i, const struct import_settings *s,
 }
 
 /* Sets the first input of the decoder. mBART-25 has no decoder_start_token, because its decoder
-   starts with the target language. */
+   starts with the target's language token. */
 static rapt_status use_start(struct import *i, const char *start)
 {
     rapt_config *c = &i->config;
@@ -142,8 +142,8 @@ rapt_status rapt__ct2_tokens(struct import *i, bool settings)
 
 /* ---- vocabularies ---- */
 
-/* Returns the name of the SentencePiece model for one side, which is usually called `side`, or for
-   both sides. Returns NULL if there is none. */
+/* Returns the name of the SentencePiece model for one side, usually `side` itself, or of the model
+   for both sides. Returns NULL if there is none. */
 static const char *find_pieces(const struct import *i, const char *side)
 {
     static const char *const both[] = {"sentencepiece.bpe.model", "spiece.model"};
@@ -248,8 +248,8 @@ rapt_status rapt__ct2_vocabularies(struct import *i)
 
 /* ---- encoders: the files of the original model ---- */
 
-/* Calls `read` while i->folder is the folder that contains the tokenizer's files: the model's
-   folder or, if only its parent has them, the parent. */
+/* Calls `read` with i->folder temporarily set to the folder that contains the tokenizer's files:
+   the model's folder or, if only its parent has them, the parent. */
 static rapt_status with_tokenizer(struct import *i, rapt_status (*read)(struct import *i))
 {
     const size_t size = strlen(i->folder);
@@ -315,9 +315,9 @@ rapt_status rapt__ct2_encoder(struct import *i)
 
 /* ---- encoders: the vocabulary ---- */
 
-/* Checks that the vocabulary names the rows of the table as the tokenizer does, because the
-   tokenizer's files might belong to another model. Rows without a name in the tokenizer may have
-   any name, because they are never produced. */
+/* Checks that the vocabulary gives the rows of the table the same names as the tokenizer, because
+   the tokenizer's files might belong to another model. Rows without a name in the tokenizer may
+   have any name, because they are never produced. */
 static rapt_status compare_encoder_names(struct import *i, const char *file,
                                          const struct vocabulary *v)
 {

@@ -14,7 +14,7 @@
 struct followed {
     const char *name, *key;
     int less; /* subtracted from the value; 1 if the setting counts the decoder's first input */
-    int max;  /* maximum of the value if it is a count; 0 if it may be any number */
+    int max;  /* maximum value if the setting is a count; 0 if it may be any number */
 };
 /* A setting that is not supported and changes translations unless it is missing or has the value
    `neutral`. */

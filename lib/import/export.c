@@ -150,7 +150,7 @@ rapt_status rapt__export_tensors(struct exporting *e, const struct export_rows *
     e->tensors = rapt__alloc(allocator, (size_t)e->capacity * sizeof *e->tensors);
     e->sources = rapt__alloc(allocator, (size_t)e->capacity * sizeof *e->sources);
     if (!e->tensors || !e->sources)
-        return rapt__fail(e->why, RAPT_NO_MEMORY, "no memory to write %.200s", e->folder);
+        return rapt__fail(e->why, RAPT_NO_MEMORY, "%.200s: out of memory while writing", e->folder);
     take_all(e, rows);
     return RAPT_OK;
 }
@@ -327,7 +327,7 @@ rapt_status rapt__export(const rapt_model *model, enum export_format format, con
 
 /* ---- text files ---- */
 
-/* Makes room for `size` more bytes. Returns whether there was memory for them. */
+/* Makes room for `size` more bytes. Returns false if out of memory. */
 static bool make_room(struct composer *c, size_t size)
 {
     while (!c->failed && c->capacity - c->size < size) {
@@ -400,9 +400,9 @@ rapt_status rapt__export_file(const struct exporting *e, const char *name, const
 
 rapt_status rapt__compose_write(const struct exporting *e, struct composer *c, const char *name)
 {
-    rapt_status status = c->failed
-                             ? rapt__fail(e->why, RAPT_NO_MEMORY, "no memory to write %s", name)
-                             : rapt__export_file(e, name, c->text, c->size);
+    rapt_status status =
+        c->failed ? rapt__fail(e->why, RAPT_NO_MEMORY, "%s: out of memory while writing", name)
+                  : rapt__export_file(e, name, c->text, c->size);
     rapt__free(&c->allocator, c->text, c->capacity);
     *c = (struct composer){.allocator = c->allocator};
     return status;

@@ -7,10 +7,10 @@
 
 struct export_tensor {
     const struct parameter *p;    /* NULL for data or zeros */
-    const struct import_row *row; /* describes which part of p the tensor holds */
+    const struct import_row *row; /* describes which part of `p` the tensor holds */
     /* block: all parameters of the model. data: the elements if p is NULL; NULL for zeros. */
     const float *block, *data;
-    size_t count; /* number of elements from p or data; the others are 0 */
+    size_t count; /* number of elements from `p` or `data`; the others are 0 */
     float alpha;  /* for Marian: alpha of the matrix; 0 if unknown */
     char name[IMPORT_NAME];
 };
@@ -39,7 +39,7 @@ struct exporting {
                                         written */
     rapt_tokenizer *source, *target; /* tokenizers of the model; equal if it has only one, NULL if
                                         they are missing */
-    struct export_tensor *tensors;   /* [count] tensors; sources has one entry for each */
+    struct export_tensor *tensors;   /* [count] tensors; `sources` has one entry for each */
     struct tensor_source *sources;
     int count, capacity;
     float none_alpha; /* alpha of Marian's output layer with a shortlist; 0 if unknown */
@@ -54,7 +54,7 @@ void rapt__export_refuse(const struct exporting *e, const char *field, const cha
 /* If there are reasons, returns RAPT_BAD_ARGUMENT and a message with as many of them as fit. */
 rapt_status rapt__export_refused(const struct exporting *e);
 /* Refuses the model unless it is an encoder-decoder with feed-forward layers and as many key heads
-   as heads, and all other fields of its configuration, except sizes, alignment_layer,
+   as query heads, and all other fields of its configuration, except sizes, alignment_layer,
    alignment_heads and free_fields[count], are 0. The sizes of its vocabularies must already have
    been compared with the tokenizers. */
 void rapt__export_check(const struct exporting *e, const enum config_field *free_fields, int count);

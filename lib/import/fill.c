@@ -289,7 +289,8 @@ static rapt_status fill_whole(struct import *i, const struct tensor_entry *e,
 {
     size_t bytes = (turn ? 2 : 1) * e->count * sizeof(float);
     float *data = rapt__alloc(&i->lasting, bytes), *ours = data;
-    if (!data) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to read %s", e->name);
+    if (!data)
+        return rapt__fail(i->why, RAPT_NO_MEMORY, "out of memory while reading tensor %s", e->name);
     rapt_status status = rapt__tensors_read(i->file, e, 0, e->count, data, i->why);
     if (!status) status = check_finite(i, e, data, 0, e->count);
     if (!status && turn) {
@@ -436,7 +437,7 @@ rapt_status rapt__import_fill(struct import *i, const struct import_table *table
     if (status) return status;
     lay_out_converting(i, &arena);
     status = rapt__arena_reserve(&arena, &i->lasting);
-    if (status) return rapt__fail(i->why, status, "no memory to quantize it");
+    if (status) return rapt__fail(i->why, status, "out of memory while quantizing");
     lay_out_converting(i, &arena);
     status = with_tensors(i, tables, count, true);
     rapt__arena_free(&arena, &i->lasting);

@@ -195,7 +195,8 @@ rapt_status rapt__import_list(struct import *i, const char *folder, disk_visit_f
     if (i->archive)
         return rapt__archive_list(i->archive, folder + i->archive_size, each, user), RAPT_OK;
     if (rapt__disk_list(folder, each, user)) return RAPT_OK;
-    if (errno == ENOMEM) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to list its folder");
+    if (errno == ENOMEM)
+        return rapt__fail(i->why, RAPT_NO_MEMORY, "out of memory while listing its folder");
     return rapt__import_bad(i, "its folder cannot be listed");
 }
 
@@ -204,7 +205,8 @@ static rapt_status survey(struct import *i)
 {
     if (i->survey) return RAPT_OK;
     i->survey = rapt__alloc(&i->allocator, sizeof *i->survey);
-    if (!i->survey) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to list its folder");
+    if (!i->survey)
+        return rapt__fail(i->why, RAPT_NO_MEMORY, "out of memory while listing its folder");
     *i->survey = (struct survey){.i = i};
     return rapt__import_list(i, i->folder, visit, i->survey);
 }
@@ -414,7 +416,7 @@ rapt_status rapt__import_choose(struct import *i, const char *path)
 
 /* ---- the report ---- */
 
-static const char above[] = "../"; /* begins the names of files next to the folder */
+static const char above[] = "../"; /* prefix of the names of files next to the folder */
 
 void rapt__import_record(struct import *i, const char *name, rapt_file_use use)
 {
@@ -432,8 +434,8 @@ struct report {
     void *user;
 };
 
-/* Returns whether an index was opened and a file's name is like those of its shards, such as
-   model-00001-of-00002.safetensors. */
+/* Returns whether the model was opened through an index and a file's name looks like that of a
+   shard, such as model-00001-of-00002.safetensors. */
 static bool is_shard(const struct import *i, const char *name)
 {
     const char *index = strstr(i->model_name, ".index.json");

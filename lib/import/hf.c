@@ -1,7 +1,7 @@
 /* hf.c - imports a folder in the format of Hugging Face Transformers. The model_type in its
-   config.json decides how: MarianMT is imported here (config.json, the weights, vocab.json and the
-   SentencePiece models of both languages); T5 in hf_t5.c; BART, mBART, M2M-100 and NLLB-200 in
-   hf_fairseq.c; BERT and its relatives in hf_encoder.c. Source: transformers 4.57,
+   config.json selects the importer: MarianMT is imported here (config.json, the weights, vocab.json
+   and the SentencePiece models of both languages); T5 in hf_t5.c; BART, mBART, M2M-100 and NLLB-200
+   in hf_fairseq.c; BERT and its relatives in hf_encoder.c. Source: transformers 4.57,
    modeling_marian.py, configuration_marian.py, tokenization_marian.py. */
 #include "import/hf.h"
 
@@ -88,14 +88,15 @@ const struct hf_activation rapt__hf_activations[HF_ACTIVATIONS] = {
 
 /* ---- positions ---- */
 
-/* Stores in *equal whether a table of positions is equal to the sinusoids of the configuration. The
+/* Sets *equal to whether a table of positions is equal to the sinusoids of the configuration. The
    shape of the table must already have been checked. Differences of up to 2^-23 are ignored,
    because math libraries disagree in the last bits. */
 static rapt_status compare_sinusoids(struct import *i, const struct tensor_entry *e, bool *equal)
 {
     size_t bytes = 2 * e->count * sizeof(float);
     float *data = rapt__alloc(&i->allocator, bytes), *own = data ? data + e->count : NULL;
-    if (!data) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to read %s", e->name);
+    if (!data)
+        return rapt__fail(i->why, RAPT_NO_MEMORY, "out of memory while reading tensor %s", e->name);
     rapt_status status = rapt__tensors_read(i->file, e, 0, e->count, data, i->why);
     if (!status) rapt__positions_fill(&i->config, own);
     *equal = !status;

@@ -31,7 +31,7 @@ extern const struct import_row rapt__hf_tied_rows[1]; /* added to rapt__hf_rows 
 #define HF_LINEAR(ours, theirs) HF_LINEAR_PART(ours, theirs, 0, 1)
 
 enum { HF_SIZES = 8, HF_FLAGS = 4, HF_ACTIVATIONS = 6 };
-/* An integer of config.json. */
+/* An integer in config.json. */
 struct hf_size {
     const char *key;
     enum config_field field;
@@ -172,9 +172,8 @@ struct hf_steps {
 struct hf_added { /* a token that is found in a text before the text is split */
     const char *name;
     int id;
-    enum hf_maybe left, right, single; /* true if the token includes the spaces to its left,
-                                          includes the spaces to its right, or matches only whole
-                                          words */
+    enum hf_maybe left, right, single; /* left, right: whether the token includes the spaces on that
+                                          side; single: whether it matches only whole words */
 };
 
 struct hf_merge {
@@ -189,7 +188,7 @@ struct hf_json {
     size_t added_count, added_capacity;
     struct hf_merge *merges; /* [merge_count] */
     size_t merge_count, merge_capacity;
-    rapt_text *names; /* [rows] names of the rows of the model's table; bytes is NULL in a row
+    rapt_text *names; /* [rows] names of the rows of the model's table; `bytes` is NULL for a row
                          without a token */
     float *scores;    /* [rows] scores of the rows; 0 if the file has none */
     int rows;
@@ -217,14 +216,14 @@ rapt_status rapt__hf_json(struct import *i, const char *type);
 /* ---- hf_languages.c: vocabularies of multilingual translators ---- */
 enum hf_languages {
     HF_LANGUAGES_NONE, /* XLM-RoBERTa */
-    HF_LANGUAGES_M2M,  /* M2M-100, whose names are in vocab.json, or NLLB-200 */
+    HF_LANGUAGES_M2M,  /* M2M-100, whose token names are in vocab.json, or NLLB-200 */
     HF_LANGUAGES_MBART25,
     HF_LANGUAGES_MBART50
 };
 /* Makes i->source from sentencepiece.bpe.model and the language tokens, or from tokenizer.json if
-   there is no such model. Sets i->source_language_last if the language follows a source, and
-   i->language_starts if it starts the decoder. Checks the ids of the pad and end tokens, unless ids
-   is NULL. */
+   there is no such model. Sets i->source_language_last if the language token follows the source
+   text, and i->language_starts if the decoder starts with a language token. Checks the ids of the
+   pad and end tokens, unless `ids` is NULL. */
 rapt_status rapt__hf_languages(struct import *i, enum hf_languages languages,
                                const struct hf_ids *ids);
 

@@ -45,7 +45,7 @@ struct module {
     const char *type, *path; /* NULL until known */
 };
 
-/* Returns whether the module's type, which is a Python class, has this name. */
+/* Returns whether the module's type, the dotted name of a Python class, ends with this name. */
 static bool is_module(const struct module *m, const char *name)
 {
     const char *dot = strrchr(m->type, '.');

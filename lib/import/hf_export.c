@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct written_ids {
-    bool added; /* pad is an extra row at the end of the tables */
+    bool added; /* `pad` is the id of an extra row at the end of the tables */
     int32_t pad, end, start;
 };
 

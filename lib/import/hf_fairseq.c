@@ -3,9 +3,9 @@
 
    BART (Lewis et al. 2020), mBART-25 (Liu et al. 2020) and mBART-50 (Tang et al. 2020) have a norm
    after the embeddings, and learned positions, whose tables begin with two unused rows. mBART
-   normalizes before sublayers. In mBART-25 the language follows the end of a source, and the
-   decoder starts with the target language; in mBART-50 the language precedes a source, and the
-   decoder starts with the end token.
+   normalizes before sublayers. In mBART-25 the language token follows the end of a source, and the
+   decoder starts with the target's language token; in mBART-50 the language token precedes a
+   source, and the decoder starts with the end token.
 
    M2M-100 (Fan et al. 2021) and NLLB-200 (Costa-jussa et al. 2022) share one architecture, with
    norms before sublayers and sinusoids as positions.
@@ -83,8 +83,8 @@ static rapt_status find_age(struct import *i, const struct import_settings *s, b
     return RAPT_OK;
 }
 
-/* Checks the first input of the decoder. In mBART-25 it is a language; translations are in that
-   language unless the caller names another. */
+/* Checks the first input of the decoder. In mBART-25 it is a language token; translations are in
+   that language unless the caller names another. */
 static rapt_status use_bart_start(struct import *i, const struct import_settings *s,
                                   const struct hf_ids *ids, bool older)
 {
@@ -125,7 +125,7 @@ static rapt_status read_bart_config(struct import *i, const struct import_settin
     return RAPT_OK;
 }
 
-/* Checks that the token that mBART-25's decoder starts with is a language. */
+/* Checks that the token that mBART-25's decoder starts with is a language token. */
 static rapt_status check_language(struct import *i, int id)
 {
     const rapt_text name = rapt_tokenizer_name(i->source, id);

@@ -18,7 +18,7 @@ struct json_reading {
 
 static bool lacks_memory(struct json_reading *r)
 {
-    r->status = rapt__fail(r->i->why, RAPT_NO_MEMORY, "no memory to read %s", file);
+    r->status = rapt__fail(r->i->why, RAPT_NO_MEMORY, "%s: out of memory while reading", file);
     return false;
 }
 
@@ -301,9 +301,9 @@ static rapt_status parse(struct json_reading *r)
         return RAPT_OK;
     }
     if (r->status) return r->status;
-    return rapt__import_bad(r->i, "%s: byte %zu: %s", file, r->j.at,
-                            r->j.error ? r->j.error
-                                       : "the value before this byte is not of the expected form");
+    return rapt__import_bad(
+        r->i, "%s: byte %zu: %s", file, r->j.at,
+        r->j.error ? r->j.error : "the value before this byte does not have the expected form");
 }
 
 rapt_status rapt__hf_json_read(struct import *i, struct hf_json *json)
@@ -316,7 +316,7 @@ rapt_status rapt__hf_json_read(struct import *i, struct hf_json *json)
     json->names = rapt__alloc(&i->allocator, names);
     json->scores = rapt__alloc(&i->allocator, scores);
     if (!json->names || !json->scores)
-        return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to read %s", file);
+        return rapt__fail(i->why, RAPT_NO_MEMORY, "%s: out of memory while reading", file);
     memset(json->names, 0, names);
     memset(json->scores, 0, scores);
     struct json_reading r = {

@@ -25,7 +25,7 @@ static rapt_status no_memory(struct import *i)
     return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory for a vocabulary");
 }
 
-/* Returns RAPT_BAD_FILE, naming a step that is not supported. */
+/* Fails with RAPT_BAD_FILE and a message that names an unsupported step. */
 static rapt_status bad_step(struct import *i, const char *where, const struct hf_step *s)
 {
     return rapt__import_bad(i, "%s: %s %.60s is not supported", file, where,
@@ -344,7 +344,7 @@ static rapt_status check_merges(struct import *i, const struct hf_json *json,
     }
     if (splits == json->merge_count) return RAPT_OK;
     return rapt__import_bad(i,
-                            "%s: there are %zu merges, but %zu pairs of tokens make a token; "
+                            "%s: there are %zu merges, but %zu pairs of tokens form a token; "
                             "SentencePiece merges them all",
                             file, json->merge_count, splits);
 }

@@ -1,16 +1,17 @@
 /* hf_languages.c - creates the vocabularies of multilingual translators (NLLB-200, mBART-25,
    mBART-50 and M2M-100) and of XLM-RoBERTa, which has no language tokens. Pieces are in
-   sentencepiece.bpe.model, and the names of M2M-100 are in vocab.json. These files do not contain
-   the language tokens, whose ids follow those of the pieces or names. If sentencepiece.bpe.model is
-   missing, tokenizer.json, which contains all tokens, is read instead. Source: transformers 4.57,
-   tokenization_m2m_100.py, tokenization_nllb.py, tokenization_mbart.py, tokenization_mbart50.py. */
+   sentencepiece.bpe.model, and the token names of M2M-100 are in vocab.json. These files do not
+   contain the language tokens, whose ids follow those of the pieces or names. If
+   sentencepiece.bpe.model is missing, tokenizer.json, which contains all tokens, is read instead.
+   Source: transformers 4.57, tokenization_m2m_100.py, tokenization_nllb.py, tokenization_mbart.py,
+   tokenization_mbart50.py. */
 #include "import/hf.h"
 #include "text/text.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { LANGUAGE_NAME = 16 }; /* bytes for "__en__" */
+enum { LANGUAGE_NAME = 16 }; /* capacity for a name such as "__en__" */
 
 /* The languages of M2M-100 and of the WMT 2021 translators, in the order of their tokens. */
 static const char m2m_languages[] =
@@ -25,9 +26,9 @@ static rapt_text text_of(const char *string)
     return (rapt_text){string, strlen(string)};
 }
 
-/* Names the rows of NLLB, mBART or XLM-RoBERTa. They are fairseq's special tokens, the pieces after
-   the first three (with ids one higher than in the SentencePiece model), the languages, and the
-   mask. */
+/* Names the rows of the embedding table of NLLB, mBART or XLM-RoBERTa. They are fairseq's special
+   tokens, the pieces after the first three (with ids one higher than in the SentencePiece model),
+   the languages, and the mask. */
 static rapt_status name_fairseq(struct import *i, enum hf_languages languages,
                                 const rapt_tokenizer *pieces, rapt_text *names)
 {
@@ -54,8 +55,8 @@ static rapt_status name_fairseq(struct import *i, enum hf_languages languages,
     return RAPT_OK;
 }
 
-/* Names the rows of M2M-100: those in vocab.json, then the languages. `spelled` has LANGUAGE_NAME
-   bytes for each row. */
+/* Names the rows of M2M-100's embedding table: first the tokens in vocab.json, then the languages.
+   `spelled` has LANGUAGE_NAME bytes for each row. */
 static rapt_status name_m2m(struct import *i, const struct vocabulary *v, const char *languages,
                             rapt_text *names, char *spelled)
 {
@@ -74,7 +75,7 @@ static rapt_status name_m2m(struct import *i, const struct vocabulary *v, const 
 }
 
 /* Chooses the list of languages according to tokenizer_config.json, which also specifies whether
-   the language follows a source. */
+   the language token follows the source text. */
 static rapt_status read_languages(struct import *i, const char **languages)
 {
     static const char file[] = "tokenizer_config.json";

@@ -146,7 +146,7 @@ static rapt_status read_t5_config(struct import *i, const struct import_settings
 
 /* ---- the output matrix ---- */
 
-/* Stores in *equal whether two tensors have the same shape and values. */
+/* Sets *equal to whether two tensors have the same shape and values. */
 static rapt_status compare_tensors(struct import *i, const struct tensor_entry *a,
                                    const struct tensor_entry *b, bool *equal)
 {
@@ -193,7 +193,7 @@ static rapt_status read_output(struct import *i, const struct import_settings *s
 
 /* ---- the vocabulary ---- */
 
-enum { EXTRA_NAME = 24 }; /* bytes for "<extra_id_N>" */
+enum { EXTRA_NAME = 24 }; /* capacity for a name such as "<extra_id_99>" */
 
 /* Names the rows of the table: the pieces, then the extra ids. Further rows have no name. `spelled`
    has EXTRA_NAME bytes for each row. */
@@ -230,8 +230,8 @@ static rapt_status make_vocabulary(struct import *i, const rapt_tokenizer *piece
     return status == RAPT_BAD_ARGUMENT ? RAPT_BAD_FILE : status;
 }
 
-/* Checks the ids of the pad and end tokens. In vocabularies without <pad>, the pad token may be any
-   token unless the decoder starts with it, since it is otherwise never used as input. */
+/* Checks the ids of the pad and end tokens. In a vocabulary without <pad>, the pad token may be any
+   token unless the decoder starts with it, because it has no other use as input. */
 static rapt_status check_t5_ids(struct import *i, const struct hf_ids *ids)
 {
     if (i->config.decoder_start == RAPT_DECODER_START_PAD ||

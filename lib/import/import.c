@@ -151,7 +151,7 @@ static rapt_status open_tensors(struct import *i, const char *path)
 }
 
 /* Returns true for Marian's containers even without special:model.yml, so that the message can say
-   that this is missing. */
+   that it is missing. */
 static bool is_marian(const struct tensor_file *file)
 {
     return rapt__tensors_container(file) == CONTAINER_MARIAN ||
@@ -164,7 +164,7 @@ static rapt_status import_open(struct import *i)
     size_t bytes = (size_t)rapt__tensors_count(i->file) * sizeof *i->used;
     if (bytes == 0) return rapt__import_bad(i, "there are no tensors in it");
     i->used = rapt__alloc(&i->allocator, bytes);
-    if (!i->used) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to open it");
+    if (!i->used) return rapt__fail(i->why, RAPT_NO_MEMORY, "out of memory while opening");
     memset(i->used, 0, bytes);
     rapt_status status;
     if (rapt__tensors_container(i->file) == CONTAINER_CTRANSLATE2)
@@ -191,7 +191,7 @@ rapt_status rapt__import(rapt_model **model, const char *path, rapt_precision pr
                          rapt_file_fn *file, void *user, const rapt_allocator *allocator,
                          rapt_message *why)
 {
-    rapt_message reason = {"no memory to open it"};
+    rapt_message reason = {"out of memory while opening"};
     struct import *i = rapt__alloc(allocator, sizeof *i);
     if (!i) return rapt__fail(why, RAPT_NO_MEMORY, "%.200s: %s", path, reason.text);
     *i = (struct import){

@@ -168,8 +168,8 @@ static const char *operations(const struct yaml *y, const char *key, const char 
     return text;
 }
 
-/* Reads where the norms are placed: either after each sublayer, or before each sublayer and at the
-   end of the stack. */
+/* Determines where the norms are placed: either after each sublayer, or before each sublayer and at
+   the end of the stack. */
 static rapt_status read_norms(struct import *i, const struct yaml *y)
 {
     static const struct {
@@ -229,8 +229,8 @@ static int rows_of(const struct import *i, const char *name)
     return e && e->rank == 2 && e->shape[0] <= 1 << 24 ? (int)e->shape[0] : 0;
 }
 
-/* Reads which tables are tied, and the sizes of the vocabularies. The output matrix is Wemb if all
-   tables are tied, or decoder_Wemb if only the decoder's are. */
+/* Determines which tables are tied, and the sizes of the vocabularies. The output matrix is Wemb if
+   all tables are tied, or decoder_Wemb if only the decoder's are. */
 static rapt_status read_tables(struct import *i, const struct yaml *y)
 {
     rapt_config *c = &i->config;

@@ -113,8 +113,8 @@ static float common(const float *of_rows, size_t count)
     return of_rows[0];
 }
 
-/* Assigns the scales and alphas of parameter n to its parts among the first `count` tensors. memory
-   holds 2 floats for each row of the parameter. */
+/* Assigns the scales and alphas of parameter n to its parts among the first `count` tensors.
+   `memory` has room for 2 floats per row of the parameter. */
 static rapt_status take_scales(struct exporting *e, int n, int count, float *memory)
 {
     const struct parameter *p = &e->model->layout.parameters[n];

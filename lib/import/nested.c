@@ -191,7 +191,7 @@ rapt_status rapt__import_archive(struct import *i, const char *path)
     struct found_package found = {.archive = i->archive};
     rapt__archive_list(i->archive, "", visit_top, &found);
     if (found.count != 1)
-        return rapt__import_bad(i, "%.200s: it has %s; an Argos package has one", path,
+        return rapt__import_bad(i, "%.200s: it has %s; an Argos package has exactly one", path,
                                 found.count ? "several folders with a metadata.json"
                                             : "no folder with a metadata.json");
     const int size = snprintf(i->folder, sizeof i->folder, "%s/%s", path, found.folder);

@@ -54,7 +54,7 @@ static rapt_status check_replaced(const struct exporting *e, const char *name,
     status = rapt__budget_end(&budget, status, NULL);
     errno = before;
     if (status == RAPT_NO_MEMORY)
-        return rapt__fail(e->why, status, "no memory to open %.200s", path);
+        return rapt__fail(e->why, status, "%.200s: out of memory while opening", path);
     if (status) return RAPT_OK;
     if (format_of(file) != (int)wanted) snprintf(found->name, sizeof found->name, "%s", name);
     rapt__tensors_close(file);

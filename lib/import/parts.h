@@ -8,8 +8,8 @@
 #include "text/text.h"
 #include <rapt/text.h>
 
-/* Maximum size in bytes, including the 0, of a path and of the name of a file in the folder;
-   maximum number of files whose use is recorded. */
+/* Maximum size in bytes, including the terminating 0, of a path and of the name of a file in the
+   folder; maximum number of files whose use is recorded. */
 enum { IMPORT_PATH = 4096, IMPORT_FILE = 256, IMPORT_READ_FILES = 24 };
 enum { IMPORT_TOKEN = 64 };    /* maximum size of the name of a token in settings */
 enum { IMPORT_LANGUAGE = 16 }; /* maximum size of an Argos language code */
@@ -43,8 +43,8 @@ struct import {
     char folder[IMPORT_PATH];     /* folder of the files, ending in '/', or "" */
     struct archive *archive;      /* the zip file that contains the folder; NULL if the folder is on
                                      disk */
-    size_t archive_size;          /* size of the path of the zip file and a '/', which `folder`
-                                     begins with */
+    size_t archive_size;          /* number of bytes at the beginning of `folder` that are the path
+                                     of the zip file and a '/' */
     char model_name[IMPORT_FILE]; /* name of the file of tensors in the folder */
     const char *model_reason;     /* why this file was chosen */
     struct survey *survey;        /* contents of the folder (folder.c); NULL until it is listed */
@@ -63,12 +63,12 @@ struct import {
     rapt_precision precision; /* the precision that the caller requested */
     bool floats;              /* true if a matrix of a layer is not stored as 8-bit integers */
     struct import_converting converting;
-    rapt_tokenizer *source, *target; /* if target is NULL, source serves both sides */
+    rapt_tokenizer *source, *target; /* if `target` is NULL, `source` serves both sides */
     char origin[160];                /* description of the imported file, for human readers */
     bool source_begin;               /* the begin token precedes a text */
     bool pair_twice;                 /* two end tokens separate the texts of a pair */
-    bool source_language_last;       /* the language follows the end of a source */
-    bool language_starts;            /* the decoder starts with the target language */
+    bool source_language_last;       /* the language token follows the end of a source */
+    bool language_starts;            /* the decoder starts with the target's language token */
     bool package;                    /* an Argos package: pieces are in ../sentencepiece.model or,
                                         if the languages below are set, merges are in
                                         ../bpe.model */
@@ -184,8 +184,8 @@ const char *rapt__import_only(const struct import_settings *s, const char *key);
 const int *rapt__import_tokens(const struct import_settings *s, const char *key, int *count);
 
 /* ---- marian.c ---- */
-/* Returns the value of a key, or NULL if the key is missing or its value is a list. Unless it is in
-   quotes, True or TRUE is returned as "true", and False or FALSE as "false". */
+/* Returns the value of a key, or NULL if the key is missing or its value is a list. An unquoted
+   True or TRUE is returned as "true", and an unquoted False or FALSE as "false". */
 const char *rapt__import_option(const struct yaml *y, const char *key);
 
 /* ---- decoding.c ---- */
@@ -243,7 +243,7 @@ bool rapt__import_is_vocabulary(const char *name);
    file. Returns RAPT_BAD_FILE or RAPT_NO_MEMORY if the folder cannot be listed. */
 rapt_status rapt__import_list(struct import *i, const char *folder, disk_visit_fn *visit,
                               void *user);
-/* Returns whether a name ends with `end`, or with `end` and ".gz" or ".zst". */
+/* Returns whether a name ends with `end`, not counting a final ".gz" or ".zst". */
 bool rapt__import_ends(const char *name, const char *end);
 /* Returns whether a file is compressed and the folder also has an uncompressed copy of it. */
 bool rapt__import_is_twin(const struct import *i, const char *name);

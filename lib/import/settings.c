@@ -21,8 +21,8 @@ static void add_id(struct import_setting *s, const char *text)
         s->ids[s->id_count++] = (int)strtol(text, NULL, 10);
 }
 
-/* Reads an element of a list into *text: the text of a nonnegative number, or of the only such
-   number in an inner list. Any other element is skipped, and *text becomes NULL. */
+/* Reads an element of a list. *text becomes the text of a nonnegative number, which may be the only
+   element of an inner list. Any other element is skipped, and *text becomes NULL. */
 static bool take_element(struct json *j, const char **text)
 {
     *text = NULL;

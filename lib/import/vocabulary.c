@@ -13,7 +13,7 @@ static rapt_status read_open(struct import *i, const char *name, struct disk_sou
     if (file->size > BYTES_MAX) return rapt__import_bad(i, "%s has more than 2^28 bytes", name);
     *size = (size_t)file->size;
     *bytes = rapt__alloc(&i->allocator, *size + 1);
-    if (!*bytes) return rapt__fail(i->why, RAPT_NO_MEMORY, "no memory to read %s", name);
+    if (!*bytes) return rapt__fail(i->why, RAPT_NO_MEMORY, "%s: out of memory while reading", name);
     (*bytes)[*size] = 0;
     rapt_status status = rapt__disk_read(file, 0, *bytes, *size, i->why);
     if (!status) return RAPT_OK;
@@ -218,8 +218,8 @@ static rapt_status find_files(struct import *i, struct found_files *files)
                             files->names[0], files->names[1], files->names[2]);
 }
 
-/* Returns which of two files is the target's, according to "trg", "tgt" or "target" in its name, or
-   -1 if the names do not tell. */
+/* Returns the index of the target's file, recognized by "trg", "tgt" or "target" in its name, or -1
+   if the names of the two files do not show which it is. */
 static int target_of(const struct found_files *files)
 {
     static const char *const words[] = {"trg", "tgt", "target"};
@@ -233,8 +233,8 @@ static int target_of(const struct found_files *files)
     return found;
 }
 
-/* Stores the names of the vocabularies that the settings list, the source's first, or none if the
-   settings list none. The files that decoder.yml names must exist, because it comes with the model.
+/* Stores the names of the vocabularies listed in the settings, with the source's first, or none if
+   none are listed. The files that decoder.yml names must exist, because it comes with the model.
    Other settings, written by a training run, may name files on another machine; in that case none
    is stored, and the vocabularies are chosen by their names in the folder. */
 static rapt_status take_names(struct import *i, struct found_files *files)

@@ -81,9 +81,9 @@ static inline vf logistic(vf x, vf *other)
     return vf_select(below, little, large);
 }
 
-/* The result is x / (1 + e) with e = e^-|x|, times e if x is negative. If x is below -80, 1 + e
-   rounds to 1, so the result is x e. There e may be denormal, so its significand is multiplied by x
-   before the product is scaled by a power of two. */
+/* The result is x / (1 + e) with e = e^-|x|, times e if x is negative. For x below -80, 1 + e
+   rounds to 1, so the result is x e. In that range e may be denormal, so its significand is
+   multiplied by x before the product is scaled by a power of two. */
 static inline vf silu(vf x)
 {
     vf n, t = magnitude(x, 110), p = vf_exp_parts(vf_sub(vf_zero(), t), &n), e = vf_ldexp(p, n);

@@ -1,6 +1,7 @@
 /* ahead.h - prefetches the rows that the next attention head will read, a few with each register
-   tile of the current head. This made attention with 256 heads of 32 or 64 tokens 1.15 to 1.62
-   times as fast; prefetching all rows at once gained little (Zen 3, perf/experiments.md). */
+   tile of the current head. This made attention with 256 heads and 32 or 64 tokens per sequence
+   1.15 to 1.62 times as fast; prefetching all rows at once gained little (Zen 3,
+   perf/experiments.md). */
 #ifndef RAPT_LIB_AHEAD_H
 #define RAPT_LIB_AHEAD_H
 

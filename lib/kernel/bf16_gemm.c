@@ -16,7 +16,7 @@
 
    This file is compiled once per form. The build defines RAPT_BF16 (such as avx512bf16),
    RAPT_SIMD_HEADER (such as "simd_avx512.h") and RAPT_BF16_HEADER (such as "kernel/bf16_avx512.h").
-   The table at the end is its only symbol. */
+   The table at the end is its only global symbol. */
 #include "kernel/bf16.h"
 #include "kernel/simd.h"
 
@@ -50,11 +50,11 @@ static inline float bf16_flush(float x)
     return (bits & 0x7f800000) == 0 ? half_float_of(bits & 0x80000000) : x;
 }
 
-/* Computes step(a, b, c) as defined in bf16.h. If the fused multiply-add has a magnitude of at most
-   2^-126, it may have been rounded to a multiple of 2^-149 instead of 24 bits. The sum in double
-   precision then decides: if its magnitude is below 2^-126 by more than 2^-151, half a unit in the
-   24th bit, the result is zero. The significand of a product is 16 bits long, so a sum near that
-   bound needs at most 41 bits and is exact. */
+/* Computes step(a, b, c) as defined in bf16.h. If the result of the fused multiply-add has a
+   magnitude of at most 2^-126, it may have been rounded to a multiple of 2^-149 instead of to 24
+   bits. The sum in double precision then decides: if its magnitude is below 2^-126 by more than
+   2^-151, half a unit in the 24th bit, the result is zero. The significand of a product is 16 bits
+   long, so a sum near that bound needs at most 41 bits and is exact. */
 static float bf16_step(float a, float b, float c)
 {
     a = bf16_flush(a), b = bf16_flush(b), c = bf16_flush(c);

@@ -10,9 +10,9 @@
    q.k is computed as chains of fma in the order of the elements (flash_panels.c), the sum of a
    block is a chain of fma in the order of the keys, and l is sixteen sums, one per lane. A hidden
    key has x = -infinity and weight 0 in every rounding mode. It adds nothing to o unless its value
-   is infinite or NaN, so only panels with such values are summed row by row, skipping hidden keys.
-   A sink is one more key with value 0, which is added to m and l at the end. Sigmoids use the same
-   blocks, but m and l serve only to detect fully masked rows. */
+   is infinite or NaN, so only panels with such values are summed row by row, without the hidden
+   keys. A sink is one more key, with value 0, and is added to m and l at the end. Sigmoids use the
+   same blocks, but m and l serve only to detect fully masked rows. */
 #include "kernel/flash.h"
 
 #include <assert.h>
@@ -67,7 +67,7 @@ static void raise_max(const struct running *state, int rows, const float *lanes,
 }
 
 /* Turns the scores of a row into weights and returns the sums of the weights, lane by lane. If
-   `masked`, scores may be -infinity; their weights are then 0 in every rounding mode. */
+   `masked`, scores may be -infinity, which gives a weight of 0 in every rounding mode. */
 static inline __attribute__((always_inline)) vf
 exponentiate_row(float *s, int panels, float scale, float base, bool large, bool masked)
 {
@@ -267,7 +267,7 @@ static vf finish_sums(const struct attend_tile *t, float sums[LANES], float keep
     return l;
 }
 
-/* Sets out to o times keep / l, a rounded factor (see finish_sums), and lse to m + log l. In a
+/* Sets out to o times the rounded quotient keep / l (see finish_sums), and lse to m + log l. In a
    fully masked row, out is 0 and lse is -infinity. */
 static void finish_tile(const struct attend_tile *t)
 {
@@ -294,8 +294,8 @@ static void finish_tile(const struct attend_tile *t)
     }
 }
 
-/* Sets up tile i, which has rows [row, end). Unless the call is resumed, also initializes the
-   tile's state and packs its queries. */
+/* Sets up tile i, which consists of rows [row, end). Unless the call is resumed, also initializes
+   the tile's state and packs its queries. */
 static void make_tile(const struct attend *a, const struct key_source *from, int i, int row,
                       int end, float *scores, struct attend_tile *t)
 {

@@ -86,8 +86,8 @@ struct attend_row {
     float *statistics;         /* result: the STATISTICS floats described below, or NULL */
     int low, high;             /* keys low .. high - 1 are visible, unless hidden by `allowed`,
                                   `sparse` or an added term of -infinity */
-    struct sparse_keys sparse; /* among the rows of a call that use it, only near, near_end and
-                                  blocks may differ */
+    struct sparse_keys sparse; /* among the rows of a call that use it, only `near`, `near_end` and
+                                  `blocks` may differ */
     const uint8_t *allowed;    /* [key] 0 hides the key; NULL hides none */
     const float *bias,
         *relative;       /* [key] their sum is added to the scaled and capped score; NULL means
@@ -101,7 +101,8 @@ struct attend_row {
     float *dbias, *drelative, *dforget; /* [key] gradients to which ds is added; NULL if not
                                            requested */
     float *dsum; /* 1 float to which the sum of ds over the keys is added; NULL if not requested */
-    uint64_t drop_key, drop_row; /* random key and row, as in dropout_row; columns are keys */
+    uint64_t drop_key, drop_row; /* random key and row, as in dropout_row; the column is the index
+                                    of the attention key */
     float number;                /* b in enum attend_kind; 0 if there is none */
 };
 
@@ -183,11 +184,11 @@ static inline bool rapt__row_sees(const struct attend_row *row, int key, int end
 
 /* The softmax statistics of a query: m, the maximum of its scores, and l, the sum of e^(x - m) over
    its keys. m is stored without the factor that rapt__statistics_scale returns; in e^(x - m), x and
-   m include that factor. A sink counts as one of the keys, with the score that scaling turns into
-   its logit. The weights are e^(x - m) / l. A fully masked query has l = 0, even if there is a
-   sink. Unlike lse, m and l remain precise if m is so large that rounding m + log l would lose log
-   l (Milakov and Gimelshein 2018). If l is NaN, m may be anything. With ATTEND_SIGMOID, m is 0, and
-   l is 1 unless the query is fully masked. */
+   m include that factor. A sink counts as a key whose scaled score is the sink's logit. The weights
+   are e^(x - m) / l. A fully masked query has l = 0, even if there is a sink. Unlike lse, m and l
+   remain precise if m is so large that rounding m + log l would lose log l (Milakov and Gimelshein
+   2018). If l is NaN, m may be anything. With ATTEND_SIGMOID, m is 0, and l is 1 unless the query
+   is fully masked. */
 enum { STATISTICS = 2 };
 
 /* Returns the factor by which the maxima in statistics must still be multiplied. It is 1 with a
@@ -290,8 +291,8 @@ struct attend_head {
     int queries, keys; /* keys is 1 .. ATTEND_BLOCK */
     int key_width, value_width;
     const float *low, *high; /* [queries], as in attend_row; NULL if all queries see every key */
-    /* As in attend_row, for query 0. Those for query t, whose position is t higher, begin at bias +
-       t * bias_row, relative - t and allowed + t * allowed_row. */
+    /* As in attend_row, for query 0. For query t, whose position is t higher, the arrays begin at
+       bias + t * bias_row, relative - t and allowed + t * allowed_row. */
     const float *bias, *relative;
     const uint8_t *allowed;
     ptrdiff_t bias_row, allowed_row;
@@ -304,7 +305,7 @@ struct attend_head {
     float *out, *lse, *statistics; /* one row per query; NULL if not requested */
     enum attend_kind kind;         /* ATTEND_SOFTMAX or ATTEND_SINK */
     float number;                  /* as in attend_row, the same for all queries */
-    uint64_t drop_key, drop_row;   /* drop_row is the row of query 0; columns are keys */
+    uint64_t drop_key, drop_row;   /* as in attend_row; drop_row is the row of query 0 */
     uint32_t drop_below;           /* 0 means no dropout */
     float drop_scale;
     float *workspace;         /* HEAD_QUERIES * key_width floats */
@@ -318,7 +319,8 @@ struct attend_head_gradients {
     const float *dout;        /* rows out_row apart */
     float *dbias, *drelative; /* laid out like bias and relative: gradients to which ds is added;
                                  NULL if not requested */
-    float *dforget, *dsums;   /* as in attend_row, [keys] and [queries]; both or neither NULL */
+    float *dforget, *dsums;   /* as in attend_row, [keys] and [queries]; either both or neither are
+                                 NULL */
     float *dq, *dk, *dv;      /* gradients to which this call adds; NULL if not requested; rows of
                                  dq are q_row apart */
     ptrdiff_t dk_row, dv_row; /* distances between rows of dk and of dv */
@@ -335,10 +337,10 @@ struct attend_head_gradients {
        dv += p dout       dk += scale ds q      dq += scale ds k      dbias += ds
 
    With a cap, scale becomes scale (1 - tanh^2). With dropout, dp is multiplied by the weight's
-   dropout factor, and the p in dv is the weight after dropout. If all keys fit in one block, delta
-   is computed as the sum of p dp; a sink adds nothing to it. attention/flash/backward.c computes
-   the gradient of the sink's logit from delta. With ATTEND_SIGMOID, p is the sigmoid, and
-   ds = p (1 - p) dp.
+   dropout factor, and the p in the formula of dv is the weight after dropout. If all keys fit in
+   one block, delta is computed as the sum of p dp; a sink adds nothing to it.
+   attention/flash/backward.c computes the gradient of the sink's logit from delta. With
+   ATTEND_SIGMOID, p is the sigmoid, and ds = p (1 - p) dp.
 
    p and ds of hidden keys are exactly 0. attend_pack and, unless all keys fit in one block,
    attend_delta run once for each block of queries. Then, for each block of keys, either

@@ -204,7 +204,7 @@ score_gradient(const struct attend_block *b, const struct attend_weights *from,
     if (row->dsum) *row->dsum += vf_sum(sum);
 }
 
-/* Like score_gradient, but for sigmoids p, whose ds is p (1 - p) dp. */
+/* Like score_gradient, but for ATTEND_SIGMOID, where p is a sigmoid and ds is p (1 - p) dp. */
 static void sigmoid_gradient(const struct attend_block *b, const struct attend_weights *from,
                              const struct attend_dkv *d, const struct span *s, int r,
                              const float *slopes, float *w, float *ds)

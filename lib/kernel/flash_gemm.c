@@ -68,8 +68,8 @@ static void score_tile(int rows, const float *q, const float *keys, int depth, i
 }
 
 /* Computes scores[s][t] = k[s].q[t], with rows ld apart, for at most TILE_ROWS keys, whose rows are
-   k_row apart. q is [panels][depth][16]. The rapt__min tells the compiler that there are at most
-   HEAD_PANELS panels. */
+   k_row apart. q is [panels][depth][16]. The call of rapt__min tells the compiler that there are at
+   most HEAD_PANELS panels. */
 static void score_keys(int keys, const float *k, ptrdiff_t k_row, const float *q, int depth,
                        int panels, float *scores, ptrdiff_t ld)
 {

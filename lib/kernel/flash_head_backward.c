@@ -6,7 +6,7 @@
 struct head_gradient { /* sixteen queries of a head */
     const struct attend_head *a;
     int query, key, last; /* no key outside key .. last - 1 is visible; key is a multiple of 16 */
-    float *w, *ds;        /* [keys][HEAD_GRADIENTS] of these queries, starting at `key` */
+    float *w, *ds;        /* [keys][HEAD_GRADIENTS] for these queries, starting at `key` */
     const float *slopes;  /* slopes of the cap, [keys][16]; NULL if there is no cap */
 };
 

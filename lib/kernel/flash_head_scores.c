@@ -1,7 +1,7 @@
 /* flash_head_scores.c - finds the keys that the queries of a head see, computes the scores of these
    keys, and applies the cap, biases and masks, with queries in the lanes of vectors. It also sums
-   weights by distance, sums the gradients of biases, and adds the terms of distances to the
-   gradients of weights. Used by flash_head.c and flash_head_backward.c. */
+   weights by distance, sums the gradients of biases, and adds the terms that depend on distance to
+   the gradients of weights. Used by flash_head.c and flash_head_backward.c. */
 #include "kernel/flash.h"
 
 #include <math.h>
@@ -130,7 +130,7 @@ static __attribute__((noinline)) void head_cap(const struct attend_head *a, int 
 
 /* Returns `added` plus C of query t minus C of each of the sixteen keys starting at `key` (C: see
    attend_row.forget). A query after the last key uses the C of the last key; a query before the
-   first key sees no key. */
+   first key sees no keys. */
 static vf head_forget(const struct attend_head *a, int t, int key, vf added)
 {
     int l = rapt__max(0, rapt__min(a->position + t, a->keys - 1));

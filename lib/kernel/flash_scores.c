@@ -115,7 +115,7 @@ static struct visible_range visible_range_of(const struct attend_row *row, int r
 struct seen {
     bool all;    /* all rows see all keys of the panels; `bits` is unspecified */
     bool sparse; /* sparse attention hides keys: in panel p, row r sees only those whose bit is set
-                    in panel first + p of open[r]. If false, `open` is unspecified */
+                    in panel `first` + p of open[r]. If false, `open` is unspecified */
     int first;
     struct sparse_bits open[VF_ROWS];
     unsigned short bits[VF_ROWS][BLOCK_PANELS];

@@ -121,7 +121,7 @@ column_tiles(enum panel_type type, int rows, bool adjacent, struct tile_column *
     }
 }
 
-/* Computes the tiles of a column if their height, `rows`, is not a constant. */
+/* Does the same if the height of the tiles, `rows`, is not a constant. */
 static inline __attribute__((always_inline)) void column_any(enum panel_type type, int rows,
                                                              bool adjacent, struct tile_column *at)
 {

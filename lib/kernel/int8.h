@@ -13,7 +13,7 @@
      nothing.
    - A row with an infinity or a NaN has q = 0 and s = NaN, so its products are NaN.
 
-   Rows of weights are quantized in the same way, unless they were made from integers (see
+   Rows of weights are quantized in the same way, unless they were converted from integers (see
    quantize_panel). The product of a row q and a row w of weights with scale t is
 
        y = (float)(sum over k of q[k] w[k]) * (s * t) + bias        (bias 0 if there is none)
@@ -108,9 +108,9 @@ struct int8_kernels {
                            int32_t sum[2]);
     /* Quantizes 16 rows of weights: converts a panel [depth][16] of floats (kernel/kernel.h) to a
        panel of bytes and sets the scales [16] of the rows. factors [16] may be NULL. A factors[n]
-       above 0 means that row n was made from integers: it is quantized with r = factors[n] and s =
-       1 / r, which restores these integers. The factor is ignored if the magnitude of an integer
-       would exceed 127. */
+       above 0 means that row n was converted from integers: it is quantized with r = factors[n] and
+       s = 1 / r, which restores these integers. The factor is ignored if the magnitude of an
+       integer would exceed 127. */
     void (*quantize_panel)(const float *w, int depth, const float *factors, int8_t *q,
                            float *scale);
 };

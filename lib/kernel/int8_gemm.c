@@ -5,7 +5,7 @@
 
    This file is compiled once for each form except AMX (int8_tiles.c). The build defines RAPT_INT8
    (such as avx512vnni), RAPT_SIMD_HEADER (such as "simd_avx512.h") and RAPT_INT8_HEADER (such as
-   "kernel/int8_avx512.h"). The table at the end is its only symbol. */
+   "kernel/int8_avx512.h"). The table at the end is its only global symbol. */
 #include "kernel/int8_simd.h"
 
 #include "int8_quantize.c"
@@ -63,9 +63,9 @@ int8_ahead_of(int rows, int panels, const struct int8_block *b, int row, const i
 
 /* Computes a tile of full panels. Inlined, so that rows and panels are constants.
 
-   Three rows of q share a pointer, because an x86 address can add one or two times the distance
-   between rows to it. The empty asm keeps gcc from computing an address for each row, which would
-   need more registers than there are. */
+   Three rows of q share a pointer, because an x86 addressing mode can add one or two times the
+   distance between rows to it. The empty asm keeps gcc from computing an address for each row,
+   which would need more registers than there are. */
 static inline __attribute__((always_inline)) void int8_tile(int rows, int panels,
                                                             const struct int8_block *b,
                                                             const struct int8_start *start, int row,

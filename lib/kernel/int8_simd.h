@@ -1,7 +1,7 @@
 /* int8_simd.h - the operations that int8_gemm.c and int8_quantize.c use in addition to those of
    kernel/simd.h. Each form implements them in the file named by RAPT_INT8_HEADER.
 
-     vs                the sums of one row and the sixteen columns of a panel
+     vs                the sums for one row of q and the sixteen columns of a panel
      vs_start(sum)     their initial value, for a row of q with this q_sum
      vw_load(p)        64 bytes of a panel: four inputs of each column
      vq_load(p)        the same four inputs of a row of q, for every column
@@ -56,8 +56,8 @@ static inline struct int8_start int8_start_of(const struct int8_block *b)
     return b->bias ? (struct int8_start){b->bias, 0, 1} : (struct int8_start){zeros, 0, 0};
 }
 
-/* Returns the results for the sums of a row, converted to floats, given the scales of the row and
-   the columns, and the values to which the products are added. */
+/* Returns the elements of y for one row and sixteen columns, given the sums as floats, the scales
+   of the row and the columns, and the values to which the products are added. */
 static inline vf int8_result(vf sum, vf q_scale, vf w_scale, vf start)
 {
     return vf_add(vf_mul(sum, vf_mul(q_scale, w_scale)), start);

@@ -5,17 +5,17 @@
    from 16 groups of a panel, which are 1,024 adjacent bytes; a tile of rows is loaded directly from
    q. If fewer than 64 inputs are left at the end, they are copied to zero-padded buffers.
 
-   Rows are taken in blocks of 32. A block of more than 16 rows has two tiles of rows, which are
+   Rows are processed in blocks of 32. A block of more than 16 rows has two tiles of rows, which are
    multiplied by two panels at a time. A smaller block has one, which is multiplied by four panels
    at a time. Both use four tiles of sums, which hide the latency of the instruction (52 cycles,
-   although one can start every 16: Intel's optimization manual, chapter on AMX). Sums are stored
-   and then scaled as in int8_gemm.c.
+   although a new one can start every 16: Intel's optimization manual, chapter on AMX). Sums are
+   stored and then scaled as in int8_gemm.c.
 
    A product with at most TILES_FEW_ROWS rows is left to another form, RAPT_INT8_FEW (such as
    avx512vnni), because reading the weights takes most of its time, and tiles would be nearly empty.
 
    The build defines the macros of int8_gemm.c, RAPT_TILES_HEADER (such as "kernel/int8_amx.h") and
-   RAPT_INT8_FEW. The table at the end is the only symbol. */
+   RAPT_INT8_FEW. The table at the end is the only global symbol. */
 #include "kernel/int8_tiles.h"
 #include "kernel/int8_simd.h"
 

@@ -52,14 +52,14 @@ enum activation {
     ACTIVATION_SIGMOID
 };
 
-struct dropout { /* key, row and column determine which elements of a row are dropped */
+struct dropout { /* key, row and column determine whether an element is dropped */
     uint64_t key;
     uint32_t below; /* an element is dropped if its 32 random bits are below this; 0 means no
                        dropout */
     float scale;    /* factor applied to the elements that are not dropped */
 };
 
-struct loss_sums {          /* results of one row of logits */
+struct loss_sums {          /* results for one row of logits */
     float loss, likelihood; /* smoothed cross-entropy, and -log p[label], in nats */
     int best;               /* index of the largest logit, the lowest on ties */
 };
@@ -98,13 +98,14 @@ struct attend_dq;
 struct kernels {
     const char *name; /* such as "avx512" */
     rapt_isa isa;
-    int tile_rows; /* height of the tallest register tile. Attention is fastest with a multiple of
-                      this number of queries; gemm uses tiles of at most 13 rows */
+    int tile_rows; /* height of the tallest register tile. Attention is fastest if the number of
+                      queries is a multiple of this; gemm uses tiles of at most 13 rows */
 
     /* gemm.c */
     void (*gemm)(const struct gemm_block *g);
     /* Packs the matrix a, one tile of rows after another, each as [depth][rows of the tile], into
-       out[rows * depth]. Reads rows, depth, max_tile, a and a_step; a_row must be 1. */
+       out[rows * depth]. Uses only the fields rows, depth, max_tile, a and a_step; a_row must be
+       1. */
     void (*pack_tiles)(const struct gemm_block *g, float *out);
     /* Transposes a matrix in panels: out[k][n] is the weight in w for output k and input n. The
        panels of w are [columns][16]. Writes only rows [k0, k0 + ks) of panels [first, first +

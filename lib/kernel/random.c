@@ -49,8 +49,8 @@ static void gumbel_row(uint64_t key, uint64_t row, int first, const float *x, fl
    on key, row and column: its 32 random bits are word (column / 16) % 4 of rapt__philox(key, column
    / 64 * 16 + column % 16, row). Thus sixteen counters yield the bits of 64 columns. ---- */
 
-/* Writes the factors of columns column .. column + 63: scale, or 0 if the element is dropped.
-   column must be a multiple of 64. */
+/* Writes the factors for columns `column` to `column` + 63: scale, or 0 if the element is dropped.
+   `column` must be a multiple of 64. */
 static void dropout_factors(const struct dropout *d, uint64_t row, int column, float *factor)
 {
     uint64_t counter = (uint64_t)column / 4;

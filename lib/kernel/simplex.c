@@ -51,8 +51,8 @@ static inline __attribute__((always_inline)) float simplex_threshold(const float
     return tau;
 }
 
-/* Handles a row whose maximum is -infinity: hidden keys become 0, and visible keys, whose scores
-   are all NaN, do not change. Returns true if any key is visible. */
+/* Handles a row whose maximum is -infinity: scores of hidden keys become 0, and those of visible
+   keys, which are all NaN, do not change. Returns true if any key is visible. */
 static bool simplex_without_max(float *x, int n)
 {
     bool visible = false;

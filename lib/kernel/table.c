@@ -1,6 +1,6 @@
 /* table.c - all kernels for floats, compiled once per instruction set, and their table. The build
    defines RAPT_ISA (such as avx2) and RAPT_SIMD_HEADER (such as "simd_avx2.h"). All functions are
-   static and may be inlined into one another; the table is the only symbol. To add a kernel,
+   static and may be inlined into one another; the table is the only global symbol. To add a kernel,
    include its file here, add it to the table and declare it in kernel.h. */
 #include "kernel/kernel.h"
 #include "kernel/simd.h"

@@ -8,8 +8,7 @@ enum { MAX_PANELS = 4 * VF_PANELS }; /* number of panels of the widest tile, whi
 _Static_assert(VF_ROWS <= 14, "kernel/tile_rows.def lists the heights below 14");
 
 /* Returns the number of panels of the widest tile with `rows` rows: the largest number, at most
-   MAX_PANELS, for which the sums, one vector of each panel and one vector of a fit in the
-   registers. */
+   MAX_PANELS, for which the registers hold the sums, a vector of each panel and a vector of `a`. */
 static inline __attribute__((always_inline)) int tile_panels(int rows)
 {
     int panels = (VF_ROWS + 1) * VF_PANELS / (rows + 1);

@@ -15,8 +15,8 @@ static float *distances_of(const struct stack *s, const struct cache_state *stat
     return state->distances ? state->distances + (size_t)layer * size : NULL;
 }
 
-/* Returns the attention problem of a layer, in which the numbers of rows and the strides of q, k
-   and v are not set yet. */
+/* Returns the attention problem of a layer. The strides of q, k and v and the numbers of rows are
+   not set yet. */
 static rapt_attention cached_spec(const struct stack *s, const struct cache_state *state, int layer,
                                   bool cross)
 {
@@ -42,9 +42,9 @@ void rapt__scores_pack(const struct exec_context *c, const struct stack *s,
     rapt__relative_fill(team, &spec, state->relative_row, state->relative_zero, state->relative);
 }
 
-/* Appends h->k and h->v to the cache of a layer. If projected_keys is not NULL, the score first
-   projects the keys into it. positions holds the position of the first new key of each sequence;
-   NULL means that all are 0. */
+/* Appends h->k and h->v to the cache of a layer. Unless projected_keys is NULL, the score first
+   projects the keys into that array. `positions` holds the position of the first new key of each
+   sequence; NULL means that all are 0. */
 static void cached_append(struct team *team, const rapt_attention *spec,
                           const struct cache_state *state, int layer, const int *positions,
                           const int *starts, const struct heads *h, float *projected_keys)
@@ -90,7 +90,7 @@ void rapt__cross_append(const struct exec_context *c, const struct stack *s, int
     cached_append(c->team, &spec, state, layer, NULL, starts, &h, u->projected_keys);
 }
 
-/* Computes what attention to a cache needs to derive from the queries: their projections, their
+/* Computes the inputs that attention to a cache derives from the queries: their projections, their
    products with distance vectors, and the centers of local-p. */
 static void prepare_queries(struct team *team, const struct step *s, const rapt_attention *spec,
                             const struct cache_state *state, const struct heads *h)

@@ -1,5 +1,5 @@
-/* config.c - presets; the check that a configuration describes a valid model, which uses the ranges
-   in config.def and constraints between fields; and numbers derived from a configuration. */
+/* config.c - presets; the check that a configuration is valid, which applies the ranges in
+   config.def and constraints between fields; and numbers derived from a configuration. */
 #include "model/model.h"
 
 #include <math.h>

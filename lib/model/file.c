@@ -78,7 +78,7 @@ static int describe(const rapt_model *m, const struct block_file *blocks, int co
 
 static rapt_status file_no_memory(const struct block_output *to, rapt_message *why)
 {
-    return rapt__fail(why, RAPT_NO_MEMORY, "%.400s: no memory to write it",
+    return rapt__fail(why, RAPT_NO_MEMORY, "%.400s: out of memory while writing",
                       to->writer ? "model" : to->path);
 }
 
@@ -312,7 +312,7 @@ rapt_status rapt__blocks_load(const rapt_model *m, const struct block_file *bloc
     rapt_status status = RAPT_OK;
     if (memory) l.factors = memory + LANES * sizes.columns, l.scratch = l.factors + sizes.rows;
     if (sizes.scratch && !memory)
-        status = rapt__fail(why, RAPT_NO_MEMORY, "no memory to convert a model");
+        status = rapt__fail(why, RAPT_NO_MEMORY, "not enough memory to convert a model");
     for (int b = 0; b < count; b++) {
         l.to = &blocks[b];
         int tensors = layout_of(m, l.to)->count;

@@ -29,11 +29,11 @@ rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size
 /* Metadata key for the maximum number of target tokens per source token, from the settings of an
    imported model. */
 #define LENGTH_KEY "rapt.max_length_factor"
-/* Metadata keys for other settings of an imported model. The first five are defaults of a
-   translator (see rapt_translator_options_default). LIMIT_KEY is the maximum number of target
-   tokens, including the end token. SUPPRESSED_KEY is a space-separated list of tokens that are
-   never produced. FIRST_KEY is the first token of every translation, unless the caller names a
-   target language. IGNORED_KEY lists, for human readers, the settings that are not supported. */
+/* Metadata keys for other settings of an imported model. The first five become a translator's
+   defaults (see rapt_translator_options_default). LIMIT_KEY is the maximum number of target tokens,
+   including the end token. SUPPRESSED_KEY is a space-separated list of tokens that are never
+   produced. FIRST_KEY is the first token of every translation, unless the caller names a target
+   language. IGNORED_KEY lists, for human readers, the settings that are not supported. */
 #define BEAMS_KEY      "rapt.beams"
 #define PENALTY_KEY    "rapt.length_penalty"
 #define LEAST_KEY      "rapt.min_length"
@@ -43,7 +43,7 @@ rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size
 #define SUPPRESSED_KEY "rapt.suppressed"
 #define FIRST_KEY      "rapt.first_token"
 #define IGNORED_KEY    "rapt.ignored_settings"
-/* Metadata keys of text encoders. BEGIN_KEY, which translators also obey, means that each text is
+/* Metadata keys of text encoders. BEGIN_KEY, which translators also honor, means that each text is
    preceded by the begin token. TOKENS_KEY is the maximum number of tokens in a text, including
    special tokens. NORMALIZE_KEY means that embeddings are divided by their L2 norm. PAIR_KEY is the
    number of end tokens between the two texts of a pair; if the key is missing, the number is 1. */
@@ -83,7 +83,7 @@ int rapt__metadata_merge(const rapt_model *m, const rapt_metadata *metadata, int
 rapt_status rapt__scales_index(rapt_model *model);
 void rapt__scales_free(rapt_model *model); /* frees the index */
 struct scale_text {                        /* the value of SCALES_KEY while it is being built */
-    char *text;                            /* [capacity] 0-terminated; NULL if there are no lines */
+    char *text;                            /* [capacity] null-terminated; NULL if it has no lines */
     size_t size, capacity;
 };
 struct scale_rows { /* rows [first, first + count) of a parameter */
@@ -102,7 +102,8 @@ rapt_status rapt__scales_append(struct scale_text *t, const rapt_allocator *allo
    the model is unchanged. */
 rapt_status rapt__scales_set_alphas(rapt_model *model, const float *alphas, float none,
                                     rapt_message *why);
-/* Works like rapt_model_scales, but for a name that is not a parameter's and that has one row. */
+/* Works like rapt_model_scales, but for a name that does not belong to a parameter and that has one
+   row. */
 rapt_status rapt__scales_named(const rapt_model *model, const char *name, float *scale,
                                float *alpha, rapt_message *why);
 

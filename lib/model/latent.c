@@ -87,8 +87,8 @@ static void expand_queries_backward(const struct exec_context *c, const struct s
 
 /* ---- queries and outputs ---- */
 
-/* Returns the maps A, which apply to the queries except for the rotated elements at the beginning
-   of each head. */
+/* Returns the maps A, which apply to all elements of the queries except the rotated elements at the
+   beginning of each head. */
 static struct head_map key_map_of(const struct step *s, bool cross)
 {
     const struct stack *stack = s->stack;

@@ -146,7 +146,7 @@ struct head_rows rapt__head_rows(const rapt_config *c, bool cross);
 /* Returns heads * (P + K), the number of floats in a token's queries with latent_width. */
 int rapt__latent_queries_row(const rapt_config *c, bool cross);
 /* Returns P, the number of rotated floats at the beginning of each query and, in the key, before
-   the latent row. P is 0 without latent_width, without rotary positions, or in cross-attention. */
+   the latent row. P is 0 without latent_width, without rotary embeddings, or in cross-attention. */
 int rapt__latent_rotary(const rapt_config *c, bool cross);
 
 /* Makes the layout of a model's parameters, with its arrays in an arena. If the arena only counts
@@ -168,8 +168,9 @@ void rapt__parameter_get(const struct parameter *p, const float *block, size_t f
                          float *data);
 void rapt__parameter_set(const struct parameter *p, float *block, size_t first, size_t count,
                          const float *data);
-/* Sets rows [first, first + count) of a parameter of any kind from data [count][columns]. Only
-   IN_BYTES uses factors [count] and scratch, which it passes to rapt__int8_set_rows. */
+/* Sets rows [first, first + count) of a parameter of any kind from data [count][columns]. `factors`
+   [count] and `scratch` are used only for IN_BYTES, where they are passed to
+   rapt__int8_set_rows. */
 void rapt__parameter_set_rows(const struct parameter *p, float *block, int first, int count,
                               const float *data, const float *factors, float *scratch);
 /* Sets rows of an IN_BYTES parameter with rapt__int8_set_integers, and returns its result. */

@@ -1,4 +1,4 @@
-/* load.c - loads a model from a safetensors file that is on disk, is in memory or comes from a
+/* load.c - loads a model from a safetensors file, which is read from disk, from memory or through a
    caller's reader. Nothing in the file is trusted before it is checked, and the size of the file
    limits the memory that loading may use (base/memory.c). */
 #include "model/model.h"
@@ -41,7 +41,7 @@ rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_f
     bool few = one_each && layout.count > rapt__tensors_count(file);
     if (counting.overflow || few || layout.floats > held)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "its configuration describes a larger model than the file holds");
+                          "the configuration describes a larger model than the file holds");
     if (rapt__distances_sinusoids(config) > held + FREE_OFFSETS)
         return rapt__fail(why, RAPT_BAD_FILE,
                           "relative_distance is %d, too large for so small a model",
@@ -152,7 +152,7 @@ static rapt_status model_load(rapt_model **model, const struct model_source *fro
     const rapt_allocator reading = rapt__budget_begin(&budget, allocator);
     if (!status) status = open_source(&file, from, &reading, why);
     if (status) return rapt__budget_end(&budget, status, why);
-    rapt_message reason = {"no memory to load it"};
+    rapt_message reason = {"out of memory while loading"};
     status = load_open(&loaded, file, &own, &reading, allocator, &reason);
     rapt__tensors_close(file);
     status = rapt__budget_end(&budget, status, &reason);

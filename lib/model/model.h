@@ -42,7 +42,7 @@ int rapt__forget_gates(const rapt_config *config, bool decoder); /* per token, o
 bool rapt__decoder_is_linear(const rapt_config *config);
 /* Returns true if the decoder's linear attention normalizes queries, keys and outputs. */
 bool rapt__linear_normed(const rapt_config *config);
-/* Return the number of decays, and of rates of the delta rule, for each decoder token, or 0. */
+/* Return the number of decays and the number of delta-rule rates for each decoder token, or 0. */
 int rapt__linear_decays(const rapt_config *config);
 int rapt__linear_rates(const rapt_config *config);
 
@@ -94,8 +94,8 @@ rapt_status rapt__precision_check(rapt_precision precision, rapt_message *why);
    columns. */
 rapt_status rapt__check_depths(const struct layout *layout, enum layout_kind matrices,
                                rapt_message *why);
-/* Checks a model that was just converted. If it is in f16 and an element is NaN or infinite, for
-   example because it was too large for f16, returns `otherwise`. */
+/* Checks a model that was just converted. If the model is in f16 and an element is NaN or infinite,
+   for example because it was too large for f16, returns `otherwise`. */
 rapt_status rapt__check_rounded(const rapt_model *model, rapt_status otherwise, rapt_message *why);
 /* Returns RAPT_BAD_ARGUMENT if the matrices of a model are not floats. The message says that the
    model can be `what`, for example "trained", only in f32. */
@@ -119,14 +119,14 @@ void rapt__distances_sinusoids_fill(const rapt_config *c, float *to); /* to may 
    only the elements up to distance 0. */
 size_t rapt__distances_buckets(const rapt_config *c);
 void rapt__distances_buckets_fill(const rapt_config *c, int *to); /* to may be NULL */
-/* If the vectors are projections, sets a->distances to those in `arrays`
+/* If the vectors are projections, makes a->distances point to those in `arrays`
    [rapt__distances_floats]. */
 void rapt__distances_use(const rapt_config *c, bool decoder, const float *arrays,
                          rapt_attention *a);
 
 /* ---- attention_config.c: the attention of a sublayer, derived from a configuration ---- */
 /* Selects an attention sublayer and its parameters. If `learning` is false, nothing is drawn at
-   random. offset may be NULL if only sizes are needed; learned arrays are then NULL or
+   random. `offset` may be NULL if only sizes are needed; learned arrays are then NULL or
    placeholders. */
 struct attention_use {
     bool decoder, cross, learning;
@@ -136,8 +136,8 @@ struct attention_use {
     const struct attention_offsets *all; /* offsets of the sublayer, or NULL */
     const int *buckets;                  /* distance buckets; NULL if only sizes are needed */
 };
-/* Returns the attention problem, in which the numbers of rows and the strides of q, k and v are not
-   set yet. */
+/* Returns the attention problem. The strides of q, k and v and the numbers of rows are not set
+   yet. */
 rapt_attention rapt__attention_of(const rapt_config *config, const struct attention_use *which);
 /* Returns pointers to the gradients of the learned arrays in a block of gradients. */
 rapt_gradients rapt__gradients_of(const struct score_offsets *offset, float *gradients);
@@ -301,7 +301,7 @@ struct stack {
     void *attention_workspace;
     int threads;
     /* If not NULL, all members call this function during backward each time more gradients have
-       become final: those from float `from` of the block to its end. */
+       become final: those from offset `from` in the block to its end. */
     void (*final)(struct team *team, void *argument, size_t from);
     void *argument;
 };
@@ -384,8 +384,8 @@ int rapt__map_of(const struct stack *s, int layer, bool cross, int head, int i, 
 enum site { SITE_RESIDUAL, SITE_ATTENTION, SITE_HIDDEN, SITES };
 /* Returns the dropout at one site in a pass. drop->key is rapt_block_rows.seed or, in a trainer,
    rapt__mix(seed, index of the batch). The key of a site is rapt__mix(drop->key, ((index + 1) *
-   SITES + site) * 2 + decoder). index is the number of the sublayer within the encoder or decoder,
-   or -1 for the embedding. */
+   SITES + site) * 2 + decoder). `index` is the index of the sublayer in the encoder or decoder, or
+   -1 for the embedding. */
 struct dropout rapt__site(const struct drop *drop, float share, bool decoder, int index,
                           enum site site);
 
@@ -423,9 +423,9 @@ static inline int rapt__source_ids(const rapt_config *c)
     return c->source_vocab * rapt__max(c->token_types, 1);
 }
 struct token_limits {
-    const char *what; /* name of the tokens in messages; limits.WHAT_tokens is the name of `tokens`
-                         unless that is INT32_MAX */
-    int vocab, batch; /* `batch` is the maximum number of sequences */
+    const char *what;   /* name of the tokens in messages; `tokens` is the limit that callers set as
+                           limits.WHAT_tokens, or INT32_MAX if there is no such limit */
+    int vocab, batch;   /* `batch` is the maximum number of sequences */
     int tokens, length; /* maximum number of tokens in the batch, and in a sequence */
     int extra; /* tokens that will be added around each sequence; both limits include them */
     bool begin_and_end; /* begin and end tokens count, whether extra or not; messages say so */
@@ -441,7 +441,7 @@ static inline int rapt__batch_max(const rapt_config *config)
 {
     return rapt__min(1 << 20, rapt__tokens_max(config));
 }
-/* Returns RAPT_BAD_ARGUMENT, with a message that names the field, if tokens is NULL, invalid or
+/* Returns RAPT_BAD_ARGUMENT, with a message that names the field, if `tokens` is NULL, invalid or
    beyond the limits. */
 rapt_status rapt__tokens_check(const rapt_tokens *tokens, const struct token_limits *limits,
                                rapt_message *why);

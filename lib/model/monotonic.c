@@ -44,8 +44,8 @@ rapt_status rapt__monotonic_check(const rapt_config *c, rapt_message *why)
 
 /* ---- attention ---- */
 
-/* Returns the problem, in which the numbers of sequences and rows are not set yet. The learned
-   offsets are at block + offset. block may be NULL if only sizes are needed. */
+/* Returns the attention problem. The numbers of sequences and rows are not set yet. The learned
+   offsets are at block + offset; `block` may be NULL if only sizes are needed. */
 static rapt_monotonic_attention spec_of(const rapt_config *c, const float *block, size_t offset)
 {
     int K = rapt__head_width(c);

@@ -126,8 +126,8 @@ static rapt_status check_bytes(const struct parameter *p, const float *block, ra
                       p->name, lowest);
 }
 
-/* Checks that the elements of a parameter of floats or halves are finite, and for floats also the
-   padding. Returns `otherwise` if not. */
+/* Checks that the elements of a parameter of floats or halves are finite and, for floats, that the
+   padding is finite too. Returns `otherwise` if not. */
 static rapt_status check_floats(const struct parameter *p, const float *block,
                                 rapt_status otherwise, rapt_message *why)
 {

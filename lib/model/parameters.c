@@ -197,8 +197,8 @@ static void lay_out_layer(struct layout_pass *w, const rapt_config *c, bool deco
     l->self.out.out = l->cross.out.out = l->feedforward.out.out = D;
     l->feedforward.in.out = I, l->feedforward.out.in = F;
     /* Rounding errors in the products of these matrices matter most, mainly because exponentials
-       amplify errors in scores and gates. A second term costs little, since these matrices are
-       small compared with those of feed-forward layers and of the output. */
+       amplify errors in scores and gates. A second 8-bit term costs little, since these matrices
+       are small compared with those of feed-forward layers and of the output. */
     l->self.qkv.fine = l->cross.q.fine = l->cross.kv.fine = l->cross.out.fine = true;
     l->self.gate.fine = l->cross.gate.fine = l->self.forget.fine = l->self.rate.fine = true;
     l->self.key_up.fine = l->cross.key_up.fine = true;
@@ -333,8 +333,8 @@ struct stretch {
     size_t at, step, count;
 };
 
-/* Returns a stretch of at most `left` elements that starts at `first`. In panels, it ends no later
-   than the row. */
+/* Returns a stretch of at most `left` elements that starts at `first`. In panels, the stretch does
+   not extend past the end of a row. */
 static struct stretch stretch_at(const struct parameter *p, size_t first, size_t left)
 {
     size_t columns = (size_t)p->columns, row = first / columns, column = first % columns;
@@ -394,8 +394,8 @@ void rapt__parameter_set(const struct parameter *p, float *block, size_t first, 
 
 /* ---- initial values ----
 
-   Gains are 1 and biases are 0 unless stated otherwise. Matrices are uniform in +-sqrt(6 / (in +
-   out)) (Glorot and Bengio 2010, eq. 16). Projections to queries, keys and values are drawn as if
+   Gains are 1 and biases are 0 unless stated otherwise. Matrices are uniform within +-sqrt(6 / (in
+   + out)) (Glorot and Bengio 2010, eq. 16). Projections to queries, keys and values are drawn as if
    they consisted of square matrices, with gain 1/sqrt 2. Tables are normal with standard deviation
    columns^-1/2, so that the elements of an embedding have unit variance after multiplication by
    sqrt(width). Matrices, vectors and filters of scores and localities, but not biases, are drawn

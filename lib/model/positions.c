@@ -60,8 +60,9 @@ void rapt__positions_fill(const rapt_config *config, float *table)
 
    In DeBERTa's term k . r', distances are measured from the key to the query. So if R[d] is the row
    for distance d, r[d] is a projection of R[d], and r'[d] is a projection of R[-d]. Let C be
-   relative_distance and B be relative_buckets. R has a row for each distance from -C to C or, in
-   DeBERTa v2, for each logarithmic bucket of distances, numbered -(B - 1) to B - 1. */
+   relative_distance and B be relative_buckets. Even in a decoder, R has a row for each distance
+   from -C to C or, in DeBERTa v2, for each logarithmic bucket of distances. Buckets are numbered
+   -(B - 1) to B - 1. */
 
 static bool are_projected(const rapt_config *c)
 {

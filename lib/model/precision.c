@@ -121,7 +121,7 @@ static rapt_status convert_all(struct converting *c, int threads, rapt_message *
     c->factors = rapt__alloc(a, sizes.rows * sizeof *c->factors);
     c->memory = rapt__alloc(a, bytes);
     if (!c->factors || !c->memory)
-        status = rapt__fail(why, RAPT_NO_MEMORY, "no memory to convert a model");
+        status = rapt__fail(why, RAPT_NO_MEMORY, "not enough memory to convert a model");
     for (c->index = 0; !status && c->index < l->count; c->index++) {
         status = rapt_model_scales(c->from, c->index, c->factors, NULL, why);
         if (!status) rapt__team_run(members, work_on_parameter, c);

@@ -10,8 +10,8 @@
    Sessions store the state of each head between calls and process rows one by one, so that the
    results are the same, bit for bit, however a target is split across calls.
 
-   The simpler simple recurrent unit, or SSRU (Kim et al. 2019, section 3.1; Marian's `ssru`), whose
-   cells are also stored between calls:
+   The other layer is the simpler simple recurrent unit, or SSRU (Kim et al. 2019, section 3.1;
+   Marian's `ssru`). Its cells are also stored between calls:
 
        c[t] = f[t] c[t-1] + (1 - f[t]) x[t] W',  f = sigmoid(x V' + b),  y = max(c, 0) */
 #include "model/sublayer.h"
@@ -22,7 +22,7 @@
    NULL would mean that the problem has no such array. */
 static const float unread[1];
 
-/* Returns the problem of a decoder's heads, in which the numbers of sequences and rows are not set
+/* Describes the linear attention of a decoder layer. The numbers of sequences and rows are not set
    yet. */
 static rapt_linear_attention linear_spec(const rapt_config *c)
 {
@@ -159,8 +159,8 @@ void rapt__linear_sublayer_forward(const struct exec_context *c, const struct st
     rapt__sublayer_project(c, s, &offsets_at(s)->out, mixed, rows, u->y);
 }
 
-/* Converts the gradients of queries, keys and values in the stack's dq, in place, to gradients of x
-   W' + b. */
+/* Converts the gradients of queries, keys and values in the stack's dq, in place, to gradients of
+   the projection x W' + b. */
 static void project_backward(const struct exec_context *c, const struct step *s)
 {
     const rapt_config *config = &s->stack->model->config;

@@ -236,7 +236,7 @@ rapt_status rapt__scales_named(const rapt_model *m, const char *name, float *sca
 
 /* ---- writing ---- */
 
-/* Makes room for `more` bytes and a 0 after them. */
+/* Makes room for `more` bytes and a terminating NUL. */
 static rapt_status make_room(struct scale_text *t, const rapt_allocator *allocator, size_t more,
                              rapt_message *why)
 {

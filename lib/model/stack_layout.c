@@ -82,7 +82,7 @@ static float *projections_of(const rapt_config *c, enum part part, size_t rows, 
     return rapt__arena_floats(arena, rows, projected_elements(c, part == PART_CROSS));
 }
 
-/* Returns the number of floats in the queries that a token multiplies by latent rows. */
+/* Returns the number of floats per token in the queries that are multiplied by latent rows. */
 static size_t latent_elements(const rapt_config *c, bool cross)
 {
     return (size_t)c->heads * (size_t)rapt__head_rows(c, cross).k;

@@ -12,8 +12,7 @@
    normalized, a head may be the difference of two attention maps, the outputs of heads may be
    gated, and a decoder's self-attention may have forget gates (heads.c). Keys and values may be
    computed from latent rows (latent.c), and scores may depend on distance vectors (positions.c).
-   The operator * multiplies element by element. Gated feed-forward layers are those of Shazeer
-   2020. */
+   The operator * multiplies element by element. Gated feed-forward layers follow Shazeer 2020. */
 #include "model/sublayer.h"
 
 static const struct stack_offsets *stack_offsets_of(const struct stack *s)

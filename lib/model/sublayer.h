@@ -35,8 +35,8 @@ void rapt__sublayer_project_backward(const struct exec_context *c, const struct 
                                      const struct linear_offsets *offset, const float *x,
                                      const float *dy, int rows, float *dx, bool add,
                                      float *gradients);
-/* Returns the attention problem of a layer, in which the numbers of rows and the strides of q, k
-   and v are not set yet. */
+/* Returns the attention problem of a layer. The strides of q, k and v and the numbers of rows are
+   not set yet. */
 rapt_attention rapt__attention_spec(const struct stack *s, int layer, bool cross, bool learning);
 
 /* ---- heads.c: norms; without query_key_norm, these functions do nothing ---- */
@@ -104,7 +104,7 @@ bool rapt__forget_gates_backward(const struct exec_context *c, const struct step
                                  bool add, float *gradients);
 
 /* ---- positions.c ---- */
-/* If the distance vectors of a layer are projections, computes them in arrays
+/* If the distance vectors of a layer are projections, computes them and stores them in `arrays`
    [rapt__distances_floats]. */
 void rapt__distances_project(const struct exec_context *c, const struct stack *s, int layer,
                              float *arrays);

@@ -4,7 +4,7 @@
 
 #include <limits.h>
 
-/* ---- choice: products of 16-bit weights are computed by the built-in kernels. All others are
+/* ---- choice: products with 16-bit weights are computed by the built-in kernels. All others are
    computed in bf16 if the context asks for bf16, by OpenBLAS if the context asks for OpenBLAS and
    the product is large enough, and otherwise by the built-in kernels. Within a context, the choice
    depends only on the type of the weights and the shape of the product. ---- */
@@ -54,8 +54,8 @@ enum {
     PACK_ROWS = 32   /* row-major b is packed only if a has at least this many rows */
 };
 
-/* Returns true if b is transposed, or if it is row-major, a has many rows, and the rows of b would
-   not stay in the cache until all rows of a have been multiplied by them. */
+/* Returns true if b is transposed, or if b is row-major, a has at least PACK_ROWS rows, and the
+   rows of b would not stay in the cache until all rows of a have been multiplied by them. */
 bool rapt__gemm_packs(const struct gemm *g)
 {
     return g->form == GEMM_TRANSPOSED ||

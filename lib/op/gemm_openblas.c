@@ -2,8 +2,8 @@
    OpenBLAS.
 
    OpenBLAS is loaded when first requested, so that programs that never request it do not map it. It
-   then stays loaded. Loading it takes hundreds of megabytes of address space; if they are not
-   available, OpenBLAS hangs.
+   then stays loaded. Loading it takes hundreds of megabytes of address space, and OpenBLAS hangs if
+   less is available.
 
    Each member calls OpenBLAS for parts of c. The size of a part depends only on the shape of the
    product, so the bits depend neither on the size of the team nor on the host's settings. OpenBLAS

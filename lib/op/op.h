@@ -20,7 +20,7 @@ struct exec_context {
     const struct kernels *kernels;
     float *pack; /* [PACK_FLOATS] packed operands of matrix products, shared by the team */
     const struct products *products; /* how products are computed; NULL means by the built-in
-                                        kernels, in floats */
+                                        kernels, in single precision */
     const struct observer *observer; /* observes the inputs of layers; may be NULL */
 };
 enum { PACK_FLOATS = 1 << 19 };
@@ -97,7 +97,8 @@ struct linear {
     const int8_t *bytes;  /* W in panels of bytes (kernel/int8.h), read in place of `weight`;
                              forward pass only (int8.c) */
     const float *scale;   /* [out] scales of the rows of `bytes` */
-    bool fine;            /* in 8-bit arithmetic, rows of x are quantized as the sum of two terms */
+    bool fine;            /* in 8-bit arithmetic, rows of x are quantized as the sum of two 8-bit
+                             terms */
 };
 /* Returns the part of a layer that computes outputs [first, first + count). first must be a
    multiple of 16. */
@@ -110,8 +111,8 @@ void rapt__linear_forward(const struct exec_context *c, const struct linear *l, 
 void rapt__linears_forward(const struct exec_context *c, const struct linear *layers, int count,
                            const float *x, ptrdiff_t x_row, int rows, float *const *y,
                            ptrdiff_t y_row);
-/* Computes transposed = W' [in][out] in panels, from floats. A layer with this matrix computes
-   dx = dy W. */
+/* Computes transposed = W' [in][out] in panels, from `weight`. A layer with this matrix computes
+   the product dx = dy W. */
 void rapt__linear_transpose(const struct exec_context *c, const struct linear *l,
                             float *transposed);
 /* Computes dx = dy W, or adds dy W to dx if `add` is true. */
@@ -124,9 +125,10 @@ void rapt__linear_backward_weight(const struct exec_context *c, const struct lin
                                   ptrdiff_t dy_row, int rows, float *dweight, float *dbias);
 
 /* ---- int8.c ---- */
-/* Runs `count` layers with weights in bytes on the same input x, which is quantized once, as one
-   term, or as the sum of two if the first layer is `fine`. Layer i writes y[i]. The other arguments
-   are as in rapt__linear_forward. Layers have at most INT8_MAX_DEPTH inputs. Overwrites c->pack. */
+/* Runs `count` layers with weights in bytes on the same input x, which is quantized once: as one
+   term or, if the first layer is `fine`, as the sum of two. Layer i writes y[i]. The other
+   arguments are as in rapt__linear_forward. Layers have at most INT8_MAX_DEPTH inputs. Overwrites
+   c->pack. */
 void rapt__int8_forward(const struct exec_context *c, const struct linear *layers, int count,
                         const float *x, ptrdiff_t x_row, int rows, float *const *y, ptrdiff_t y_row,
                         enum activation activation, float *activated);
@@ -139,7 +141,7 @@ void rapt__int8_round(const struct exec_context *c, const struct linear *l, cons
 /* Returns the size in bytes of quantized weights [out][in]. */
 size_t rapt__int8_weight_bytes(int out, int in);
 /* Quantizes weights [out][in] from panels of floats into `weight` and scale [out]. factors [out]
-   contains the factors of rows that were made from integers, and 0 for other rows (see struct
+   contains the factors of rows that were converted from integers, and 0 for other rows (see struct
    int8_kernels). factors may be NULL. */
 void rapt__int8_pack(const struct exec_context *c, const float *panels, int out, int in,
                      const float *factors, int8_t *weight, float *scale);
@@ -271,9 +273,9 @@ struct difference {
    `vectors`. */
 float rapt__difference_lambda(const struct difference *d);
 /* Computes y [rows][heads][width] from `maps`, the attention outputs [rows][heads /
-   group][2][group][width], where a group's first outputs precede its second ones. For backward, raw
-   [rows][heads][width] receives the differences, and inverse [heads][rows] receives the reciprocals
-   of their root mean squares. Both may be NULL. */
+   group][2][group][width], where each group stores the first outputs of its heads before the second
+   outputs. For backward, raw [rows][heads][width] receives the differences, and inverse
+   [heads][rows] receives the reciprocals of their root mean squares. Both may be NULL. */
 void rapt__difference_forward(const struct exec_context *c, const struct difference *d, int rows,
                               const float *maps, float *y, float *raw, float *inverse);
 /* Computes dmaps, and adds the gradients of the vectors and gains to dvectors and dgain. Overwrites
@@ -283,8 +285,8 @@ void rapt__difference_backward(const struct exec_context *c, const struct differ
                                const float *maps, const float *raw, const float *inverse, float *dy,
                                float *dmaps, float *dvectors, float *dgain, float *partial,
                                float *dlambda);
-/* Copies each of `heads` adjacent heads of width floats twice, from rows of x that are `row` floats
-   apart to y [rows][heads][2][width]. */
+/* Copies each of `heads` adjacent heads of `width` floats twice, from rows of x that are `row`
+   floats apart to y [rows][heads][2][width]. */
 void rapt__heads_repeat(const struct exec_context *c, int heads, int width, int rows,
                         const float *x, ptrdiff_t row, float *y);
 /* Adds both copies in dy [rows][heads][2][width] to dx, which has the layout of x. */
@@ -306,7 +308,7 @@ void rapt__head_map_forward(const struct exec_context *c, const struct head_map 
    layouts of x and y. */
 void rapt__head_map_backward(const struct exec_context *c, const struct head_map *m, int rows,
                              const float *x, const float *dy, float *dx, float *dweight);
-/* Copies `heads` heads of width floats from x to y, laid out as in struct head_map. */
+/* Copies `heads` heads of `width` floats from x to y, laid out as in struct head_map. */
 void rapt__heads_copy(const struct exec_context *c, int heads, int width, int rows, const float *x,
                       ptrdiff_t x_head, ptrdiff_t x_row, float *y, ptrdiff_t y_head,
                       ptrdiff_t y_row);
@@ -382,7 +384,7 @@ void rapt__ssru_backward(const struct exec_context *c, const struct ssru *s, con
 /* ---- norm.c: y = dropout(x), row by row ----
 
    Backward is the same function. y may be x. If d is NULL, y = x. */
-/* Returns a dropout that drops a fraction `share` of the elements, 0 <= share < 1. */
+/* Returns the struct dropout that drops a fraction `share` of the elements, 0 <= share < 1. */
 struct dropout rapt__dropout(float share, uint64_t key);
 void rapt__dropout_rows(const struct exec_context *c, const struct dropout *d, const float *x,
                         int rows, int width, float *y);
@@ -428,9 +430,9 @@ size_t rapt__square_partial(size_t n);
 void rapt__square_sum(const struct exec_context *c, const float *x, size_t n, double *partial,
                       double *sum);
 /* Computes the largest magnitudes that parameters p and first moments m would have after a step,
-   without taking it. A magnitude is infinite if one of these elements, or for `moment` also a
-   second moment, would be infinite or NaN. partial is workspace of 2 * rapt__square_partial(n)
-   doubles. */
+   without taking it. `parameter` is infinite if a parameter would be infinite or NaN; `moment` is
+   infinite if a first or second moment would be. partial is workspace of 2 *
+   rapt__square_partial(n) doubles. */
 struct adam_range {
     double parameter, moment;
 };
@@ -440,7 +442,7 @@ void rapt__adam_range(const struct exec_context *c, const struct adam *a, const 
 /* Takes a step of Adam: updates p, m and v. */
 void rapt__adam(const struct exec_context *c, const struct adam *a, float *p, const float *g,
                 float *m, float *v, size_t n);
-/* These compute x = value, y = x, and y += x for n elements. */
+/* These functions compute x = value, y = x, and y += x for n elements. */
 void rapt__fill(const struct exec_context *c, float *x, size_t n, float value);
 void rapt__copy(const struct exec_context *c, const float *x, size_t n, float *y);
 void rapt__add(const struct exec_context *c, const float *x, size_t n, float *y);

@@ -101,9 +101,10 @@ void rapt__loss(const struct exec_context *c, const struct linear *l, const floa
     rapt__team_barrier(c->team);
 }
 
-/* ---- Adam for whole blocks of parameters: the sum of squared gradients (for clipping), the range
-   of the results of a step, the step itself (kernel/adam.c), and filling, copying and adding. The
-   squares are summed in chunks, whose sums are added in order in double precision. ---- */
+/* ---- Adam for whole blocks of parameters: the sum of squared gradients (for clipping), the
+   largest magnitudes that a step would produce, the step itself (kernel/adam.c), and filling,
+   copying and adding. The squares are summed in chunks, whose sums are added in order in double
+   precision. ---- */
 
 enum { SUM_CHUNK = 4096 };
 

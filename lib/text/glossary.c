@@ -10,8 +10,8 @@
 
 enum { KEY_CHARACTER = 8 }; /* maximum size of a character in lower case, in bytes */
 
-/* Writes a character in lower case, and returns the number of bytes. A final sigma becomes an
-   ordinary sigma, because both have the same capital. */
+/* Writes a character in lower case, and returns the number of bytes written. A final sigma becomes
+   an ordinary sigma, because both have the same capital. */
 static size_t lower(uint32_t c, rapt_text bytes, char out[KEY_CHARACTER])
 {
     enum { SIGMA = 0x3C3, FINAL_SIGMA = 0x3C2 };
@@ -96,8 +96,8 @@ static bool is_same(rapt_text a, rapt_text b)
     return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
 }
 
-/* Returns true if the rule of a source's entry allows its form to match this text. Sets *capital
-   and *capitals as in struct glossary_match. */
+/* Returns true if a source's form matches this text under the rule of the source's entry. Sets the
+   flags *capital and *capitals as in struct glossary_match. */
 static bool is_allowed(const rapt_glossary *g, const struct glossary_source *s, rapt_text text,
                        bool *capital, bool *capitals)
 {

@@ -35,7 +35,7 @@ size_t rapt__glossary_key(rapt_text form, char *key);
 
 struct glossary_match {
     const struct glossary_entry *entry;
-    rapt_text form;    /* the matched form of its source, as in the glossary */
+    rapt_text form;    /* the matched source form, as written in the glossary */
     size_t begin, end; /* offsets of the match in the sentence */
     bool capital;      /* the match is the form with its first letter capitalized, or no letter
                           precedes the match in the sentence */

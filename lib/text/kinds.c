@@ -66,9 +66,9 @@ static rapt_status load(rapt_tokenizer **tokenizer, const struct disk_source *fi
 {
     size_t size = (size_t)file->size;
     if (file->size > SPM_TEXT_MAX)
-        return rapt__fail(why, RAPT_BAD_FILE, "it has more than 2^30 bytes");
+        return rapt__fail(why, RAPT_BAD_FILE, "the file has more than 2^30 bytes");
     void *bytes = rapt__alloc(allocator, size);
-    if (!bytes && size) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for its bytes");
+    if (!bytes && size) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for the file's bytes");
     rapt_status status = rapt__disk_read(file, 0, bytes, size, why);
     if (!status) status = load_pieces(tokenizer, bytes, size, allocator, why);
     rapt__free(allocator, bytes, size);

@@ -1,6 +1,6 @@
 /* language.c - the languages of multilingual translators: their tokens, the names that users may
-   give them, and suggestions for mistyped names. Tokens are those of NLLB, such as eng_Latn
-   (FLORES-200), of M2M-100, such as __en__, and of mBART-50, such as en_XX. */
+   give them, and suggestions for mistyped names. The tokens are NLLB's, such as eng_Latn
+   (FLORES-200), M2M-100's, such as __en__, and mBART-50's, such as en_XX. */
 #include "text/list.h"
 #include "text/text.h"
 
@@ -273,7 +273,7 @@ size_t rapt__language_token(rapt_text text, bool mbart)
 
 /* ---- finding ---- */
 
-enum { WORD = 40 }; /* maximum size of the names that are compared, including the 0 */
+enum { WORD = 40 }; /* maximum size of the names that are compared, including the NUL */
 
 static int32_t find(const rapt_tokenizer *t, const char *name)
 {

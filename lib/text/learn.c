@@ -292,7 +292,7 @@ rapt_status rapt_tokenizer_learn(rapt_tokenizer **tokenizer, const rapt_text *te
     status = rapt__word_types_create(&l.types, texts, count, &memory);
     if (!status) status = find_merges(&l);
     if (status)
-        rapt__fail(why, status, "no memory to learn a vocabulary of %d tokens", vocab);
+        rapt__fail(why, status, "not enough memory to learn a vocabulary of %d tokens", vocab);
     else if (l.merges < l.wanted)
         status =
             rapt__fail(why, RAPT_BAD_ARGUMENT, "vocab is %d, but the texts support only %d tokens",

@@ -87,8 +87,8 @@ static bool continues(const struct list *l, int32_t id)
     return l->wordpiece.used && name.size > 2 && memcmp(name.bytes, "##", 2) == 0;
 }
 
-/* Writes a token as it appears in text, returns its size, and sets byte[id]. Special tokens have no
-   text, except the unknown token in lists that use neither a SentencePiece model nor byte-level
+/* Writes a token as it appears in text, returns its size, and sets l->byte[id]. Special tokens have
+   no text, except the unknown token in lists that use neither a SentencePiece model nor byte-level
    BPE. With a SentencePiece model, U+2581 becomes a space, a byte piece becomes its byte, and
    language tokens have no text. With byte-level BPE, characters become the bytes that they
    represent. WordPiece's "##" and the "@@" of Moses tokenizers are left out. */
@@ -151,7 +151,7 @@ static void find_specials(struct list *l)
     }
 }
 
-/* Fills a list from consecutive 0-terminated names. */
+/* Fills a list from consecutive null-terminated names. */
 static rapt_status fill_list(struct list *l, const struct list_source *source, rapt_message *why)
 {
     const char *names = source->names;
@@ -307,7 +307,7 @@ static rapt_status put_pieces(const struct list *l, const struct spm_normalized 
                                 .inner = memory + bound,
                                 .capacity = bound};
     rapt_status status = rapt__spm_encode_normalized(&pieces);
-    if (status) return rapt__fail(why, status, "no memory to encode text");
+    if (status) return rapt__fail(why, status, "not enough memory to encode text");
     for (size_t i = 0, begin = 0; i < pieces.count; begin = pieces.inner[i++]) {
         int32_t id = l->of_piece[pieces.ids[i]];
         if (pieces.ids[i] == l->spm->unknown)
@@ -332,11 +332,11 @@ static rapt_status encode_part(const struct list *l, rapt_text text, size_t from
     const size_t bound = rapt__spm_bound(l->spm, part.size);
     if (part.size == 0) return RAPT_OK;
     size_t *memory = rapt__alloc(&l->allocator, bound * PIECE_BYTES);
-    if (!memory) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to encode text");
+    if (!memory) return rapt__fail(why, RAPT_NO_MEMORY, "not enough memory to encode text");
     rapt_status status = rapt__spm_normalize(&l->spm->normalizer, part, true, &normalized);
     if (status)
         rapt__fail(why, status,
-                   status == RAPT_NO_MEMORY ? "no memory to encode %zu bytes of text"
+                   status == RAPT_NO_MEMORY ? "not enough memory to encode %zu bytes of text"
                                             : "the text of %zu bytes is too long",
                    text.size);
     else

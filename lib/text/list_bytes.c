@@ -346,7 +346,8 @@ rapt_status rapt__list_encode_bytes(const struct list *l, rapt_text text, struct
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "the text has 2^30 bytes or more");
     lay_out_word(&t, text.size + 1, &arena);
     rapt_status status = rapt__arena_reserve(&arena, &l->allocator);
-    if (status) return rapt__fail(why, status, "no memory to encode %zu bytes of text", text.size);
+    if (status)
+        return rapt__fail(why, status, "not enough memory to encode %zu bytes of text", text.size);
     lay_out_word(&t, text.size + 1, &arena);
     size_t from = 0;
     for (size_t at = 0; at < text.size;) {

@@ -97,7 +97,7 @@ static rapt_status put_words(const struct list *l, const struct moses_buffer *te
     size_t last = 0;
     lay_out_word(&m, longest, &arena);
     rapt_status status = rapt__arena_reserve(&arena, &l->allocator);
-    if (status) return rapt__fail(why, status, "no memory to split words");
+    if (status) return rapt__fail(why, status, "not enough memory to split words");
     lay_out_word(&m, longest, &arena);
     for (size_t at = 0, begin; at < text->count && !status;) {
         at = next_word(text, at, &begin);
@@ -115,7 +115,7 @@ rapt_status rapt__list_encode_moses(const struct list *l, rapt_text text, struct
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "the text has more than 2^28 bytes");
     rapt_status status = rapt__moses_split(&t, text);
     if (status)
-        rapt__fail(why, status, "no memory to encode %zu bytes of text", text.size);
+        rapt__fail(why, status, "not enough memory to encode %zu bytes of text", text.size);
     else
         status = put_words(l, &t.now, out, why);
     rapt__moses_text_free(&t);
@@ -171,9 +171,11 @@ rapt_status rapt__list_decode_moses(const struct list *l, const int32_t *ids, si
     size_t room = 2;
     for (size_t i = 0; i < count; i++) room += rapt__list_name(l, ids[i]).size + 1;
     char *names = rapt__alloc(&l->allocator, room);
-    if (!names) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to decode %zu tokens", count);
+    if (!names)
+        return rapt__fail(why, RAPT_NO_MEMORY, "not enough memory to decode %zu tokens", count);
     const size_t written = write_names(l, ids, count, more, names);
     rapt_status status = rapt__moses_join(l->moses, names, written, bytes, capacity, size);
     rapt__free(&l->allocator, names, room);
-    return status ? rapt__fail(why, status, "no memory to decode %zu tokens", count) : RAPT_OK;
+    return status ? rapt__fail(why, status, "not enough memory to decode %zu tokens", count)
+                  : RAPT_OK;
 }

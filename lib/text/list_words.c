@@ -63,7 +63,8 @@ static utf8proc_category_t category(uint32_t c)
 }
 
 /* Returns true if a character is removed: U+FFFD, bytes that are not UTF-8, control characters
-   other than tabs and line ends, the format characters of Unicode 8, and private-use characters. */
+   other than tab, line feed and carriage return, the format characters of Unicode 8, and
+   private-use characters. */
 static bool dropped(uint32_t c)
 {
     switch (category(c)) {
@@ -191,8 +192,8 @@ static size_t longest_name(const struct list *l, char *bytes, const size_t *at, 
     return 0;
 }
 
-/* Splits a word into names. Sets ids [WORD_MAX], and ends [WORD_MAX] to where the names end in the
-   text. Returns the number of names, or 0 if the word cannot be split. */
+/* Splits a word into names. Sets ids [WORD_MAX], and sets ends [WORD_MAX] to the offsets in the
+   text at which the names end. Returns the number of names, or 0 if the word cannot be split. */
 static size_t divide(const struct list *l, const struct split_word *word, int32_t *ids,
                      size_t *ends)
 {

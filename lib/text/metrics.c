@@ -109,8 +109,8 @@ void rapt__ngrams_match(struct ngrams *grams, int orders, long long *matches)
 
        BLEU = 100 min(1, exp(1 - r/h)) (p[1] p[2] p[3] p[4])^(1/4),   p[n] = matches[n] / totals[n]
 
-   If order n has no match, p[n] = 1 / (2^k totals[n]), where k is the number of orders without a
-   match up to n (smoothing "exp", method 3 of Chen and Cherry 2014). If no order has a match, or
+   If order n has no match, p[n] = 1 / (2^k totals[n]), where k is the number of orders up to n
+   without a match (smoothing "exp", method 3 of Chen and Cherry 2014). If no order has a match, or
    the hypotheses have no n-grams of some order, BLEU is 0. */
 
 enum { BLEU_ORDERS = 4 };
@@ -215,12 +215,12 @@ rapt_status rapt_bleu_add(rapt_bleu *bleu, rapt_bleu_tokens tokens, int lowercas
     rapt_allocator memory = rapt__allocator(allocator);
     size_t first = 6 * hypothesis.size + 2, bytes = first + 6 * reference.size + 2;
     char *workspace = rapt__alloc(&memory, bytes);
-    if (!workspace) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to score a sentence");
+    if (!workspace) return rapt__fail(why, RAPT_NO_MEMORY, "not enough memory to score a sentence");
     struct words h = split(hypothesis, tokens, lowercase, workspace);
     struct words r = split(reference, tokens, lowercase, workspace + first);
     status = add_words(bleu, workspace, &h, &r, &memory);
     rapt__free(&memory, workspace, bytes);
-    return status ? rapt__fail(why, status, "no memory to score a sentence") : RAPT_OK;
+    return status ? rapt__fail(why, status, "not enough memory to score a sentence") : RAPT_OK;
 }
 
 double rapt_bleu_score(const rapt_bleu *bleu)
@@ -280,7 +280,7 @@ rapt_status rapt_chrf_add(rapt_chrf *chrf, rapt_text hypothesis, rapt_text refer
     struct ngrams grams;
     size_t h = characters(hypothesis, NULL), r = characters(reference, NULL);
     status = rapt__ngrams_create(&grams, h, r, &memory);
-    if (status) return rapt__fail(why, status, "no memory to score a sentence");
+    if (status) return rapt__fail(why, status, "not enough memory to score a sentence");
     long long matches[CHRF_ORDERS];
     characters(hypothesis, grams.ids);
     characters(reference, h ? grams.ids + h : grams.ids);

@@ -1,6 +1,6 @@
 /* opus.c - normalizes text as OPUS-MT's scripts (preprocess-spm.sh, derived from Moses) do before
-   SentencePiece. The characters in `replacements` become ASCII. Control, format and private-use
-   characters and noncharacters become spaces. Runs of spaces become one space, and spaces at both
+   SentencePiece. The characters in `replacements` become ASCII. Noncharacters, and control, format
+   and private-use characters, become spaces. Runs of spaces become one space, and spaces at both
    ends are removed.
 
    The results are the same as those of the scripts even where the scripts do something odd:

@@ -181,8 +181,8 @@ static rapt_status read_any(rapt_shortlist **shortlist, const void *bytes, size_
     return rapt__shortlist_parse(shortlist, bytes, size, source, target, allocator, why);
 }
 
-/* Ends the budget within which a shortlist was created. If `status` is RAPT_OK, the shortlist's
-   memory passes to the allocator under the budget. */
+/* Ends the budget within which a shortlist was created. If `status` is RAPT_OK, makes the shortlist
+   use the underlying allocator from then on. */
 static rapt_status kept(rapt_shortlist **shortlist, const struct budget *budget, rapt_status status,
                         rapt_message *why)
 {
@@ -213,9 +213,10 @@ rapt_status rapt_shortlist_load_memory(rapt_shortlist **shortlist, const void *b
 static rapt_status read_bytes(const struct disk_source *file, const rapt_allocator *allocator,
                               char **bytes, rapt_message *why)
 {
-    if (file->size > FILE_MAX) return rapt__fail(why, RAPT_BAD_FILE, "it has more than 2^30 bytes");
+    if (file->size > FILE_MAX)
+        return rapt__fail(why, RAPT_BAD_FILE, "the file has more than 2^30 bytes");
     *bytes = rapt__alloc(allocator, (size_t)file->size + 1);
-    if (!*bytes) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to read it");
+    if (!*bytes) return rapt__fail(why, RAPT_NO_MEMORY, "out of memory while reading");
     rapt_status status = rapt__disk_read(file, 0, *bytes, (size_t)file->size, why);
     if (status) rapt__free(allocator, *bytes, (size_t)file->size + 1);
     return status;

@@ -35,7 +35,7 @@ rapt_status rapt__shortlist_read(rapt_shortlist **shortlist, const unsigned char
                                  size_t size, const rapt_tokenizer *source,
                                  const rapt_tokenizer *target, const rapt_allocator *allocator,
                                  rapt_message *why);
-/* Reads a file in the text format. Errors are those of rapt__shortlist_read. */
+/* Reads a file in the text format. Returns the same errors as rapt__shortlist_read. */
 rapt_status rapt__shortlist_parse(rapt_shortlist **shortlist, const char *text, size_t size,
                                   const rapt_tokenizer *source, const rapt_tokenizer *target,
                                   const rapt_allocator *allocator, rapt_message *why);

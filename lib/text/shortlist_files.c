@@ -19,7 +19,7 @@
 
 /* ---- binary ---- */
 
-/* Number of bytes before the starts, and before the data that the checksum covers. */
+/* Numbers of bytes before the starts and before the data that the checksum covers. */
 enum { HEAD = 48, COVERED = 16 };
 static const uint64_t magic = 0xF11A48D5013417F5;
 
@@ -51,16 +51,17 @@ bool rapt__shortlist_is_binary(const void *bytes, size_t size)
 static rapt_status check_head(const unsigned char *bytes, size_t size, int source_vocab,
                               rapt_message *why)
 {
-    if (size < HEAD) return rapt__fail(why, RAPT_BAD_FILE, "it ends after %zu bytes", size);
+    if (size < HEAD)
+        return rapt__fail(why, RAPT_BAD_FILE, "the shortlist ends after %zu bytes", size);
     uint64_t starts = number(bytes + 32, 8), tokens = number(bytes + 40, 8), left = size - HEAD;
     if (starts > left / 8 || tokens > left / 4 || starts * 8 + tokens * 4 != left)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "its size does not match its %llu starts and %llu tokens",
+                          "the shortlist's size does not match its %llu starts and %llu tokens",
                           (unsigned long long)starts, (unsigned long long)tokens);
     if (checksum(bytes, size) != number(bytes + 8, 8))
-        return rapt__fail(why, RAPT_BAD_FILE, "its checksum is wrong");
+        return rapt__fail(why, RAPT_BAD_FILE, "the shortlist's checksum is wrong");
     if (starts != (uint64_t)source_vocab + 1)
-        return rapt__fail(why, RAPT_BAD_FILE, "it is for %llu source tokens, not for %d",
+        return rapt__fail(why, RAPT_BAD_FILE, "the shortlist is for %llu source tokens, not for %d",
                           (unsigned long long)starts - (starts > 0), source_vocab);
     return RAPT_OK;
 }
@@ -129,7 +130,7 @@ rapt_status rapt_shortlist_write(const rapt_shortlist *s, const char *path, rapt
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", s ? "path" : "shortlist");
     size_t size = HEAD + 8 * ((size_t)s->source_vocab + 1) + 4 * s->count;
     unsigned char *bytes = rapt__alloc(&s->allocator, size);
-    if (!bytes) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to write %.200s", path);
+    if (!bytes) return rapt__fail(why, RAPT_NO_MEMORY, "not enough memory to write %.200s", path);
     write_bytes(s, bytes, size);
     rapt_status status = rapt_file_write(path, bytes, size, why);
     rapt__free(&s->allocator, bytes, size);
@@ -189,7 +190,8 @@ static int32_t token_of(const rapt_tokenizer *t, rapt_text name, bool *known)
     return *known ? token : rapt_tokenizer_special(t, RAPT_TOKEN_UNKNOWN);
 }
 
-/* Reads one line. Sets *usable to true if the line contains a pair of tokens, else to false. */
+/* Reads one line. Sets *usable to true if the line contains a pair of tokens, otherwise to
+   false. */
 static rapt_status read_line(struct lexicon *l, rapt_lexical_pair *pair, bool *usable,
                              rapt_message *why)
 {
@@ -221,7 +223,7 @@ static rapt_status add_lexical_pair(struct lexicon *l, const rapt_lexical_pair *
 {
     if (l->count == l->capacity) {
         rapt_lexical_pair *more = rapt__grown(allocator, l->pairs, &l->capacity, sizeof *l->pairs);
-        if (!more) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for its pairs");
+        if (!more) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for the pairs");
         l->pairs = more;
     }
     l->pairs[l->count++] = *pair;
@@ -257,7 +259,7 @@ static int by_pair_and_line(const void *context, const void *x, const void *y)
 static rapt_status keep_last(struct lexicon *l, const rapt_allocator *allocator, rapt_message *why)
 {
     size_t *order = rapt__alloc(allocator, l->count * sizeof *order);
-    if (!order) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for its pairs");
+    if (!order) return rapt__fail(why, RAPT_NO_MEMORY, "no memory for the pairs");
     for (size_t i = 0; i < l->count; i++) order[i] = i;
     rapt__sort(order, l->count, sizeof *order, by_pair_and_line, l->pairs);
     for (size_t i = 1; i < l->count; i++) {

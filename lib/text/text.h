@@ -114,8 +114,8 @@ rapt_status rapt__scored_check(rapt_text hypothesis, rapt_text reference, rapt_m
 
 /* ---- bleu_tokens.c ---- */
 
-/* Returns RAPT_BAD_ARGUMENT if there is no such tokenizer, or if the library was built without
-   it. */
+/* Returns RAPT_BAD_ARGUMENT if there is no such tokenizer, or if it needs utf8proc and the library
+   was built without utf8proc. */
 rapt_status rapt__bleu_tokens_check(rapt_bleu_tokens tokens, rapt_message *why);
 /* Puts spaces between the words of a text and returns the size of the result. `text` (size bytes)
    is overwritten; `out` needs 2 * size + 2 bytes. */
@@ -181,7 +181,7 @@ struct wordpiece { /* see rapt_wordpiece_options */
     bool keep_case, keep_accents, keep_han;
 };
 struct list_source {
-    const char *names; /* [size] `count` 0-terminated names; an empty name is a token without
+    const char *names; /* [size] `count` null-terminated names; an empty name is a token without
                           text */
     size_t size;
     int count;
@@ -198,13 +198,13 @@ struct list_source {
         rapt_text language; /* language code, such as "en" */
     } moses;
 };
-/* Creates a tokenizer. Errors are those of rapt__list_create (list.h). */
+/* Creates a tokenizer. Returns the same errors as rapt__list_create (list.h). */
 rapt_status rapt__tokenizer_list(rapt_tokenizer **tokenizer, const struct list_source *source,
                                  const rapt_allocator *allocator, rapt_message *why);
 
 /* Creates a tokenizer from names [count] and BPE merges for Moses-tokenized words. Returns
    RAPT_BAD_FILE if the merges cannot be read or are too large, or if the language code is empty or
-   too long. Other errors are those of rapt_tokenizer_create_list. */
+   too long. Otherwise returns the same errors as rapt_tokenizer_create_list. */
 rapt_status rapt__tokenizer_moses(rapt_tokenizer **tokenizer, const rapt_text *names, int count,
                                   const struct moses_source *moses, const rapt_allocator *allocator,
                                   rapt_message *why);
@@ -276,7 +276,7 @@ ptrdiff_t rapt__pairs_best(struct pair_table *pairs);
 rapt_status rapt__texts_check(const char *name, const rapt_text *texts, size_t count,
                               rapt_message *why);
 /* Ends the budget within which a tokenizer was created, as rapt__budget_end does. If `status` is
-   RAPT_OK, the tokenizer's memory passes to the allocator under the budget. */
+   RAPT_OK, makes the tokenizer use the underlying allocator from then on. */
 rapt_status rapt__tokenizer_kept(rapt_tokenizer **tokenizer, const struct budget *budget,
                                  rapt_status status, rapt_message *why);
 

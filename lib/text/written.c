@@ -8,9 +8,9 @@
        rapt-moses 1 COUNT SIZE BASE64 SIZE BASE64 SIZE BASE64 #SUM
 
    The first contains the merges of a byte-pair vocabulary, and the second contains the bytes of a
-   SentencePiece file. The others contain COUNT 0-terminated names, followed by a SentencePiece file
-   (SIZE is 0 if there is none), WordPiece options, byte-level merges, or the language code of a
-   Moses tokenizer and the file bpe.model. KEEP is the sum of 1 for keep_case, 2 for keep_accents
+   SentencePiece file. The others contain COUNT null-terminated names, followed by a SentencePiece
+   file (SIZE is 0 if there is none), WordPiece options, byte-level merges, or the language code of
+   a Moses tokenizer and the file bpe.model. KEEP is the sum of 1 for keep_case, 2 for keep_accents
    and 4 for keep_han. SPACE is 1 if a space is put before text that does not begin with one.
    Numbers are decimal without leading zeros, separated by one space. SUM is the hash (rapt__hash)
    of everything before '#', written as eight lower-case hex digits; it detects any single-byte
@@ -237,8 +237,8 @@ static rapt_status create_pairs(rapt_tokenizer **tokenizer, const char *text, si
     return status;
 }
 
-/* Reads bytes written by put_bytes into a new array of *size + 1 bytes, which the caller frees even
-   after a failure. */
+/* Reads what put_bytes wrote. Sets *bytes to a new array of *size + 1 bytes, which the caller frees
+   even after a failure. */
 static rapt_status take_bytes(const char *text, size_t body, size_t *at, char **bytes, size_t *size,
                               const rapt_allocator *allocator, rapt_message *why)
 {
@@ -269,7 +269,7 @@ static rapt_status create_spm(rapt_tokenizer **tokenizer, const char *text, size
     return status;
 }
 
-/* Checks that the bytes are `count` 0-terminated names. */
+/* Checks that the bytes are `count` null-terminated names. */
 static bool are_names(const char *bytes, size_t size, int32_t count)
 {
     size_t ends = 0;

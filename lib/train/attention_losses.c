@@ -110,8 +110,8 @@ rapt_status rapt__coverage_check(const rapt_train_options *o, const rapt_config 
     if (c->differential)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
-            "coverage_loss is %s, but with differential the weights of a head are the "
-            "difference of two attention maps",
+            "coverage_loss is %s, but with differential attention the weights of a head are "
+            "the difference of two attention maps",
             text);
     return RAPT_OK;
 }

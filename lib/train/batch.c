@@ -127,7 +127,7 @@ struct aim {
 
 /* Computes the loss from rows of states. If aim->gradient is set, also adds to the gradients of the
    output layer and sets dstates to the gradient of the states. If the model is quantized, the
-   backward pass uses its weights as floats. */
+   backward pass uses the quantized weights as floats. */
 static void loss_of_rows(const struct exec_context *c, struct batch *b, const struct aim *aim,
                          const float *states, int rows, float *dstates)
 {

@@ -1,4 +1,4 @@
-/* checkpoint.c - saves and loads checkpoints: parameters, adapters, Adam's moments, and the numbers
+/* checkpoint.c - saves and loads checkpoints: parameters, adapters, Adam's moments, and the fields
    of checkpoint.def, such as the number of steps, all in one file. A trainer that loads a
    checkpoint continues with the same bits as the trainer that saved it if both have the same
    options and limits.shards. */
@@ -240,8 +240,8 @@ rapt_status rapt__trainer_state_read(struct trainer_state *state, bool samples, 
     return RAPT_OK;
 }
 
-/* Reads the numbers of a checkpoint into *state, and checks that they and the model configuration
-   in the checkpoint suit the trainer. */
+/* Reads the fields of a checkpoint into *state, and checks that they and the model configuration in
+   the checkpoint suit the trainer. */
 static rapt_status load_state(const rapt_trainer *t, struct tensor_file *file,
                               struct trainer_state *state, rapt_message *why)
 {
@@ -253,17 +253,17 @@ static rapt_status load_state(const rapt_trainer *t, struct tensor_file *file,
     if (status) return status;
     if (!rapt__config_same(&config, &t->model->config))
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "it belongs to a model whose configuration differs from this trainer's");
+                          "the checkpoint's model configuration differs from this trainer's");
     text = rapt__tensors_metadata(file, TRAINER_KEY);
     if (!text)
         return rapt__fail(why, RAPT_BAD_FILE,
-                          "it is a model without a trainer's state, not a checkpoint");
+                          "the file is a model without a trainer's state, not a checkpoint");
     status = rapt__trainer_state_read(state, t->losses != NULL, text, strlen(text), why);
     if (!status) status = rapt__products_check(t, state, why);
     if (status || state->lora_scale == scale) return status;
     return rapt__fail(why, RAPT_BAD_FILE,
-                      "the factor of its adapters, lora_alpha / lora_rank, is %g, but this "
-                      "trainer's is %g (0: no adapters)",
+                      "the scale of the checkpoint's adapters, lora_alpha / lora_rank, is %g, but "
+                      "this trainer's is %g (0: no adapters)",
                       (double)state->lora_scale, (double)scale);
 }
 
@@ -311,7 +311,7 @@ rapt_status rapt_trainer_load(rapt_trainer *t, const char *path, rapt_message *w
     if (!t || !path)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", t ? "path" : "trainer");
     struct tensor_file *file;
-    rapt_message reason = {"no memory to load it"};
+    rapt_message reason = {"not enough memory to load the checkpoint"};
     struct budget budget;
     const rapt_allocator reading = rapt__budget_begin(&budget, &t->allocator);
     rapt_status status = rapt__tensors_open(&file, path, &reading, why);

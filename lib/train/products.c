@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { ROWS_MAX = 1024, ROWS_MIN = 64 };
-/* Maximum number of multiplications in a measured product, unless ROWS_MIN rows take more. */
+/* Maximum number of multiplications in a measured product, unless ROWS_MIN rows need more. */
 static const size_t multiplications = (size_t)1 << 28;
 
 struct measurement {

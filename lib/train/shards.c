@@ -1,5 +1,6 @@
-/* shards.c - a step whose batch is divided into numbered shards. Their gradients are added along a
-   binary tree, so the additions are the same no matter which machines compute the shards:
+/* shards.c - implements a step whose batch is divided into numbered shards. Their gradients are
+   added along a binary tree, so the additions are the same no matter which machines compute the
+   shards:
 
        g(first, count) = g(first, count/2) + g(first + count/2, count/2)
 

@@ -152,10 +152,11 @@ void rapt__adapters_merge(const struct exec_context *c, rapt_trainer *t);
 rapt_status rapt__quantized_check(const rapt_train_options *o, const rapt_model *model,
                                   rapt_message *why);
 /* Lays out t->quantized, if options.quantize_aware is set. A batch has at most `rows` rows in the
-   encoder, and as many in the decoder. */
+   encoder, and at most `rows` in the decoder. */
 void rapt__quantized_layout(rapt_trainer *t, int rows, struct arena *arena);
-/* If options.quantize_aware is set, removes the scales of integers from the model's metadata, since
-   rapt_model_set_precision would use them to quantize parameters that training has changed. */
+/* If options.quantize_aware is set, removes the quantization scales from the model's metadata,
+   since rapt_model_set_precision would use them to quantize parameters that training has
+   changed. */
 rapt_status rapt__quantized_begin(const rapt_trainer *t, rapt_message *why);
 /* Quantizes the parameters. All members of a team must call this function. */
 void rapt__quantized_fill(const struct exec_context *c, const rapt_trainer *t);
@@ -188,7 +189,7 @@ rapt_status rapt__trainer_step(rapt_trainer *t, rapt_report *report, rapt_messag
 /* ---- shards.c ---- */
 int rapt__shard_levels(int shards); /* log2(shards), rounded down; 0 for 0 */
 /* Checks that a number of shards is a power of two, at least `min` and at most SHARDS_MAX. If min
-   is 0, it may also be 0. */
+   is 0, the number may also be 0. */
 rapt_status rapt__shards_check(const char *name, int shards, int min, rapt_message *why);
 /* Discards all shards of the step and zeroes all blocks except t->gradients. */
 void rapt__shards_forget(rapt_trainer *t);
@@ -197,7 +198,7 @@ void rapt__shards_forget(rapt_trainer *t);
 void rapt__shards_final(struct team *team, void *argument, size_t from);
 
 /* ---- checkpoint.c ---- */
-/* Parses the metadata TRAINER_KEY of a checkpoint, `size` bytes that need no terminating 0.
+/* Parses metadata entry TRAINER_KEY of a checkpoint, text[size], which need not be null-terminated.
    `samples` means that the model samples keys. Members of optional fields that the text does not
    contain keep their values. Returns RAPT_BAD_FILE and leaves *state unchanged if another field is
    missing, or a field is unknown or out of range. */

@@ -5,8 +5,8 @@
 #include <float.h>
 #include <string.h>
 
-/* Sets the maximum numbers of rows in the encoder and in the decoder. The number is 0 for a half
-   that the model does not have. */
+/* Sets *source_rows and *target_rows to the maximum numbers of rows in the encoder and in the
+   decoder, or to 0 for a half that the model does not have. */
 static void count_rows(const rapt_trainer *t, int *source_rows, int *target_rows)
 {
     rapt_kind kind = t->model->config.kind;
@@ -207,13 +207,12 @@ static rapt_status check_guided(const rapt_train_options *o, const rapt_config *
                           text, c->alignment_heads);
     if (c->differential)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "guided_alignment is %s, but with differential the weights of a head are "
-                          "the difference of two attention maps",
+                          "guided_alignment is %s, but with differential attention the weights of "
+                          "a head are the difference of two attention maps",
                           text);
     if (c->talking_heads)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "guided_alignment is %s, but with talking_heads weights may be negative",
-                          text);
+                          "guided_alignment is %s, but talking heads allow negative weights", text);
     if (c->monotonic)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "guided_alignment is %s, but alignments may go back, and attention with "

@@ -107,7 +107,8 @@ rapt_status rapt_model_calibrate(rapt_model *model, const rapt_text *texts, size
     c.measures = rapt__alloc(&model->allocator, bytes);
     float *alphas = rapt__alloc(&model->allocator, parameters * sizeof *alphas);
     rapt_status status = RAPT_OK;
-    if (!c.measures || !alphas) status = rapt__fail(why, RAPT_NO_MEMORY, "no memory to calibrate");
+    if (!c.measures || !alphas)
+        status = rapt__fail(why, RAPT_NO_MEMORY, "out of memory while calibrating");
     for (size_t n = 0; !status && n < parameters; n++) c.measures[n] = (struct measures){0};
     if (!status) status = measure(&c, texts, count, threads, why);
     if (!status) status = check_measures(&c, why);

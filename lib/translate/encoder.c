@@ -103,9 +103,10 @@ static rapt_status find_around(rapt_encoder *e, rapt_status otherwise, rapt_mess
     rapt__read_count(e->model, PAIR_KEY, 2, &e->between);
     const int around = begins + (e->between + 1) * ends;
     if (e->options.max_tokens > around) return RAPT_OK;
-    return rapt__fail(why, otherwise,
-                      "max_tokens is %d, but must exceed the %d special tokens around texts",
-                      e->options.max_tokens, around);
+    return rapt__fail(
+        why, otherwise,
+        "max_tokens is %d, but must exceed %d, the number of special tokens around texts",
+        e->options.max_tokens, around);
 }
 
 static void lay_out_encoder(rapt_encoder *e, struct arena *arena)
@@ -326,7 +327,7 @@ static rapt_status run_encoder(rapt_encoder *e, const struct wanted *w, size_t f
 static rapt_status encode_texts(rapt_encoder *e, const struct wanted *w, const rapt_text *texts,
                                 const rapt_text *seconds, size_t count, rapt_message *why)
 {
-    rapt_message reason = {"no memory"};
+    rapt_message reason = {"out of memory"};
     rapt_status status = RAPT_OK;
     size_t first = 0; /* first text of the batch */
     e->count = 0;

@@ -136,7 +136,8 @@ static int repeats(const int32_t *ids, int count, int least)
 {
     int most = 1;
     for (int period = 1; period <= PERIOD_MAX && 2 * period <= count; period++) {
-        int run = 0; /* number of tokens in a row that equal the token `period` before them */
+        int run = 0; /* number of consecutive tokens that equal the token `period` positions
+                        earlier */
         for (int i = period; i < count; i++) {
             run = ids[i] == ids[i - period] ? run + 1 : 0;
             if (run + period >= least) most = rapt__max(most, run / period + 1);

@@ -4,7 +4,7 @@
 /* ---- calls that pass results to a callback ----
 
    The translator lists the memory of all its unfinished calls: if a callback exits its call via
-   longjmp or an exception, the memory is freed together with the translator. */
+   longjmp() or an exception, the memory is freed together with the translator. */
 
 struct call_memory *rapt__call_begin(rapt_translator *t, size_t size)
 {
@@ -57,7 +57,8 @@ rapt_status rapt__call_text(const rapt_translator *t, struct call_memory *m, con
 }
 
 /* m need not be the first in the list. If a callback of this call made another call, against the
-   rules, and exited it via longjmp, the memory of that call precedes m and remains in the list. */
+   rules, and exited it via longjmp(), the memory of that call precedes m and remains in the
+   list. */
 void rapt__call_end(rapt_translator *t, struct call_memory *m)
 {
     struct call_memory **at = &t->calls;
@@ -96,8 +97,8 @@ int rapt__window_batch(const struct window *w, int first)
     return n;
 }
 
-/* Enlarges the sizes of the alignment record in *z for a sentence that may be translated again with
-   its opaque parts as terms. */
+/* Enlarges the alignment record's sizes in *z for a sentence that may be translated again with its
+   opaque parts as terms. */
 static void size_copies(const struct window *w, const struct sentence *s, struct window_sizes *z)
 {
     const size_t beams = (size_t)rapt__max(w->t->session->limits.beams, TERM_BEAMS);

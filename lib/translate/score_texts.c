@@ -1,6 +1,6 @@
 /* score_texts.c - scores pairs of texts: tokenizes them, computes the log-probability of each
-   target in batches that fit into the translator's session, and calls back for each pair, in
-   order. */
+   target in batches that fit into the translator's session, and passes each pair's score to a
+   callback, in order. */
 #include "translate/translate.h"
 
 #include <string.h>
@@ -110,7 +110,7 @@ static int batch_from(const struct text_pairs *p, int first)
     return n;
 }
 
-/* Scores pairs first .. first + n - 1 into sums and log_probabilities. */
+/* Scores pairs first .. first + n - 1, and stores the results in sums and log_probabilities. */
 static rapt_status score_batch(struct text_pairs *p, int first, int n, rapt_message *why)
 {
     const struct text_pair *from = &p->pairs[first];
@@ -146,7 +146,8 @@ static void fill_score(const struct text_pairs *p, const struct text_pair *pair,
     score->log_probabilities = logs + named;
 }
 
-/* Scores all pairs and calls back for each. `before` is the number of pairs that precede them. */
+/* Scores all pairs and passes each score to the callback. `before` is the number of pairs that
+   precede them. */
 static rapt_status score_all(struct text_pairs *p, size_t before, struct text_score_receiver *to,
                              rapt_message *why)
 {
@@ -174,11 +175,11 @@ static rapt_status score_some(struct text_pairs *p, size_t before, struct text_s
     arena->raw = true;
     lay_out_pairs(p, arena);
     rapt_status status = rapt__arena_reserve(arena, &p->t->allocator);
-    if (status) return rapt__fail(why, status, "no memory to score %d pairs", p->count);
+    if (status) return rapt__fail(why, status, "out of memory while scoring %d pairs", p->count);
     lay_out_pairs(p, arena);
     status = tokenize(p);
     if (status)
-        rapt__fail(why, status, "no memory to encode pairs %zu .. %zu", before,
+        rapt__fail(why, status, "out of memory while encoding pairs %zu .. %zu", before,
                    before + (size_t)p->count - 1);
     else
         status = score_all(p, before, to, why);
@@ -202,7 +203,7 @@ rapt_status rapt_translator_score(rapt_translator *t, const rapt_text *sources,
     if (!status) status = rapt__texts_check("targets", targets, count, why);
     if (status) return status;
     struct text_pairs *p = (struct text_pairs *)rapt__call_begin(t, sizeof *p);
-    if (!p) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to score texts");
+    if (!p) return rapt__fail(why, RAPT_NO_MEMORY, "out of memory while scoring texts");
     p->t = t;
     for (size_t at = 0; !status && !to.stop && at < count; at += (size_t)p->count) {
         p->sources = sources + at, p->targets = targets + at;

@@ -140,8 +140,8 @@ static rapt_status find_language(const rapt_tokenizer *t, const char *option, co
 }
 
 /* Sets t->source_first, t->target_first and, if the decoder starts with the target's language
-   token, t->begin. If the options name no target language, the token in the metadata key FIRST_KEY
-   takes its place. Ignores unusable metadata. */
+   token, t->begin. If the options name no target language, the token stored under the metadata key
+   FIRST_KEY is used. Ignores unusable metadata. */
 static void find_first_tokens(rapt_translator *t)
 {
     int begins = 0, starts = 0;

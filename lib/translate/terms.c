@@ -10,7 +10,7 @@ enum {
                                                 with terms */
     CONTEXT = 2,                             /* maximum number of bytes before a form when it is
                                                 encoded */
-    FORM_BYTES = CONTEXT + 4 * GLOSSARY_FORM /* capitals may be longer */
+    FORM_BYTES = CONTEXT + 4 * GLOSSARY_FORM /* capitals may take more bytes */
 };
 
 void rapt__terms_free(struct term_store *s, const rapt_allocator *allocator)

@@ -21,7 +21,7 @@ rapt_status rapt__text_encode(const rapt_translator *t, const rapt_tokenizer *to
     if (!status && size > 0)
         status = rapt_tokenizer_encode(tokenizer, (rapt_text){bytes, size}, ids, ends, capacity,
                                        count, NULL);
-    /* Converts the ends that were written to offsets in the original text. */
+    /* Converts the ends from offsets in the preprocessed text to offsets in the original text. */
     for (size_t i = 0; ends && i < rapt__min_size(*count, capacity); i++)
         if (ends[i] > 0) ends[i] = from[ends[i] - 1];
     rapt__free(&t->allocator, from, offsets);

@@ -1,4 +1,4 @@
-/* translate.c - translates sentences window by window and calls back for each translation, in
+/* translate.c - translates sentences window by window and passes each translation to a callback, in
    order. */
 #include "translate/translate.h"
 
@@ -17,8 +17,8 @@ static void fill_logs(const struct window *w, const struct sentence *s, rapt_tra
         out->mean_log_probability = (float)(sum / (count - s->prefix_count));
 }
 
-/* Fills in the results of the search for translation `rank` of a sentence. Returns false if the
-   sentence has fewer translations. */
+/* Fills in translation number `rank` of a sentence from the results of the search. Returns false if
+   the sentence has no translation of that rank. */
 static bool found(const struct window *w, const struct sentence *s, int rank, rapt_translation *out)
 {
     size_t nbest = (size_t)w->job->options.nbest, at = (size_t)s->number * nbest + (size_t)rank;
@@ -45,7 +45,7 @@ struct receiver {
     bool stop; /* the callback has asked to stop */
 };
 
-/* Calls back for all translations of a sentence. A sentence without tokens has one empty
+/* Passes each translation of a sentence to the callback. A sentence without tokens has one empty
    translation. After a stop, sentences whose search has not begun are skipped. */
 static rapt_status emit(struct window *w, const struct sentence *s, struct receiver *to,
                         rapt_message *why)
@@ -64,7 +64,7 @@ static rapt_status emit(struct window *w, const struct sentence *s, struct recei
         if (s->count > 0 && !status) out.text = w->memory.text;
         if (!status && out.alignment) status = rapt__words_fill(w, s, &out);
         if (status)
-            return rapt__fail(why, status, "no memory to write the translation of texts[%zu]",
+            return rapt__fail(why, status, "out of memory for the translation of texts[%zu]",
                               out.sentence);
         to->stop = to->callback(to->user, &out) != 0;
     }
@@ -88,12 +88,13 @@ static rapt_status read_call(struct translate_job *job, const rapt_text *texts, 
             "made to contain terms",
             (double)job->options.temperature);
     if (!status && (own->token || own->logits) && count > INT_MAX)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "count is %zu; with %s it must be at most %d",
-                          count, own->token ? "token" : "logits", INT_MAX);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "count is %zu; if %s is set, it must be at most %d", count,
+                          own->token ? "token" : "logits", INT_MAX);
     if (!status && own->token && own->mend)
         return rapt__fail(
             why, RAPT_BAD_ARGUMENT,
-            "mend cannot be used with token, because tokens that were reported cannot change");
+            "mend cannot be used with token, because tokens cannot change once they are reported");
     if (!status && own->token && job->options.temperature > 0 && job->options.nbest > 1)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
                           "if token is set and temperature is above 0, nbest must be 1, not %d",
@@ -119,7 +120,7 @@ rapt_status rapt_translate_many_with(rapt_translator *t, const rapt_text *texts,
     rapt_status status = read_call(&job, texts, count, call, why);
     if (status) return status;
     struct window *w = (struct window *)rapt__call_begin(t, sizeof *w);
-    if (!w) return rapt__fail(why, RAPT_NO_MEMORY, "no memory to translate");
+    if (!w) return rapt__fail(why, RAPT_NO_MEMORY, "out of memory while translating");
     for (size_t at = 0; !status && !to.stop && at < count; at += (size_t)w->count) {
         status = rapt__window_translate(w, &job, texts, count, at, why);
         for (int i = 0; !status && !to.stop && i < w->count; i++)

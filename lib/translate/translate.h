@@ -103,8 +103,8 @@ struct call_memory {
    comes first in the translator's list; the rest of the struct is uninitialized. Returns NULL if
    the allocation fails. */
 struct call_memory *rapt__call_begin(rapt_translator *t, size_t size);
-/* Decodes target tokens into m->text, with a terminating 0. Sets *size to the number of bytes
-   before the 0. */
+/* Decodes target tokens into m->text, which becomes null-terminated. Sets *size to the number of
+   bytes before the terminator. */
 rapt_status rapt__call_text(const rapt_translator *t, struct call_memory *m, const int32_t *ids,
                             size_t count, size_t *size);
 /* Frees everything that the call has allocated, except the struct. */
@@ -174,7 +174,7 @@ struct sentence {
     int faults;       /* RAPT_FAULT_...; 0 unless call.mend is set */
     int terms;        /* number of glossary terms in the text */
     int term, term_count; /* terms that have phrases: first index in memory.terms, and number */
-    int term_tokens;      /* total number of tokens of their shortest phrases */
+    int term_tokens;      /* total number of tokens in the shortest phrases of these terms */
     int limit;            /* maximum number of target tokens, including the end token */
     size_t out;           /* index of its results in out: [nbest][limit] tokens */
     size_t alignment;     /* index of its results in alignments_out: [nbest][limit + 1][columns] */
@@ -217,7 +217,8 @@ struct window {
     struct search_batch { /* arguments and results of rapt_generate */
         int32_t *ids, *given, *out;
         int *starts, *given_starts, *counts, *ended, *met;
-        int *term_starts;  /* [size + 1] the first term of each sentence in memory.batch_terms */
+        int *term_starts;  /* [size + 1] index in memory.batch_terms of each sentence's first
+                              term */
         int size;          /* number of sentences */
         uint64_t *numbers; /* numbers of the sentences, for sampling */
         float *scores, *alignments, *logs;
@@ -232,7 +233,7 @@ struct window {
    a text. A text with more tokens is rejected. */
 size_t rapt__token_capacity(const rapt_translator *t, const rapt_tokenizer *tokenizer,
                             rapt_text text);
-/* Returns the length limits of the translations of a call. */
+/* Returns the length limits for the translations of a call. */
 struct target_limit rapt__window_rule(const struct window *w);
 /* Allocates memory for the tokens of all texts and prefixes of the window. */
 rapt_status rapt__window_take_texts(struct window *w);

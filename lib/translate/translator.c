@@ -291,7 +291,8 @@ rapt_status rapt_model_export_with(const rapt_model *model, rapt_export format, 
     if (!model || (!folder && !own.check_only))
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", model ? "folder" : "model");
     if ((unsigned)format >= sizeof formats / sizeof *formats)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "format is %d, not a rapt_export", (int)format);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "format is %d, which is not a rapt_export value",
+                          (int)format);
     const struct export_settings settings = {own.source_language, own.target_language,
                                              own.shortlist, own.gzip != 0, own.check_only != 0};
     return rapt__export(model, formats[format], folder, &settings, why);
@@ -401,7 +402,7 @@ void rapt_translator_free(rapt_translator *t)
 {
     if (!t) return;
     rapt_allocator allocator = t->allocator;
-    while (t->calls) rapt__call_end(t, t->calls); /* calls that a callback exited via longjmp */
+    while (t->calls) rapt__call_end(t, t->calls); /* calls that a callback exited via longjmp() */
     rapt_session_free(t->session);
     rapt_session_free(t->term_session);
     rapt__free(&t->allocator, t->words, (size_t)rapt_tokenizer_vocab(t->target));

@@ -139,7 +139,7 @@ static void keep_results(struct window *w, const struct sentence *s, int i, int 
     }
 }
 
-/* ---- callbacks for rapt_generate, which convert source indices to text indices and call the
+/* ---- callbacks for rapt_generate: they convert source indices to text indices and call the
    caller's callbacks ---- */
 
 /* Converts the index of a source in the current batch to an index into the caller's texts. */
@@ -360,8 +360,8 @@ static rapt_status mend(struct window *w, int at, rapt_message *why)
     return RAPT_OK;
 }
 
-/* Looks for faults in the best translation of each sentence, and retranslates the sentences that
-   have any. */
+/* Looks for faults in the best translation of each sentence, and retranslates the sentence if there
+   are any. */
 static rapt_status mend_all(struct window *w, rapt_message *why)
 {
     const size_t nbest = (size_t)w->job->options.nbest;

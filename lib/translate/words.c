@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-_Static_assert(sizeof(int) == sizeof(float), "they share memory");
+_Static_assert(sizeof(int) == sizeof(float), "int and float arrays share memory");
 
 enum { USUAL = 1 << 16 }; /* bytes, sufficient for most translations */
 

@@ -226,7 +226,7 @@ test_shortlist() {
     done
     head -c 100 lex.bin >cut.bin
     code 1 "$program" translate --lines --model model --shortlist cut.bin source
-    says "its size does not match"
+    says "the shortlist's size does not match"
     code 2 "$program" shortlist --model model --data data.tsv
     says "--output is missing"
 }

@@ -212,7 +212,7 @@ static void test_damaged_gzip(void **state)
         b.data[i] ^= 1 << 5;
     }
     put_member(&b, text, sizeof text, sizeof text);
-    refuse_file(*state, &b, "the gzip file has a different size than it declares");
+    refuse_file(*state, &b, "the gzip file does not inflate to the size that it declares");
     free(b.data);
 }
 

@@ -174,10 +174,10 @@ static void test_strings(void **state)
         unsigned size;
         const char *reason;
     } rows[] = {
-        {"", 0, "a string has no terminating 0"},
-        {"abcd", 4, "a string has no terminating 0"},
-        {"a\0cd", 4, "a string has no terminating 0"},
-        {"a\0c", 4, "a string contains a 0 before its end"},
+        {"", 0, "a string is not null-terminated"},
+        {"abcd", 4, "a string is not null-terminated"},
+        {"a\0cd", 4, "a string is not null-terminated"},
+        {"a\0c", 4, "a string contains a NUL byte before its end"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct bytes b = {NULL, 0};

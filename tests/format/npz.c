@@ -80,7 +80,8 @@ static void test_archives(void **state)
         {{.name = "b.npy", .local_name = "cc.npy"}, "is not where the directory says"},
         {{.name = "b.npy", .local_name = "b.npy", .flags = 1}, "is encrypted"},
         {{.name = "b.npy", .local_name = "b.npy", .method = 12}, "method 12; only stored (0)"},
-        {{.name = "b.npy", .local_name = "b.npy", .size = 4}, "its two sizes differ"},
+        {{.name = "b.npy", .local_name = "b.npy", .size = 4},
+         "its compressed and uncompressed sizes differ"},
         {{.name = "b.npy", .local_name = "b.npy", .size = 1000000, .method = 8},
          "that deflate cannot reach"},
         {{.name = "b.npy", .local_name = "b.npy", .size = 4, .stored = 4}, "ends within or after"},
@@ -154,9 +155,9 @@ static void test_wide(void **state)
         {22 + 12, 0, "the zip64 record is missing"},
         {22 + 20 + 8, 1 << 20, "does not fit into the file"},
         {22 + 20 + 16, UINT64_MAX, "does not fit into the file"},
-        {22 + 20 + 16, 100, "differs from that of its entries"},
+        {22 + 20 + 16, 100, "differs from the total size of its entries"},
         {22 + 20 + 24, UINT64_MAX, "does not fit into the file"},
-        {22 + 20 + 24, 1, "differs from that of its entries"},
+        {22 + 20 + 24, 1, "differs from the total size of its entries"},
         {22 + 20 + 8, 1, "an entry of the directory is missing"},
     };
     struct bytes data = array(GOOD, "12345678", 8);

@@ -392,7 +392,7 @@ static void test_refusals(void **state)
     csr.ids[1] = 3, csr.starts[1] = 0;
     refuse(&csr.all, 0, "sequence 0 is empty");
     csr.starts[1] = 3, csr.terms[1] = 0;
-    refuse(&csr.all, 0, "terms.terms[0] is 0, but [1] is 0; the difference must be 1 to");
+    refuse(&csr.all, 0, "terms.terms[0] is 0, but [1] is 0; the difference must be from 1 to");
     csr.terms[1] = 2;
     refuse(&csr.all, 0, "terms.phrases has 1 sequences, but terms.terms ends with 2");
     csr.terms[0] = 1;
@@ -400,7 +400,8 @@ static void test_refusals(void **state)
     csr.all.terms = NULL;
     refuse(&csr.all, 0, "terms.terms is NULL");
     csr.sources[1] = RAPT_TERMS_MAX + 1;
-    refuse(&csr.all, 0, "terms.sources[0] is 0, but [1] is 65; the difference must be 0 to 64");
+    refuse(&csr.all, 0,
+           "terms.sources[0] is 0, but [1] is 65; the difference must be from 0 to 64");
 }
 
 int main(void)

@@ -220,9 +220,9 @@ static void test_unigram_refused(void **state)
         {{.more = ", \"type\": \"BPE\""}, "the model is BPE, not Unigram"},
         {{.more = ", \"type\": 1"}, "the model is of no type, not Unigram"},
         {{.added = ADDED(4, "x", "")}, "\u2581 and x both have the id 4"},
-        {{.added = "{\"id\": 1}"}, "the value before this byte is not of the expected form"},
+        {{.added = "{\"id\": 1}"}, "the value before this byte does not have the expected form"},
         {{.added = "{\"id\": -1, \"content\": \"x\"}"},
-         "the value before this byte is not of the expected form"},
+         "the value before this byte does not have the expected form"},
         {{.put_model = put_more, .more = "{\"type\": \"Unigram\", \"vocab\": [[\"x\", \"y\"]]}"},
          "tokenizer.json: byte "},
         {{.put_model = put_more, .more = "{\"type\": \"Unigram\", \"unk_id\": 0, \"vocab\": []}"},
@@ -242,7 +242,7 @@ static void test_pairs_refused(void **state)
          "pre_tokenizer Digits is not supported"},
         {{.splitter = BYTE_LEVEL(", \"use_regex\": false")}, "use_regex"},
         {{.more = ", \"merges\": [\"ab\"]"},
-         "the value before this byte is not of the expected form"},
+         "the value before this byte does not have the expected form"},
         {{.more = ", \"merges\": [[\"a\"]]"}, "tokenizer.json: byte "},
         {{.more = ", \"merges\": [\"a bb\"]"}, "merge 0: \"bb\" is not in the vocabulary"},
         {{.more = ", \"merges\": [\"a c\"]"}, "merge 0 makes \"ac\", which is not in"},
@@ -251,10 +251,10 @@ static void test_pairs_refused(void **state)
         {{.added = ADDED(263, "<mask>", "")}, "added token <mask> is not supported"},
         {{.added = ADDED(264, "<ent>", "")}, "added token <ent> is not supported"},
         {{.more = ", \"vocab\": {\"z\": \"x\"}"},
-         "the value before this byte is not of the expected form"},
+         "the value before this byte does not have the expected form"},
         {{.more = ", \"vocab\": {\"z\": 0}"}, "<s> and z both have the id 0"},
         {{.more = ", \"vocab\": {\"z\": 99999999999}"},
-         "the value before this byte is not of the expected form"},
+         "the value before this byte does not have the expected form"},
     };
     refuse_json("bart", &pairs, all, COUNT(all));
 }

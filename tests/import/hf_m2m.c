@@ -178,7 +178,7 @@ static void test_json_refused(void **state)
          "there is no merge that makes \"\u2581a\""},
         {"\"vocab\": {" NAMES ", \"abb\": 12, \"bb\": 13}" UNKNOWN
          ", \"merges\": [\"\u2581 a\", \"a b\", \"b b\", \"a bb\"]",
-         "there are 4 merges, but 5 pairs of tokens make a token"},
+         "there are 4 merges, but 5 pairs of tokens form a token"},
         {"\"vocab\": {" NAMES ", \"abb\": 12, \"bb\": 13}" UNKNOWN
          ", \"merges\": [\"\u2581 a\", \"a b\", \"ab b\", \"b b\", \"a bb\"]",
          "the merges that form \"abb\" must be consecutive"},

@@ -231,7 +231,7 @@ static void judge_exports(const rapt_translator *translator, int length)
     rapt_status status = rapt_model_export(model, RAPT_EXPORT_CT2, folder, &why);
     assert_int_equal(status, length < 9 ? RAPT_BAD_ARGUMENT : RAPT_OK);
     if (status &&
-        !strstr(why.text, "must be a vocabulary with a word for every row, including row "))
+        !strstr(why.text, "must be a vocabulary with a token for every row, including row "))
         fail_msg("%s", why.text);
     folder_remove(folder,
                   (const char *const[]){"model.bin", "config.json", "shared_vocabulary.json"}, 3);

@@ -422,7 +422,7 @@ static void test_refusals(void **state)
     assert_int_equal(
         rapt_translate_many_with(t, texts, (size_t)INT_MAX + 1, &token, keep, &heard, &why),
         RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "with token"));
+    assert_non_null(strstr(why.text, "if token is set"));
     rapt_translator_free(t);
 }
 

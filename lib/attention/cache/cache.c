@@ -2,8 +2,8 @@
    and values in the layout of the flash kernel: keys in panels of 16, values as rows of whole
    vectors. A new token is written to one lane of a panel and to one row, so nothing is repacked. A
    joint cache instead stores each key once, as a row that ends with its value, and keys are packed
-   whenever they are read. The sums of log f for forget gates, the terms of distance vectors and the
-   history of recurrent scores are also stored and reordered here. */
+   whenever they are read. The sums of log_forget, the terms of distance vectors and the history of
+   recurrent scores are also stored and reordered here. */
 #include "attention/cache/cache.h"
 
 #include <assert.h>
@@ -220,8 +220,8 @@ static void commit_slots(struct cache *c, const int *parents)
 }
 
 /* Copies panel p of a key head from a slot to a sequence: all of its keys, but only the filled rows
-   of its values. For the first key head, also copies the arrays of all query heads: the sums of log
-   f and by_key. */
+   of its values. For the first key head, also copies the arrays of all query heads: the sums of
+   log_forget and by_key. */
 static void copy_panel(const struct cache *c, int from, int sequence, int p, int g)
 {
     size_t a = rapt__cache_slot(c, from, g) + (size_t)p;

@@ -15,7 +15,7 @@ static inline size_t rapt__cache_slot(const struct cache *c, int slot, int g)
     return first * (size_t)c->key_heads + (size_t)g * own;
 }
 
-/* Returns the sums of log f for query head h in a slot. */
+/* Returns the sums of log_forget for query head h in a slot. */
 static inline float *rapt__cache_forget_of(const struct cache *c, int slot, int h)
 {
     size_t first = (size_t)c->offsets[slot], own = (size_t)c->offsets[slot + 1] - first;
@@ -58,8 +58,8 @@ struct attend_row rapt__cached_visible(const struct cache *c, const struct cache
 
 /* Returns the position of row r of query sequence i among the keys. */
 int64_t rapt__cached_position(const struct cache *c, const struct cached_queries *q, int i, int r);
-/* Sets the relative biases, sums of log f and distances in *row, for row r of query sequence i in
-   head h. */
+/* Sets the relative biases, sums of log_forget and distances in *row, for row r of query sequence i
+   in head h. */
 void rapt__cached_biases(const struct cache *c, const struct cached_queries *q, int i, int h, int r,
                          struct attend_row *row);
 
@@ -102,11 +102,11 @@ struct row_head rapt__cached_head(const struct cached_rows *x, int h);
 /* Returns the keys of a head. The keys of a joint cache are packed into the workspace of x, where
    they remain until the next call. */
 struct row_keys rapt__cached_keys(const struct cached_rows *x, int i, int h);
-/* Returns row r of query sequence i. Does not set the weights of the previous query. */
+/* Returns row r of query sequence i. Does not set `before`. */
 struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *head,
                             const struct row_keys *keys, int i, int h, int r);
 /* With talking heads, computes t->mixed, the weights of row r of query sequence i in all heads.
-   Returns false, without writing them, if the range of visible keys is empty in every head. */
+   Returns false, without writing t->mixed, if the range of visible keys is empty in every head. */
 bool rapt__cached_talking(const struct cached_rows *x, struct talking *t, int i, int r);
 void rapt__cache_attend_general(struct team *team, const struct projected *projected,
                                 const struct cache *c, const struct cached_queries *q,

@@ -90,7 +90,7 @@ struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *
     return row;
 }
 
-/* Saves the state of the history before this call. */
+/* Saves the history of a sequence and head as it was before this call. */
 static void save_weights(struct attention_history *l, int i, int h)
 {
     size_t n = (size_t)i * (size_t)l->heads + (size_t)h;

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* ---- gradients of the numbers that a normalizer learns, one for each head ----
+/* ---- gradients of a normalizer's learned parameters, one for each head ----
 
    A sink is a key with the value 0, so its dp is 0. The gradient of its logit is therefore the sum
    over the queries of -p delta. Here p is the weight of the sink, computed from the statistics that
@@ -22,8 +22,8 @@
    Blocks sum ds row by row, in the order of keys. One member then sums the rows of a head, in the
    order of sequences and queries. */
 
-/* Lays out the sums of all rows, [H][query rows]. Returns NULL unless the gradients of the numbers
-   need these sums. */
+/* Lays out the sums of all rows, [H][query rows]. Returns NULL unless the gradients of the learned
+   parameters need these sums. */
 static float *lay_out_numbers(struct arena *arena, const struct bounds *b)
 {
     bool summed = rapt__normalizer_kind(b->a->normalizer) == ATTEND_SIGMOID;
@@ -90,7 +90,7 @@ static void add_numbers(struct team *team, const struct flash_backward *f)
 
 struct backward_workspace {
     float *relative;            /* sums of the gradients of the relative bias, or NULL */
-    float *numbers;             /* sums of the gradients of learned numbers, or NULL */
+    float *numbers;             /* sums for the gradients of learned parameters, or NULL */
     struct query_blocks shared; /* if `many`: the blocks of a pair with more than OWN_BLOCKS */
     bool many;
     struct backward_part mine;
@@ -125,8 +125,8 @@ static int key_blocks_of(const struct backward_pair *p)
     return rapt__ceil_div(p->b.existing, ATTEND_BLOCK);
 }
 
-/* Returns the number of register tiles of a pair: those for the scores, their gradients and the
-   gradients of queries, plus those for the gradients of keys and values. */
+/* Returns the number of register tiles of a pair: the tiles for scores, for their gradients and for
+   the gradients of queries, plus the tiles for the gradients of keys and values. */
 static int64_t tiles_of_pair(const struct backward_pair *p)
 {
     int rows = p->f->kernels->tile_rows;

@@ -41,8 +41,8 @@ void rapt__flash_weights(struct team *team, const struct projected *c, const flo
 bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g, float *low,
                       float *high, struct attend_head *head);
 /* Sets everything that depends on the query head, for the queries starting at `first`: queries,
-   their masks and biases, the learned number, and the key and row of dropout. Does not change low,
-   high or the number of queries. */
+   their masks and biases, the learned parameter, and the key and row of dropout. Does not change
+   low, high or the number of queries. */
 void rapt__flash_head_queries(const struct projected *c, const struct sequence *b, int h, int first,
                               struct attend_head *head);
 /* Returns the rows of x, which are *row floats apart, as rows of whole vectors: x itself if width
@@ -65,8 +65,8 @@ void rapt__flash_backward_layout(struct arena *arena, const struct bounds *b);
 enum {
     PACKED_KEYS = 4096, /* a pair with more keys is packed part by part */
     PART_KEYS = 512,    /* number of keys in a part */
-    SET_CALLS = 8 /* number of kernel calls, with at most ATTEND_ROWS rows each, that read a part in
-                     turn */
+    SET_CALLS = 8 /* number of kernel calls, of at most ATTEND_ROWS rows each, that read a part one
+                     after another */
 };
 
 /* Memory of one member: the packed keys and values of a pair or of a part of it, and the kernel's
@@ -138,8 +138,7 @@ struct block_state {              /* state of a query block, on its own cache li
     int non_finite;               /* q or dout contains an infinity or NaN */
 };
 
-/* The query blocks of a pair. Each array holds the data of all blocks, one block after the
-   other. */
+/* The query blocks of a pair. Each array holds the data of all blocks, one block after another. */
 struct query_blocks {
     struct block_state *state;
     float *q_rows, *dout_rows, *dq;
@@ -223,7 +222,7 @@ void rapt__flash_clear_keys(const struct flash_backward *f, int keys);
 /* Adds this member's dk and dv of keys [key, key + keys) to the caller's arrays. */
 void rapt__flash_add_keys(const struct backward_pair *p, int key, int keys);
 
-/* ---- backward.c: sums for gradients of the numbers that a normalizer learns ---- */
+/* ---- backward.c: sums for the gradients of a normalizer's learned parameters ---- */
 /* Returns the sums of ds for the rows starting at `first`, or NULL if they are not wanted. */
 float *rapt__flash_row_sums(const struct flash_backward *f, const struct sequence *b, int h,
                             int first);

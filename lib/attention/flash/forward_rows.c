@@ -3,10 +3,10 @@
 
    Each kernel call reads all keys and values for at most ATTEND_ROWS rows. If the caches cannot
    hold these keys and values, memory bandwidth limits the kernel. So a pair with many keys is
-   packed part by part, and several calls in turn read a part while it is in the L2 cache.
-   Meanwhile, the running softmax of each call stays in its workspace. The parts are packed again
-   for every set of rows. This takes less than 1% of the time, and the workspace does not grow with
-   the number of keys. */
+   packed part by part, and several calls, one after another, read each part while it is in the L2
+   cache. Meanwhile, the running softmax of each call stays in its workspace. The parts are packed
+   again for every set of rows. This takes less than 1% of the time, and the workspace does not grow
+   with the number of keys. */
 #include "attention/flash/flash.h"
 #include "op/op.h"
 

@@ -24,15 +24,15 @@ struct backward_rows { /* workspace of one member */
     float *dkeys;                     /* [panels][width][16], for additive scores */
     float *dz, *dnext;                /* [capacity] */
     float *dq;         /* [width], receives the gradient of q if the caller did not request it */
-    float *transposed; /* [panels of channels][keys][16]; this array and those after it, up to
-                          `weights`, are for recurrent scores */
+    float *transposed; /* [panels of channels][keys][16]; the fields from this one to `weights` are
+                          for recurrent scores */
     float *dfilters, *dfeature_weight; /* sums of one head: [channels] and [width] rows, padded to
                                           whole vectors */
     float *product;                    /* scratch space, large enough for dfilters or
                                           dfeature_weight */
     float *dsums, *dfeatures;      /* [width][capacity] and [channels][capacity + 2 filter_width] */
     float *weights;                /* [queries][capacity] `before` of the next query */
-    struct talking talking;        /* this member and those after it are for talking heads */
+    struct talking talking;        /* this field and the fields after it are for talking heads */
     struct row_block *blocks;      /* [heads] */
     float *du, *dy;                /* [heads][capacity] gradients of u, and of y */
     struct general_backward *part; /* [key heads] the problem, with the panels of one key head */
@@ -46,7 +46,7 @@ struct general_backward {
     const float *v, *dout;
     const struct projected_gradients *d;
     int key_heads, group;  /* group: number of query heads per key head */
-    struct head_sums sums; /* sums of all members; all but `relative` are [heads][batch] */
+    struct head_sums sums; /* sums, shared by all members; all but `relative` are [heads][batch] */
     struct head_sum_sizes sizes;
     struct backward_rows mine;
 };
@@ -68,9 +68,9 @@ struct backward_row {
     float *dnext; /* for recurrent scores: the gradient of `before`, on entry for the next query, on
                      return for this one */
     struct head_sums sums;         /* sums of the head and sequence */
-    const struct row_block *block; /* collects the weights and dx of rows, this row's at `index`,
-                                      for products that are computed for all rows together. If NULL,
-                                      rapt__row_backward adds to all gradients itself */
+    const struct row_block *block; /* collects the weights and dx of several rows, this row's at
+                                      `index`, for products computed for all of them together. If
+                                      NULL, rapt__row_backward adds to all gradients itself */
     int index;
 };
 
@@ -87,8 +87,8 @@ void rapt__backward_dkeys(const struct backward_keys *p);
 /* Zeroes and returns the sums of head h. */
 struct head_sums rapt__backward_sums(const struct backward_keys *p, int h);
 /* For the rows of a block that starts at row t of head h, the first function adds the gradients of
-   values, computed from the weights stored in the block; the second adds those of queries and keys,
-   computed from dx. */
+   values, computed from the weights stored in the block; the second adds the gradients of queries
+   and keys, computed from dx. */
 void rapt__backward_values(const struct backward_keys *p, const struct row_block *block, int h,
                            int t);
 void rapt__backward_products(const struct backward_keys *p, const struct row_block *block, int h,

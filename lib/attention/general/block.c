@@ -165,7 +165,7 @@ static void scale_rows(const struct dots *d, int k, int depth, float to[BLOCK_RO
 }
 
 /* Computes the products for keys [first, end), at most DOT_COLUMNS, as chains of 32 fused
-   multiply-adds, whose results are added one after the other. */
+   multiply-adds, whose results are added one after another. */
 static void multiply_columns(const struct kernels *kernels, const struct dots *d, int first,
                              int end)
 {

@@ -50,8 +50,8 @@ static void hide(const struct row *r, float *to)
         if (r->space.x[s] == -INFINITY) to[s] = 0;
 }
 
-/* Given the maximum of scores that are not all hidden, and the sum of their exponentials relative
-   to it, returns their log-sum-exp, or 0 if it is not wanted. */
+/* Given the maximum of the scores, not all of which are hidden, and the sum of their exponentials
+   relative to this maximum, returns their log-sum-exp, or 0 if it is not wanted. */
 static float log_sum(const struct row *r, float max, float sum)
 {
     if (!r->head->keeps_lse) return 0;
@@ -187,7 +187,7 @@ static void normalize_sample(struct row *r)
     choose_key(r, draw ? r->space.p : r->space.x);
 }
 
-/* Replaces dz with p (dz - p.dz) / by. Returns p.dz. */
+/* Replaces dz with p (dz - p.dz) / `by`. Returns p.dz. */
 static float softmax_gradient(const struct row *r, float *dz, float by)
 {
     const float *p = r->space.p;
@@ -321,7 +321,7 @@ static const struct normalizer {
     const char *name;
     bool hard;
     enum attend_kind kind; /* how the flash path computes the normalizer; 0 if it cannot */
-    int number;            /* index of the learned array with a number for each head; 0 if none */
+    int number;            /* index of the array of learned parameters, one per head; 0 if none */
     void (*forward)(struct row *r);
     void (*backward)(struct row *r, float *dz, struct gain gain);
 } normalizers[RAPT_NORMALIZER_COUNT] = {

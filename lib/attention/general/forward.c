@@ -118,8 +118,8 @@ void rapt__forward_sum(const struct general_forward *f, const struct row_block *
 }
 
 /* Computes the outputs of at most BLOCK_ROWS rows of a head, starting at t. If the dot products of
-   the block are computed together, so are its sums of values. There are two exceptions: hard
-   normalizers, with which each row reads only one value, and distance vectors that are added to
+   the block are computed together, so are its sums of values, with two exceptions: hard
+   normalizers, where each row reads only one value, and distance vectors that are added to
    values. */
 static void attend_block(const struct general_forward *f, const struct sequence *b,
                          const struct row_head *head, int h, int t, int rows)

@@ -52,7 +52,7 @@ struct row_head { /* data shared by all rows of one query head of a sequence */
     float temperature;
     bool noiseless;
     bool keeps_lse; /* rows must compute lse */
-    float number;   /* number that the normalizer has learned for the head */
+    float number;   /* learned parameter of the normalizer for this head */
     const float
         *distance_values; /* [vectors][value width], rows distance_row apart; NULL if none */
     ptrdiff_t distance_row;
@@ -80,8 +80,8 @@ struct row_space {
     float *gauss;            /* [capacity] weights of local-p's Gaussian */
     float *slope;            /* [capacity] 1 - (capped x / cap)^2; NULL if not needed */
     float *more;             /* [capacity] scratch space */
-    float *sums_by_distance; /* [vectors] sums of weights after dropout, in forward; NULL without
-                                distance_values */
+    float *sums_by_distance; /* [vectors] sums of weights after dropout, in forward; NULL if
+                                distance_values is NULL */
     float *before;   /* [filter_width / 2] zeros, then [capacity] the row's `before`, then zeros:
                         capacity + 2 filter_width + 16 in all */
     float *features; /* [channels][capacity] f */
@@ -164,8 +164,8 @@ struct row_block {
 };
 void rapt__block_layout(struct arena *arena, const struct bounds *b, bool backward,
                         struct row_block *block);
-/* Starts a block of rows [t, t + rows) of head h, and zeroes its weights and dx. Returns false if
-   the rows have too few visible keys in common and must be computed one by one. */
+/* Initializes a block for rows [t, t + rows) of head h, and zeroes its weights and dx. Returns
+   false if the rows have too few visible keys in common and must be computed one by one. */
 bool rapt__block_begin(struct row_block *block, const struct projected *c, const struct sequence *b,
                        const struct row_head *head, const struct row_keys *keys, int h, int t,
                        int rows);
@@ -208,7 +208,7 @@ struct gain {      /* for sampled keys: factors of the gradient */
     float entropy; /* weight of the gradient of -H(p) */
 };
 /* Turns dz, which must be 0 at hidden keys, into dx. Sets dnumber if the normalizer has a learned
-   number. */
+   parameter. */
 void rapt__normalize_backward(struct row *r, float *dz, struct gain gain);
 
 /* Returns the capacity of arrays over keys: the smallest multiple of LANES that exceeds the number
@@ -253,7 +253,7 @@ void rapt__talking_layout(struct arena *arena, const struct bounds *b, bool back
 /* Computes u and, for each of t->rows, its own weights, lse and chosen key. Returns false, without
    writing u, if the range of visible keys is empty in every head. */
 bool rapt__talking_weights(struct talking *t);
-/* Adds the values of head h, times u after dropout, to out. */
+/* Adds the values of head h, times u after dropout, to `out`. */
 void rapt__talking_sum(const struct talking *t, int h, float *out);
 
 /* ---- talking.c: blocks of queries, for talking_backward.c ---- */
@@ -270,8 +270,8 @@ struct row_block *rapt__talking_blocks(struct arena *part, const struct bounds *
    hard normalizer has chosen are read from c->chosen. */
 void rapt__talking_rows(struct talking *t, const struct projected *c, const struct sequence *b,
                         int query, bool decided);
-/* Starts a block of *rows queries, whose rows are then in t->block, and returns a range that
-   contains every key that at least one of them sees in at least one head. Sets *rows to 1 if the
+/* Begins a block of *rows queries: sets their rows in t->block, and returns a range that contains
+   every key that at least one of these queries sees in at least one head. Sets *rows to 1 if the
    queries see too few keys in common to be computed together. */
 struct talking_range rapt__talking_block(struct talking *t, const struct projected *c,
                                          const struct sequence *b, int query, int *rows,
@@ -291,7 +291,7 @@ struct forward_rows { /* workspace of one member */
     struct row_space space;
     struct row_block block;
     float *before;            /* [capacity] `before` of the next row, for recurrent scores */
-    struct talking talking;   /* with talking heads, which do not use the members above */
+    struct talking talking;   /* with talking heads, which do not use the fields above */
     struct row_block *blocks; /* [heads] with talking heads */
 };
 

@@ -161,7 +161,7 @@ static void cap_scores(struct row *r)
     for (int s = r->first; s < r->end; s++) x[s] *= cap;
 }
 
-/* Returns the sum of log f between key s and the query, computed as in the kernels. */
+/* Returns the sum of log_forget between key s and the query, computed as in the kernels. */
 static float forgotten(const struct attend_row *row, int s)
 {
     const float *key = rapt__forget_at(row->forget, s);

@@ -208,9 +208,10 @@ static void dot_gradients(const struct backward_row *l)
 
 /* ---- the features of recurrent scores ----
 
-   Gradients of the arrays in the term L f, which are L, the filters F, and p, the weights that the
-   filters read: those of the previous query (Chorowski et al. 2015, section 2.2) or the sums over
-   all previous queries. Let g[s] be the gradient of k[s] + L f[s], and half = filter_width / 2:
+   Gradients of the arrays in the term L f, which are L, the filters F, and p, which the filters
+   read: the weights of the previous query (Chorowski et al. 2015, section 2.2) or the sum of the
+   weights of all previous queries. Let g[s] be the gradient of k[s] + L f[s], and half =
+   filter_width / 2:
 
        f[i][s] = sum over j of F[i][j] p[s + j - half]
        dL += g f'     df = L' g     dF[i][j] += sum over s of df[i][s] p[s + j - half]

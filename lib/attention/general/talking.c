@@ -66,8 +66,7 @@ void rapt__talking_rows(struct talking *t, const struct projected *c, const stru
     }
 }
 
-/* Sets the range of keys that each head sees and, in t, the range that contains all of these
-   ranges. */
+/* Sets the range of keys that each head sees and, in t, the range that spans them all. */
 static void span(struct talking *t)
 {
     t->low = INT_MAX, t->high = 0;
@@ -218,7 +217,8 @@ static void open_heads(const struct general_forward *f, const struct sequence *b
     }
 }
 
-/* Starts a block for every head and, unless the score is additive, computes q.k for all rows. */
+/* Initializes a block for every head and, unless the score is additive, computes q.k for all
+   rows. */
 static void begin_blocks(const struct general_forward *f, const struct sequence *b, int query,
                          int rows, const struct talking_range *range)
 {

@@ -31,7 +31,7 @@ void rapt__talking_backward_layout(struct arena *part, const struct bounds *b,
     r->rows = rapt__arena_take(part, H, sizeof *r->rows);
 }
 
-/* Packs the keys and values of all key heads, and starts the rows of all heads. */
+/* Packs the keys and values of all key heads, and initializes the rows of all heads. */
 static void open_sequence(const struct general_backward *f, int sequence)
 {
     const struct backward_rows *m = &f->mine;
@@ -53,8 +53,8 @@ static void open_sequence(const struct general_backward *f, int sequence)
     }
 }
 
-/* Starts a block for every head, and computes dout.v and, unless the score is additive, q.k for all
-   rows. */
+/* Initializes a block for every head, and computes dout.v and, unless the score is additive, q.k
+   for all rows. */
 static void begin_blocks(const struct general_backward *f, const struct sequence *b, int query,
                          int rows, const struct talking_range *range)
 {

@@ -12,7 +12,7 @@
        dS becomes exp(G[last]) dS + s (exp(G) Q)' dO - (exp(G) K)' Z
        dbeta = the dot products of the rows of Y with those of X
 
-   Without the delta rule, there are no terms with N, F or Z, except that the gradient of V is Y.
+   Without the delta rule, there are no terms with N, F or Z, and the gradient of V is Y.
 
    The logarithm of the decay of row j appears in every term that leads from a row i < j or the
    state before the chunk to a row r >= j or the state after the chunk. Its gradient is the sum of

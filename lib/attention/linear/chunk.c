@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Lower bound for log decays: its exponential is 0 in float, and sums of 64 log decays can be
-   subtracted accurately in double precision. */
+/* Lower bound for log decays: its exponential is 0 in single precision, and sums of 64 log decays
+   can be subtracted accurately in double precision. */
 static const double LEAST_LOG = -1e6;
 
 struct linear_problem rapt__linear(const rapt_linear_attention *a)
@@ -165,7 +165,7 @@ static void exp_differences(const struct linear_problem *l, double from, const d
     l->kernels->exp_row(to, (size_t)n);
 }
 
-/* Computes decay, start and end. The logarithms are summed in double precision, so that the
+/* Computes `decay`, `start` and `end`. The logarithms are summed in double precision, so that the
    difference between two sums is accurate even after a row that forgets everything. */
 static void load_decays(const struct linear_problem *l, const struct linear_item *item, int first,
                         struct chunk *c)
@@ -187,7 +187,7 @@ static void load_decays(const struct linear_problem *l, const struct linear_item
     }
 }
 
-/* Computes dots, and the coefficients -N B of the system for x. */
+/* Computes `dots`, and the coefficients -N B of the system for x. */
 static void load_system(const struct linear_problem *l, const struct linear_item *item, int first,
                         struct chunk *c)
 {

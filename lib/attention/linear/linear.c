@@ -66,8 +66,8 @@ static rapt_status check_linear_options(const rapt_linear_attention *a, rapt_mes
     return RAPT_OK;
 }
 
-/* Return the numbers of sequences and of rows per sequence to which the strides apply: with starts,
-   all rows form a single sequence. */
+/* Return the number of sequences, and of rows per sequence, to which the strides apply. If starts
+   are given, all rows count as a single sequence. */
 static int batches(const rapt_linear_attention *a)
 {
     return a->starts ? 1 : a->batch;
@@ -173,8 +173,8 @@ static rapt_status missing_linear(const char *array, rapt_message *why)
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", array);
 }
 
-/* Checks the arrays of a call. `last` is out or dout, and `name` is its name. Arrays without rows
-   may be NULL. */
+/* Checks the arrays of a call. `last` is `out` or `dout`, and `name` is its name. Arrays without
+   rows may be NULL. */
 static rapt_status check_linear_arrays(const struct linear_call *c, const float *last,
                                        const char *name, rapt_message *why)
 {
@@ -192,8 +192,8 @@ static rapt_status check_linear_arrays(const struct linear_call *c, const float 
 
 /* ---- forward ---- */
 
-/* Writes the outputs of one query head in a chunk, which begins with row `first`, to `out`,
-   normalized if required. */
+/* Writes the outputs of one query head for the chunk that begins at row `first` to `out`, and
+   normalizes them if required. */
 static void store_out(const struct linear_problem *l, const struct linear_item *item, int first,
                       const struct chunk *c, float *out)
 {

@@ -12,9 +12,9 @@
        S becomes exp(G[last]) S + (exp(G[last] - G) K)' U
 
    Q and K are the features of the queries and keys of the chunk, V its values, and ' denotes the
-   transpose. D multiplies K K' and Q K' element by element; exp(G) multiplies rows. To normalize, V
-   gets an extra column of ones, and out is divided by its last column. Every exponent is a sum of
-   log decays and therefore at most 0. No decay is divided by another. */
+   transpose. D multiplies K K' and Q K' element by element; exp(G) multiplies rows. With
+   normalization, V gets an extra column of ones, and out is divided by its last column. Every
+   exponent is a sum of log decays and therefore at most 0. No decay is divided by another. */
 #ifndef RAPT_LIB_ATTENTION_LINEAR_H
 #define RAPT_LIB_ATTENTION_LINEAR_H
 
@@ -89,8 +89,8 @@ struct chunk {
     float *start, *end;      /* [C] exp(G), and exp(G[last] - G) */
 };
 void rapt__chunk_layout(struct arena *arena, const struct linear_problem *l, struct chunk *c);
-/* Loads rows [first, first + c->rows) of keys and gates. Computes decay, start and end and, for the
-   delta rule, dots and solver. */
+/* Loads rows [first, first + c->rows) of keys and gates. Computes `decay`, `start`, `end` and, for
+   the delta rule, `dots` and `solver`. */
 void rapt__chunk_load(const struct linear_problem *l, const struct linear_item *item,
                       const float *k, int first, struct chunk *c);
 /* Loads values and computes x and u from the state [width][value_ld] before the chunk. */
@@ -101,11 +101,11 @@ void rapt__chunk_scale(const struct linear_problem *l, struct chunk *c);
 /* Loads the queries of an item that is a query head, and computes scores and weights. */
 void rapt__chunk_weights(const struct linear_problem *l, const struct linear_item *item,
                          const float *q, int first, struct chunk *c);
-/* Computes out from the weights, u, and the state before the chunk. */
+/* Computes `out` from the weights, u, and the state before the chunk. */
 void rapt__chunk_read(const struct linear_problem *l, const float *state, struct chunk *c);
 /* Advances the state past the chunk. */
 void rapt__chunk_advance(const struct linear_problem *l, struct chunk *c, float *state);
-/* For a row of out whose last element is a sum of weights, returns 1 / sum, or 0 if the sum is
+/* For a row of `out` whose last element is a sum of weights, returns 1 / sum, or 0 if the sum is
    0. */
 float rapt__chunk_inverse(const struct linear_problem *l, const float *out);
 

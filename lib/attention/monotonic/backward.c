@@ -12,7 +12,7 @@
 struct gradient_memory { /* memory of a member */
     struct monotonic_block block;
     struct monotonic_scratch scratch;
-    float *alpha;        /* [1 + queries][ld] alignments; row 1 + t is that of query t */
+    float *alpha;        /* [1 + queries][ld] alignments; row 1 + t is for query t */
     float *value_panels; /* values, packed in panels like keys */
     float *dweights;     /* [MONOTONIC_ROWS][ld] */
     float *dstop;        /* [MONOTONIC_ROWS][ld] gradients of the energies */
@@ -97,8 +97,8 @@ static void weights_gradient(const struct monotonic_problem *m, const struct mon
         .c_panel = LANES});
 }
 
-/* Adds the gradients of alpha that come from the query itself to those that come from the query
-   after it. */
+/* Adds the gradients of alpha that come from the query itself to dalpha, which holds those that
+   come from the query after it. */
 static void add_dalpha(const struct monotonic_problem *m, const struct monotonic_item *item,
                        const struct monotonic_call *call, int t, const float *own,
                        const struct gradient_memory *b)

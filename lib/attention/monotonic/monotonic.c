@@ -38,8 +38,8 @@ rapt_status rapt_monotonic_attention_init(rapt_monotonic_attention *a, size_t si
 
 /* ---- checks ---- */
 
-/* Return the numbers of sequences and of rows per sequence to which the strides apply: with starts,
-   all rows form a single sequence. */
+/* Return the number of sequences, and of rows per sequence, to which the strides apply. If starts
+   are given, all rows count as a single sequence. */
 static int query_batches(const struct monotonic_problem *m)
 {
     return m->a->query_starts ? 1 : m->a->batch;
@@ -161,8 +161,8 @@ static rapt_status missing_monotonic(const char *array, rapt_message *why)
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "%s is NULL", array);
 }
 
-/* Checks the arrays of a call. `last` is out or dout, and `name` is its name. Arrays without rows
-   may be NULL. */
+/* Checks the arrays of a call. `last` is `out` or `dout`, and `name` is its name. Arrays without
+   rows may be NULL. */
 static rapt_status check_monotonic_arrays(const struct monotonic_call *c, const float *last,
                                           const char *name, rapt_message *why)
 {

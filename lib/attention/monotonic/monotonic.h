@@ -3,9 +3,9 @@
 
    An item is a key head of a sequence with the query heads that share its keys (in step.c, with one
    query head). Each item is computed by one member of the team. The alignment of a query depends on
-   that of the previous query, so rows are computed in order; only products of queries, keys and
-   values are computed in blocks of rows. No recurrence divides by a product of probabilities,
-   because such a product may underflow. */
+   the alignment of the previous query, so rows are computed in order; only products of queries,
+   keys and values are computed in blocks of rows. No recurrence divides by a product of
+   probabilities, because such a product may underflow. */
 #ifndef RAPT_LIB_ATTENTION_MONOTONIC_H
 #define RAPT_LIB_ATTENTION_MONOTONIC_H
 

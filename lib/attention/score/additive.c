@@ -1,10 +1,10 @@
 /* additive.c - the additive score (Bahdanau, Cho and Bengio 2015, appendix A.1.2), also called
-   concat: x = v . tanh(W q + U k + b), so q' = W q + b and k' = U k, which are as wide as the
-   hidden layer. Location-aware scores (Chorowski et al. 2015, section 2.2) have an additional term
-   L f inside the tanh: f is the convolution of learned filters with the weights of the previous
-   query, and L is a learned matrix. Coverage scores (Tu et al. 2016, section 3; See, Liu and
-   Manning 2017, section 2.3) have an additional term w c: c is the sum of the weights of the
-   previous queries, and w is a learned vector. The files in general/ add these terms. */
+   concat: x = v . tanh(W q + U k + b), so q' = W q + b and k' = U k, both as wide as the hidden
+   layer. Location-aware scores (Chorowski et al. 2015, section 2.2) have an additional term L f
+   inside the tanh: f is the convolution of learned filters with the weights of the previous query,
+   and L is a learned matrix. Coverage scores (Tu et al. 2016, section 3; See, Liu and Manning 2017,
+   section 2.3) have an additional term w c: c is the sum of the weights of the previous queries,
+   and w is a learned vector. The files in general/ add these terms. */
 #include "attention/score/score.h"
 
 static struct projection queries(const rapt_attention *a, const rapt_gradients *d)

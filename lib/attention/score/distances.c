@@ -6,8 +6,8 @@
 
    This takes about n floats for each row and head. If distances share buckets, products are
    computed only for the buckets, and then copied to the distances; in a row of by_query, the
-   products of buckets follow those of the distances. Backward sums the gradients of scores in
-   arrays of the same layouts, folds repetitions and buckets, and multiplies the results by the
+   products for buckets come after the products for distances. Backward sums the gradients of scores
+   in arrays of the same layouts, folds repetitions and buckets, and multiplies the results by the
    rows. The gradient of a vector is summed in a fixed order: by head (if heads share it), sequence
    and row. Vectors that are added to values are in distance_values.c. */
 #include "attention/score/score.h"
@@ -34,7 +34,7 @@ static float *gradient_of(const rapt_attention *a, float *x, int h, int width)
 
 /* ---- products and repetitions ---- */
 
-/* Computes one row at a time. Terms with a factor of 0 are not read. */
+/* Computes one row at a time. Vectors whose factor is 0 are not read. */
 static void add_rows(const struct distance_product *p)
 {
     for (int r = 0; r < p->rows; r++)

@@ -1,5 +1,5 @@
 /* rotary.c - rotary position embedding (Su et al. 2021): rotates pairs of elements of q' and k' by
-   an angle proportional to the position. The product of q' and k' then depends on their positions
+   angles proportional to the position. The product of q' and k' then depends on their positions
    only through the distance between them.
 
        (x, y) -> (x cos - y sin, x sin + y cos),   angle = position base^(-2i / width) of pair i

@@ -1,6 +1,6 @@
 /* score.h - scores: how the rows of one side (queries or keys) are projected to the q' or k' of
    projected.h, and how gradients are computed. Each score has a row in scores.def. Rotary
-   positions, which are applied after the projection, and relative biases are computed in the same
+   embeddings, which are applied after the projection, and relative biases are computed in the same
    way for every score that supports them. Also declares distance vectors, forget gates and the
    centers of local-p. */
 #ifndef RAPT_LIB_ATTENTION_SCORE_H
@@ -130,8 +130,9 @@ void rapt__distance_add(const struct distance_product *p);
    [vectors] unless it is NULL. Stores the results in `to`, in rows laid out like by_query. */
 void rapt__distance_products(const rapt_attention *a, const float *packed, const float *bias,
                              const float *x, ptrdiff_t x_row, int width, int rows, float *to);
-/* In a row of sums laid out like by_query, adds the sums of repetitions to those of the distances
-   that they repeat, and then the sums of distances to those of their buckets, if any. */
+/* Folds a row of sums laid out like by_query: adds the sums of repetitions to the first and the
+   last distance, which they repeat, and then, if there are buckets, adds the sum of each distance
+   to its bucket. */
 void rapt__distance_fold(const rapt_attention *a, float *row);
 
 /* ---- distance_values.c: vectors that are added to values ---- */
@@ -153,7 +154,7 @@ struct transformed {
                                         or k, else NULL */
     /* in the workspace: */
     float *query_panels, *key_panels, *center_panels; /* weights packed in panels */
-    double *frequencies;                              /* frequencies of rotary positions */
+    double *frequencies;                              /* frequencies of rotary embeddings */
     float *relative, *forget, *centers, *hidden;      /* see struct projected; hidden is C q of
                                                          local-p, then tanh(C q) */
     float *dqueries, *dkeys, *drelative, *dcenters;   /* gradients of projected rows */
@@ -220,7 +221,7 @@ void rapt__projection_gradient(struct team *team, const struct projection *p,
                                const struct score_rows *r);
 
 /* ---- rotary.c ---- */
-int rapt__rotary_pairs(const rapt_attention *a); /* 0 if there are no rotary positions */
+int rapt__rotary_pairs(const rapt_attention *a); /* 0 without rotary embeddings */
 void rapt__rotary_frequencies(const rapt_attention *a, double *frequencies); /* [pairs] */
 /* Rotates r->y in place, by the negative angles if `back` is true. positions is as in
    rapt__side_forward. */

@@ -67,8 +67,8 @@ void rapt__score_pack(struct team *team, const rapt_attention *spec, float *pack
     rapt__distance_pack(team, spec, packed + p.distances);
 }
 
-/* Returns a problem whose sequences consist of the given rows. If counts is not NULL, sequence i
-   has counts[i] keys; otherwise its keys are also these rows. */
+/* Returns a problem whose sequences consist of the given rows. If `counts` is not NULL, sequence i
+   has counts[i] keys; otherwise these rows are also its keys. */
 static rapt_attention view_of(const rapt_attention *spec, const struct rows_given *r,
                               const int *counts)
 {

@@ -20,7 +20,7 @@ enum {
     AT_ONCE = 1 << 30 /* maximum bytes written in one call */
 };
 
-/* Splits path, which is modified, into folder and name. Opens the folder, relative to the current
+/* Splits `path`, which is modified, into folder and name. Opens the folder, relative to the current
    target->folder if there is one, and stores the name in target->name. */
 static rapt_status enter(struct disk_target *target, char *path, rapt_message *why)
 {

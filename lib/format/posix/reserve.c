@@ -1,6 +1,6 @@
 /* reserve.c - compares the size of a file with the process's limit on file sizes. Before writing
-   begins, it also compares the size with the free space on the disk, and allocates that much
-   space. */
+   begins, it also compares the size with the free space on the disk, and allocates the space that
+   the file needs. */
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
 

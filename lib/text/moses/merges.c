@@ -1,12 +1,12 @@
 /* merges.c - reads the merges in bpe.model and splits words with them (Sennrich, Haddow and Birch
-   2016). After an optional line with the version, a file has one merge per line: the two symbols
-   that it joins, with a space between them. "</w>" stands for the end of a word. Sources:
-   subword-nmt's apply_bpe.py, and argostranslate 1.11.
+   2016). After an optional line with the version, a file has one merge per line: the two symbols to
+   join, separated by a space. "</w>" stands for the end of a word. Sources: subword-nmt's
+   apply_bpe.py, and argostranslate 1.11.
 
-   A word starts as its characters. While two adjacent symbols have a merge, the earliest merge is
-   applied wherever its symbols occur, from left to right. A heap holds the candidates; each merge
-   adds at most two of them, so a word of n characters takes O(n log n) steps. Symbols are ranges of
-   the word's bytes. */
+   At first, the symbols of a word are its characters. While two adjacent symbols have a merge, the
+   earliest merge is applied wherever its symbols occur, from left to right. A heap holds the
+   candidates; each merge adds at most two of them, so a word of n characters takes O(n log n)
+   steps. Symbols are ranges of the word's bytes. */
 #include "text/moses/moses.h"
 
 #include <string.h>

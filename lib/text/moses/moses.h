@@ -1,7 +1,7 @@
 /* moses.h - splits text into words and joins words into text as the scripts of Moses (Koehn et al.
    2007) do, and splits words by byte-pair encoding as subword-nmt does (Sennrich, Haddow and Birch
-   2016). Argos Translate packages that contain the file bpe.model use both. The results are those
-   of sacremoses 0.1, a port of Moses' scripts to Python, including its bugs.
+   2016). Argos Translate packages that contain the file bpe.model use both. The results match those
+   of sacremoses 0.1, a Python port of Moses' scripts, including its bugs.
 
    Text becomes words in three steps: punctuation is normalized, words are separated by spaces, and
    special characters are written as in XML ("&apos;"). These steps are substitutions (rules.c),
@@ -81,8 +81,8 @@ void rapt__moses_escape(struct moses_text *t);
 
 /* ---- words.c: splitting ---- */
 
-/* Maximum size of a text in bytes, and maximum number of bytes that one byte becomes ("'" becomes
-   "&apos;"). */
+/* Maximum size of a text in bytes, and maximum number of bytes that one byte can become ("'"
+   becomes "&apos;"). */
 enum { MOSES_TEXT_MAX = 1 << 28, MOSES_GROWTH = 6 };
 /* Writes a character as bytes and returns their number. */
 size_t rapt__moses_spell(uint32_t code, char to[4]);
@@ -95,7 +95,7 @@ void rapt__moses_text_free(struct moses_text *t);
 
 /* ---- merges.c ---- */
 
-enum { MOSES_CODE = 16 }; /* maximum size of a language code, including the terminating 0 */
+enum { MOSES_CODE = 16 }; /* maximum size of a language code, including the terminating NUL */
 struct moses {
     rapt_allocator allocator;
     char code[MOSES_CODE];
@@ -114,7 +114,7 @@ void rapt__moses_free(struct moses *moses); /* accepts NULL */
 
 struct moses_word {     /* a word that is being split into pieces */
     char *bytes;        /* [4 * count + 4] the word, followed by "</w>" */
-    uint32_t *start;    /* [count + 2] where the bytes of each symbol begin before merging */
+    uint32_t *start;    /* [count + 2] offsets in `bytes` of the symbols before merging */
     uint32_t *next;     /* [count + 2] the first character of the next symbol */
     uint32_t *previous; /* [count + 2] the first character of the previous symbol */
     uint64_t *heap;     /* [3 * count + 6] rank << 32 | first character; the smallest is the root */

@@ -8,7 +8,7 @@
 
 /* ---- charsmap: the normalization rules of a file ----
 
-       size of the trie in bytes as u32 little-endian, trie, 0-terminated replacements
+       size of the trie in bytes as a little-endian u32, trie, null-terminated replacements
 
    The trie is a Darts-clone double array whose units are little-endian u32. A unit at p with bit 31
    set is a value, an offset into the replacements. Otherwise bits 0..7 are a label, bit 8 means

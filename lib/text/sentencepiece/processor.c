@@ -144,7 +144,8 @@ rapt_status rapt__spm_encode(const struct spm *spm, rapt_text text, int32_t *ids
     rapt_status status = rapt__spm_normalize(&spm->normalizer, text, ends != NULL, &normalized);
     if (!status) status = rapt__spm_encode_normalized(&out);
     rapt__spm_normalized_free(&normalized);
-    if (status == RAPT_NO_MEMORY) return rapt__fail(why, status, "no memory to encode text");
+    if (status == RAPT_NO_MEMORY)
+        return rapt__fail(why, status, "not enough memory to encode text");
     if (status) return rapt__fail(why, status, "the text of %zu bytes is too long", text.size);
     *count = out.count;
     if (out.count <= capacity) return RAPT_OK;
@@ -154,9 +155,9 @@ rapt_status rapt__spm_encode(const struct spm *spm, rapt_text text, int32_t *ids
 
 /* ---- decoding ----
 
-   In text, spm_space becomes a space, except for the spm_space that normalization inserts, which is
-   dropped. Byte pieces are joined into UTF-8 characters, and a byte that is not part of a character
-   becomes U+FFFD. Control pieces are dropped, and the unknown piece becomes the text that the model
+   spm_space becomes a space, except for the one that normalization inserts, which is dropped. Byte
+   pieces are joined into UTF-8 characters, and a byte that is not part of a character becomes
+   U+FFFD. Control pieces are dropped, and the unknown piece becomes the text that the model
    defines. Finally the denormalizer's rules are applied, if the model has any. */
 
 struct writer {
@@ -259,7 +260,8 @@ rapt_status rapt__spm_decode(const struct spm *spm, const int32_t *ids, size_t c
         status = denormalize(spm, ids, count, &to);
     else
         write_all(spm, ids, count, &to);
-    if (status == RAPT_NO_MEMORY) return rapt__fail(why, status, "no memory to decode text");
+    if (status == RAPT_NO_MEMORY)
+        return rapt__fail(why, status, "not enough memory to decode text");
     if (status) return rapt__fail(why, status, "a text of %zu tokens is too long", count);
     *size = to.size;
     if (to.size <= capacity) return RAPT_OK;

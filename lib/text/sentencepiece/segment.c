@@ -75,7 +75,7 @@ struct merging {
     size_t joints;
     uint32_t *split; /* [unused] size of the first part of an UNUSED piece; 0 if it has not occurred
                         yet */
-    uint32_t *ends;  /* stack of the parts still to be emitted while a piece is split */
+    uint32_t *ends;  /* while a piece is split: stack of the ends of parts still to be emitted */
 };
 
 static int by_rank(const void *context, const void *x, const void *y)

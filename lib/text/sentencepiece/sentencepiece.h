@@ -15,9 +15,9 @@ static const char spm_space[] = "\xE2\x96\x81"; /* U+2581, which represents a sp
 enum { SPM_SPACE_SIZE = 3 };
 
 /* ---- trie.c: a map from strings to values that is searched byte by byte ----
-   A trie is a double array (Aoe 1989): the child of a unit for a byte is the unit base ^ byte,
-   provided that the label of that unit is the byte. No two units with children share a base, and no
-   unit has the label of a child of base 0, so checking the label is enough to identify the
+   A trie is a double array (Aoe 1989): the child of a unit for a byte is the unit at base ^ byte,
+   if the label of that unit is the byte. No two units with children share a base, and no unit has
+   the label that a child of base 0 would have, so checking the label is enough to identify the
    parent. */
 struct trie_unit {
     uint32_t link; /* base << 8 | label; base is 0 if there are no children */
@@ -65,7 +65,7 @@ size_t rapt__trie_longest(const struct trie *trie, const char *text, size_t size
 struct charsmap {
     uint32_t *units; /* [count] a Darts-clone double array; count is a multiple of 256 */
     size_t count;
-    const char *strings; /* [size] replacements, each 0-terminated */
+    const char *strings; /* [size] replacements, each null-terminated */
     size_t size;
 };
 /* Creates a map over `bytes`, which must outlive the map. Returns RAPT_BAD_FILE if a size is wrong
@@ -92,9 +92,10 @@ struct spm_normalizer {
     struct charsmap map;
     const struct trie *untouched; /* strings to leave unchanged, or NULL */
     bool plain[256]; /* true if this byte is ASCII but not a space, and is left unchanged before an
-                        ASCII byte or the end */
+                        ASCII byte or at the end of the text */
 };
-/* Derives `map` and `plain` from the other fields. Errors are those of rapt__charsmap_create. */
+/* Derives `map` and `plain` from the other fields. Returns the same errors as
+   rapt__charsmap_create. */
 rapt_status rapt__spm_normalizer_create(struct spm_normalizer *normalizer,
                                         const rapt_allocator *allocator, rapt_message *why);
 
@@ -179,8 +180,8 @@ rapt_status rapt__spm_read(struct spm *spm, rapt_message *why);
 rapt_status rapt__spm_index(struct spm *spm, rapt_message *why);
 /* Returns the text of a piece. */
 rapt_text rapt__spm_surface(const struct spm *spm, int32_t id);
-/* Returns the id for a piece of normalized text. This is the unknown id if no piece has these
-   bytes, or if the piece is a control piece. */
+/* Returns the id of the piece that these bytes of normalized text form, or the unknown id if there
+   is no such piece or it is a control piece. */
 int32_t rapt__spm_id(const struct spm *spm, const char *bytes, size_t size);
 
 /* ---- processor.c ---- */
@@ -191,7 +192,7 @@ rapt_status rapt__spm_create(struct spm **spm, const void *bytes, size_t size,
 void rapt__spm_free(struct spm *spm); /* accepts NULL */
 /* Returns the piece with this name, or -1. */
 int32_t rapt__spm_find(const struct spm *spm, rapt_text name);
-/* Returns the special token named names[which] if it has the right type, else -1. */
+/* Returns the special token named names[which] if it has the right type, otherwise -1. */
 int32_t rapt__spm_special(const struct spm *spm, int which);
 
 /* ---- processor.c: encoding ---- */
@@ -219,9 +220,9 @@ rapt_status rapt__spm_encode(const struct spm *spm, rapt_text text, int32_t *ids
 
 /* ---- processor.c: decoding ---- */
 enum { CHARACTER_BYTES = 4 }; /* maximum size of a UTF-8 character */
-/* Returns the character formed by the first *used (1 to CHARACTER_BYTES) bytes, or U+FFFD for a
-   byte that does not begin a character. size must be 1 to CHARACTER_BYTES. The result points into
-   `bytes` or to a constant. */
+/* Returns the character that the bytes begin with, or U+FFFD if the first byte does not begin a
+   character. Sets *used to the number of bytes that the result stands for. `size` must be 1 to
+   CHARACTER_BYTES. The result points into `bytes` or to a constant. */
 rapt_text rapt__spm_join_bytes(const char *bytes, size_t size, size_t *used);
 
 /* ---- segment.c ---- */
@@ -231,9 +232,9 @@ rapt_status rapt__spm_unigram(struct spm_output *out);
 rapt_status rapt__spm_bpe(struct spm_output *out);
 void rapt__spm_words(struct spm_output *out);
 void rapt__spm_characters(struct spm_output *out);
-/* Returns the size of the first character of valid UTF-8, at most `size`. A USER_DEFINED piece
-   counts as one character. Unless user is NULL, sets *user to true for such a piece, else to
-   false. */
+/* Returns the size of the first character of a text in valid UTF-8, at most `size`. A USER_DEFINED
+   piece counts as one character. Unless `user` is NULL, sets *user to true for such a piece and to
+   false otherwise. */
 size_t rapt__spm_character(const struct spm *spm, const char *text, size_t size, bool *user);
 
 /* Returns the length of the UTF-8 character that begins with this byte, or 1 for a continuation
