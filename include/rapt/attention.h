@@ -98,9 +98,9 @@ typedef enum rapt_normalizer {
     RAPT_NORMALIZER_SPARSEMAX,  /* the nonnegative weights with sum 1 that are nearest to x in
                                    Euclidean distance. Keys far below the largest x get exactly 0
                                    (Martins and Astudillo 2016) */
-    RAPT_NORMALIZER_ENTMAX_1_5, /* max(0, x/2 - tau)^2, with tau such that the weights sum to 1. It
-                                   lies between softmax and sparsemax (Peters, Niculae and Martins
-                                   2019) */
+    RAPT_NORMALIZER_ENTMAX_1_5, /* max(0, x/2 - tau)^2, with tau such that the weights sum to 1.
+                                   This normalizer lies between softmax and sparsemax (Peters,
+                                   Niculae and Martins 2019) */
     RAPT_NORMALIZER_ENTMAX,     /* max(0, (alpha - 1) x - tau)^(1 / (alpha - 1)), with tau such that
                                    the weights sum to 1. alpha = 1 + sigmoid(a), where a is learned;
                                    alpha 1 is softmax, and 2 is sparsemax (Correia, Niculae and
@@ -114,8 +114,8 @@ RAPT_API const char *rapt_normalizer_name(rapt_normalizer normalizer);
 /* The layout of an array: row r of sequence b and head h starts at data + b*batch + h*head + r*row,
    and the elements of a row are contiguous. Strides are in floats, except those of
    rapt_mask.allowed and rapt_sparse.blocks, which are in bytes. A stride of 0 repeats the same
-   rows. The rows of out must not repeat or overlap. Rows of q, k, v and log_forget must not repeat
-   if the gradient of the array is requested, because the gradient has the layout of the array. */
+   rows. The rows of out must not repeat or overlap. If the gradient of q, k, v or log_forget is
+   requested, the rows of that array must not repeat, because the gradient has the same layout. */
 typedef struct rapt_stride {
     ptrdiff_t batch; /* from one sequence to the next */
     ptrdiff_t head;  /* from one head to the next */
@@ -125,12 +125,12 @@ typedef struct rapt_stride {
 /* The positions of queries among the keys. They are required by causal masks, windows, local-m,
    sparse attention with a radius or global positions, slopes, tables, rotary embeddings, forget
    gates and distance vectors. The caller has to choose, because the two alignments differ whenever
-   the numbers of queries and keys differ, as they do when decoding with a cache. */
+   the numbers of queries and keys differ, as they do in decoding with a cache. */
 typedef enum rapt_causal_alignment {
     RAPT_CAUSAL_ALIGNMENT_NONE,       /* queries have no positions */
     RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT, /* query t has position t */
     RAPT_CAUSAL_ALIGNMENT_LOWER_RIGHT /* the last query of a sequence has the position of the last
-                                         existing key (key_counts, key_starts), as when decoding
+                                         existing key (key_counts, key_starts), as in decoding
                                          with a cache: with m queries and n keys, query t has
                                          position t + n - m */
 } rapt_causal_alignment;
@@ -404,8 +404,8 @@ RAPT_API size_t rapt_attention_workspace(const rapt_attention *a);
 /* Results of rapt_attention_forward in addition to out, for rapt_attention_backward and
    rapt_attention_weights. lse and chosen are [heads][query rows of all sequences, back to back];
    statistics has two floats for each of these elements. Both functions require lse or statistics,
-   although they never read the elements of lse: if statistics is NULL, they recompute it from q and
-   k, and return the same bits. */
+   although they never read the elements of lse: if statistics is NULL, they recompute the
+   statistics from q and k, and return the same bits. */
 typedef struct rapt_attention_saved { /* size-first, see base.h */
     size_t size;
     float *lse;  /* log of the softmax denominator, including the sink if there is one; 0 for

@@ -103,8 +103,8 @@ RAPT_API size_t rapt_struct_size(const char *name);
    library, and must return normally. Only the callbacks of rapt_generate, rapt_translate_many,
    rapt_translate_many_with and rapt_translator_score may exit via longjmp() or a C++ exception. The
    session or translator can then be used again, as after a failed call. Memory that the abandoned
-   call had allocated is freed with the translator or session, or by the session's next call to
-   rapt_generate. An exception can pass through the library only where compilers emit unwind tables
+   call had allocated is freed with the translator or session, or by the next call to rapt_generate
+   on the session. An exception can pass through the library only where compilers emit unwind tables
    for C, as they do on x86-64 and arm64; elsewhere it ends the program. If a callback of a
    rapt_reader or rapt_writer exits in this way, memory leaks; if an allocator or a rapt_ready_fn
    does, the behavior is undefined. */
@@ -134,7 +134,7 @@ RAPT_API const char *rapt_isa_int8(void);
 
 /* AMX. The library can multiply 8-bit integers in the tile registers of newer Intel processors
    (with RAPT_ISA_AVX512). Linux lets a process use these registers only if it has asked for
-   permission, because they add 8 KB to the stack frames of signal handlers; alternative signal
+   permission, because they add 8 KB to the stack frames of signal handlers; alternate signal
    stacks must have room for that. The library never asks. It checks only once whether the program
    has asked, in the first call to rapt_isa_int8 or to a function that uses 8-bit integers. So ask
    before that call:

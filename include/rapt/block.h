@@ -1,4 +1,4 @@
-/* block.h - single layers of a Transformer, and the attention and feed-forward functions they
+/* block.h - single layers of a Transformer, and the attention and feed-forward sublayers they
    consist of, forward and backward on plain arrays, for programs that build their own models.
 
    The caller owns the parameters, a single array that any number of blocks may share and any
@@ -14,11 +14,11 @@ extern "C" {
 #endif
 
 /* The kinds of blocks. Each computes y [rows][width] from x [rows][width]. A layer applies its
-   functions one after another. It adds the input of each function to the function's result, and
-   normalizes before the function or after the sum, according to config.norm_order. With
-   RAPT_NORM_ORDER_PRE the last sum is not normalized. The other kinds are single functions without
-   a residual sum or a norm. The configuration may add features such as rotary embeddings. In the
-   formulas, W' is the transpose of a matrix W, and the biases of projections are omitted. */
+   sublayers one after another. It adds each sublayer's input to its output, and normalizes before
+   the sublayer or after the sum, according to config.norm_order. With RAPT_NORM_ORDER_PRE the last
+   sum is not normalized. The other kinds are single sublayers without a residual sum or a norm. The
+   configuration may add features such as rotary embeddings. In the formulas, W' is the transpose of
+   a matrix W, and the biases of projections are omitted. */
 typedef enum rapt_block_kind {
     RAPT_BLOCK_KIND_ENCODER,          /* layer: self-attention, feed-forward */
     RAPT_BLOCK_KIND_DECODER,          /* layer: causal self-attention (or the recurrent unit that
@@ -55,19 +55,19 @@ typedef struct rapt_block_rows { /* size-first, see base.h */
     int batch;                /* number of sequences, 0 to limits.batch */
     int learning;             /* 1 for training: dropout is active, SAMPLE and GUMBEL_SOFTMAX use
                                  noise, and backward may follow. 0 for inference */
-    uint64_t seed;            /* seed for sampling and dropout while learning */
-    float dropout;            /* in layers, the fraction of each function's output that is dropped
-                                 while learning, at least 0 and below 1 */
-    float attention_dropout;  /* fraction of attention weights dropped while learning, same range */
-    float ffn_dropout;        /* fraction of hidden units of feed-forward layers dropped while
-                                 learning, same range */
+    uint64_t seed;            /* seed for sampling and dropout in training */
+    float dropout;            /* in layers, the fraction of each sublayer's output that is dropped
+                                 in training, at least 0 and below 1 */
+    float attention_dropout;  /* fraction of attention weights dropped in training, same range */
+    float ffn_dropout;        /* fraction of hidden units of feed-forward layers dropped in
+                                 training, same range */
     int reserved;             /* must be 0 */
     const float *reward;      /* [heads][rows] rewards for sampled keys, read by backward; NULL
                                  means 0 */
     const float *baseline;    /* [heads][rows], subtracted from the rewards; NULL means 0 */
 } rapt_block_rows;
 
-/* A layer or function with the memory for one call. Only one thread at a time may compute with
+/* A layer or sublayer with the memory for one call. Only one thread at a time may compute with
    it. */
 typedef struct rapt_block rapt_block;
 
@@ -100,7 +100,7 @@ RAPT_API void rapt_block_free(rapt_block *block);
    aligned to 64 bytes. Its layout is private to the library: read and write its matrices by index,
    as with rapt_model_read and rapt_model_write. Gradients have the same layout, but need not be
    aligned. The functions in this section do not change the block, so any thread may call them at
-   any time. */
+   any time, provided that no other thread uses an array while a function writes to it. */
 
 /* Returns the number of floats in the parameters; 0 if block is NULL. */
 RAPT_API size_t rapt_block_floats(const rapt_block *block);
@@ -128,7 +128,7 @@ RAPT_API rapt_status rapt_block_write(const rapt_block *block, float *parameters
 
 /* Computes y [rows->starts[batch]][width] from x of the same shape. Neither needs to be aligned,
    and y may be x. The bits are the same for any number of threads and, at inference, in any batch.
-   While learning, dropout and samples depend on the position of a row in the batch.
+   In training, dropout and samples depend on a row's position in the batch.
 
    Returns RAPT_BAD_ARGUMENT if there are more sequences or rows than the limits allow, if a field
    of rows is out of range, if `starts` or `source_starts` does not begin with 0 or decreases, if a

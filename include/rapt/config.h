@@ -1,6 +1,6 @@
 /* config.h - the configuration of a Transformer: its halves, layers, widths and kinds of attention.
    transformer.h creates models from it; block.h creates single layers. Parameter names are in
-   quotes; those of a layer's parameters omit the prefix of the layer, such as
+   quotes; the names of a layer's parameters omit the layer's prefix, such as
    "encoder.layers.0.". */
 #ifndef RAPT_CONFIG_H
 #define RAPT_CONFIG_H
@@ -101,12 +101,12 @@ typedef enum rapt_pooling {
 } rapt_pooling;
 /* The first input of the decoder. */
 typedef enum rapt_decoder_start {
-    RAPT_DECODER_START_BEGIN,  /* RAPT_TOKEN_BEGIN of the tokenizer */
-    RAPT_DECODER_START_END,    /* RAPT_TOKEN_END of the tokenizer: fairseq */
-    RAPT_DECODER_START_PAD,    /* RAPT_TOKEN_PAD of the tokenizer: Hugging Face's MarianMT */
+    RAPT_DECODER_START_BEGIN,  /* the tokenizer's RAPT_TOKEN_BEGIN */
+    RAPT_DECODER_START_END,    /* the tokenizer's RAPT_TOKEN_END: fairseq */
+    RAPT_DECODER_START_PAD,    /* the tokenizer's RAPT_TOKEN_PAD: Hugging Face's MarianMT */
     RAPT_DECODER_START_ZERO,   /* any token. Its embedding is replaced by zeros, but its positional
                                   embedding is still added: Marian, CTranslate2 */
-    RAPT_DECODER_START_UNKNOWN /* RAPT_TOKEN_UNKNOWN of the tokenizer: MADLAD-400 */
+    RAPT_DECODER_START_UNKNOWN /* the tokenizer's RAPT_TOKEN_UNKNOWN: MADLAD-400 */
 } rapt_decoder_start;
 /* The recurrent unit that replaces self-attention in a decoder. At inference, its memory does not
    grow with the length of the target.
@@ -162,8 +162,8 @@ typedef enum rapt_output_gate {
 
    Training computes expected outputs, with noise (rapt_train_options.monotonic_noise); blocks and
    rapt_train_evaluate do so without noise. In rapt_decode, rapt_generate, rapt_score_targets and
-   translators, stops are hard: a head reads no source row after its stop. Attention dropout does
-   not apply. */
+   translators, stops are hard: a head reads no source row after the one at which it stops.
+   Attention dropout does not apply. */
 typedef enum rapt_cross_monotonic {
     RAPT_CROSS_MONOTONIC_NONE,    /* cross_normalizer applies */
     RAPT_CROSS_MONOTONIC_HARD,    /* the value of the key at which the head stops */
@@ -330,7 +330,7 @@ typedef struct rapt_config { /* size-first, see base.h */
                           sees a later one), 0 to 2^24; 0 means 1. In cross-attention, queries at
                           these positions see the whole source, and all queries see these positions
                           of the source */
-    int latent_width;  /* elements of the latent row c of a token, from which the keys and values of
+    int latent_width;  /* elements of a token's latent row c, from which the keys and values of
                           all heads are computed, a multiple of 16, 0 to 2^16; 0 means that keys and
                           values are computed from the input (DeepSeek-AI 2024). c is the last
                           latent_width elements of the output of "self_attn.qkv", after RMSNorm with

@@ -103,17 +103,17 @@ typedef struct rapt_distance_gradients {
 } rapt_distance_gradients;
 
 /* Fills to[before + 1 + after] with logarithmic buckets (DeBERTa v2 and v3), for
-   rapt_distances.buckets, and returns their number. Let m be buckets / 2:
+   rapt_distances.buckets, and returns the number of buckets. Let m be buckets / 2:
 
        bucket(d) = d                                                       if 0 <= d <= m
        bucket(d) = m + ceil((m - 1) log(d / m) / log(distance / m))        if d > m
        to[before + d] = bucket(before) + bucket(d),    to[before - d] = bucket(before) - bucket(d)
 
-   so bucket(distance) is buckets - 1, and the number of buckets is bucket(before) + 1 +
-   bucket(after). In DeBERTa v2, position_buckets is `buckets` and max_relative_positions is
-   distance + 1. before and after are as in rapt_distances, buckets must be even and at least 4, and
-   distance must exceed m. Returns 0 and leaves `to` unchanged if an argument is out of range or
-   NULL, or if the number of buckets overflows an int. */
+   so bucket(distance) is buckets - 1, and the result is bucket(before) + 1 + bucket(after). In
+   DeBERTa v2, position_buckets is `buckets` and max_relative_positions is distance + 1. before and
+   after are as in rapt_distances, buckets must be even and at least 4, and distance must exceed m.
+   Returns 0 and leaves `to` unchanged if an argument is out of range or NULL, or if the number of
+   buckets overflows an int. */
 RAPT_API int rapt_distance_buckets(int before, int after, int buckets, int distance, int *to);
 
 #ifdef __cplusplus

@@ -135,8 +135,8 @@ typedef struct rapt_document_options { /* size-first, see base.h */
        file and host names, names with underscores or followed by (), placeholders (%s, %1$d,
        {name}, {{ name }}, ${name}), XML tags, code in backticks, numbers with units, amounts of
        money, emoji and other symbols. The model reads at most the first 124 bytes of a protected
-       part. If its vocabulary cannot spell them and no word touches the part, the model reads a
-       name such as X1 instead. If the translation of a sentence lacks a protected part, the
+       part. If the model's vocabulary cannot spell them and no word touches the part, the model
+       reads a name such as X1 instead. If the translation of a sentence lacks a protected part, the
        sentence is translated again with the part as a term; see rapt_translate_call.copy. If a
        placeholder occurs more times in the translation than in the sentence, the surplus
        occurrences are dropped. If this field is nonzero, only matches of protected_patterns are

@@ -95,7 +95,7 @@ RAPT_API rapt_status rapt_encoder_embed(rapt_encoder *encoder, const rapt_text *
    equal, then from both alternately.
 
    Returns RAPT_BAD_ARGUMENT if the model does not compute one row of logits per text, because it
-   has a decoder, no output matrix or no pooling. Other errors are the same as for
+   has a decoder or lacks an output matrix or pooling. Other errors are the same as for
    rapt_encoder_embed; after an error, logits may hold the results for some of the texts. */
 RAPT_API rapt_status rapt_encoder_classify(rapt_encoder *encoder, const rapt_text *texts,
                                            const rapt_text *seconds, size_t count, float *logits,

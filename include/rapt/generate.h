@@ -256,9 +256,9 @@ RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *sou
                                    const rapt_generate_outputs *outputs, rapt_message *why);
 
 /* Computes the log-probabilities of given targets, one for each source, by forced decoding. Targets
-   contain neither begin nor end tokens. begin is the decoder's first input. end is the token after
-   each target and is also scored, unless it is -1. For a decoder-only model, set only
-   source->batch, as for rapt_encode.
+   contain neither begin nor end tokens. begin is the decoder's first input. Unless end is -1, it is
+   the token after each target and is also scored. For a decoder-only model, set only source->batch,
+   as for rapt_encode.
 
    log_probabilities receives the values of all tokens and end tokens in nats, back to back. The
    values of target b start at [target->starts[b] + b], with the end token's value last; if end is
@@ -267,8 +267,8 @@ RAPT_API rapt_status rapt_generate(rapt_session *session, const rapt_tokens *sou
    same value if its logits are not changed and no token is suppressed, forbidden or penalized. The
    bits are the same in any batch and for any limits.
 
-   A target including its end token may be as long as rapt_generate allows max_length to be. After
-   this call, rapt_encode must be called before rapt_decode.
+   The length of a target, including its end token, is limited like max_length in rapt_generate.
+   After this call, rapt_encode must be called before rapt_decode.
 
    Returns RAPT_BAD_ARGUMENT if the model has no decoder, a token is outside the vocabulary, there
    are more sequences or tokens than the limits allow, or the numbers of targets and sources

@@ -27,8 +27,8 @@ typedef enum rapt_bleu_tokens {
     RAPT_BLEU_TOKENS_NONE, /* splits at white space only, for text that is already tokenized */
     RAPT_BLEU_TOKENS_ZH,   /* every Chinese character is a word; the rest is split as in 13a, but
                               entities such as &amp; are not replaced */
-    RAPT_BLEU_TOKENS_INTL, /* as mteval-v14 does, splits off symbols, and punctuation marks next to
-                              a character that is not a number, as defined by Unicode categories;
+    RAPT_BLEU_TOKENS_INTL, /* mteval-v14 tokenization: splits off symbols, and punctuation marks
+                              next to a character that is not a number, by Unicode category;
                               RAPT_BAD_ARGUMENT if the library was built without utf8proc */
     RAPT_BLEU_TOKENS_CHAR  /* every character except white space is a word */
 } rapt_bleu_tokens;

@@ -132,9 +132,9 @@ RAPT_API size_t rapt_monotonic_attention_workspace(const rapt_monotonic_attentio
 /* Results of rapt_monotonic_attention_forward in addition to out. Each array may be NULL. */
 typedef struct rapt_monotonic_attention_outputs { /* size-first, see base.h */
     size_t size;
-    float *alpha;   /* expected alignments, in the layout `weights` of the problem; 0 for keys that
-                       do not exist */
-    float *weights; /* weights of the values, in the same layout; the same as alpha in hard mode */
+    float *alpha;   /* expected alignments, in the layout given by the problem's `weights`; 0 for
+                       keys that do not exist */
+    float *weights; /* weights of the values, in the same layout; equal to alpha in hard mode */
     float *delays;  /* [heads][query rows of all sequences] sum over s of (s + 1) alpha[t][s], the
                        expected number of keys that a query has read; a query that does not stop
                        counts as 0. Latency metrics are functions of the delays */

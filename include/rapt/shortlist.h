@@ -73,17 +73,17 @@ RAPT_API int rapt_shortlist_target_vocab(const rapt_shortlist *shortlist);
 /* Frees a shortlist. NULL is allowed. */
 RAPT_API void rapt_shortlist_free(rapt_shortlist *shortlist);
 
-/* Writes a file in the binary format, replacing an existing one atomically. Returns RAPT_NO_FILE if
-   the file cannot be written, and RAPT_NO_MEMORY if an allocation fails. */
+/* Writes a shortlist to a file in the binary format, replacing an existing file atomically. Returns
+   RAPT_NO_FILE if the file cannot be written, and RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_shortlist_write(const rapt_shortlist *shortlist, const char *path,
                                           rapt_message *why);
 
 /* Writes the target tokens for source [count] to tokens [capacity], in ascending order; *found
-   receives their number. The source tokens may be in any order and may be repeated. The end token,
-   which a search adds, is included here only if another rule includes it. tokens may be NULL if
-   capacity is 0. Allocates memory for the duration of the call. Returns RAPT_BAD_ARGUMENT if a
-   source token is outside its vocabulary, or if capacity is less than *found, the number needed.
-   Returns RAPT_NO_MEMORY if an allocation fails. */
+   receives the number of target tokens. The source tokens may be in any order and may be repeated.
+   The end token, which a search adds, is included here only if another rule includes it. tokens may
+   be NULL if capacity is 0. Allocates memory for the duration of the call. Returns
+   RAPT_BAD_ARGUMENT if a source token is outside its vocabulary, or if capacity is less than
+   *found, the number needed. Returns RAPT_NO_MEMORY if an allocation fails. */
 RAPT_API rapt_status rapt_shortlist_tokens(const rapt_shortlist *shortlist, const int32_t *source,
                                            size_t count, int32_t *tokens, int capacity, int *found,
                                            rapt_message *why);

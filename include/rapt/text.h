@@ -119,9 +119,9 @@ typedef struct rapt_wordpiece_options { /* size-first, see base.h */
     int keep_han;     /* 1: Chinese characters are not treated as separate words */
     int reserved;     /* must be 0 */
 } rapt_wordpiece_options;
-/* Creates a WordPiece tokenizer (Devlin et al. 2019) from the lines of a vocab.txt, names [count],
-   whose indices are the ids. It produces the same ids as Hugging Face's BERT tokenizers, but does
-   not add [CLS] or [SEP], which are RAPT_TOKEN_BEGIN and RAPT_TOKEN_END. In a vocabulary that
+/* Creates a WordPiece tokenizer (Devlin et al. 2019) from names [count], the lines of a vocab.txt
+   file, whose indices are the ids. It produces the same ids as Hugging Face's BERT tokenizers, but
+   does not add [CLS] or [SEP], which are RAPT_TOKEN_BEGIN and RAPT_TOKEN_END. In a vocabulary that
    contains <s> and </s>, such as MPNet's, these are the begin and end tokens instead. The name of a
    special token in a text, such as [MASK], becomes that token. options may be NULL for the
    defaults. The caller must free *tokenizer.

@@ -126,8 +126,8 @@ typedef struct rapt_train_options { /* size-first, see base.h */
        bit-identical to those of the model quantized to 8 bits. The backward pass treats the
        rounding of weights and activations as a function with derivative 1 (the straight-through
        estimator, Bengio et al. 2013). Parameters and moments remain floats, and `products` applies
-       to the backward pass. If the model was imported from integers, rapt_trainer_create removes
-       their scales (rapt_model_scales), which no longer apply after a step. The trainer needs
+       to the backward pass. If the model was imported from a quantized file, rapt_trainer_create
+       removes its scales (rapt_model_scales), which no longer apply after a step. The trainer needs
        additional memory: 1.25 times the size of the model, and a copy of the largest activations.
        See also rapt_trainer_set_quantized. 0: trains in single precision */
     int quantize_aware;
@@ -137,13 +137,13 @@ typedef struct rapt_train_options { /* size-first, see base.h */
        are not included in rapt_report.gradient_norm. */
     const uint8_t *tuning;
     /* The next two fields apply to RAPT_TUNING_LORA (Hu et al. 2021, arXiv 2106.09685). For each
-       such matrix W [rows][columns], the trainer stores a copy W0 of its initial values, and learns
-       A [lora_rank][columns] and B [rows][lora_rank]; s is lora_alpha / lora_rank. A is initialized
-       with random numbers of variance 1 / columns, and B with 0. After every step W is W0 + s B A,
-       so sessions and model files need no adapters. clip_norm and rapt_report.gradient_norm refer
-       to the gradients of A and B instead of the gradient of W. Projections that the library stores
-       as one matrix, such as self_attn.qkv.weight, share one A. Do not write to W while the trainer
-       exists. */
+       matrix W [rows][columns] trained in this way, the trainer stores a copy W0 of its initial
+       values, and learns A [lora_rank][columns] and B [rows][lora_rank]; s is lora_alpha /
+       lora_rank. A is initialized with random numbers of variance 1 / columns, and B with 0. After
+       every step W is W0 + s B A, so sessions and model files need no adapters. clip_norm and
+       rapt_report.gradient_norm refer to the gradients of A and B instead of the gradient of W.
+       Projections that the library stores as one matrix, such as self_attn.qkv.weight, share one A.
+       Do not write to W while the trainer exists. */
     int lora_rank;    /* 1 to the smaller dimension of each such matrix; 0 if no parameter has
                          RAPT_TUNING_LORA */
     float lora_alpha; /* 0 to 1e6; 0 means lora_rank, so that s is 1. Must be 0 if lora_rank is 0 */
@@ -384,7 +384,7 @@ RAPT_API rapt_status rapt_train_shard_early(rapt_trainer *trainer, int shard,
                                             rapt_shard *record, rapt_ready_fn *ready, void *user,
                                             rapt_message *why);
 /* Finds the largest complete subtrees of the shards computed since the last step, copies them to
-   list [capacity] in the order of their shards, and returns their number, which may exceed
+   list [capacity] in the order of their shards, and returns how many there are, which may exceed
    capacity; 0 for NULL. list may be NULL. The gradients of the subtrees are valid until the
    trainer's next call; the caller may change them. */
 RAPT_API int rapt_train_shard_sums(const rapt_trainer *trainer, rapt_subtree *list, int capacity);
@@ -441,10 +441,10 @@ RAPT_API void rapt_trainer_set_quantized(rapt_trainer *trainer, int on);
    an allocation fails. */
 RAPT_API rapt_status rapt_trainer_save(const rapt_trainer *trainer, const char *path,
                                        const rapt_metadata *metadata, int count, rapt_message *why);
-/* Resumes from a checkpoint of a trainer with the same configuration, lora_rank, lora_alpha and
-   `tuning`, which may differ only for parameters that are frozen now. The parameters in the
-   checkpoint are copied to the model. The peak learning rate is taken from the checkpoint instead
-   of options.rate. Gradients and shards that no step has applied are discarded.
+/* Resumes from a checkpoint of a trainer with the same configuration, lora_rank and lora_alpha.
+   `tuning` may differ only for parameters that are frozen now. The parameters in the checkpoint are
+   copied to the model. The peak learning rate is taken from the checkpoint instead of options.rate.
+   Gradients and shards that no step has applied are discarded.
 
    Returns RAPT_NO_FILE if the file cannot be read, and RAPT_BAD_FILE if it is damaged, is a model
    without a trainer's state, belongs to a trainer with another configuration or other adapters,

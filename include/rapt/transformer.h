@@ -88,8 +88,8 @@ typedef struct rapt_load_options { /* size-first, see base.h */
     int no_mapping;           /* if nonzero, a packed file is read into memory instead of mapped */
     rapt_precision precision; /* precision of the loaded model. Matrices are converted while they
                                  are read or, if the file is packed, afterwards. With F16 and
-                                 non_finite, elements that are too large become infinite, but a
-                                 packed file must be finite and within range */
+                                 non_finite, elements that are too large become infinite, but all
+                                 elements of a packed file must be finite and within range */
 } rapt_load_options;
 /* Loads a model with options; NULL means the defaults. Errors are the same as for rapt_model_load.
    Also returns RAPT_BAD_ARGUMENT if an option is out of range, and RAPT_BAD_ARGUMENT or

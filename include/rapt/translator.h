@@ -92,8 +92,8 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
 /* Sets *options, which is `size` bytes long, to the settings that the model's original project
    would use. beams, length_penalty, min_length, no_repeat_ngram and repetition_penalty come from
    the metadata keys "rapt.beams", "rapt.length_penalty", "rapt.min_length", "rapt.no_repeat_ngram"
-   and "rapt.repetition_penalty", under which rapt_model_import stores the settings in a folder. All
-   other options become 0. If model is NULL, all options become 0. */
+   and "rapt.repetition_penalty", under which rapt_model_import stores the settings that it finds in
+   a folder. All other options become 0. If model is NULL, all options become 0. */
 RAPT_API void rapt_translator_options_default(rapt_translator_options *options, size_t size,
                                               const rapt_model *model);
 
@@ -146,8 +146,8 @@ RAPT_API rapt_status rapt_model_import(rapt_model **model, const char *path,
                                        const rapt_allocator *allocator, rapt_message *why);
 
 /* Works like rapt_model_import, but with options; NULL means the defaults. For files of other
-   projects, only options->precision has an effect. If `file` is not NULL and the model is from
-   another project, it is called with `user` at the end, for each file in the folder and each file
+   projects, only options->precision has an effect. If the model is from another project and `file`
+   is not NULL, `file` is called with `user` at the end, for each file in the folder and each file
    used from the parent folder, in any order, to report how the file was used. Errors are the same
    as for rapt_model_import and rapt_model_load_with. */
 RAPT_API rapt_status rapt_model_import_with(rapt_model **model, const char *path,
@@ -182,7 +182,7 @@ typedef enum rapt_export {
     RAPT_EXPORT_HF,       /* Hugging Face's MarianMT: config.json, generation_config.json,
                              tokenizer_config.json, model.safetensors, vocab.json, source.spm and
                              target.spm; also target_vocab.json if the names of the two vocabularies
-                             differ. A vocabulary without a pad token is extended by one */
+                             differ. A pad token is added to a vocabulary that lacks one */
     RAPT_EXPORT_CT2,      /* CTranslate2: model.bin, config.json and vocabularies. Also source.spm
                              and target.spm, which CTranslate2 itself does not read, if the
                              tokenizers have SentencePiece models */
@@ -396,7 +396,7 @@ typedef int rapt_translation_fn(void *user, const rapt_translation *translation)
 
    An error in one sentence is reported in the status of its translation. Returns RAPT_NO_MEMORY if
    an allocation fails; translations that `callback` has already received are then still correct.
-   Returns RAPT_BAD_ARGUMENT, before the first callback, if `bytes` of a text is NULL although its
+   Returns RAPT_BAD_ARGUMENT, before the first callback, if a text's `bytes` is NULL although its
    size is not 0, if the options name no languages for a multilingual model, or if options cannot be
    combined. */
 RAPT_API rapt_status rapt_translate_many(rapt_translator *translator, const rapt_text *texts,
@@ -449,7 +449,7 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     int copy;
     int log_probabilities; /* if nonzero, fill in `log_probabilities` and the fields that depend on
                               it */
-    /* [count] if not NULL, `alignments` applies only to texts whose byte is not 0 */
+    /* [count] if not NULL, `alignments` applies only to texts whose byte in this array is not 0 */
     const unsigned char *aligned;
 } rapt_translate_call;
 

@@ -279,9 +279,9 @@ void rapt__cache_attend(struct team *team, const struct cache *cache,
 
 /* ---- rows.c ---- */
 /* For one row of query sequence i in one head, adds `share` times the attention weights to
-   `weights`, which has one element per key of the cached sequence that the row reads. `row` is
-   counted over all query sequences. Must be called after rapt__cache_attend with the same queries,
-   by a single thread without a team. */
+   `weights`, which has one element per key of the cached sequence that the row reads. `row` is an
+   index into the rows of all query sequences. Must be called after rapt__cache_attend with the same
+   queries, by a single thread without a team. */
 void rapt__cache_weights(const struct cache *cache, const struct cached_queries *queries, int i,
                          int row, int head, float share, float *weights, void *workspace);
 
@@ -322,8 +322,8 @@ void rapt__monotonic_backward(struct team *team, void *call);
 void rapt__monotonic_step(struct team *team, void *call);
 /* For one query row in one head, adds `share` times the weights of the values to `weights`, which
    has one element per key of the sequence that the row reads. The row belongs to query sequence
-   `sequence`, and `row` is counted over all query sequences. rapt__monotonic_step must have written
-   call->stops. Must be called by a single thread without a team. */
+   `sequence`, and `row` is an index into the rows of all query sequences. rapt__monotonic_step must
+   have written call->stops. Must be called by a single thread without a team. */
 void rapt__monotonic_step_weights(const struct monotonic_call *call, int sequence, int row,
                                   int head, float share, float *weights);
 /* Returns the workspace size in bytes for step and step_weights and, if `learning` is true, for

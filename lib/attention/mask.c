@@ -118,8 +118,8 @@ static void set_visible(const rapt_attention *a, const struct sequence *b, int64
     rapt__apply_locality(a, first, last, blocks, row);
 }
 
-/* Returns the block mask of query t of head h, one byte per block of keys. Returns NULL if the
-   problem has no block mask. */
+/* Returns the row of the block mask for query t of head h, one byte per block of keys. Returns NULL
+   if the problem has no block mask. */
 static const uint8_t *blocks_of(const rapt_attention *a, const struct sequence *b, int h, int t)
 {
     const rapt_sparse *s = &a->sparse;

@@ -168,13 +168,12 @@ static inline const float *rapt__forget_at(const float *panels, int l)
 {
     return panels + (ptrdiff_t)(l / LANES) * FORGET_PANEL + l % LANES;
 }
-/* Sets C of a query at `position` from the panels in row->forget, which hold `keys` keys. Leaves
+/* Sets C for a query at `position` from the panels in row->forget, which hold `keys` keys. Leaves
    the row unchanged if there are no keys or the position is negative, because the query then sees
    no key. */
 void rapt__forget_query(int64_t position, int keys, struct attend_row *row);
-/* Sets C of key l from C of the key before it; log_forget is the logarithm of the key's gate.
-   Setting the first key of a panel also clears the rest of the panel, because kernels read whole
-   panels. */
+/* Sets C[l] from C[l - 1]; log_forget is the logarithm of key l's gate. Setting the first key of a
+   panel also clears the rest of the panel, because kernels read whole panels. */
 void rapt__forget_append(float *panels, int l, float log_forget);
 
 #endif

@@ -40,10 +40,11 @@ rapt_status rapt__share_check(const char *name, float share, rapt_message *why);
    Such a struct must end without padding. In every field, 0 must select the default, unless the
    field has no default and its comment excludes 0. */
 
-/* Copies the caller's struct `given` to `own`, the library's version of own_size bytes. Fields
-   beyond the end of `given` become 0, and the size becomes own_size. Returns RAPT_BAD_ARGUMENT and
-   leaves `own` unchanged if `given` is NULL, if its `size` is implausible, or if it is longer than
-   `own` and any byte beyond own_size is nonzero. Messages refer to the type as `name`. */
+/* Copies the caller's struct `given` to `own`, the library's version, which has own_size bytes.
+   Fields beyond the end of `given` become 0, and the size becomes own_size. Returns
+   RAPT_BAD_ARGUMENT and leaves `own` unchanged if `given` is NULL, if its `size` is implausible, or
+   if it is longer than `own` and any byte beyond own_size is nonzero. Messages refer to the type as
+   `name`. */
 rapt_status rapt__struct_read(void *own, size_t own_size, const void *given, const char *name,
                               rapt_message *why);
 /* Copies a result in the other direction: as much of `own` as fits into `given`, followed by zeros
@@ -193,7 +194,7 @@ uint32_t rapt__hash_from(const void *table, const void *bytes, size_t size);
 /* Decodes the code point at the beginning of bytes[size] into *code and returns its length in
    bytes. Returns 0 if `size` is 0 or the code point is not valid UTF-8. */
 size_t rapt__utf8_decode(const void *bytes, size_t size, uint32_t *code);
-/* Encodes a code point in at most 4 bytes and returns their number. */
+/* Encodes a code point and returns the number of bytes written, 1 to 4. */
 size_t rapt__utf8_encode(uint32_t code, void *bytes);
 /* Replaces control characters and bytes that are not valid UTF-8 with '?'. */
 void rapt__make_printable(char *text);
@@ -286,7 +287,7 @@ size_t rapt__near_size(void);
 bool rapt__third_level_far(void);
 int rapt__first_level_ways(void); /* associativity of the L1 data cache */
 /* Returns true if a column of `rows` rows that are `stride` floats apart would fill more than half
-   of the ways of some sets of the L2 cache. If the stride is a multiple of a large power of two,
+   of the ways in some sets of the L2 cache. If the stride is a multiple of a large power of two,
    the rows map to only a few sets. */
 bool rapt__rows_collide(ptrdiff_t stride, int rows);
 /* Returns true if a register tile that reads a line from each of `rows` rows, `stride` floats
@@ -363,8 +364,8 @@ struct crowd {
     double alone_known; /* time at which alone_rate was measured, or 0 if it has not been */
 };
 
-/* Records a call that ended at `now`, ran on one thread (`alone`) or a team, and took `wall`
-   seconds with `work` seconds of processor time. c->alone then says how to run the next call.
+/* Records a call that ended at `now`, ran on one thread (`alone`) or a team, took `wall` seconds,
+   and used `work` seconds of processor time. c->alone then says how to run the next call.
    Zero-initialize a crowd; a team is tried first. */
 void rapt__crowd_record(struct crowd *c, bool alone, double now, double wall, double work);
 

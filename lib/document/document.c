@@ -30,7 +30,7 @@ const char *rapt_document_format_name(int format)
 enum {
     WINDOW_PARTS = 1024, /* equal to WINDOW in translate/translate.h, the number of sentences that a
                             translator translates at once */
-    WINDOW_BYTES = 1 << 20 /* a window ends once its sentences have at least this many bytes */
+    WINDOW_BYTES = 1 << 20 /* a window ends once its sentences total at least this many bytes */
 };
 
 /* ---- memory ---- */
@@ -65,7 +65,7 @@ static void close_document(struct document *d)
 
 /* ---- a window of sentences ---- */
 
-/* Fills d->texts with those texts of the window that are valid UTF-8. */
+/* Fills d->texts with the window's texts that are valid UTF-8. */
 static rapt_status list_texts(struct document *d)
 {
     rapt_status status = RAPT_OK;

@@ -63,7 +63,7 @@ struct languages { /* the languages whose abbreviations are recognized */
 /* Returns the language with this ISO 639 code. The first - _ . or @ in the code is ignored, along
    with everything after it. Returns all languages if the code is NULL or unknown. */
 struct languages rapt__languages(const char *code);
-/* Returns true if a sentence ends before `at`, a place in text that rapt__breaks_next returned. */
+/* Returns true if a sentence of text ends before `at`, a place that rapt__breaks_next returned. */
 bool rapt__sentence_ends(const struct languages *languages, rapt_text text, size_t at);
 
 /* ---- plain.c: plain text ---- */
@@ -154,7 +154,7 @@ struct protected_search {
 };
 struct sentence_splitter {
     rapt_text document;
-    rapt_text text; /* the text that is split: the document, or the text of reader.block */
+    rapt_text text; /* the text being split: the document, or the text of reader.block */
     const struct format *format;
     struct format_reader reader; /* not used for plain text */
     rapt_document_options options;
@@ -173,7 +173,7 @@ struct sentence_splitter {
     char *flat;         /* the block without line breaks; NULL unless lines of text are joined */
 };
 struct passage {      /* a sentence, or a part of one that was cut */
-    rapt_span source; /* in the text that is split */
+    rapt_span source; /* in the text being split */
     bool continued;
 };
 /* Finds the next sentence, or the next part of one, that has letters to translate. Sets *found to
@@ -254,7 +254,7 @@ struct document {
     rapt_document_fn *callback;
     void *user;
     struct window_part *parts; /* [WINDOW_PARTS] */
-    rapt_text *texts;          /* [WINDOW_PARTS] those texts of the window that are valid UTF-8 */
+    rapt_text *texts;          /* [WINDOW_PARTS] the window's texts that are valid UTF-8 */
     size_t count, given;       /* number of parts, and of texts */
     size_t emitted;            /* number of parts of the window that have been passed on */
     size_t before;             /* number of sentences given to the engine in earlier windows */

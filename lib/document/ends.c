@@ -169,7 +169,7 @@ static bool is_ordinal(rapt_text word)
     return is_number(word, "0123456789", 2) || (word.size > 1 && is_number(word, "IVXLC", 6));
 }
 
-/* Returns true if an abbreviation may be a word in another language, such as "mind". */
+/* Returns true if an abbreviation, such as "mind", may be a word in another language. */
 static bool may_be_word(const struct languages *of, rapt_text word)
 {
     return of->count > 1 && begins_lower(word) && !memchr(word.bytes, '.', word.size);

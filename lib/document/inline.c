@@ -120,7 +120,7 @@ static bool take_name(struct placeholder *p, const char *opening, const char *cl
 }
 
 /* Reads the flags and the conversion of a printf or Python directive. The letters and digits after
-   %p, as in %pB, select an extension of printf, such as those in Linux and binutils. */
+   %p, as in %pB, select extensions of printf, such as those in Linux and binutils. */
 static bool take_conversion(struct placeholder *p)
 {
     while (take_one(p, "-+#0'.*" DIGITS)) continue;
@@ -132,7 +132,7 @@ static bool take_conversion(struct placeholder *p)
 }
 
 /* Reads what follows the % in a printf or Python directive, such as %1$-5.2lf, %(name)s or
-   %<PRIu64>, or in an argument of Qt or KDE, such as %1. Sets *numbered to false if the placeholder
+   %<PRIu64>, or in a Qt or KDE argument, such as %1. Sets *numbered to false if the placeholder
    takes the next argument, otherwise to true. */
 static bool take_directive(struct placeholder *p, bool *numbered)
 {

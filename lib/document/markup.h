@@ -1,9 +1,9 @@
 /* markup.h - declarations shared by the document formats. A format reads a document block by block.
-   A block is a run of text that sentences do not cross, such as a paragraph, without its markup.
-   block.c stores the text, the document offset of each of its bytes, and its marks: inline markup
-   such as tags. html.c, markdown.c, markdown_inline.c, po.c, srt.c and xliff.c read the formats;
-   inline.c and tags.c parse markup for them. words.c, ranges.c and place.c put the marks into a
-   translation. */
+   A block is a run of text, such as a paragraph, that no sentence extends beyond, without its
+   markup. block.c stores the text, the document offset of each of its bytes, and its marks: inline
+   markup such as tags. html.c, markdown.c, markdown_inline.c, po.c, srt.c and xliff.c read the
+   formats; inline.c and tags.c parse markup for them. words.c, ranges.c and place.c put the marks
+   into a translation. */
 #ifndef RAPT_LIB_MARKUP_H
 #define RAPT_LIB_MARKUP_H
 
@@ -68,7 +68,7 @@ enum mark_kind {
 struct mark {
     enum mark_kind kind;
     rapt_text name;     /* name that the opening and closing tags of an element share; "%" for a
-                           guard that is a placeholder without a number */
+                           guard that is a placeholder without a number or name */
     rapt_span document; /* bytes of the mark in the document */
     rapt_span text;     /* bytes in the text of the block; empty except for guards and breaks */
     size_t partner;     /* index of the other tag of the element, or NO_PARTNER */
@@ -129,7 +129,7 @@ bool rapt__block_has_letters(const struct text_block *block, rapt_span text);
    *last) to the marks of the sentence. */
 rapt_span rapt__block_sentence(const struct text_block *block, rapt_span text, size_t *first,
                                size_t *last);
-/* Returns the bytes of the document that span `text` of the block's text came from. */
+/* Returns the bytes of the document that the span `text` of the block's text came from. */
 rapt_span rapt__block_origin(const struct text_block *block, rapt_span text);
 /* Returns the span of the guard that a cut at `at` would divide, or the empty span at `at` if there
    is none. */
@@ -300,7 +300,7 @@ rapt_status rapt__xliff_next(struct format_reader *reader, bool *found, rapt_mes
 rapt_status rapt__srt_next(struct format_reader *reader, bool *found, rapt_message *why);
 void rapt__write_plain(struct buffer *out, rapt_text text); /* appends text unchanged */
 
-/* ---- inline.c: readers shared by several formats. All begin at reader->at ---- */
+/* ---- inline.c: functions shared by several formats. The readers begin at reader->at ---- */
 bool rapt__markup_space(char c); /* true for a space, tab or line break */
 /* Reads a run of white space, or of other characters, up to about 512 bytes long. After its first
    byte, the run also ends before any of the characters in `stops`. */
@@ -313,8 +313,7 @@ void rapt__read_reference(struct format_reader *reader, bool xml);
 /* Reads a tag as a mark, or a character reference as a point, for a format that defines neither.
    Returns false if there is none. */
 bool rapt__read_loose_tag(struct format_reader *reader);
-/* Reads a placeholder, as in printf or Python format strings, as a guard. Returns false if there is
-   none. */
+/* Reads a printf, Python or similar placeholder as a guard. Returns false if there is none. */
 bool rapt__read_placeholder(struct format_reader *reader);
 /* Returns the size of the placeholder at text[at], or 0. Sets *numbered to false if the placeholder
    takes the next argument, otherwise to true. */
@@ -363,10 +362,10 @@ struct placer {
     struct node *nodes; /* [count] parents before their children */
     size_t *order;      /* [count] nodes sorted by parent and place */
     size_t count, capacity, outside;
-    signed char *class; /* [source words] whether each belongs to the node that is being placed, to
-                           a sibling, or to neither */
-    bool *taken;        /* [target words] true for words of that node's siblings or, during the
-                           search for surplus words, of any guard */
+    signed char *class; /* [source words] whether each belongs to the node being placed, to a
+                           sibling, or to neither */
+    bool *taken;        /* [target words] true for words of the siblings of the node being placed
+                           or, during the search for surplus words, of any guard */
     bool *surplus;      /* [target words] true for words that are not written */
     bool has_surplus;
     bool closed;       /* true if the last bytes written were a closing tag or a guard */

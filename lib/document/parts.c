@@ -36,8 +36,8 @@ rapt_status rapt__marks_add_block(struct mark_list *list, const struct text_bloc
     return status;
 }
 
-/* Returns a guard for protected text. As in .po files, placeholders without numbers have the name
-   %, so that they keep their order. */
+/* Returns a guard for protected text. As in .po files, the guards of placeholders without a number
+   or name are named "%", so that the placeholders keep their order. */
 static struct mark guard_of(const struct guarding *g, rapt_text text, rapt_span span)
 {
     const rapt_span own = {g->base + span.begin, g->base + span.end};
@@ -160,7 +160,7 @@ static bool spells(const rapt_document_engine *engine, rapt_text text)
     return !engine->spells || engine->spells(engine->user, text) != 0;
 }
 
-/* Returns what the model sees of a guard: the first of these that the model can write:
+/* Returns what the model sees of a guard, which is the first of these that the model can write:
    - the beginning of the guard
    - the beginning with spaces for other white space
    - a name such as X1 that does not occur in the text, unless the guard touches a word
@@ -258,7 +258,7 @@ void rapt__opaque_free(struct opaque *o, const rapt_allocator *allocator)
 /* ---- parts of the window ---- */
 
 /* Appends the text of a sentence to d->held, with its lines joined if it is plain text. In other
-   formats, also appends its marks. `text` is its span in the text that is split. */
+   formats, also appends its marks. `text` is its span in the text being split. */
 static rapt_status hold_text(struct document *d, struct window_part *p, rapt_span text)
 {
     size_t first = 0, last = 0;

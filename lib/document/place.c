@@ -278,8 +278,8 @@ static void write_target(struct placer *p, size_t begin, size_t end)
     write_bytes(p, begin, end);
 }
 
-/* Returns the mark to write for a guard. Placeholders without numbers are written in the order of
-   the source. */
+/* Returns the mark to write for a guard. Placeholders without a number or name are written in the
+   order of the source. */
 static size_t guard_of(struct placer *p, const struct node *n)
 {
     if (!rapt__same_name(placed_mark(p, n->open)->name, "%")) return n->open;

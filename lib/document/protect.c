@@ -133,7 +133,7 @@ static size_t quantity_end(rapt_text text, size_t at)
     return is_placeholder(text, unit, end) ? at : end;
 }
 
-/* Finds an amount of money with the currency sign before it. */
+/* Finds an amount of money preceded by a currency sign. */
 static size_t price_end(rapt_text text, size_t at)
 {
     static const char *const signs[] = {"$", "\xE2\x82\xAC", "\xC2\xA3", "\xC2\xA5"};

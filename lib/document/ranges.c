@@ -1,8 +1,8 @@
 /* ranges.c - finds the target words for the marks of a sentence. An element gets the range in which
    words that come from the element outnumber words that come from elsewhere by the largest margin
    (a maximum subarray; Bentley 1984). The range contains no words of the element's siblings, so
-   elements never overlap, no matter how the translation orders the words. A guard, which replaces
-   its words, gets only words that spell the guard or look like an altered copy of it. */
+   elements never overlap, no matter how the translation orders the words. A guard replaces the
+   words that it gets, so it gets only words that spell it or look like an altered copy of it. */
 #include "document/document.h"
 
 #include <string.h>

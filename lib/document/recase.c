@@ -51,7 +51,7 @@ static bool is_apostrophe(uint32_t c)
     return c == '\'' || c == 0x2019;
 }
 
-/* A sentence, which is read word by word. */
+/* A sentence being read word by word. */
 struct word_reader {
     rapt_text text;
     const struct mark *marks; /* [count] */

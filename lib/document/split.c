@@ -49,7 +49,7 @@ static bool may_be_capitals(rapt_text text)
     return 2 * capitals >= letters && capitals + others > 0;
 }
 
-/* Lists the guards and other marks in a part of the text that is split. */
+/* Lists the guards and other marks in a part of the text being split. */
 static rapt_status list_marks(const struct sentence_splitter *s, rapt_text part,
                               struct mark_list *list)
 {
@@ -172,8 +172,8 @@ static size_t clause_cut(rapt_text text, size_t fit, struct breaks *breaks)
 /* ---- blocks and sentences ---- */
 
 /* Returns the end of the block that begins at `begin`. If the rest of the prose is too long, the
-   block ends after the last space near its maximum size or, if there is none, at the beginning of a
-   character. */
+   block ends after the last space or line feed near its maximum size or, if there is none, where it
+   does not cut a character of valid UTF-8. */
 static size_t block_end(const struct sentence_splitter *s, size_t begin)
 {
     enum { NEAR = 1024 };
@@ -215,7 +215,7 @@ static rapt_span protected_around(struct sentence_splitter *s, size_t from, size
     return f->last.begin < at && at < f->last.end ? f->last : (rapt_span){at, at};
 }
 
-/* Returns the protected text or the guard of the format that a cut at `at` would divide, or the
+/* Returns the protected text, or the guard in the block, that a cut at `at` would divide, or the
    empty span at `at`. `from` is the beginning of the sentence. */
 static rapt_span guard_around(struct sentence_splitter *s, size_t from, size_t at)
 {
@@ -337,7 +337,7 @@ static rapt_status take_part(struct sentence_splitter *s, struct passage *part, 
     return RAPT_OK;
 }
 
-/* Sets s->prose to the next run of text that sentences do not cross. */
+/* Sets s->prose to the next run of text that no sentence extends beyond. */
 static rapt_status next_prose(struct sentence_splitter *s, bool *found, rapt_message *why)
 {
     s->block = (rapt_span){0, 0};

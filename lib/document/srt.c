@@ -1,5 +1,5 @@
-/* srt.c - finds the text of subtitles (SubRip and WebVTT, which are similar). A block is the text
-   of a cue. A line that begins with a marker such as "- " begins a new block. */
+/* srt.c - finds the text of subtitles (SubRip and WebVTT, which are similar). A block is all or
+   part of the text of a cue: a line that begins with a marker such as "- " begins a new block. */
 #include "document/document.h"
 #include "document/markup.h"
 
@@ -41,8 +41,8 @@ static void find_cue(struct format_reader *r)
     if (r->at < r->end) r->at = rapt__plain_marks(text, r->at);
 }
 
-/* Reads a line break within a cue. Returns true if the block ends there, at the end of the cue or
-   because the next line begins with a marker. */
+/* Reads a line break within a cue. Returns true if the block ends there, because the cue ends or
+   the next line begins with a marker. */
 static bool read_break(struct format_reader *r)
 {
     const size_t next = rapt__line_next(r->document, r->at);

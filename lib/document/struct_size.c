@@ -1,6 +1,6 @@
 /* struct_size.c - sizes of public structs by name, for programs that declare the structs in another
-   language. tests/project/tables.py compares the list with the headers. This file is in the
-   top layer because it includes all headers. */
+   language. tests/project/tables.py compares the list with the headers. This file is in the top
+   layer because it includes all headers. */
 #include <rapt/rapt.h>
 
 #include <string.h>

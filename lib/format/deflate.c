@@ -50,7 +50,7 @@ rapt_status rapt__inflated_check(const struct disk_source *source, uint64_t size
 #include <limits.h>
 #include <zlib.h>
 
-/* Maximum number of input bytes and of output bytes per call to inflate. */
+/* Maximum numbers of input and output bytes per call to inflate. */
 enum { AT_ONCE = 16384, INFLATED_MAX = 1 << 30 };
 
 static void *zlib_allocate(void *user, unsigned items, unsigned size)
@@ -175,7 +175,7 @@ rapt_status rapt__zip_inflate(const struct disk_source *source, const struct zip
                       rapt__shown(member->name).text, wrong);
 }
 
-/* Inflates a gzip file, which must have a single member, into *data. zlib checks the checksum and
+/* Inflates a gzip file, which must have a single member, into *data. zlib verifies the checksum and
    size. */
 static rapt_status gunzip(const struct disk_source *source, uint64_t size, unsigned char **data,
                           const rapt_allocator *allocator, rapt_message *why)
@@ -196,9 +196,8 @@ bool rapt__gzip_writes(void)
 }
 
 enum {
-    PACKED_AT_ONCE =
-        1 << 20,        /* maximum number of input bytes and of output bytes per call to deflate */
-    GZIP_BITS = 15 + 16 /* a window of 2^15 bytes, and a gzip header */
+    PACKED_AT_ONCE = 1 << 20, /* maximum number of input and of output bytes per call to deflate */
+    GZIP_BITS = 15 + 16       /* a window of 2^15 bytes, and a gzip header */
 };
 
 /* Compresses a source into out[capacity] and sets *size to the number of bytes written. */

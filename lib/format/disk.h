@@ -136,9 +136,9 @@ void rapt__error_text(int number, char *text, size_t size); /* describes an errn
    it was opened. */
 rapt_status rapt__file_read(const struct disk_source *source, uint64_t at, void *data, size_t count,
                             rapt_message *why);
-/* Checks whether a file of max_size bytes, and files of total_size bytes in total, could be written
-   to the target's folder. Returns 0 or the errno value with which writing would fail. On POSIX
-   systems the space stays allocated to the target's temporary file until that file is closed. */
+/* Checks whether a file of max_size bytes, and files totaling total_size bytes, could be written to
+   the target's folder. Returns 0 or the errno value with which writing would fail. On POSIX systems
+   the space stays allocated to the target's temporary file until that file is closed. */
 int rapt__file_reserve(const struct disk_target *target, uint64_t max_size, uint64_t total_size);
 
 /* ---- cursors ---- */

@@ -189,8 +189,8 @@ struct tensor_source {
     float scale; /* quantization scale: elements x scale are integers; 0 if unknown */
     /* The type, or NULL for F32. Only rapt__tensors_write and rapt__tensors_write_to support other
        types, which must have elements of 1, 2 or 4 bytes. The size of such a tensor must be a
-       multiple of 4 bytes, `first` and `count` of `fill` are counted in 4-byte words, and `data`
-       receives elements in the machine's byte order. */
+       multiple of 4 bytes. `fill` is passed `first` and `count` in 4-byte words, and sets `data`
+       to elements in the machine's byte order. */
     const char *dtype;
 };
 
@@ -255,8 +255,8 @@ struct ct2_contents {
 rapt_status rapt__ct2_write(const char *path, const struct ct2_contents *contents,
                             const rapt_allocator *allocator, rapt_message *why);
 
-/* ---- vocabulary.c: maps between the tokens and numbers of a vocabulary file: Marian's vocab.yml,
-   the vocab.json of Hugging Face or CTranslate2, or a file with one token per line ---- */
+/* ---- vocabulary.c: maps between the tokens and numbers of a vocabulary file (Marian's vocab.yml,
+   Hugging Face's or CTranslate2's vocab.json, or a file with one token per line) ---- */
 
 enum vocabulary_form {
     VOCABULARY_LINES, /* the token with number i is in line i + 1 */
@@ -273,7 +273,7 @@ struct vocabulary;
    no tokens; if a token occurs twice, is empty, is not UTF-8 or contains a NUL byte; or if the
    numbers are not 0 .. count - 1, each exactly once. Returns RAPT_BAD_ARGUMENT if path is NULL. A
    token "<extra_id_N>" may occur more than once: it keeps the lowest of its numbers, and the other
-   numbers get the token "". Memory is at most proportional to the file's size. */
+   numbers get the token "". Memory use is at most proportional to the file's size. */
 rapt_status rapt__vocabulary_open(struct vocabulary **vocabulary, const char *path,
                                   const rapt_allocator *allocator, rapt_message *why);
 /* Reads a vocabulary like rapt__vocabulary_open, but from a source, which stays open. The suffix of

@@ -68,7 +68,7 @@ bool rapt__json_end(struct json *json)
 {
     if (json->error) return false;
     skip_space(json);
-    return json->at == json->size || fail_json(json, "there is text after the last '}'");
+    return json->at == json->size || fail_json(json, "there is text after the value");
 }
 
 bool rapt__json_number(struct json *json, uint64_t *value)
@@ -92,7 +92,7 @@ bool rapt__json_number(struct json *json, uint64_t *value)
     return true;
 }
 
-/* Copies the digits at the current position to the front of the text. Returns their number. */
+/* Copies the digits at the current position to offset json->used. Returns the number of digits. */
 static size_t copy_digits(struct json *json)
 {
     size_t start = json->at;
@@ -101,7 +101,7 @@ static size_t copy_digits(struct json *json)
     return json->at - start;
 }
 
-/* If the next byte is `a` or `b`, copies it to the front of the text and returns true. */
+/* If the next byte is `a` or `b`, copies it to offset json->used and returns true. */
 static bool copy_one(struct json *json, char a, char b)
 {
     int c = peek(json);
@@ -110,8 +110,8 @@ static bool copy_one(struct json *json, char a, char b)
     return true;
 }
 
-/* Copies the number to the front of the text. The comma, colon or bracket before the number leaves
-   room for the terminating 0 of the copy. */
+/* Copies the number to offset json->used. The comma, colon or bracket before the number leaves room
+   for the terminating 0 of the copy. */
 const char *rapt__json_number_text(struct json *json)
 {
     if (json->error) return NULL;

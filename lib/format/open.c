@@ -7,7 +7,7 @@
        Marian        version as u64                   1 (2: encrypted)
        zip           "PK", 3, 4                       npz, or PyTorch if it contains a pickle
        pickle        0x80, 2 to 5                     PyTorch before 1.6
-       index         '{'                              index of a model in shards */
+       index         '{'                              index of a sharded model */
 #include "tensors.h"
 #include "zip.h"
 

@@ -86,8 +86,8 @@ struct yaml;
 /* Parses a YAML text, whose bytes are copied. `label` identifies the text in messages, such as
    "label: line 3: a key has no ':'". An empty mapping {} is read as an empty list. Returns
    RAPT_BAD_FILE if the text is damaged, is not UTF-8, has a duplicate key, or contains something
-   that Marian does not write, such as anchors, aliases, tags, nested lists, other nested mappings,
-   or multi-line strings. Memory is at most proportional to `size`. */
+   that Marian does not write, such as anchors, aliases, tags, nested lists, nonempty nested
+   mappings or multi-line strings. Memory use is at most proportional to `size`. */
 rapt_status rapt__yaml_open(struct yaml **yaml, const void *bytes, size_t size, const char *label,
                             const rapt_allocator *allocator, rapt_message *why);
 void rapt__yaml_close(struct yaml *yaml); /* NULL is allowed */
@@ -100,7 +100,7 @@ const struct yaml_item *rapt__yaml_at(const struct yaml *yaml, int index);
    Returns NULL if the key is missing. */
 const struct yaml_item *rapt__yaml_find(const struct yaml *yaml, const char *key);
 
-/* Scalars of YAML, for parsers that read line by line. */
+/* YAML scalars, for parsers that read line by line. */
 
 /* Reads the quoted scalar at *at, decodes it in place, appends a terminating 0, and moves *at past
    it. Returns NULL and sets *error if it does not end before `end`, contains an escape that is

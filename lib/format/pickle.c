@@ -1,7 +1,7 @@
 /* pickle.c - executes the opcodes of a pickle on a stack of values. The result is the object that
-   they build, such as a state dict. Nothing is imported or called: a global is only an index into a
-   table of known names, and only globals that rebuild tensors, parameters and ordered dictionaries
-   may be applied.
+   the opcodes build, such as a state dict. Nothing is imported or called: a global is only an index
+   into a table of known names, and only globals that rebuild tensors, parameters and ordered
+   dictionaries may be applied.
 
    Source: pickletools.py of CPython 3.11 (opcodes), torch/serialization.py and torch/_utils.py of
    PyTorch 1.13 and 2.1 (the contents of a state dict). */

@@ -4,8 +4,8 @@
        file = n as u64 little-endian, n bytes of JSON, data;   2 <= n <= 10^8, n <= size - 8
        entry = {"dtype": text, "shape": [d0, d1, ..], "data_offsets": [begin, end]}
 
-   Each entry must have each of these three keys exactly once. Its dtype must be known. It must have
-   at most TENSOR_RANK dimensions, whose product must not overflow, and end - begin must be the
+   Each entry must have all three of these keys, each only once. Its dtype must be known. It must
+   have at most TENSOR_RANK dimensions, whose product must not overflow, and end - begin must be the
    product times the size of an element. Names must be unique, and the entries, sorted by `begin`,
    must cover the data exactly. Source: the format section of the safetensors README (Hugging Face,
    version 0.5). */

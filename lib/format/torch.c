@@ -163,7 +163,7 @@ struct torch_zip {
     const struct zip *zip;
     const char *folder; /* [folder_size] "NAME/", without a terminating 0 */
     size_t folder_size;
-    unsigned *parts; /* [zip->count] part of each member that has been inflated, otherwise 0 */
+    unsigned *parts; /* [zip->count] number of the part that holds a member; 0 if not inflated */
 };
 
 const struct zip_member *rapt__torch_pickle(const struct zip *zip)

@@ -91,7 +91,8 @@ struct torch_reading {
     rapt_message *why;
 };
 
-/* Returns a reading with an empty pickle, which the caller must free with rapt__pickle_free. */
+/* Returns a torch_reading whose pickle is empty. The caller must free the pickle with
+   rapt__pickle_free. */
 struct torch_reading rapt__torch_reading(struct tensor_file *file, torch_find_fn *find, void *form,
                                          rapt_message *why);
 /* Adds the tensors of the state dict, which is the unpickled object itself or its item "model",

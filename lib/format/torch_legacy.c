@@ -1,5 +1,5 @@
-/* torch_legacy.c - reads a file written by torch.save before PyTorch 1.6, the format of most
-   OPUS-MT models from 2020: five pickles, then the storages.
+/* torch_legacy.c - reads files written by torch.save before PyTorch 1.6. Most OPUS-MT models from
+   2020 are in this format, which consists of five pickles followed by the storages.
 
        pickle     the number 0x1950A86A20F9469CFC6C
        pickle     the version, 1001

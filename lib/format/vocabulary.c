@@ -242,8 +242,8 @@ static rapt_status read_flow(struct vocabulary_reading *r)
 
 /* ---- the file ---- */
 
-/* Returns the first eight bytes of a token, padded with zeros, as a big-endian number. Heads that
-   differ are in the order of their tokens, so most comparisons need not read the tokens. */
+/* Returns the first eight bytes of a token, padded with zeros, as a big-endian number. Different
+   heads compare like their tokens, so most comparisons need not read the tokens. */
 static uint64_t head_of(const char *token)
 {
     uint64_t head = 0;
@@ -267,9 +267,9 @@ static rapt_status bad_token(const struct vocabulary_reading *r, const struct vo
                       rapt__shown(word->token).text, (unsigned long long)word->id, what);
 }
 
-/* Handles a token that occurs twice, in *word and in the word before it. An extra id of T5 keeps
-   the lower number, and the other number gets the token "": CTranslate2's converter reuses the
-   names of extra ids for rows of T5's table that have no token. Returns RAPT_BAD_FILE for any other
+/* Handles a token that occurs twice, in *word and in the word before it. A T5 extra id keeps the
+   lower number, and the other number gets the token "": CTranslate2's converter reuses the names of
+   extra ids for rows of T5's table that have no token. Returns RAPT_BAD_FILE for any other
    token. */
 static rapt_status drop_repeated(const struct vocabulary_reading *r, struct vocabulary_word *word)
 {
@@ -308,8 +308,8 @@ static rapt_status arrange(struct vocabulary_reading *r)
     return status;
 }
 
-/* Returns whether a text begins with '{' and the next token does not begin with '"' or '}', so that
-   the text is not valid JSON. */
+/* Returns whether a text begins with '{' and the next token does not begin with '"' or '}'. Such a
+   text is not valid JSON. */
 static bool is_flow(const char *text)
 {
     if (*text != '{') return false;

@@ -2,7 +2,7 @@
    Every offset and length is checked against the file, and no two members may share a byte.
 
    The file ends with a record of 22 bytes and a comment. If a size, offset or count is too large
-   for it, and always in PyTorch's files, a zip64 record and its locator precede that record. For
+   for this record, and always in PyTorch's files, a zip64 record and its locator precede it. For
    each member, the directory has 46 bytes plus the name, extra fields and comment. The bytes of a
    member are preceded by a 30-byte header, the member's name, and extra fields. Source: APPNOTE.TXT
    6.3.10 (PKWARE), sections 4.3 and 4.5.3. */
@@ -125,7 +125,7 @@ static rapt_status read_end(struct zip_reading *r)
 
 /* ---- members ---- */
 
-/* Reads the numbers that do not fit into 32 bits. They are in extra field 1, in the order of
+/* Reads the numbers that do not fit in 32 bits. They are in extra field 1, in the order of
    numbers[]. */
 static rapt_status read_extra(struct zip_reading *r, struct zip_member *member, unsigned size)
 {

@@ -86,7 +86,7 @@ static struct candidate candidate_of(const struct search *s, int source, int slo
                               (float)log_p};
 }
 
-/* Ranks the picks of all live hypotheses of a source, best first, and returns their number. */
+/* Ranks the picks of all live hypotheses of a source, best first. Returns the number of picks. */
 static int collect(struct search *s, int source, int row)
 {
     struct search_memory *m = s->m;

@@ -1,6 +1,6 @@
 /* encode.c - runs the encoder over sources and stores the keys and values of cross-attention in the
    decoder's caches. Also pools and classifies the encoder's output. The encoder reads one group of
-   sequences at a time, so the memory of its layers does not grow with the batch unless
+   sequences at a time, so the memory that its layers need does not grow with the batch unless
    limits.self_weights is set. */
 #include "generate/generate.h"
 

@@ -19,11 +19,12 @@ static rapt_status check_sizes(const rapt_session *s, const rapt_generate_option
     int beams = o->beams ? o->beams : 1, nbest = o->nbest ? o->nbest : 1;
     int longest = rapt__session_target_capacity(s, sources);
     if (o->beams < 0 || beams > s->limits.beams)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "beams is %d, but limits.beams is %d", o->beams,
-                          s->limits.beams);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "beams is %d; it must be from 0 to %d, the session's limits.beams",
+                          o->beams, s->limits.beams);
     if (o->nbest < 0 || nbest > beams)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "nbest is %d; with beams %d, it must be at most %d", o->nbest, o->beams,
+                          "nbest is %d; with beams %d, it must be from 0 to %d", o->nbest, o->beams,
                           beams);
     if (o->max_length < 0 || o->max_length > longest)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,

@@ -121,9 +121,9 @@ void rapt__terms_prepare(struct search *s);
 bool rapt__terms_open(const struct search *s, int row);
 /* Returns true if a token is wanted in a row. */
 bool rapt__terms_want(const struct search *s, int row, int32_t token);
-/* Removes the candidates that get no place in the beam from term_memory.candidates [count], the
-   candidates of a source, sorted best first. `row` is the first row of the source. Returns the
-   number left; their order does not change. */
+/* Removes the candidates that get no place in the beam. term_memory.candidates [count] holds the
+   candidates of a source, sorted best first; `row` is the first row of the source. Returns how many
+   candidates are left; their order does not change. */
 int rapt__terms_allocate(struct search *s, int source, int row, int count);
 /* Returns the number of terms of a source that a sequence contains. */
 int rapt__terms_met(const struct search *s, int source, const int32_t *ids, int count);

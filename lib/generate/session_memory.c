@@ -1,5 +1,5 @@
-/* session_memory.c - checks limits and creates a session. All of its memory is in one arena, except
-   what a search with a shortlist or terms allocates. */
+/* session_memory.c - checks limits and creates a session. Apart from struct rapt_session itself and
+   what a search with a shortlist or terms allocates, all of its memory is in one arena. */
 #include "generate/generate.h"
 
 #include <string.h>

@@ -40,7 +40,7 @@ static void insert(int32_t *own, int *count, int32_t token)
 }
 
 /* Writes to own[vocab] the *count tokens that source b may use, in ascending order, including the
-   end token and the tokens of its terms. */
+   end token and the tokens of the source's terms. */
 static rapt_status list_source(const struct listing *g, int b, int32_t *own, int *count,
                                rapt_message *why)
 {

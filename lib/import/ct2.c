@@ -1,6 +1,6 @@
 /* ct2.c - imports a CTranslate2 model folder: the configuration and the parameters in model.bin.
    ct2_attention.c reads the settings of T5's attention, and ct2_tokens.c reads special tokens,
-   vocabularies, and the settings and tokenizers of encoders. Source: CTranslate2 4.8:
+   vocabularies, and the settings and tokenizers of encoders. Source: CTranslate2 4.8,
    src/models/transformer.cc, src/layers/transformer.cc, transformer_spec.py, attention_spec.py. */
 #include "import/ct2.h"
 
@@ -132,7 +132,7 @@ int rapt__ct2_value(const rapt_config *c, const struct ct2_attribute *a)
 
 /* ---- version 1 ---- */
 
-/* Replaces a name with its spelling in files of version 1, which use the names of OpenNMT-tf. */
+/* Replaces a name with its spelling in files of version 1, which use OpenNMT-tf's names. */
 static void spell_v1(char name[IMPORT_NAME])
 {
     static const struct {
@@ -225,7 +225,7 @@ static rapt_status one_sided(struct import *i, const struct ct2_attribute *a, in
     return status;
 }
 
-/* Reads all attributes. Stores those that the configuration depends on in values[CT2_USES]. */
+/* Reads all attributes, and stores in values[CT2_USES] those that the configuration depends on. */
 static rapt_status read_attributes(struct import *i, int *values)
 {
     static const char older[] = "embeddings/multiply_by_sqrt_depth";

@@ -1,5 +1,5 @@
-/* ct2.h - CTranslate2's names and attributes, which the import and the export share, and the
-   functions that the files of the import share. */
+/* ct2.h - CTranslate2's names and attributes, shared by the import and the export, and functions
+   shared by the import's source files. */
 #ifndef RAPT_LIB_IMPORT_CT2_H
 #define RAPT_LIB_IMPORT_CT2_H
 
@@ -41,7 +41,7 @@ extern const struct ct2_attribute {
 int rapt__ct2_value(const rapt_config *c, const struct ct2_attribute *a);
 
 /* ---- ct2_attention.c ---- */
-/* Sets the fields of the configuration in which T5's attention differs from the usual one. Widths,
+/* Sets the configuration fields in which T5's attention differs from standard attention. Widths,
    layers and the number of heads must already be set. */
 rapt_status rapt__ct2_attention(struct import *i);
 
@@ -52,14 +52,14 @@ rapt_status rapt__ct2_attention(struct import *i);
 rapt_status rapt__ct2_tokens(struct import *i, bool settings);
 /* Makes the tokenizers. rapt__ct2_tokens must have been called. */
 rapt_status rapt__ct2_vocabularies(struct import *i);
-/* Completes the configuration of an encoder such as BERT with the settings of CTranslate2 and of
+/* Completes the configuration of an encoder such as BERT with the settings of CTranslate2 and
    sentence-transformers, and ignores its pooler. The other fields must already be set. */
 rapt_status rapt__ct2_encoder(struct import *i);
 /* Makes the tokenizer of an encoder. rapt__ct2_encoder must have been called. */
 rapt_status rapt__ct2_encoder_vocabulary(struct import *i);
 
-/* Name of the biases of T5's attention [buckets][heads], without the prefix "encoder/layer_N" or
-   "decoder/layer_N". */
+/* Name of the table of T5's attention biases [buckets][heads], without the prefix "encoder/layer_N"
+   or "decoder/layer_N". */
 #define CT2_BIASES "/self_attention/relative_attention_bias"
 
 /* Name of the optional table of positions, which has one row per position, without the prefix

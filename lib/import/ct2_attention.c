@@ -1,7 +1,8 @@
-/* ct2_attention.c - reads from a CTranslate2 file how T5's attention differs from the usual one:
-   scores may lack the factor 1 / sqrt(head width), biases may depend on the distance between query
-   and key, and the heads together may be narrower or wider than the model. Source: CTranslate2 4.8,
-   src/layers/attention.cc, attention_spec.py, T5Loader in converters/transformers.py. */
+/* ct2_attention.c - reads from a CTranslate2 file how T5's attention differs from standard
+   attention: scores may lack the factor 1 / sqrt(head width), biases may depend on the distance
+   between query and key, and the heads together may be narrower or wider than the model. Source:
+   CTranslate2 4.8, src/layers/attention.cc, attention_spec.py, T5Loader in
+   converters/transformers.py. */
 #include "import/ct2.h"
 
 #include <math.h>
@@ -64,7 +65,7 @@ struct biases {
     int buckets, distance;
 };
 
-/* Reads the shape of the biases of the encoder or the decoder. CTranslate2 stores them for every
+/* Reads the shape of the encoder's or the decoder's biases. CTranslate2 stores the biases for every
    layer; all layers must share the first layer's table. */
 static rapt_status read_side(struct import *i, const char *side, int layers, struct biases *b)
 {

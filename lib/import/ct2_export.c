@@ -21,8 +21,8 @@ void rapt__export_check_ct2(const struct exporting *e)
     const rapt_config *c = e->config;
     if (c->position == RAPT_POSITION_NONE)
         rapt__export_refuse(e, "position", "sinusoids or learned");
-    /* the import would mistake such a model for one from Hugging Face, whose callers add the end
-       token */
+    /* the import would mistake such a model for one from Hugging Face, and expect callers to add
+       the end token */
     if (c->no_source_end &&
         (c->decoder_start == RAPT_DECODER_START_END || c->decoder_start == RAPT_DECODER_START_PAD))
         rapt__export_refuse(e, "no_source_end", "0 unless the decoder starts with <s> or zeros");

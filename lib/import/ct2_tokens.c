@@ -8,7 +8,7 @@
    sentence-transformers, are read from the files of the original model, which are in the same
    folder or its parent.
 
-   Source: CTranslate2 4.8: src/models/sequence_to_sequence.cc, vocabulary.cc,
+   Source: CTranslate2 4.8, src/models/sequence_to_sequence.cc, vocabulary.cc,
    src/layers/transformer.cc, specs/transformer_spec.py, converters/transformers.py. */
 #include "import/ct2.h"
 #include "import/hf.h"
@@ -31,8 +31,8 @@ static bool is_mbart(const rapt_config *c)
 
 /* Returns whether a model was converted from Hugging Face's transformers. `start` is the
    decoder_start_token, or NULL. If the decoder starts from zeros, `start` must be "</s>". Otherwise
-   the decoder must start with the end or pad token, or the model must be a T5; other converters
-   store such a start token only together with add_source_eos. */
+   the decoder must start with the end or pad token, or the model must be T5; other converters store
+   such a start token only together with add_source_eos. */
 static bool is_from_hf(const rapt_config *c, const char *start)
 {
     if (c->decoder_start == RAPT_DECODER_START_ZERO) return start && strcmp(start, "</s>") == 0;
@@ -192,9 +192,8 @@ static rapt_status read_vocabulary(struct import *i, const char *name, const cha
     return status;
 }
 
-/* Makes i->source from the tokenizer files of transformers: BART's vocab.json and merges.txt or, if
-   there is no SentencePiece model, tokenizer.json. If these files are missing, i->source remains
-   NULL. */
+/* Makes i->source from transformers' tokenizer files: BART's vocab.json and merges.txt or, if there
+   is no SentencePiece model, tokenizer.json. If these files are missing, i->source remains NULL. */
 static rapt_status read_hf_tokenizer(struct import *i)
 {
     const rapt_config *c = &i->config;
@@ -295,7 +294,7 @@ static rapt_status check_merge(struct import *i)
         i, "encoder/embeddings_merge is %d, not %d: its embeddings are not added", merge, ADDED);
 }
 
-/* Ignores the pooler, as the importer of Hugging Face's encoders does for models without a
+/* Ignores the pooler, as the importer for Hugging Face encoders does for models without a
    classifier: the vector of a text is the average of its tokens' vectors, unless the files of
    sentence-transformers specify otherwise. */
 static void ignore_pooler(struct import *i)

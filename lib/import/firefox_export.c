@@ -164,8 +164,8 @@ static rapt_status compose_settings(const struct exporting *e, struct composer *
     return RAPT_OK;
 }
 
-/* Determines the size in bytes and the SHA-256 hash of the model's file, which must already be
-   written. If e->plan is set, sets *size to 0 and hash to "". */
+/* Determines the size in bytes and the SHA-256 hash of the model's file, which must already have
+   been written. If e->plan is set, sets *size to 0 and hash to "". */
 static rapt_status measure_model(const struct exporting *e, const char *name, uint64_t *size,
                                  char hash[SHA256_TEXT])
 {

@@ -220,8 +220,8 @@ void rapt__import_survey_free(struct import *i)
 
 /* ---- settings ---- */
 
-/* Returns whether a path in settings ends with a file's name. The suffixes .gz and .zst are ignored
-   in both. */
+/* Returns whether the last component of a path in settings is a file's name. The suffixes .gz and
+   .zst are ignored in both. */
 static bool is_path_of(const char *path, const char *name)
 {
     const char *base = base_of(path);

@@ -9,7 +9,7 @@
 #define HF_ADDED_TOKENS      "added_tokens.json"
 #define HF_DECODER_POSITIONS "model.decoder.embed_positions.weight"
 
-/* Rows for MarianMT and fairseq's models [rapt__hf_row_count]. */
+/* Rows [rapt__hf_row_count] for MarianMT and fairseq's models. */
 extern const struct import_row rapt__hf_rows[];
 extern const int rapt__hf_row_count;
 enum { HF_POSITION_ROWS = 2, HF_NORM_ROWS = 4 };
@@ -127,7 +127,7 @@ rapt_status rapt__import_m2m(struct import *i, const struct import_settings *s);
 rapt_status rapt__import_bart(struct import *i, const struct import_settings *s);
 
 /* ---- hf_t5.c: the pieces of T5's vocabulary ---- */
-enum { HF_BYTE_EXTRA = 125 }; /* number of extra ids of ByT5 */
+enum { HF_BYTE_EXTRA = 125 }; /* number of extra ids in ByT5 */
 /* Creates a SentencePiece tokenizer from spiece.model or, for ByT5, with the pieces <pad>, </s>,
    <unk> and the bytes. *extra receives the number of extra ids after the pieces, and *ascending
    whether they are in ascending order. */
@@ -151,7 +151,7 @@ void rapt__pieces_put(struct pieces_writer *w, rapt_text text, float score, int 
 /* Appends the options. Must be called once, after the last piece. */
 void rapt__pieces_finish(struct pieces_writer *w, const struct pieces_options *options);
 
-/* ---- hf_json.c: the parts of tokenizer.json (Hugging Face's library `tokenizers`) that imports
+/* ---- hf_json.c: the parts of tokenizer.json (Hugging Face's `tokenizers` library) that imports
    use; all texts point into the bytes of the file ---- */
 enum { HF_JSON_STEPS = 8 };
 

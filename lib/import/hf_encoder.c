@@ -45,7 +45,8 @@ struct module {
     const char *type, *path; /* NULL until known */
 };
 
-/* Returns whether the module's type, the dotted name of a Python class, ends with this name. */
+/* Returns whether this name is the last component of the module's type, the dotted name of a Python
+   class. */
 static bool is_module(const struct module *m, const char *name)
 {
     const char *dot = strrchr(m->type, '.');
@@ -72,7 +73,7 @@ static bool take_module(struct json *j, struct module *m)
 static rapt_status use_module(struct import *i, const struct module *m)
 {
     if (is_module(m, "Pooling") && strpbrk(m->path, "/\\"))
-        return rapt__import_bad(i, "modules.json: path %.60s is not a folder's name", m->path);
+        return rapt__import_bad(i, "modules.json: path %.60s is not a folder name", m->path);
     if (is_module(m, "Pooling")) return read_pooling(i, m->path);
     if (is_module(m, "Normalize")) return i->normalize = true, RAPT_OK;
     if (is_module(m, "Transformer") && !m->path[0]) return RAPT_OK;
@@ -155,7 +156,8 @@ static rapt_status read_head(struct import *i, const struct hf_family *f,
         return rapt__import_bad(i, "tensor %s belongs to a layer that is not supported",
                                 f->no_pooler);
     if (e->rank != 2 || e->shape[0] > 1 << 24)
-        return rapt__import_bad(i, "tensor %s is not a matrix of classes", e->name);
+        return rapt__import_bad(i, "tensor %s is not a matrix of at most 2^24 rows, one per class",
+                                e->name);
     c->target_vocab = (int)e->shape[0];
     c->output_bias = 1;
     c->pooling = tokens ? RAPT_POOLING_NONE : RAPT_POOLING_FIRST;
@@ -271,7 +273,7 @@ rapt_status rapt__import_encoder(struct import *i, const struct import_settings 
 {
     const struct hf_family *f = rapt__hf_family(rapt__import_setting(s, "model_type"));
     rapt__hf_family_spelling(i, f);
-    snprintf(i->origin, sizeof i->origin, "%s of Hugging Face, %s", f->type,
+    snprintf(i->origin, sizeof i->origin, "%s (Hugging Face), %s", f->type,
              rapt__container_name(rapt__tensors_container(i->file)));
     rapt_status status = read_encoder_config(i, f, s);
     if (!status) status = read_head(i, f, s);

@@ -52,7 +52,7 @@ static void ignore_versions(struct import *i)
 
 /* ---- BART and mBART: the configuration ---- */
 
-/* Checks flags of old configurations. All BART models have the same flags, and so do all mBART
+/* Checks flags in old configurations. All BART models have the same flags, and so do all mBART
    models. */
 static rapt_status check_kind(struct import *i, const struct import_settings *s, bool mbart)
 {

@@ -1,4 +1,4 @@
-/* hf_json.c - reads tokenizer.json, in which Hugging Face's library `tokenizers` stores a whole
+/* hf_json.c - reads tokenizer.json, in which Hugging Face's `tokenizers` library stores a whole
    tokenizer. Nothing in the file is trusted. Post-processors, decoders, truncation and padding are
    skipped; the special tokens around a text are determined by other files of the model. Source:
    tokenizers 0.23, tokenizer/serialization.rs. */
@@ -185,8 +185,8 @@ static bool take_added(struct json_reading *r)
 
 /* ---- the vocabulary ---- */
 
-/* Sets the name of row `id` of the table, unless the table has fewer rows. Fails if the row already
-   has another name. */
+/* Sets the name of row `id` of the table, or does nothing if there is no such row. Fails if the row
+   already has another name. */
 static bool put_name(struct json_reading *r, int id, const char *name)
 {
     struct hf_json *to = r->to;

@@ -174,8 +174,9 @@ static rapt_status make_byte_pairs(struct import *i, const struct hf_json *json)
 
 /* ---- SentencePiece ---- */
 
-/* Reads the normalizer and the pre-tokenizer. In files of transformers, spaces are trimmed either
-   by Strip and Replace or by WhitespaceSplit. *charsmap receives the charsmap in base64, or "". */
+/* Reads the normalizer and the pre-tokenizer. In files written by transformers, spaces are trimmed
+   either by Strip and Replace or by WhitespaceSplit. *charsmap receives the charsmap in base64, or
+   "". */
 static rapt_status read_spaces(struct import *i, const struct hf_json *json,
                                struct pieces_options *o, const char **charsmap)
 {

@@ -26,9 +26,9 @@ static rapt_text text_of(const char *string)
     return (rapt_text){string, strlen(string)};
 }
 
-/* Names the rows of the embedding table of NLLB, mBART or XLM-RoBERTa. They are fairseq's special
-   tokens, the pieces after the first three (with ids one higher than in the SentencePiece model),
-   the languages, and the mask. */
+/* Names the rows of the embedding table of NLLB, mBART or XLM-RoBERTa. The rows belong to fairseq's
+   special tokens, the pieces after the first three (with ids one higher than in the SentencePiece
+   model), the languages, and the mask. */
 static rapt_status name_fairseq(struct import *i, enum hf_languages languages,
                                 const rapt_tokenizer *pieces, rapt_text *names)
 {

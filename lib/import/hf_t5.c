@@ -116,7 +116,7 @@ static rapt_status read_heads(struct import *i, const struct import_settings *s)
     return status;
 }
 
-struct t5_settings { /* settings of config.json that are not in i->config */
+struct t5_settings { /* settings in config.json that are not in i->config */
     struct hf_ids ids;
     bool scaled;      /* the decoder's output is multiplied by width^-0.5 */
     bool only_output; /* the file has the tied table only under the name of the output matrix */

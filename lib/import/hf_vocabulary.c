@@ -1,5 +1,5 @@
-/* hf_vocabulary.c - makes tokenizers from the names of tokens in vocab.json (for the target of
-   MarianMT, possibly in target_vocab.json) and one more file.
+/* hf_vocabulary.c - makes tokenizers from the names of tokens in vocab.json (for MarianMT's target
+   side, possibly in target_vocab.json) and one more file.
 
    For MarianMT: added_tokens.json, in which transformers stores tokens that were added to a
    tokenizer before resize_token_embeddings:

@@ -246,7 +246,7 @@ static rapt_status read_tables(struct import *i, const struct yaml *y)
 }
 
 /* Reads the layer from which alignments are computed. The alignments are the weights of the layer's
-   first head, which is also this library's default. */
+   first head, which this library also uses by default. */
 static rapt_status read_alignment(struct import *i, const struct yaml *y)
 {
     static const char key[] = "transformer-guided-alignment-layer";

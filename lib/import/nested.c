@@ -142,7 +142,7 @@ rapt_status rapt__import_enter(struct import *i)
     return status ? status : enter_package(i);
 }
 
-/* ---- Argos packages in zip files, which are read without unpacking them ---- */
+/* ---- Argos packages in zip files, which are read without being unpacked ---- */
 
 static const char description[] = "metadata.json"; /* a file that every package contains */
 

@@ -43,8 +43,8 @@ struct import {
     char folder[IMPORT_PATH];     /* folder of the files, ending in '/', or "" */
     struct archive *archive;      /* the zip file that contains the folder; NULL if the folder is on
                                      disk */
-    size_t archive_size;          /* number of bytes at the beginning of `folder` that are the path
-                                     of the zip file and a '/' */
+    size_t archive_size;          /* number of bytes that the zip file's path and a '/' take at the
+                                     beginning of `folder` */
     char model_name[IMPORT_FILE]; /* name of the file of tensors in the folder */
     const char *model_reason;     /* why this file was chosen */
     struct survey *survey;        /* contents of the folder (folder.c); NULL until it is listed */
@@ -93,8 +93,8 @@ enum import_flags {
     IMPORT_OFFSET = 4      /* preceded by IMPORT_OFFSET_ROWS rows that are not used */
 };
 enum { IMPORT_OFFSET_ROWS = 2 };
-/* Names of a parameter or, if parts > 1, of one of `parts` equal parts of its rows (or, if it is a
-   vector, of its elements). */
+/* Names of a parameter or, if parts > 1, of one of the `parts` equal parts into which its rows (or,
+   if it is a vector, its elements) are divided. */
 struct import_row {
     const char *ours, *theirs;
     int part, parts, flags;
@@ -221,7 +221,7 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
    tokenizer can be made from its names. */
 rapt_status rapt__import_names(struct import *i, const char *name, int vocab,
                                const rapt_tokenizer *pieces, rapt_tokenizer **tokenizer);
-/* Like rapt__import_names, but texts are split by Moses. */
+/* Like rapt__import_names, but texts are split by BPE over Moses-tokenized words. */
 rapt_status rapt__import_moses(struct import *i, const char *name, int vocab,
                                const struct moses_source *moses, rapt_tokenizer **tokenizer);
 /* Makes a WordPiece tokenizer from the names in a file. Names beyond the table are ignored, and

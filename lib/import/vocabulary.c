@@ -54,8 +54,8 @@ rapt_status rapt__import_read(struct import *i, const char *name, char **bytes, 
    is <unk>, its name is <unk>, except in a WordPiece vocabulary. */
 enum fit { FIT_EXACT, FIT_ANY };
 
-/* How a list's tokenizer splits text: with a SentencePiece model, with WordPiece, with Moses, or,
-   if all are NULL, at spaces. */
+/* How a tokenizer made from a list of names splits text: with a SentencePiece model, WordPiece or
+   BPE over Moses-tokenized words or, if all are NULL, at spaces. */
 struct splitter {
     const rapt_tokenizer *pieces;
     const rapt_wordpiece_options *words;
@@ -164,7 +164,7 @@ rapt_status rapt__import_pieces(struct import *i, const char *name, rapt_tokeniz
     return status;
 }
 
-/* ---- the vocabularies of Marian ---- */
+/* ---- Marian's vocabularies ---- */
 
 enum { FILES_MAX = 3 };
 
@@ -270,7 +270,7 @@ static rapt_status open_vocabulary(struct import *i, const char *name, const cha
     }
     snprintf(file, sizeof file, "%s.bpe", side);
     if (rapt__import_has(i, file))
-        return rapt__import_bad(i, "%s: BPE codes of subword-nmt are not supported", file);
+        return rapt__import_bad(i, "%s: subword-nmt's BPE codes are not supported", file);
     snprintf(file, sizeof file, "%s.spm", side);
     rapt_status status = RAPT_OK;
     if (rapt__import_has(i, file)) status = rapt__import_pieces(i, file, &pieces);

@@ -3,7 +3,7 @@
 
      x[s] = sum over n of v[n] h[n][s],   h[n][s] = tanh(q[n] + k[n][s])
 
-   The sum is computed in the order of n, as chains of 32 fma that are added one after another. In
+   The sum is computed in the order of n, as chains of 32 fmas that are added one after another. In
    the backward pass, with g[n][s] = dx[s] v[n] (1 - h[n][s]^2):
 
      dq[n] += sum over s of g[n][s]     dk[n][s] += g[n][s]     dv[n] += sum over s of dx[s] h[n][s]

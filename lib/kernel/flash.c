@@ -7,8 +7,8 @@
    over blocks of 128 keys (Milakov and Gimelshein 2018, "Online normalizer calculation for
    softmax"; Rabe and Staats 2021, "Self-attention does not need O(n^2) memory"). The bits of a row
    do not depend on other rows: blocks begin at multiples of 128 no matter which keys are visible,
-   q.k is computed as chains of fma in the order of the elements (flash_panels.c), the sum of a
-   block is a chain of fma in the order of the keys, and l is sixteen sums, one per lane. A hidden
+   q.k is computed as chains of fmas in the order of the elements (flash_panels.c), the sum of a
+   block is a chain of fmas in the order of the keys, and l is sixteen sums, one per lane. A hidden
    key has x = -infinity and weight 0 in every rounding mode. It adds nothing to o unless its value
    is infinite or NaN, so only panels with such values are summed row by row, without the hidden
    keys. A sink is one more key, with value 0, and is added to m and l at the end. Sigmoids use the
@@ -244,8 +244,9 @@ static void attend_block(struct attend_tile *tile, int tiles, int block, float *
     for (int i = 0; i < tiles; i++) accumulate_block(tile + i);
 }
 
-/* Returns l, summed over the lanes and with sinks included. Also stores l in `sums`, and in `keep`
-   the factors by which o must still be multiplied. */
+/* Returns l, summed over the lanes and with sinks included; for sigmoids, l is 1, or 0 in fully
+   masked rows. Also sets `sums` to l, and `keep` to the factors by which o must still be
+   multiplied. Updates state.max too: it then includes sinks, and is 0 for sigmoids. */
 static vf finish_sums(const struct attend_tile *t, float sums[LANES], float keep[LANES])
 {
     const struct running *s = &t->state;

@@ -32,15 +32,15 @@ static inline int rapt__padded(int width)
 /* A scale is split into two factors. Queries are multiplied by a power of two with the sign of the
    scale, and their dot products with keys are multiplied by the remaining factor. The power is the
    largest that exceeds neither |scale| nor 1, so dot products overflow only if scaled scores would.
-   (If the scale is subnormal, the power is the smallest normal number.) The results have the same
-   bits as if the whole scale were applied afterwards, unless numbers become subnormal or
+   (If the scale is denormal, the power is the smallest normal number.) The results have the same
+   bits as if the whole scale were applied afterwards, unless numbers become denormal or
    overflow. */
 static inline float rapt__query_factor(float scale)
 {
     float magnitude = fabsf(scale), power = 1;
     if (magnitude < 1)
         power = half_float_of(half_bits_of(magnitude) & 0x7f800000); /* no fraction */
-    if (power == 0) power = FLT_MIN;                                 /* scale is subnormal */
+    if (power == 0) power = FLT_MIN;                                 /* scale is denormal */
     return copysignf(power, scale);
 }
 
@@ -214,7 +214,7 @@ struct attend_plain {
     bool far;                  /* k is probably not in a nearby cache, and has too many rows for
                                   rows_ahead, so attend prefetches it */
     float *panels, *rows;      /* workspace for one block: ATTEND_BLOCK rows of key_width floats,
-                                  and ATTEND_BLOCK rows of padded value_width floats */
+                                  and ATTEND_BLOCK rows of value_width floats, padded */
     unsigned char *non_finite; /* [ATTEND_BLOCK / 16], also workspace */
 };
 
@@ -337,7 +337,7 @@ struct attend_head_gradients {
        dv += p dout       dk += scale ds q      dq += scale ds k      dbias += ds
 
    With a cap, scale becomes scale (1 - tanh^2). With dropout, dp is multiplied by the weight's
-   dropout factor, and the p in the formula of dv is the weight after dropout. If all keys fit in
+   dropout factor, and the p in the formula for dv is the weight after dropout. If all keys fit in
    one block, delta is computed as the sum of p dp; a sink adds nothing to it.
    attention/flash/backward.c computes the gradient of the sink's logit from delta. With
    ATTEND_SIGMOID, p is the sigmoid, and ds = p (1 - p) dp.
@@ -375,14 +375,14 @@ struct attend_dkv {
     uint32_t drop_below;
     float drop_scale;
     float *dscores; /* [rows][ATTEND_BLOCK] receives scale ds */
-    float *dk, *dv; /* [keys][padded key_width] and [keys][padded value_width] to which gradients
-                       are added */
+    float *dk, *dv; /* [keys][padded key_width] and [keys][padded value_width]; gradients are added
+                       to them */
 };
 
 struct attend_dq {
     const float *key_rows; /* [keys][padded key_width] */
     const float *dscores;  /* written by attend_dkv */
-    float *dq;             /* [rows][padded key_width] to which gradients are added */
+    float *dq;             /* [rows][padded key_width]; gradients are added to it */
 };
 
 #endif

@@ -2,7 +2,7 @@
    at a time. The equations are in flash.h (Dao et al. 2022, "FlashAttention", appendix B.2;
    algorithm 4 in B.4). Weights are recomputed from queries, keys and, except for sigmoids, the
    statistics of the forward pass, so no queries x keys matrix is stored. Every element of dq is a
-   single chain of fma in the order of the keys, and every element of dk or dv is a single chain in
+   single chain of fmas in the order of the keys, and every element of dk or dv is a single chain in
    the order of the queries, even across blocks, so the bits do not depend on how threads divide the
    work. */
 
@@ -33,7 +33,7 @@ static void attend_pack(const float *from, int rows, int width, float factor, fl
     }
 }
 
-/* Computes delta = out.dout with the same chains of 32 fma that score_tile uses for dp. Therefore,
+/* Computes delta = out.dout with the same chains of 32 fmas that score_tile uses for dp. Therefore,
    if one key has all the weight, so that out is its value, dp - delta is exactly 0, and remains 0
    when multiplied by a large factor. With several blocks of keys, or with dropout, dp - delta may
    instead be a rounding error of dp. */
@@ -266,7 +266,7 @@ static void score_gradients(const struct attend_block *b, const struct attend_we
     }
 }
 
-/* Adds a times x to y, which have `width` floats each. Does nothing if a is 0. */
+/* Adds a times x to y. x and y have `width` floats each. Does nothing if a is 0. */
 static void add_scaled(float *y, float a, const float *x, int width)
 {
     for (int n = 0; n < width && a != 0; n += LANES)

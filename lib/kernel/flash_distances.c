@@ -14,7 +14,8 @@ static bool has_distances(const struct distances *x)
     return x->by_query || x->by_key;
 }
 
-/* These return the index of the terms for the sixteen keys starting at `key`, a multiple of 16. */
+/* These functions return the index of the terms for the sixteen keys starting at `key`, a multiple
+   of 16. */
 static ptrdiff_t query_distances(const struct distances *x, int key)
 {
     return limited((ptrdiff_t)key - x->position, -x->before - (LANES - 1), x->after);

@@ -68,7 +68,7 @@ static void score_tile(int rows, const float *q, const float *keys, int depth, i
 }
 
 /* Computes scores[s][t] = k[s].q[t], with rows ld apart, for at most TILE_ROWS keys, whose rows are
-   k_row apart. q is [panels][depth][16]. The call of rapt__min tells the compiler that there are at
+   k_row apart. q is [panels][depth][16]. The call to rapt__min tells the compiler that there are at
    most HEAD_PANELS panels. */
 static void score_keys(int keys, const float *k, ptrdiff_t k_row, const float *q, int depth,
                        int panels, float *scores, ptrdiff_t ld)
@@ -127,7 +127,7 @@ static void plus_columns(int rows, const float *w, const float *x, ptrdiff_t x_r
 }
 
 /* Computes y[s] = y[s] + sum of w[s][t] x[t] over `terms` values of t. If `unfinished`, the chains
-   of fma continue from y[s] instead of being added to it. */
+   of fmas continue from y[s] instead of being added to it. */
 static void plus_rows(int rows, const float *w, const float *x, ptrdiff_t x_row, int terms,
                       int width, float *y, ptrdiff_t y_row, bool unfinished)
 {

@@ -1,7 +1,7 @@
 /* flash_head.c - attention for one head of a short sequence (at most 128 keys), with queries in the
    lanes of vectors: queries are transposed, and keys and values are read in place. A single block
-   of keys needs no running softmax. Every sum adds the same terms in the same order as in flash.c,
-   although down columns instead of along rows, so the bits are the same. */
+   of keys needs no running softmax. Every sum runs down columns instead of along rows, but adds the
+   same terms in the same order as in flash.c, so the bits are the same. */
 #include "kernel/flash.h"
 
 #include <math.h>

@@ -6,13 +6,13 @@
        mean    c[r][n]  = inverse[r] (sum over k of a[r][k] b[k][n])
        plus    c[r][n]  = c[r][n] + (sum over k of a[r][k] b[k][n])
 
-   for `rows` rows and `panels` panels of columns. `added` starts its chains of fma with c, and
+   for `rows` rows and `panels` panels of columns. `added` starts its chains of fmas with c, and
    `plus` adds finished chains to c. All functions are inlined, so that rows and panels are
    constants and the sums stay in registers. */
 #include "kernel/flash.h"
 
 enum {
-    CHAIN = 32 /* number of terms of a score in one chain of fma */
+    CHAIN = 32 /* number of terms of a score in one chain of fmas */
 };
 
 /* Returns the tile that begins at a panel. The tile does not prefetch, because its operands are in
@@ -36,7 +36,7 @@ struct tiling {
 };
 
 /* Does the same as tile_sums for two consecutive chains of full length. When the two functions
-   shared the code of a step, heads of width 32 were 2 % slower (gcc 12). */
+   shared the code of a step, heads of width 32 were 2% slower (gcc 12). */
 static inline __attribute__((always_inline)) void two_chains(int rows, int panels,
                                                              const struct gemm_block *g,
                                                              const struct tile *t, vf *first,
@@ -99,7 +99,7 @@ score_rows(int row, int rows, int panels, int chains, const struct tiling *t, in
     }
 }
 
-/* Adds chains of 32 fma one after another; for 128 terms, this halves the error compared with a
+/* Adds chains of 32 fmas one after another; for 128 terms, this halves the error compared with a
    single chain. Chains are computed in pairs, for half of the rows at a time, if the sums of both
    chains then fit in the registers, so that scores are stored half as often. Where register tiles
    have only one panel, chains are computed singly, because half of the rows would have too few
@@ -157,7 +157,7 @@ sums_near(int rows, int panels, const struct gemm_block *g, int n, vf *sum)
 
 /* Returns x, a sum of weighted values, times the inverse of the sum of weights. This rounds once
    more than a division, which is negligible compared with the rounding of each term of the sum.
-   Adding 0 turns -0 into 0 (unless the host rounds downward), because otherwise the sign of a zero
+   Adding 0 turns -0 into 0 (unless the host rounds downward). Without this, the sign of a zero
    could depend on how many terms of the sum are skipped. */
 static inline vf mean_of(vf x, vf inverse)
 {

@@ -158,12 +158,12 @@ struct kernels {
     void (*ssru_row_backward)(const float *x, const float *z, const float *before, float *d,
                               float *dx, float *dz, size_t n);
 
-    /* random.c: y = from + dropout(x), where a NULL `from` means 0. y may be x or from. */
+    /* random.c: y = from + dropout(x), where a NULL `from` means 0. y may be x or `from`. */
     void (*dropout_row)(const struct dropout *d, uint64_t row, const float *x, const float *from,
                         float *y, int n);
 
     /* random.c: to[i] = x[i] + the Gumbel noise of column first + i. first must be a multiple of 4;
-       to may be x. */
+       `to` may be x. */
     void (*gumbel_row)(uint64_t key, uint64_t row, int first, const float *x, float *to, int n);
 
     /* softmax.c */

@@ -113,7 +113,7 @@ static void column_sum(float *y, const float *x, ptrdiff_t ld, int rows, int n)
 }
 
 /* ---- gemv: weighted sums of rows and their gradients. Rows with weight 0 are skipped and may
-   contain infinity or NaN. Every element is a chain of fma in the order of the rows. ---- */
+   contain infinity or NaN. Every element is a chain of fmas in the order of the rows. ---- */
 
 /* Computes the sums for 16 * `vectors` columns. Inlined, so that `vectors` is a constant. */
 static inline __attribute__((always_inline)) void

@@ -1,4 +1,4 @@
-/* softmax.c - the exponentials in the softmax of a row of scores and their sum, the log-sum-exp of
+/* softmax.c - the exponentials and their sum in the softmax of a row of scores, the log-sum-exp of
    a row, the loss of a row of logits, and the k largest elements of a row.
 
      p[i] = exp(x[i] - max x) / sum,  sum = sum over i of exp(x[i] - max x)

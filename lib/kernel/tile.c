@@ -1,5 +1,5 @@
 /* tile.c - the register tile of matrix products. Its sums stay in registers during the loop over k.
-   Every element is a separate chain of fma in the order of k, so the shape and position of a tile
+   Every element is a separate chain of fmas in the order of k, so the shape and position of a tile
    do not affect the bits. Tiles with few rows span more panels, because it takes many independent
    sums to hide the latency of the fma. */
 
@@ -20,7 +20,7 @@ enum panel_type { PANEL_FLOAT, PANEL_BF16, PANEL_F16 }; /* type of the elements 
 struct tile { /* operands and results of one register tile */
     const float *a, *bias;
     const void *b;
-    const void *ahead;    /* memory that will soon be read, to prefetch along with b, or NULL */
+    const void *ahead;    /* memory that will be read soon, prefetched along with b; or NULL */
     ptrdiff_t ahead_step; /* distance in `ahead` from one k to the next, in elements */
     float *c;
 };

@@ -1,5 +1,5 @@
 /* block.c - runs a block forward and backward over the caller's rows. A block is either a stack of
-   one layer, without embeddings or a last norm, or one function of a layer. */
+   one layer, without embeddings or a last norm, or one sublayer of a layer. */
 #include "model/sublayer.h"
 
 struct block_call {
@@ -110,7 +110,7 @@ static size_t floats_of(const struct block_call *call)
     return (size_t)call->pass.rows.count * (size_t)call->block->model.config.width;
 }
 
-/* Returns the step of a block that is a single function; its input is in memory->embedded. */
+/* Returns the step of a block that is a single sublayer; its input is in memory->embedded. */
 static struct step step_of(const struct block_call *call)
 {
     struct stack_memory *m = call->stack.memory;

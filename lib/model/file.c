@@ -59,7 +59,7 @@ static const struct layout *layout_of(const rapt_model *m, const struct block_fi
     return block->layout ? block->layout : &m->layout;
 }
 
-/* Describes all tensors of the blocks and returns their number. */
+/* Describes all tensors of the blocks and returns how many there are. */
 static int describe(const rapt_model *m, const struct block_file *blocks, int count, bool packed,
                     struct named *named, struct tensor_source *sources)
 {

@@ -23,7 +23,7 @@ rapt_status rapt__config_read(rapt_config *config, const char *text, size_t size
 
 /* ---- metadata keys ---- */
 #define CONFIG_KEY  "rapt.config"
-#define TRAINER_KEY "rapt.trainer" /* counters of a trainer */
+#define TRAINER_KEY "rapt.trainer" /* a trainer's counters */
 #define LAYOUT_KEY  "rapt.layout"  /* layout of a packed file */
 #define SCALES_KEY  "rapt.scales"  /* lines that scales.c reads */
 /* Metadata key for the maximum number of target tokens per source token, from the settings of an

@@ -123,7 +123,7 @@ struct layer_parts {
     bool alone; /* a single part without its norm, for a rapt_block */
 };
 
-/* stack_layout.c: lists the parts of a layer in order and returns their number. */
+/* stack_layout.c: lists the parts of a layer in order and returns how many there are. */
 int rapt__parts_of(const rapt_config *c, bool decoder, enum part parts[3]);
 
 /* ---- config.c: the heads of an attention sublayer ---- */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns true if the tensor `name` holds the scales of a matrix of bytes. */
+/* Returns true if the tensor with this name holds the scales of a matrix of bytes. */
 static bool is_scale(const rapt_model *m, const char *name)
 {
     char matrix[sizeof m->layout.parameters->name];
@@ -26,7 +26,7 @@ static bool known(const rapt_model *m, const char *name)
            rapt_model_find(m, name) >= 0 || is_scale(m, name);
 }
 
-/* Number of floats of sinusoids that even the smallest file may request. */
+/* Number of floats for sinusoids that even the smallest file may request. */
 enum { FREE_OFFSETS = 1 << 20 };
 
 rapt_status rapt__config_backed(const rapt_config *config, const struct tensor_file *file,

@@ -1,7 +1,7 @@
 /* metadata.c - the metadata of a model. Copies it from the file when the model is loaded, and
    merges it with the caller's metadata when the model is saved. Entries with the library's own keys
-   (configuration, counters of a trainer, layout) are never copied; a save generates the ones that
-   apply to the file. */
+   (configuration, trainer counters, layout) are never copied; a save generates the ones that apply
+   to the file. */
 #include "model/model.h"
 
 #include <string.h>

@@ -67,7 +67,8 @@ struct rapt_model {
     float *slopes;         /* ALiBi slopes [maps]; NULL if they are learned or absent */
     float *distances;      /* Transformer-XL's sinusoids [distances][D]; otherwise NULL */
     int *distance_buckets; /* with relative_bias deberta and relative_buckets, the bucket of each
-                              distance from -relative_distance to relative_distance, or NULL */
+                              distance from -relative_distance to relative_distance; otherwise
+                              NULL */
     char *config_text;     /* the configuration as JSON */
     struct model_notes notes;
     double bound; /* upper bound on the magnitudes of all parameters; infinite if unknown */
@@ -111,7 +112,7 @@ void rapt__positions_fill(const rapt_config *config, float *table);
 int rapt__distances_before(const rapt_config *c); /* `before` and `after` of rapt_distances */
 int rapt__distances_after(const rapt_config *c, bool decoder);
 int rapt__distances_rows(const rapt_config *c, bool decoder); /* number of vectors; 0 if none */
-/* Returns the number of floats in a layer's projected vectors, or 0 if they are not projections. */
+/* Returns the number of floats in the vectors that a layer computes by projection, or 0 if none. */
 size_t rapt__distances_floats(const rapt_config *c, bool decoder);
 size_t rapt__distances_sinusoids(const rapt_config *c); /* number of floats in model->distances */
 void rapt__distances_sinusoids_fill(const rapt_config *c, float *to); /* to may be NULL */
@@ -316,12 +317,12 @@ struct pass {
     const struct stack_caches *caches; /* set only in a session's decoder */
     struct drop drop;
     bool learning;                  /* part of training; otherwise nothing is drawn at random */
-    const float *reward, *baseline; /* while learning: [H][rows.count], for sampled keys */
-    const uint8_t *expected; /* while learning: [rows.batch] (see rapt_attention); NULL if none */
-    float entropy;           /* while learning: see rapt_reinforce */
-    float anneal; /* while learning: if not 0, the arg-max is replaced by a softmax of anneal times
-                     the scores */
-    float noise;  /* while learning: standard deviation of the noise in monotonic attention */
+    const float *reward, *baseline; /* in training: [H][rows.count], for sampled keys */
+    const uint8_t *expected; /* in training: [rows.batch] (see rapt_attention); NULL if none */
+    float entropy;           /* in training: see rapt_reinforce */
+    float anneal; /* in training: if not 0, the arg-max is replaced by a softmax of anneal times the
+                     scores */
+    float noise;  /* in training: standard deviation of the noise in monotonic attention */
     struct weight_losses losses; /* for backward: losses on the weights of cross-attention; the
                                     guide applies to layer config.alignment_layer */
 };
@@ -357,7 +358,7 @@ const float *rapt__stack_backward(const struct exec_context *c, const struct sta
                                   const struct pass *p, float *dstates, float *gradients,
                                   float *partial);
 
-/* ---- sublayer.c: one function f of the chain, sublayer->y = f(in), and its gradient ---- */
+/* ---- sublayer.c: one sublayer f of the chain, sublayer->y = f(in), and its gradient ---- */
 struct step { /* one sublayer in a pass */
     const struct stack *stack;
     const struct pass *pass;

@@ -114,8 +114,8 @@ static size_t row_floats(const rapt_config *c)
     return (size_t)(c->heads * rapt__head_width(c));
 }
 
-/* Returns the number of floats in one array of a layer's projected vectors, either for keys or for
-   queries. Returns 0 if the vectors are not projections. */
+/* Returns the number of floats in one array, for keys or for queries, of the vectors that a layer
+   computes by projection. Returns 0 if it computes none. */
 static size_t array_floats(const rapt_config *c, bool decoder)
 {
     size_t rows = (size_t)rapt__distances_rows(c, decoder);

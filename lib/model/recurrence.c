@@ -1,5 +1,5 @@
-/* recurrence.c - the layers that replace self-attention in a decoder (decoder_recurrence). Linear
-   attention:
+/* recurrence.c - the sublayers that replace self-attention in a decoder (decoder_recurrence).
+   Linear attention:
 
        q, k, v = silu(x Wqkv' + b)       decay = sigmoid(x Wf' + bf), rate = sigmoid(x Wr')
        y = gate(norm(attention(q, k, v, decay, rate))) Wo' + bo
@@ -10,7 +10,7 @@
    Sessions store the state of each head between calls and process rows one by one, so that the
    results are the same, bit for bit, however a target is split across calls.
 
-   The other layer is the simpler simple recurrent unit, or SSRU (Kim et al. 2019, section 3.1;
+   The other sublayer is the simpler simple recurrent unit, or SSRU (Kim et al. 2019, section 3.1;
    Marian's `ssru`). Its cells are also stored between calls:
 
        c[t] = f[t] c[t-1] + (1 - f[t]) x[t] W',  f = sigmoid(x V' + b),  y = max(c, 0) */

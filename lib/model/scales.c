@@ -157,7 +157,7 @@ rapt_status rapt__scales_index(rapt_model *m)
     return RAPT_OK;
 }
 
-/* Returns the position in the index of the first line whose name is not less than `name`. */
+/* Finds the first line whose name is not less than `name`. Returns its position in the index. */
 static size_t first_line(const rapt_model *m, const char *text, const char *name)
 {
     size_t low = 0, high = m->notes.scale_count;

@@ -1,4 +1,4 @@
-/* sublayer.c - the functions that make up a layer: self-attention, cross-attention and the
+/* sublayer.c - the sublayers that make up a layer: self-attention, cross-attention and the
    position-wise feed-forward network (Vaswani et al. 2017, sections 3.2 and 3.3). In a decoder,
    linear attention or a recurrent unit (recurrence.c) may replace self-attention, and monotonic
    attention (monotonic.c) may replace cross-attention.

@@ -152,7 +152,7 @@ struct rapt_block {
     enum part parts[3];
     int parts_count;
     bool decoder;                 /* with causal or cross-attention */
-    bool alone;                   /* a single function, without a residual sum or norm */
+    bool alone;                   /* a single sublayer, without a residual sum or norm */
     bool learned;                 /* true if the last forward pass stored what backward needs */
     int batch, rows, source_rows; /* numbers of sequences and rows in that pass */
     struct drop drop;             /* dropout of that pass */

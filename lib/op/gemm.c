@@ -1,5 +1,5 @@
-/* gemm.c - c = a b with a team: chooses bf16, OpenBLAS or the built-in kernels, and plans how the
-   built-in kernels compute the product. */
+/* gemm.c - c = a b, computed by a team: chooses bf16, OpenBLAS or the built-in kernels, and plans
+   how the built-in kernels compute the product. */
 #include "op/gemm.h"
 
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* gemm.h - the matrix products of linear.c: c = a b with a team, where b is in one of three
+/* gemm.h - the matrix products of linear.c: c = a b, computed by a team, with b in one of three
    forms. */
 #ifndef RAPT_LIB_OP_GEMM_H
 #define RAPT_LIB_OP_GEMM_H
@@ -50,7 +50,7 @@ enum {
     GEMM_UNIT_ROWS = 52,   /* maximum number of rows in a unit */
     GEMM_FEW_ROWS = 16,    /* if a has fewer rows, it is read in place, over the whole depth */
     GEMM_DEPTH = 512,      /* depth of a block */
-    GEMM_COPY_DEPTH = 256, /* depth of a copy of a on a member's stack, which takes 52 KB */
+    GEMM_COPY_DEPTH = 256, /* depth of a copy of a, which takes 52 KB of a member's stack */
 };
 
 /* How a unit reads a: in place, from a copy, or from a copy packed tile by tile. */

@@ -1,4 +1,4 @@
-/* gemm_bf16.c - c = a b with a team, where both factors are rounded to bf16 (kernel/bf16.h).
+/* gemm_bf16.c - c = a b, computed by a team with both factors rounded to bf16 (kernel/bf16.h).
 
    b is rounded and packed block by block into exec->pack, as in gemm_builtin.c: while one half is
    being multiplied, the other is filled with the next block. Members claim units of rows and panels

@@ -1,4 +1,4 @@
-/* gemm_builtin.c - c = a b with a team, computed by the kernels in lib/kernel/gemm.c.
+/* gemm_builtin.c - c = a b, computed by a team with the kernels in lib/kernel/gemm.c.
 
    c is divided into units of a few rows and a few panels of columns, which members claim by ticket.
    Within a unit the depth is divided into blocks, which are added to the sums in order. The

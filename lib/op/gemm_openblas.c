@@ -1,4 +1,4 @@
-/* gemm_openblas.c - c = a b with a team, computed by OpenBLAS. This is the only file that uses
+/* gemm_openblas.c - c = a b, computed by a team with OpenBLAS. This is the only file that uses
    OpenBLAS.
 
    OpenBLAS is loaded when first requested, so that programs that never request it do not map it. It

@@ -296,7 +296,7 @@ bool rapt__int8_set_integers(const struct int8_rows *to, int first, int count, c
         int8_t *at = to->weight + weight_row_at(first + n, to->in);
         if ((first + n) % LANES == 0 && count - n >= LANES && in % INT8_GROUP == 0) {
             /* A panel is the transpose of its rows if each group, which is as large as a float, is
-               taken as one element. */
+               treated as one element. */
             rapt__kernels()->pack_columns((const float *)(const void *)(rows + n * in),
                                           in / INT8_GROUP, LANES, to->in / INT8_GROUP, 1, 0, 1,
                                           (float *)(void *)at);

@@ -222,13 +222,13 @@ struct norm_saved { /* statistics for backward, [rows] each */
 };
 /* Computes sum = x + dropout(y), then out = norm(sum). If y is NULL, the sum is x, and `sum` is not
    written. If d is NULL, nothing is dropped. If n is NULL, out is not written. `saved` receives the
-   statistics that backward needs; it may be NULL. sum may be x or y. */
+   statistics that backward needs; it may be NULL. `sum` may be x or y. */
 void rapt__residual_norm_forward(const struct exec_context *c, const struct norm *n,
                                  const struct dropout *d, const float *x, const float *y, int rows,
                                  int width, float *sum, float *out, const struct norm_saved *saved);
 /* Computes dx = from + the gradient of x, the input of the norm, and adds the gradients of gain and
-   bias to dgain and dbias. dbias is not used if there is no bias. A NULL `from` means 0. dx may
-   be from or dy. partial is workspace of rapt__norm_partial(rows, width) floats, shared by the
+   bias to dgain and dbias. dbias is not used if there is no bias. A NULL `from` means 0. dx may be
+   `from` or dy. partial is workspace of rapt__norm_partial(rows, width) floats, shared by the
    team. */
 size_t rapt__norm_partial(int rows, int width);
 void rapt__norm_backward(const struct exec_context *c, const struct norm *n,
@@ -262,7 +262,7 @@ void rapt__head_norm_backward(const struct exec_context *c, const struct head_no
 
 /* ---- heads.c: differences of two attention outputs ---- */
 struct difference {
-    const float *vectors; /* [4][width / 2]: x0 .. x3 in the formula of lambda */
+    const float *vectors; /* [4][width / 2]: x0 .. x3 in the formula for lambda */
     const float *gain;    /* [width], the same for all heads */
     int heads, width;
     int group;     /* number of heads that share keys; divides heads */
@@ -442,7 +442,7 @@ void rapt__adam_range(const struct exec_context *c, const struct adam *a, const 
 /* Takes a step of Adam: updates p, m and v. */
 void rapt__adam(const struct exec_context *c, const struct adam *a, float *p, const float *g,
                 float *m, float *v, size_t n);
-/* These functions compute x = value, y = x, and y += x for n elements. */
+/* These functions compute x = value, y = x and y += x, respectively, for n elements. */
 void rapt__fill(const struct exec_context *c, float *x, size_t n, float value);
 void rapt__copy(const struct exec_context *c, const float *x, size_t n, float *y);
 void rapt__add(const struct exec_context *c, const float *x, size_t n, float *y);

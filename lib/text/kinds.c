@@ -211,7 +211,7 @@ int rapt_tokenizer_vocab(const rapt_tokenizer *tokenizer)
 
 int32_t rapt_tokenizer_special(const rapt_tokenizer *tokenizer, int which)
 {
-    enum { UNKNOWN, BEGIN, END, PAD }; /* indices into `names` of struct spm */
+    enum { UNKNOWN, BEGIN, END, PAD }; /* indices into spm->names */
     if (!tokenizer || which < RAPT_TOKEN_UNKNOWN || which >= RAPT_TOKEN_SPECIALS) return -1;
     if (tokenizer->list) return rapt__list_special(tokenizer->list, which);
     if (!tokenizer->spm) return which;

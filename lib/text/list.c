@@ -9,7 +9,7 @@
 static const struct {
     int which; /* a RAPT_TOKEN_ constant */
     const char *name;
-    bool wordpiece; /* the name that WordPiece uses */
+    bool wordpiece; /* whether this is a name that WordPiece uses */
 } special_names[] = {
     {RAPT_TOKEN_UNKNOWN, "<unk>", false}, {RAPT_TOKEN_PAD, "<pad>", false},
     {RAPT_TOKEN_PAD, "<blank>", false},   {RAPT_TOKEN_BEGIN, "<s>", false},
@@ -91,7 +91,7 @@ static bool continues(const struct list *l, int32_t id)
    no text, except the unknown token in lists that use neither a SentencePiece model nor byte-level
    BPE. With a SentencePiece model, U+2581 becomes a space, a byte piece becomes its byte, and
    language tokens have no text. With byte-level BPE, characters become the bytes that they
-   represent. WordPiece's "##" and the "@@" of Moses tokenizers are left out. */
+   represent. WordPiece's "##" and the "@@" of BPE over Moses-tokenized words are left out. */
 static size_t put_surface(struct list *l, int32_t id, char *to)
 {
     const rapt_text name = name_of(l, id);
@@ -292,10 +292,10 @@ static size_t language_at(const struct list *l, rapt_text text, int32_t *id)
     return 0;
 }
 
-/* Maps the pieces of a normalized text to names. `skip` is the offset in the original text at which
-   the normalized part begins. A piece that the SentencePiece model does not know may still be in
-   the list. `memory` holds three arrays [bound]: ends in the text, ends in the normalized text, and
-   ids. */
+/* Maps the pieces of a normalized text to ids in the list. `skip` is the offset in the original
+   text at which the normalized part begins. A piece that the SentencePiece model does not know may
+   still be in the list. `memory` holds three arrays [bound]: ends in the text, ends in the
+   normalized text, and ids. */
 static rapt_status put_pieces(const struct list *l, const struct spm_normalized *text, size_t skip,
                               size_t *memory, size_t bound, struct list_output *out,
                               rapt_message *why)
@@ -337,7 +337,7 @@ static rapt_status encode_part(const struct list *l, rapt_text text, size_t from
     if (status)
         rapt__fail(why, status,
                    status == RAPT_NO_MEMORY ? "not enough memory to encode %zu bytes of text"
-                                            : "the text of %zu bytes is too long",
+                                            : "the text is too long (%zu bytes)",
                    text.size);
     else
         status = put_pieces(l, &normalized, from, memory, bound, out, why);
@@ -374,7 +374,7 @@ static rapt_status encode_pieces(const struct list *l, rapt_text text, struct li
     int32_t id = -1;
     rapt_status status = RAPT_OK;
     if (rapt__spm_bound(l->spm, text.size) > SIZE_MAX / PIECE_BYTES)
-        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the text of %zu bytes is too long", text.size);
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "the text is too long (%zu bytes)", text.size);
     size_t from = language_at(l, text, &id);
     if (from) rapt__list_put(out, id, from);
     for (size_t at = from; at < text.size && !status; at++) {

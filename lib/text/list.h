@@ -8,7 +8,7 @@
 #include "text/sentencepiece/sentencepiece.h"
 #include "text/text.h"
 
-/* ---- byte-level byte-pair encoding as in GPT-2 (Radford et al. 2019), RoBERTa and BART ---- */
+/* ---- byte-level BPE, as in GPT-2 (Radford et al. 2019), RoBERTa and BART ---- */
 
 struct bytelevel {
     bool used;
@@ -88,8 +88,8 @@ void rapt__list_encode_words(const struct list *l, rapt_text text, struct list_o
 bool rapt__bytelevel_available(void);
 /* Writes the character that represents a byte in names, and returns its size in bytes. */
 size_t rapt__bytelevel_spell(unsigned char byte, char to[2]);
-/* Writes the bytes that a name represents, at most name.size, and returns their number. A character
-   that represents no byte is copied. */
+/* Writes the bytes that a name represents, at most name.size, and returns how many there are. A
+   character that represents no byte is copied. */
 size_t rapt__bytelevel_bytes(rapt_text name, char *to);
 /* Returns the end of the word that begins at `at`, which must be below text.size. */
 size_t rapt__bytelevel_word_end(rapt_text text, size_t at);

@@ -1,4 +1,4 @@
-/* list_bytes.c - encodes text as names of a list with GPT-2's byte-level BPE.
+/* list_bytes.c - encodes text as names of a list, using GPT-2's byte-level BPE.
 
    In names, each byte is spelled as a printable character. Words are the matches of this regular
    expression, with the character classes of utf8proc's version of Unicode:
@@ -99,7 +99,7 @@ static enum character_kind kind_at(rapt_text text, size_t at, size_t *end)
     return kind_of(rapt__utf8_next(text.bytes, text.size, end));
 }
 
-/* Returns the end of the run of characters of one kind that begins at `at`. Sets *last to the
+/* Returns the end of the run of characters of this kind that begins at `at`. Sets *last to the
    beginning of the run's last character. */
 static size_t run_end(rapt_text text, size_t at, enum character_kind kind, size_t *last)
 {

@@ -1,6 +1,6 @@
-/* list_words.c - encodes text as names of a list with WordPiece (Schuster and Nakajima 2012; Devlin
-   et al. 2019). Special tokens that the text spells out, such as "[MASK]", are found first. No
-   memory is allocated.
+/* list_words.c - encodes text as names of a list, using WordPiece (Schuster and Nakajima 2012;
+   Devlin et al. 2019). Special tokens that the text spells out, such as "[MASK]", are found first.
+   No memory is allocated.
 
    Text is prepared as in BERT's tokenizer: control characters are removed, and punctuation becomes
    separate words. Depending on the options, Chinese characters also become separate words, accents

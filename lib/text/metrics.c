@@ -250,14 +250,15 @@ double rapt_bleu_score(const rapt_bleu *bleu)
 
        F = 100 (1 + beta^2) P R / (beta^2 P + R)
 
-   P and R are the means over the orders 1..6 of matches / hypothesis and matches / reference,
-   counting n-grams of characters without white space. Orders for which one side has no n-grams are
-   skipped. The n-grams of a hypothesis count only if its reference has n-grams of that order. */
+   P and R are the means over the orders 1..6 of matches / hypothesis and matches / reference.
+   These three count character n-grams after white space has been removed. Orders for which one side
+   has no n-grams are skipped. The n-grams of a hypothesis count only if its reference has n-grams
+   of that order. */
 
 enum { CHRF_ORDERS = 6 };
 
-/* Writes the characters other than white space to `out`, unless it is NULL, and returns their
-   number. */
+/* Writes the characters other than white space to `out`, unless it is NULL, and returns how many
+   there are. */
 static size_t characters(rapt_text text, uint32_t *out)
 {
     size_t count = 0;

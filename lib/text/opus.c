@@ -3,11 +3,11 @@
    and private-use characters, become spaces. Runs of spaces become one space, and spaces at both
    ends are removed.
 
-   The results are the same as those of the scripts even where the scripts do something odd:
-   full-width U+FF11 becomes a quotation mark, and U+3002 becomes a full stop and a space. The
-   characters that the scripts delete last (U+200B, U+2060, U+FEFF) have already become spaces by
-   then. Bytes that are not UTF-8 are left unchanged. Unassigned characters, for which the scripts'
-   results depend on the version of Perl, are also left unchanged. */
+   The results match those of the scripts even where the scripts do something odd: full-width U+FF11
+   becomes a quotation mark, and U+3002 becomes a full stop and a space. The characters that the
+   scripts delete last (U+200B, U+2060, U+FEFF) have already become spaces by then. Bytes that are
+   not UTF-8 are left unchanged. Unassigned characters, for which the scripts' results depend on the
+   version of Perl, are also left unchanged. */
 #include "text/text.h"
 
 #include <string.h>

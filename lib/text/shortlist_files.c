@@ -19,7 +19,7 @@
 
 /* ---- binary ---- */
 
-/* Numbers of bytes before the starts and before the data that the checksum covers. */
+/* Offsets, in bytes, of the starts and of the data that the checksum covers. */
 enum { HEAD = 48, COVERED = 16 };
 static const uint64_t magic = 0xF11A48D5013417F5;
 

@@ -1,5 +1,5 @@
-/* trainer_memory.c - checks options and limits and creates a trainer, with all of its memory in one
-   arena. */
+/* trainer_memory.c - checks options and limits and creates a trainer, with all of its working
+   memory in one arena. */
 #include "train/train.h"
 
 #include <float.h>
@@ -212,11 +212,12 @@ static rapt_status check_guided(const rapt_train_options *o, const rapt_config *
                           text);
     if (c->talking_heads)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "guided_alignment is %s, but talking heads allow negative weights", text);
+                          "guided_alignment is %s, but talking_heads allows negative weights",
+                          text);
     if (c->monotonic)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,
-                          "guided_alignment is %s, but alignments may go back, and attention with "
-                          "monotonic %s cannot",
+                          "guided_alignment is %s, but alignments may move backward, which "
+                          "cross-attention cannot do if monotonic is %s",
                           text, rapt_config_field_at(CONFIG_monotonic)->word((int)c->monotonic));
     if (c->cross_normalizer != RAPT_NORMALIZER_SOFTMAX)
         return rapt__fail(why, RAPT_BAD_ARGUMENT,

@@ -245,8 +245,8 @@ static rapt_status cut_tokens(const rapt_encoder *e, rapt_text text, int32_t *id
     return RAPT_OK;
 }
 
-/* Returns the number of tokens to keep of the first of two texts that together may have at most
-   `max` tokens. The shorter text is truncated only if both have more than max / 2 tokens. */
+/* Returns the number of tokens to keep from the first text of a pair that may have at most `max`
+   tokens in total. The shorter text is truncated only if both have more than max / 2 tokens. */
 static int first_share(int first, int second, int max)
 {
     if (first + second <= max) return first;

@@ -56,7 +56,7 @@ static bool equal_texts(rapt_text a, rapt_text b)
     return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
 }
 
-/* Returns true if the characters on both sides of a position in a text belong to one word. In
+/* Returns true if the characters on both sides of a position in a text belong to the same word. In
    scripts without spaces between words, always returns false. */
 static bool within_word(rapt_text text, size_t at)
 {

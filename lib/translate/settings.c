@@ -84,7 +84,7 @@ static void suppress(rapt_translator *t, int32_t token)
 }
 
 /* Suppresses the tokens listed in the metadata, or only counts them if t->suppressed is NULL.
-   Returns their number. */
+   Returns how many are listed. */
 static int suppress_listed(rapt_translator *t)
 {
     const char *text = rapt_model_metadata(t->model, SUPPRESSED_KEY);

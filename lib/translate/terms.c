@@ -224,8 +224,8 @@ static rapt_text raise(rapt_text form, bool all, char *out)
     return (rapt_text){out, size};
 }
 
-/* Appends a term for a match, unless the term would have no phrases. Unless the entry's rule is
-   exact, capitals in the match allow capitals in the target. */
+/* Appends a term for a match, unless the term would have no phrases. Capitals in the match allow
+   capitals in the target if the entry's rule is not exact. */
 static rapt_status add_term(const struct phrase_maker *m, const rapt_glossary *g,
                             const struct glossary_match *match)
 {

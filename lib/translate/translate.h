@@ -129,9 +129,9 @@ rapt_status rapt__check_no_precision(rapt_precision precision, rapt_message *why
 rapt_status rapt__languages_find(rapt_translator *t, rapt_message *why);
 /* The tokens of a source's text are framed by special tokens: a language or begin token, and an end
    token, as the model and the options require. rapt__source_front returns the number of special
-   tokens before the text, and rapt__source_more their total number. rapt__source_frame writes them
-   to ids, which already contains the `count` tokens of the text from index rapt__source_front on,
-   and returns the total number of tokens. */
+   tokens before the text, and rapt__source_more the total number of special tokens.
+   rapt__source_frame writes the special tokens to ids, which already contains the `count` tokens of
+   the text from index rapt__source_front on, and returns the total number of tokens. */
 size_t rapt__source_front(const rapt_translator *t);
 size_t rapt__source_more(const rapt_translator *t);
 size_t rapt__source_frame(const rapt_translator *t, int32_t *ids, size_t count);
@@ -173,7 +173,7 @@ struct sentence {
     bool aligned;     /* the alignment of the sentence is requested */
     int faults;       /* RAPT_FAULT_...; 0 unless call.mend is set */
     int terms;        /* number of glossary terms in the text */
-    int term, term_count; /* terms that have phrases: first index in memory.terms, and number */
+    int term, term_count; /* terms that have phrases: first index in memory.terms, and count */
     int term_tokens;      /* total number of tokens in the shortest phrases of these terms */
     int limit;            /* maximum number of target tokens, including the end token */
     size_t out;           /* index of its results in out: [nbest][limit] tokens */

@@ -256,7 +256,7 @@ static void test_settings_refused(void **state)
     folder_refused(folder, "unknown.weight belongs to a layer that is not supported");
     shaped.more = "classifier.weight";
     write_model(folder, &shaped, model);
-    folder_refused(folder, "classifier.weight is not a matrix of classes");
+    folder_refused(folder, "classifier.weight is not a matrix of at most 2^24 rows, one per class");
     rapt_model_free(model);
     clear(folder);
 }
@@ -272,7 +272,7 @@ static void test_sentences_refused(void **state)
     folder_text(folder, "modules.json", "[" MODULE("Dense", "2_Dense") "]");
     folder_refused(folder, "module sentence_transformers.models.Dense is not supported");
     folder_text(folder, "modules.json", "[" MODULE("Pooling", "../1_Pooling") "]");
-    folder_refused(folder, "modules.json: path ../1_Pooling is not a folder's name");
+    folder_refused(folder, "modules.json: path ../1_Pooling is not a folder name");
     folder_text(folder, "modules.json", "{}");
     folder_refused(folder, "modules.json is not a list of modules");
     folder_text(folder, "modules.json", "[" MODULE("Pooling", "1_Pooling") "]");

@@ -194,8 +194,8 @@ static void test_unigram_refused(void **state)
     static const struct wrong all[] = {
         {{.normalizer = "{\"type\": \"NFKC\"}"}, "normalizer NFKC is not supported"},
         {{.normalizer = "{\"x\": 1}"}, "normalizer without a type is not supported"},
-        {{.normalizer = SEQUENCE("normalizers", STRIP)}, "spaces are not treated"},
-        {{.normalizer = "null"}, "spaces are not treated"},
+        {{.normalizer = SEQUENCE("normalizers", STRIP)}, "spaces are not handled"},
+        {{.normalizer = "null"}, "spaces are not handled"},
         {{.normalizer = SEQUENCE("normalizers", STRIP ", {\"type\": \"Replace\", \"pattern\": "
                                                       "{\"String\": \"x\"}, \"content\": \" \"}")},
          "normalizer Replace is not supported"},
@@ -214,7 +214,7 @@ static void test_unigram_refused(void **state)
         {{.splitter = META(", \"prepend_scheme\": \"first\"")}, "pre_tokenizer Metaspace"},
         {{.splitter = META(", \"add_prefix_space\": false")}, "pre_tokenizer Metaspace"},
         {{.splitter = "{\"type\": \"Whitespace\"}"}, "pre_tokenizer Whitespace is not supported"},
-        {{.splitter = "[1]"}, "spaces are not treated"},
+        {{.splitter = "[1]"}, "spaces are not handled"},
         {{.more = ", \"byte_fallback\": true"}, "or it has byte_fallback"},
         {{.more = ", \"unk_id\": null"}, "no scores or unk_id"},
         {{.more = ", \"type\": \"BPE\""}, "the model is BPE, not Unigram"},

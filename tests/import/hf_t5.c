@@ -136,7 +136,8 @@ static void test_tokenizer(void **state)
     rapt_translator_free(translator);
     const rapt_translator_options o = {.size = sizeof o, .target_language = "en"};
     assert_int_equal(rapt_translator_load(&translator, folder, &o, NULL, &why), RAPT_BAD_ARGUMENT);
-    assert_non_null(strstr(why.text, "target_language is en, but the model has no tokens"));
+    assert_non_null(
+        strstr(why.text, "target_language is en, but the model has no language tokens"));
     folder_text(folder, "tokenizer_config.json", "{\"extra_ids\": 0}");
     if (rapt_translator_load(&translator, folder, NULL, NULL, &why)) fail_msg("%s", why.text);
     check_name(rapt_translator_source(translator), 8, "");

@@ -73,7 +73,7 @@ static void test_refusals(void **state)
     folder_refused(folder, "special:model.yml is missing");
     write_folder(folder, model, F32, NULL, NULL);
     folder_text(folder, "source.bpe", "#version: 0.2\na b\n");
-    folder_refused(folder, "source.bpe: BPE codes of subword-nmt are not supported");
+    folder_refused(folder, "source.bpe: subword-nmt's BPE codes are not supported");
     snprintf(path, sizeof path, "%s/source.bpe", folder);
     unlink(path);
     write_vocabulary(folder, "vocab.2.yml", 9);

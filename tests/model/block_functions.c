@@ -206,7 +206,7 @@ static void test_refusals(void **state)
             "call rapt_block_forward");
     assert_int_equal(rapt_block_forward(b, parameters, &r, x, y, &why), RAPT_OK);
     refused(rapt_block_backward(b, parameters, &r, y, x, NULL, parameters, &why), &why,
-            "learning 1");
+            "learning = 1");
     r.learning = 1, r.seed = 1, r.dropout = 0.5f;
     assert_int_equal(rapt_block_forward(b, parameters, &r, x, y, &why), RAPT_OK);
     refused(rapt_block_read(b, parameters, rapt_block_tensors(b), x, &why), &why, "tensors");

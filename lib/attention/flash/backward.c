@@ -7,9 +7,9 @@
    computes them all, or the team computes them one after another. If the workspace has room for the
    query blocks of a long pair only once, not once per member, the team shares that pair.
 
-   Rows of a relative bias overlap, because the distance s - position is the same for many pairs of
-   a query and a key. Their gradient is therefore summed first within each pair, by one member, and
-   then over the sequences. */
+   Rows of a relative bias overlap, because many combinations of a query and a key have the same
+   distance s - position. The gradient of the bias is therefore summed first within each pair, by
+   one member, and then over the sequences. */
 #include "attention/flash/flash.h"
 
 #include <string.h>

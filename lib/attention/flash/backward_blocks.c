@@ -2,7 +2,7 @@
    keys, runs the kernels on each block of the table, and adds dq, dk and dv to the caller's arrays.
    Each key block is computed by one member. At each query block, this member waits until the
    contributions of the earlier key blocks have been added to dq, so dq is summed in the order of
-   keys, no matter which members compute them. */
+   keys, no matter which member computes which block. */
 #include "attention/flash/flash.h"
 #include "op/op.h"
 

@@ -41,8 +41,8 @@ void rapt__flash_weights(struct team *team, const struct projected *c, const flo
 bool rapt__flash_head(const struct projected *c, const struct sequence *b, int g, float *low,
                       float *high, struct attend_head *head);
 /* Sets everything that depends on the query head, for the queries starting at `first`: queries,
-   their masks and biases, the learned parameter, and the key and row of dropout. Does not change
-   low, high or the number of queries. */
+   their masks and biases, the learned parameter, and the random key and row for dropout. Does not
+   change low, high or the number of queries. */
 void rapt__flash_head_queries(const struct projected *c, const struct sequence *b, int h, int first,
                               struct attend_head *head);
 /* Returns the rows of x, which are *row floats apart, as rows of whole vectors: x itself if width
@@ -55,7 +55,7 @@ const float *rapt__flash_whole_rows(const float *x, ptrdiff_t *row, int rows, in
    worthwhile. */
 bool rapt__flash_rows_far(const struct projected *c, bool gradients);
 
-/* ---- forward.c, backward.c: their workspaces, used by rapt__flash_layout ---- */
+/* ---- forward.c, backward.c: workspaces, used by rapt__flash_layout ---- */
 void rapt__flash_forward_layout(struct arena *arena, const struct bounds *b);
 float *rapt__flash_statistics_layout(struct arena *arena, const struct bounds *b);
 void rapt__flash_backward_layout(struct arena *arena, const struct bounds *b);
@@ -78,8 +78,8 @@ struct packed_pair {
     float *kernel;           /* workspace of one call, or of SET_CALLS calls if there are more than
                                 PACKED_KEYS keys */
     struct attend_row *rows; /* [ATTEND_ROWS] for each of these calls */
-    struct visible_keys *visible; /* [ATTEND_ROWS] for each call, too; NULL if there are at most
-                                     PACKED_KEYS keys */
+    struct visible_keys *visible; /* also [ATTEND_ROWS] for each call; NULL if there are at
+                                     most PACKED_KEYS keys */
 };
 
 struct flash_forward {
@@ -105,7 +105,7 @@ static inline int rapt__flash_call_rows(const struct flash_forward *f)
 {
     return ATTEND_ROWS / f->kernels->tile_rows * f->kernels->tile_rows;
 }
-/* Computes the outputs of rows [first, first + rows), at most ATTEND_ROWS, where rows are counted
+/* Computes the outputs of rows [first, first + rows), at most ATTEND_ROWS, where rows are numbered
    head by head over the query heads that share key head g. The pair must have been packed in
    f->pair. */
 void rapt__flash_forward_call(const struct flash_forward *f, const struct sequence *b, int g,
@@ -207,8 +207,8 @@ bool rapt__flash_shared_blocks(struct arena *arena, const struct bounds *b, stru
 float *rapt__flash_bias_gradients(const struct flash_backward *f, const float *bias);
 
 /* The steps of a pair. First pack each query block i and zero its dq. Then run the key blocks j in
-   order against all query blocks, and add their dk and dv to the caller's arrays. Finally add dq of
-   each block i to the caller's array. */
+   order against all query blocks, and add their dk and dv to the caller's arrays. Finally add the
+   dq of each query block i to the caller's array. */
 void rapt__flash_pack_queries(const struct backward_pair *p, int i);
 void rapt__flash_backward_keys(const struct backward_pair *p, int j);
 void rapt__flash_add_dq(const struct backward_pair *p, int i);
@@ -217,9 +217,9 @@ void rapt__flash_add_dq(const struct backward_pair *p, int i);
 void rapt__flash_add_rows(const struct flash_backward *f, const float *from, int rows, int width,
                           float *to, ptrdiff_t to_row);
 
-/* Zeroes this member's dk and dv of `keys` keys. */
+/* Zeroes this member's dk and dv for `keys` keys. */
 void rapt__flash_clear_keys(const struct flash_backward *f, int keys);
-/* Adds this member's dk and dv of keys [key, key + keys) to the caller's arrays. */
+/* Adds this member's dk and dv for keys [key, key + keys) to the caller's arrays. */
 void rapt__flash_add_keys(const struct backward_pair *p, int key, int keys);
 
 /* ---- backward.c: sums for the gradients of a normalizer's learned parameters ---- */

@@ -34,7 +34,7 @@ void rapt__flash_pack(const struct flash_forward *f, const struct sequence *b, i
     }
 }
 
-/* Describes rows [first, first + rows) of the query heads that share key head g, counted head by
+/* Describes rows [first, first + rows) of the query heads that share key head g, numbered head by
    head. */
 static void fill_rows(const struct flash_forward *f, const struct sequence *b, int g, int first,
                       int rows, struct attend_row *row)

@@ -1,6 +1,6 @@
 /* backward.c - the general backward pass: adds to the gradients in struct projected_gradients.
 
-   A member of the team takes a sequence and key head, and processes the rows of its query heads in
+   A member of the team takes a key head of a sequence, and processes the rows of its query heads in
    order, so that the order of every sum is fixed. Gradients of learned arrays and relative biases
    are summed per head and sequence, then over the batch. One member computes all key heads and
    sequences that share the gradient of a bias and, with talking heads, all key heads of a sequence.

@@ -1,5 +1,5 @@
 /* backward.h - declarations shared by the files of the general backward pass: sums of gradients,
-   workspace, a sequence and key head, and one of its rows. */
+   workspace, a key head of a sequence, and one of its rows. */
 #ifndef RAPT_LIB_ATTENTION_GENERAL_BACKWARD_H
 #define RAPT_LIB_ATTENTION_GENERAL_BACKWARD_H
 
@@ -31,7 +31,7 @@ struct backward_rows { /* workspace of one member */
     float *product;                    /* scratch space, large enough for dfilters or
                                           dfeature_weight */
     float *dsums, *dfeatures;      /* [width][capacity] and [channels][capacity + 2 filter_width] */
-    float *weights;                /* [queries][capacity] `before` of the next query */
+    float *weights;                /* [queries][capacity] the next query's `before` */
     struct talking talking;        /* this field and the fields after it are for talking heads */
     struct row_block *blocks;      /* [heads] */
     float *du, *dy;                /* [heads][capacity] gradients of u, and of y */

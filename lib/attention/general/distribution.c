@@ -43,7 +43,7 @@ static void copy_scores(const struct row *r, float *to)
     memcpy(to + r->first, r->space.x + r->first, length_of(r) * sizeof *to);
 }
 
-/* Zeroes the elements of hidden keys, so that a NaN in visible keys does not reach them. */
+/* Zeroes the elements of hidden keys, so that a NaN from a visible key does not reach them. */
 static void hide(const struct row *r, float *to)
 {
     for (int s = r->first; s < r->end; s++)

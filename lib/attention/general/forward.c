@@ -48,7 +48,7 @@ void rapt__general_layout(struct arena *arena, const struct bounds *b)
     rapt__arena_either(arena, &backward);
 }
 
-/* Returns the panels of a sequence and key head. The n sequences before it have at most rows / 16 +
+/* Returns the panels of a sequence and key head. The n preceding sequences have at most rows / 16 +
    n panels per key head, where `rows` is their total number of keys. Leaving that much space for
    them avoids a loop over their lengths. */
 static float *panels_of(const struct general_forward *f, const struct sequence *b, int g)

@@ -32,7 +32,7 @@ void rapt__general_backward(struct team *team, const struct projected *c, const 
 void rapt__general_weights(struct team *team, const struct projected *c, int sequence, int head,
                            int first, int rows, float *weights, struct arena *arena);
 
-/* ---- forward.c, backward.c: their workspaces, used by rapt__general_layout ---- */
+/* ---- forward.c, backward.c: workspaces, used by rapt__general_layout ---- */
 void rapt__general_forward_layout(struct arena *arena, const struct bounds *b);
 void rapt__general_backward_layout(struct arena *arena, const struct bounds *b);
 
@@ -253,7 +253,7 @@ void rapt__talking_layout(struct arena *arena, const struct bounds *b, bool back
 /* Computes u and, for each of t->rows, its own weights, lse and chosen key. Returns false, without
    writing u, if the range of visible keys is empty in every head. */
 bool rapt__talking_weights(struct talking *t);
-/* Adds the values of head h, times u after dropout, to `out`. */
+/* Adds the sum of head h's values, weighted by u after dropout, to `out`. */
 void rapt__talking_sum(const struct talking *t, int h, float *out);
 
 /* ---- talking.c: blocks of queries, for talking_backward.c ---- */

@@ -3,7 +3,7 @@
 
        dropout(dout.(v[s] + a[s]))               a[s] is the distance vector added to the value
        the next query's dnext[s]                 recurrent scores
-       -guide->weight / (n (w[s] + 1e-6))        in the guided head, for each of the query's n keys
+       -guide->weight / (n (w[s] + 1e-6))        in the guided head, for the query's n guide keys
        coverage->weight                          if w[s] is below the coverage of key s
 
    guide and coverage are the losses in struct weight_losses; if w[s] is not below the coverage, the
@@ -208,10 +208,9 @@ static void dot_gradients(const struct backward_row *l)
 
 /* ---- the features of recurrent scores ----
 
-   Gradients of the arrays in the term L f, which are L, the filters F, and p, which the filters
-   read: the weights of the previous query (Chorowski et al. 2015, section 2.2) or the sum of the
-   weights of all previous queries. Let g[s] be the gradient of k[s] + L f[s], and half =
-   filter_width / 2:
+   Gradients of the arrays in the term L f: L, the filters F, and p, which the filters read. p holds
+   the weights of the previous query (Chorowski et al. 2015, section 2.2) or the sum of the weights
+   of all previous queries. Let g[s] be the gradient of k[s] + L f[s], and half = filter_width / 2:
 
        f[i][s] = sum over j of F[i][j] p[s + j - half]
        dL += g f'     df = L' g     dF[i][j] += sum over s of df[i][s] p[s + j - half]

@@ -97,7 +97,8 @@ static void mixed_gradients(const struct general_backward *f, const struct talki
     }
 }
 
-/* Adds the products of row h of dy with all rows of x to row h of a matrix's gradient. */
+/* Adds the dot products of a row dy with all rows of x to the corresponding row of a matrix's
+   gradient, `to`. */
 static void matrix_gradients(const struct talking *t, const float *dy, const float *x, float *to)
 {
     for (int g = 0; g < t->heads; g++)

@@ -14,16 +14,16 @@
 
    Without the delta rule, there are no terms with N, F or Z, and the gradient of V is Y.
 
-   The logarithm of the decay of row j appears in every term that leads from a row i < j or the
-   state before the chunk to a row r >= j or the state after the chunk. Its gradient is the sum of
-   these terms, computed without subtractions so that it is accurate even for small decays. */
+   The logarithm of the decay of row j appears in every term that leads from a row i < j, or from
+   the state before the chunk, to a row r >= j, or to the state after the chunk. Its gradient is the
+   sum of these terms, computed without subtractions and thus accurate even for small decays. */
 #include "attention/linear/linear.h"
 
 #include <string.h>
 
 struct backward_memory { /* memory of a member */
     struct chunk chunk;
-    float *states;           /* [chunks][key_width][value_ld] states before each chunk */
+    float *states;           /* [chunks][key_width][value_ld] the state before each chunk */
     float *x;                /* [chunks][CHUNK_ROWS][value_ld] */
     float *dstate;           /* [key_width][value_ld] */
     float *state_panels;     /* the transpose of a state, in panels [value][16] */
@@ -79,14 +79,14 @@ size_t rapt__linear_backward_workspace(const struct linear_problem *l, int team_
     return arena.overflow ? 0 : arena.used;
 }
 
-/* Makes x of the chunk point to its stored copy. */
+/* Makes the chunk's x point to its stored copy. */
 static void use_x(const struct linear_problem *l, int index, struct backward_memory *b)
 {
     b->chunk.x = b->x + (size_t)index * CHUNK_ROWS * (size_t)l->value_ld;
     if (!l->a->beta) b->chunk.u = b->chunk.x;
 }
 
-/* Computes the state before each chunk, and x of each chunk. */
+/* Computes the state before each chunk, and each chunk's x. */
 static void recompute(const struct linear_problem *l, const struct linear_item *item,
                       const struct linear_call *call, struct backward_memory *b)
 {
@@ -127,7 +127,7 @@ static void times_state(const struct linear_problem *l, const float *x, const fl
                    right, to, l->key_ld, add);
 }
 
-/* Adds the product of x' and b->scaled to dstate, for rows x of keys or queries. */
+/* Adds the product of x' and b->scaled to dstate, where x holds rows of keys or queries. */
 static void add_to_dstate(const struct linear_problem *l, const float *x, struct backward_memory *b)
 {
     rapt__multiply(l, l->width, l->value_ld, b->chunk.rows, (struct left){x, 1, l->key_ld},
@@ -167,7 +167,7 @@ static void times_u(const struct linear_problem *l, const float *x, struct backw
     rapt__multiply_scores(l, b->chunk.rows, l->values, x, l->value_ld, b->u_panels, b->dweights);
 }
 
-/* Loads dout of a query head. If out is normalized, replaces dout with the gradients of the
+/* Loads a query head's dout. If out is normalized, replaces dout with the gradients of the
    numerator and the denominator. */
 static void load_dout(const struct linear_problem *l, const struct linear_item *item,
                       const float *dout, int first, struct backward_memory *b)

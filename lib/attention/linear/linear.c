@@ -192,7 +192,7 @@ static rapt_status check_linear_arrays(const struct linear_call *c, const float 
 
 /* ---- forward ---- */
 
-/* Writes the outputs of one query head for the chunk that begins at row `first` to `out`, and
+/* Writes the outputs of one query head to `out`, for the chunk that begins at row `first`, and
    normalizes them if required. */
 static void store_out(const struct linear_problem *l, const struct linear_item *item, int first,
                       const struct chunk *c, float *out)

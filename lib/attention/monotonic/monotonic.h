@@ -97,7 +97,7 @@ void rapt__monotonic_weights(const struct monotonic_problem *m, const float *ene
                              const float *alpha, int n, const struct monotonic_scratch *s,
                              float *weights);
 /* Computes the gradients of alpha and of the chunk energies from the gradient of the weights. The
-   scratch rows must be unchanged since rapt__monotonic_weights. */
+   scratch rows must not have changed since rapt__monotonic_weights. */
 void rapt__monotonic_weights_backward(const struct monotonic_problem *m, const float *energies,
                                       const float *alpha, const float *dweights, int n,
                                       const struct monotonic_scratch *s, float *dalpha,

@@ -4,7 +4,7 @@
 
        by_query[t][d] = scale (q[t] + v).r[d]        by_key[s][d] = scale k[s].r'[d]
 
-   This takes about n floats for each row and head. If distances share buckets, products are
+   The products take about n floats for each row and head. If distances share buckets, products are
    computed only for the buckets, and then copied to the distances; in a row of by_query, the
    products for buckets come after the products for distances. Backward sums the gradients of scores
    in arrays of the same layouts, folds repetitions and buckets, and multiplies the results by the
@@ -377,7 +377,7 @@ static void add_products(struct team *team, const struct products_by_distance *p
 }
 
 /* Sums the gradients of by_query in one head over all queries, and adds the gradient of v that
-   follows from the sums. */
+   follows from these sums. */
 static void sum_head(const struct distance_fill *f, const rapt_distance_gradients *d, int h,
                      float *sums)
 {

@@ -2,7 +2,7 @@
    angles proportional to the position. The product of q' and k' then depends on their positions
    only through the distance between them.
 
-       (x, y) -> (x cos - y sin, x sin + y cos),   angle = position base^(-2i / width) of pair i
+       (x, y) -> (x cos - y sin, x sin + y cos),   angle = position base^(-2i / width) for pair i
 
    Backward rotates by the negative angle. Angles are computed in double precision.
    rapt_rotary_scaling reduces the angles for sequences longer than in training. YaRN also

@@ -130,9 +130,9 @@ void rapt__distance_add(const struct distance_product *p);
    [vectors] unless it is NULL. Stores the results in `to`, in rows laid out like by_query. */
 void rapt__distance_products(const rapt_attention *a, const float *packed, const float *bias,
                              const float *x, ptrdiff_t x_row, int width, int rows, float *to);
-/* Folds a row of sums laid out like by_query: adds the sums of repetitions to the first and the
-   last distance, which they repeat, and then, if there are buckets, adds the sum of each distance
-   to its bucket. */
+/* Folds a row of sums laid out like by_query, in which the first and the last distance are
+   repeated: adds the sums of the repetitions to the sums of these two distances and then, if there
+   are buckets, adds the sum of each distance to its bucket. */
 void rapt__distance_fold(const rapt_attention *a, float *row);
 
 /* ---- distance_values.c: vectors that are added to values ---- */
@@ -188,7 +188,7 @@ struct projected_gradients rapt__transform_backward(struct team *team, struct tr
 void rapt__transform_finish(struct team *team, struct transformed *t, const float *dout);
 
 /* ---- projection.c: all rows of a side ---- */
-/* Computes y of all rows from x. Like rapt__side_backward, it divides the work among the team and
+/* Computes y for all rows from x. Like rapt__side_backward, it divides the work among the team and
    ends at a barrier. panels holds the packed projection. positions holds the position of the first
    row of each sequence, or is NULL to use the problem's own positions. */
 void rapt__side_forward(struct team *team, const struct score_side *side,

@@ -1,5 +1,5 @@
 /* transform.c - turns q and k into the q' and k' of projected.h: the score projects them, a content
-   bias is added to queries, and rotary embedding rotates queries and keys. If nothing changes an
+   bias is added to queries, and rotary embeddings rotate queries and keys. If nothing changes an
    array, it is used in place. Also computes relative biases, sums of log_forget, terms of distance
    vectors, and centers. Backward turns the gradients of all of these into the gradients of q, k and
    the caller's other arrays. */

@@ -127,7 +127,7 @@ rapt_status rapt__disk_commit(struct disk_target *target, rapt_message *why)
     return status;
 }
 
-/* Marks the file for deletion when it is closed. */
+/* Marks the file for deletion on close. */
 void rapt__disk_unname(struct disk_target *target)
 {
     FILE_DISPOSITION_INFO gone = {.DeleteFile = TRUE};

@@ -1,5 +1,5 @@
-/* system.h - declarations shared by the files for Windows: conversions between Windows paths and
-   UTF-8, and from Windows errors to errno values, and functions for temporary files. */
+/* system.h - declarations shared by the files for Windows: conversions (Windows paths to and from
+   UTF-8, Windows errors to errno values) and functions for temporary files. */
 #ifndef RAPT_LIB_FORMAT_WINDOWS_SYSTEM_H
 #define RAPT_LIB_FORMAT_WINDOWS_SYSTEM_H
 

@@ -154,7 +154,7 @@ void rapt__moses_free(struct moses *m)
 
 /* ---- splitting a word ---- */
 
-/* Writes the symbols of a word before merging. */
+/* Writes the symbols that a word consists of before merging. */
 static void spell_word(const struct moses *m, const struct moses_character *word, size_t count,
                        struct moses_word *w)
 {

@@ -1,11 +1,11 @@
 /* moses.h - splits text into words and joins words into text as the scripts of Moses (Koehn et al.
    2007) do, and splits words by byte-pair encoding as subword-nmt does (Sennrich, Haddow and Birch
    2016). Argos Translate packages that contain the file bpe.model use both. The results match those
-   of sacremoses 0.1, a Python port of Moses' scripts, including its bugs.
+   of sacremoses 0.1, a Python port of Moses' scripts, bugs included.
 
    Text becomes words in three steps: punctuation is normalized, words are separated by spaces, and
    special characters are written as in XML ("&apos;"). These steps are substitutions (rules.c),
-   except that the code in words.c separates runs of dots and full stops. Merges split each word
+   except that the code in words.c separates full stops and runs of dots. Merges split each word
    into pieces (merges.c). A piece that does not end its word is followed by "@@", and is looked up
    in a list of names (text/list_moses.c). Decoding joins pieces into words (text/list_moses.c),
    and words into text (words.c). */
@@ -84,7 +84,7 @@ void rapt__moses_escape(struct moses_text *t);
 /* Maximum size of a text in bytes, and maximum number of bytes that one byte can become ("'"
    becomes "&apos;"). */
 enum { MOSES_TEXT_MAX = 1 << 28, MOSES_GROWTH = 6 };
-/* Writes a character as bytes and returns their number. */
+/* Writes a character as bytes and returns how many there are. */
 size_t rapt__moses_spell(uint32_t code, char to[4]);
 
 /* Sets t->now to the words of a text, separated by spaces. Before the call, *t must be zero except

@@ -77,8 +77,8 @@ static bool has_inner_stop(const struct moses_text *t, size_t from, size_t to)
     return stop && letter;
 }
 
-/* Returns true if the word of characters [from, to) keeps the full stop that follows it. `next` is
-   the first character of the next word, or 0. */
+/* Returns true if the word that consists of characters [from, to) keeps the full stop that follows
+   it. `next` is the first character of the next word, or 0. */
 static bool keeps_stop(const struct moses_text *t, size_t from, size_t to, uint32_t next)
 {
     const struct moses_language *l = t->language;

@@ -1,6 +1,5 @@
 /* processor.c - creates and frees a processor, and converts text to ids and back. The processor
-   keeps the bytes of the model, because pieces point into them and because they are written to
-   model files. */
+   keeps the bytes of the model, because pieces point into them and model files include them. */
 #include "text/sentencepiece/sentencepiece.h"
 
 #include <string.h>
@@ -146,7 +145,7 @@ rapt_status rapt__spm_encode(const struct spm *spm, rapt_text text, int32_t *ids
     rapt__spm_normalized_free(&normalized);
     if (status == RAPT_NO_MEMORY)
         return rapt__fail(why, status, "not enough memory to encode text");
-    if (status) return rapt__fail(why, status, "the text of %zu bytes is too long", text.size);
+    if (status) return rapt__fail(why, status, "the text is too long (%zu bytes)", text.size);
     *count = out.count;
     if (out.count <= capacity) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "capacity is %zu, but the text has %zu tokens",
@@ -262,7 +261,7 @@ rapt_status rapt__spm_decode(const struct spm *spm, const int32_t *ids, size_t c
         write_all(spm, ids, count, &to);
     if (status == RAPT_NO_MEMORY)
         return rapt__fail(why, status, "not enough memory to decode text");
-    if (status) return rapt__fail(why, status, "a text of %zu tokens is too long", count);
+    if (status) return rapt__fail(why, status, "the text is too long (%zu tokens)", count);
     *size = to.size;
     if (to.size <= capacity) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT, "capacity is %zu, but the tokens have %zu bytes",

@@ -75,7 +75,7 @@ struct merging {
     size_t joints;
     uint32_t *split; /* [unused] size of the first part of an UNUSED piece; 0 if it has not occurred
                         yet */
-    uint32_t *ends;  /* while a piece is split: stack of the ends of parts still to be emitted */
+    uint32_t *ends;  /* while a piece is being split: stack of the ends of parts not yet emitted */
 };
 
 static int by_rank(const void *context, const void *x, const void *y)
@@ -204,8 +204,8 @@ rapt_status rapt__spm_bpe(struct spm_output *out)
    Finds the most probable segmentation of text under a unigram language model (Kudo 2018). The
    Viterbi algorithm visits every character and follows the trie of pieces from there. Sums are
    rounded as in the reference implementation, and the first of several equal sums is used, so that
-   ties are broken in the same way. The number of steps is at most the number of bytes of the text
-   times the number of bytes of the longest piece. */
+   ties are broken in the same way. The number of steps is at most the size of the text times the
+   size of the longest piece, both in bytes. */
 
 struct path { /* the best path that ends here */
     float score;
