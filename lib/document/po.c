@@ -180,8 +180,10 @@ static void begin_message(struct format_reader *r, rapt_span place, bool first)
 static bool has_flag(rapt_text line, const char *word)
 {
     const size_t size = strlen(word);
-    for (size_t at = 0; at + size <= line.size; at++)
-        if (memcmp(line.bytes + at, word, size) == 0) return true;
+    for (size_t at = 0, end; at < line.size; at = end + 1) {
+        for (end = at; end < line.size && !strchr("#, \t\r\n", line.bytes[end]);) end++;
+        if (end - at == size && memcmp(line.bytes + at, word, size) == 0) return true;
+    }
     return false;
 }
 

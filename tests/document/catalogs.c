@@ -30,6 +30,10 @@ static void test_fuzzy(void **state)
                "msgid \"c d\"\nmsgstr \"z\"\n",
                "#, c-format, fuzzy\n#| msgid \"old\"\nmsgid \"a b\"\nmsgstr \"B A\"\n"
                "msgid \"c d\"\nmsgstr \"z\"\n");
+    becomes_po("#,fuzzy\nmsgid \"a b\"\nmsgstr \"x\"\n",
+               "#,fuzzy\nmsgid \"a b\"\nmsgstr \"B A\"\n");
+    becomes_po("#, no-fuzzy, fuzzy-format\nmsgid \"a b\"\nmsgstr \"x\"\n",
+               "#, no-fuzzy, fuzzy-format\nmsgid \"a b\"\nmsgstr \"x\"\n");
 }
 
 static void test_plurals(void **state)
