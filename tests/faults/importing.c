@@ -4,6 +4,7 @@
    whole files. */
 #define _GNU_SOURCE
 
+#include "format/disk.h"
 #include "kit/calls.h"
 #include "model/small.h"
 
@@ -145,6 +146,37 @@ static void test_import(void **state)
     rapt_model_free(model);
 }
 
+static bool count_name(void *user, const char *name)
+{
+    (void)name;
+    ++*(int *)user;
+    return true;
+}
+
+/* A folder that cannot be read to its end is not taken for a smaller one. */
+static void test_listing(void **state)
+{
+    (void)state;
+    char folder[256];
+    int count = 0;
+    rapt_model *model = make();
+    mkdir(small_path(folder, "list"), 0700);
+    assert_int_equal(rapt_model_export(model, projects[0].format, folder, NULL), RAPT_OK);
+    fault_arm(&(struct fault_plan){.mode = FAULT_ONCE, .at = -1});
+    assert_true(rapt__disk_list(folder, count_name, &count));
+    const long calls = fault_disarm();
+    assert_int_equal(count, entries(folder) - 2);
+    assert_true(calls > count);
+    for (long at = 0; at < calls; at++) {
+        fault_arm(&(struct fault_plan){.mode = FAULT_ONCE, .at = at, .error = EIO});
+        assert_false(rapt__disk_list(folder, count_name, &count));
+        assert_int_equal(errno, EIO);
+        fault_disarm();
+    }
+    remove_folder(folder);
+    rapt_model_free(model);
+}
+
 /* The model's file can be opened, but then nothing else in its folder. */
 static void test_descriptors(void **state)
 {
@@ -205,8 +237,8 @@ static void test_export(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_import),
-                                       cmocka_unit_test(test_descriptors),
-                                       cmocka_unit_test(test_export)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_import), cmocka_unit_test(test_listing),
+        cmocka_unit_test(test_descriptors), cmocka_unit_test(test_export)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

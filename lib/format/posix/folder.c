@@ -102,13 +102,17 @@ bool rapt__disk_list(const char *folder, disk_visit_fn *visit, void *user)
 {
     const int before = errno;
     DIR *list = opendir(folder[0] ? folder : ".");
-    bool more = true;
+    int reason = 0; /* why no entry was read; 0 at the end of the folder */
     if (!list) return false;
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this list. */
-    for (const struct dirent *entry; more && (entry = readdir(list));)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            more = visit(user, entry->d_name);
+    for (bool more = true; more;) {
+        errno = 0;
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this list. */
+        const struct dirent *entry = readdir(list);
+        if (!entry) reason = errno;
+        more = entry && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+                         visit(user, entry->d_name));
+    }
     closedir(list);
-    errno = before;
-    return true;
+    errno = reason ? reason : before;
+    return reason == 0;
 }

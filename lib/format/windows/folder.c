@@ -132,6 +132,8 @@ bool rapt__disk_list(const char *folder, disk_visit_fn *visit, void *user)
             strcmp(name, "..") != 0)
             more = visit(user, name);
     while (more && FindNextFileW(list, &entry));
+    const bool complete = !more || GetLastError() == ERROR_NO_MORE_FILES;
+    errno = complete ? before : rapt__last_error();
     FindClose(list);
-    return true;
+    return complete;
 }

@@ -4,6 +4,8 @@
 
 #include "calls.h"
 
+#include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -253,6 +255,29 @@ int fstatat(int base, const char *name, struct stat *about, int flags)
 int fstatat64(int base, const char *name, struct stat64 *about, int flags)
 {
     return stat_at(base, name, about, flags);
+}
+
+/* Calls the C library's function, since reading a folder takes more than a system call. Entries are
+   not interrupted, and are not crash points. */
+static void *next_entry(DIR *list, const char *name)
+{
+    void *(*next)(DIR *);
+    const bool counts =
+        plan.mode != FAULT_NONE && plan.mode != FAULT_INTERRUPT && plan.mode != FAULT_KILL;
+    if (counts && fails("readdir")) return NULL;
+    void *found = dlsym(RTLD_NEXT, name);
+    memcpy(&next, &found, sizeof next);
+    return next(list);
+}
+
+struct dirent *readdir(DIR *list)
+{
+    return next_entry(list, "readdir");
+}
+
+struct dirent64 *readdir64(DIR *list)
+{
+    return next_entry(list, "readdir64");
 }
 
 ssize_t readlinkat(int base, const char *name, char *path, size_t size)
