@@ -22,11 +22,18 @@ struct unfollowed {
     const char *name, *neutral;
 };
 
+/* Lists a setting, or "..." in place of settings for which there is no space. */
 static void add_ignored(struct import *i, const char *name, const char *value)
 {
+    static const char more[] = ", ...";
     struct import_decoding *d = &i->decoding;
     size_t used = strlen(d->ignored), room = sizeof d->ignored - used;
-    if (strlen(name) + strlen(value) + 4 > room) return;
+    if (strlen(name) + strlen(value) + 4 + sizeof more > room) {
+        const bool listed =
+            used >= sizeof more && strcmp(d->ignored + used + 1 - sizeof more, more) == 0;
+        if (!listed) snprintf(d->ignored + used, room, "%s", used ? more : more + 2);
+        return;
+    }
     snprintf(d->ignored + used, room, "%s%s%s%s", used ? ", " : "", name, *value ? " " : "", value);
     rapt__make_printable(d->ignored + used);
 }

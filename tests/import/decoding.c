@@ -54,6 +54,8 @@ static void make(char folder[256], const char *name, const rapt_config *c, rapt_
     rapt_model_free(model);
 }
 
+#define LONG "fifty characters of a value that nothing can follow"
+
 static void test_hf(void **state)
 {
     (void)state;
@@ -92,6 +94,10 @@ static void test_hf(void **state)
           "1.2"}},
         {"{\"num_beams\": -3, \"no_repeat_ngram_size\": 2.5}",
          {"1", "1", NULL, NULL, NULL, NULL, "num_beams -3, no_repeat_ngram_size 2.5"}},
+        {"{\"early_stopping\": \"" LONG LONG LONG "\", \"do_sample\": \"" LONG LONG LONG
+         "\", \"forced_eos_token_id\": \"" LONG LONG LONG "\", \"num_beams\": -3}",
+         {"1", "1", NULL, NULL, NULL, NULL,
+          "num_beams -3, early_stopping " LONG LONG LONG ", do_sample " LONG LONG LONG ", ..."}},
     };
     char folder[256];
     make(folder, "decoding-hf", &hf, RAPT_EXPORT_HF, PIECES_PAD);
