@@ -232,8 +232,7 @@ static rapt_status search_batch(struct window *w, int number, rapt_generate_opti
 }
 
 /* Searches for translations of sentences order[first] .. order[first + n - 1], with at most
-   `longest` tokens each, under the constraints min_length and no_repeat_ngram in *more. The results
-   remain in w->batch. */
+   `longest` tokens each, under the constraints in *more. The results remain in w->batch. */
 static rapt_status search_all(struct window *w, int first, int n, int longest,
                               const struct constraint *more, rapt_message *why)
 {
@@ -290,6 +289,7 @@ static rapt_status search_all(struct window *w, int first, int n, int longest,
         .logits = call->logits ? on_logits : NULL,
         .stop = call->stop ? on_stop : NULL,
         .user = w};
+    rapt__window_session(w, w->order[first])->ended_only = more->max_length > 0;
     for (int i = 0; !status && i < searches_of(w); i++) status = search_batch(w, i, &o, why);
     return status;
 }
@@ -316,9 +316,7 @@ static rapt_status search_again(struct window *w, int at, int *longest, int copi
     const struct constraint more = rapt__fault_constraint(w, s);
     int faults = 0;
     *longest = more.max_length > 0 ? rapt__min(s->limit, more.max_length) : s->limit;
-    rapt__window_session(w, s)->ended_only = more.max_length > 0;
     rapt_status status = search_all(w, at, 1, *longest, &more, why);
-    rapt__window_session(w, s)->ended_only = false;
     *better = false;
     if (status || w->stopped) return status;
     size_t best = 0;

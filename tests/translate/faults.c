@@ -2,6 +2,8 @@
    callback that changes logits makes the faults. */
 #include "translate/small_text.h"
 
+#include <setjmp.h>
+
 enum { POSITIONS = 64, TEXTS = 12, BEAMS = 3, END = 2, FIRST = 70 };
 
 /* ---- what is a fault ---- */
@@ -111,15 +113,27 @@ static int hear(void *user, const rapt_translation *t)
     return 0;
 }
 
+static void hear_with(rapt_translator *t, const rapt_text *texts, int mend,
+                      const rapt_translator_options *o, struct heard *h)
+{
+    const rapt_translate_call call = {
+        .size = sizeof call, .options = o, .logits = push, .mend = mend, .alignments = 1};
+    rapt_message why = {""};
+    h->calls = 0;
+    if (rapt_translate_many_with(t, texts, TEXTS, &call, hear, h, &why)) fail_msg("%s", why.text);
+}
+
 static void hear_all(rapt_translator *t, const rapt_text *texts, int mend, int nbest,
                      struct heard *h)
 {
     const rapt_translator_options o = {.size = sizeof o, .nbest = nbest, .max_length_factor = 30};
-    const rapt_translate_call call = {
-        .size = sizeof call, .options = &o, .logits = push, .mend = mend, .alignments = 1};
-    rapt_message why = {""};
-    h->calls = 0;
-    if (rapt_translate_many_with(t, texts, TEXTS, &call, hear, h, &why)) fail_msg("%s", why.text);
+    hear_with(t, texts, mend, &o, h);
+}
+
+static void hear_limited(rapt_translator *t, const rapt_text *texts, float factor, struct heard *h)
+{
+    const rapt_translator_options o = {.size = sizeof o, .max_length_factor = factor};
+    hear_with(t, texts, 0, &o, h);
 }
 
 /* Returns the number of pairs of equal runs of 4 tokens. */
@@ -216,6 +230,48 @@ static void test_remaining(void **state)
     rapt_translator_free(t);
 }
 
+/* ---- leaving a second search ---- */
+
+struct leaving {
+    struct heard heard; /* the first member, for push */
+    jmp_buf back;
+    int searches; /* second searches so far */
+};
+
+/* Leaves the first second search, which begins with an empty translation like the others. */
+static void push_and_leave(void *user, int source, const int32_t *ids, int count, float *logits,
+                           int vocab)
+{
+    struct leaving *l = user;
+    if (source == 0 && count == 0 && ++l->searches == 2) longjmp(l->back, 1);
+    push(user, source, ids, count, logits, vocab);
+}
+
+/* After a callback has left the search for a shorter translation, a call that truncates still gives
+   the truncated translation, although another one has finished. */
+static void test_left(void **state)
+{
+    (void)state;
+    static struct heard before, after;
+    static struct leaving l;
+    const rapt_translator_options made = {
+        .size = sizeof made, .beams = BEAMS, .max_length_factor = 40};
+    const rapt_text texts[TEXTS] = {{"the", 3}};
+    const rapt_translate_call call = {.size = sizeof call, .logits = push_and_leave, .mend = 1};
+    rapt_translator *t = small_translator_make("faults", POSITIONS, &made);
+    before.kind = after.kind = l.heard.kind = LONG;
+    hear_limited(t, texts, 6, &before);
+    assert_true(before.counts[0] < 30 && before.counts[0] > 4 && !before.ended[0]);
+    if (!setjmp(l.back)) {
+        assert_int_equal(rapt_translate_many_with(t, texts, 1, &call, hear, &l.heard, NULL),
+                         RAPT_OK);
+        fail_msg("there was no second search");
+    }
+    hear_limited(t, texts, 6, &after);
+    assert_memory_equal(&before, &after, sizeof before);
+    rapt_translator_free(t);
+}
+
 static int announce(void *user, int source, int32_t id, float log_probability)
 {
     (void)user, (void)source, (void)id, (void)log_probability;
@@ -241,7 +297,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_repeats),      cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_mended_loops), cmocka_unit_test(test_mended_lengths),
-        cmocka_unit_test(test_remaining),    cmocka_unit_test(test_refusal),
+        cmocka_unit_test(test_remaining),    cmocka_unit_test(test_left),
+        cmocka_unit_test(test_refusal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
