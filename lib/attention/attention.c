@@ -194,9 +194,12 @@ static rapt_status check_range(const struct call *c, rapt_message *why)
     if (c->head < 0 || c->head >= a->heads)
         return rapt__fail(why, RAPT_BAD_ARGUMENT, "head is %d, but there are %d heads", c->head,
                           a->heads);
+    if (c->first < 0 || c->rows < 0)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "first is %d and rows is %d, but both must be 0 or more", c->first,
+                          c->rows);
     int queries = rapt__sequence(a, c->sequence).queries;
-    if (c->first >= 0 && c->rows >= 0 && c->first <= queries && c->rows <= queries - c->first)
-        return RAPT_OK;
+    if (c->first <= queries && c->rows <= queries - c->first) return RAPT_OK;
     return rapt__fail(why, RAPT_BAD_ARGUMENT,
                       "%d rows starting at row %d exceed the %d queries of the sequence", c->rows,
                       c->first, queries);

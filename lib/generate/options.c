@@ -115,11 +115,14 @@ static rapt_status check_suppressed(const rapt_session *s, const rapt_generate_o
 {
     const int vocab = s->model->config.target_vocab;
     const rapt_tokens *sequences = o->suppressed_sequences;
+    if (o->suppressed_count > 0 && !o->suppressed)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT, "suppressed is NULL, but suppressed_count is %d",
+                          o->suppressed_count);
     for (int i = 0; i < o->suppressed_count; i++)
-        if (!o->suppressed || o->suppressed[i] < 0 || o->suppressed[i] >= vocab)
+        if (o->suppressed[i] < 0 || o->suppressed[i] >= vocab)
             return rapt__fail(why, RAPT_BAD_ARGUMENT,
                               "suppressed[%d] is %d; the vocabulary has %d tokens", i,
-                              o->suppressed ? (int)o->suppressed[i] : -1, vocab);
+                              (int)o->suppressed[i], vocab);
     if (!sequences) return RAPT_OK;
     const struct token_limits limits = {.what = "suppressed_sequences",
                                         .vocab = vocab,

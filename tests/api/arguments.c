@@ -85,7 +85,7 @@ static void test_generate(void **state)
     aligned.alignments = alignments;
     refused(rapt_generate(session, &source, &o, &aligned, &why), "alignments");
     o.suppressed_count = 1;
-    refused(rapt_generate(session, &source, &o, &out, &why), "suppressed[0]");
+    refused(rapt_generate(session, &source, &o, &out, &why), "suppressed is NULL");
     o.suppressed_count = 0, o.beams = 2;
     refused(rapt_generate(session, &source, &o, &out, &why), "beams is 2");
     rapt_session_free(session);

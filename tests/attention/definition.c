@@ -296,6 +296,9 @@ static void misuse(void **state)
         assert_int_equal(rapt_attention_weights(&x.a, x.q, x.k, &x.saved, wrong[i][0], wrong[i][1],
                                                 wrong[i][2], wrong[i][3], to, workspace, NULL),
                          RAPT_BAD_ARGUMENT);
+    rapt_message why = {""};
+    rapt_attention_weights(&x.a, x.q, x.k, &x.saved, 0, 0, -1, 1, to, workspace, &why);
+    assert_string_equal(why.text, "first is -1 and rows is 1, but both must be 0 or more");
     assert_int_equal(
         rapt_attention_weights(&x.a, x.q, x.k,
                                &(rapt_attention_saved){.size = sizeof(rapt_attention_saved)}, 0, 0,
