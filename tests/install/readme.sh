@@ -1,8 +1,8 @@
 #!/bin/sh
 # readme.sh ROOT librapt.so toy_translate CC - checks the code and commands in the documents. The C program of README.md
-# compiles with warnings as errors and prints what its comment says, and its translator compiles. The commands of
-# README.md and apps/README.md train, translate and convert. Every piece of C in apps/examples/README.md is in the file
-# that is named after it, and every output is that of an example.
+# compiles with warnings as errors and prints what its comment says, and its translator compiles and prints what the command
+# prints. The commands of README.md and apps/README.md train, translate and convert. Every piece of C in apps/examples/README.md
+# is in the file that is named after it, and every output is that of an example.
 set -eu
 root=$1 library=$2 toy=$3 cc=$4
 folder=$(mktemp -d)
@@ -46,7 +46,7 @@ shown() {
     awk -v section="## $2" '/^## / { inside = $0 == section } inside && /^    / { sub(/^    /, ""); print }' "$root/$1"
 }
 
-# Runs the three commands for training, with a tiny model. The translator opens the model.
+# Runs the three commands for training, with a tiny model.
 mkdir bin
 printf '#!/bin/sh\ncase $1 in train) set -- "$@" --layers 1 --width 16 --heads 1 --steps 2 ;; esac\nexec "%s" "$@"\n' \
     "$toy" >bin/toy_translate
@@ -56,18 +56,22 @@ shown README.md "Train your own" >commands
 PATH=$folder/bin:$PATH
 sh -eu commands >out 2>err || fail "$(cat commands err)"
 [ "$(wc -l <out)" -ge 1 ] && [ -s my.safetensors ] || fail "the commands of README.md printed: $(cat out)"
-./translator >translated || fail "README.md: its translator printed: $(cat translated)"
-[ "$(wc -l <translated)" -ge 1 ] || fail "README.md: its translator printed nothing"
 printf 'a cat\teine Katze\na dog\tein Hund\nthe cats\tdie Katzen\n' >pairs.tsv # enough for what follows
 
-# The command for translation, with the same model from another folder, must print what the README shows.
+# The commands for translation and the translator in C, with the same model from another folder: two must print what the
+# README shows, and the third must keep the times of subtitles.
 real=${RAPT_DATA:-$root/../shared/data}/models/firefox-tiny-enpt
 if [ -r "$real" ]; then
-    model=$(shown README.md Translate | sed -n 's/.* --model //p')
+    model=$(shown README.md Translate | sed -n '/^echo/s/.* --model //p')
     [ -n "$model" ] && mkdir -p "$(dirname "$model")" && ln -s "$(realpath "$real")" "$model"
     shown README.md Translate | grep '^echo' | sh -eu >out 2>err || fail "$(cat err)"
     blocks "$root/README.md" text said
     cmp -s out said1 || fail "README.md: its translation is $(cat out)"
+    ./translator >translated || fail "README.md: its translator printed: $(cat translated)"
+    cmp -s translated said1 || fail "README.md: its translator printed $(cat translated)"
+    printf '1\n00:00:01,000 --> 00:00:02,000\nThe cats are sleeping.\n' >film.srt
+    shown README.md Translate | grep srt | sh -eu 2>err || fail "$(cat err)"
+    sed 's/^Os .*/The cats are sleeping./' filme.srt | cmp -s - film.srt || fail "README.md: its subtitles are $(cat filme.srt)"
 else
     echo "skipped: install/readme: the translation of README.md: no folder $real"
 fi
