@@ -16,9 +16,9 @@ extern "C" {
 /* The kinds of blocks. Each computes y [rows][width] from x [rows][width]. A layer applies its
    sublayers one after another. It adds each sublayer's input to its output, and normalizes before
    the sublayer or after the sum, according to config.norm_order. With RAPT_NORM_ORDER_PRE the last
-   sum is not normalized. The other kinds are single sublayers without a residual sum or a norm. The
-   configuration may add features such as rotary embeddings. In the formulas, W' is the transpose of
-   a matrix W, and the biases of projections are omitted. */
+   sum is not normalized. The other kinds are single sublayers, without a residual connection or a
+   norm. The configuration may add features such as rotary embeddings. In the formulas, W' is the
+   transpose of a matrix W, and the biases of projections are omitted. */
 typedef enum rapt_block_kind {
     RAPT_BLOCK_KIND_ENCODER,          /* layer: self-attention, feed-forward */
     RAPT_BLOCK_KIND_DECODER,          /* layer: causal self-attention (or the recurrent unit that

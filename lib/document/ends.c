@@ -43,8 +43,8 @@ static bool is_in_capitals(rapt_text word)
     return true;
 }
 
-/* Returns the word with its first letter, the other letters, or all letters in lower case. `low`
-   must have room for twice as many bytes as the word has. */
+/* Returns the word with its first letter in lower case if `first`, and the others if `others`.
+   `low` must have room for twice as many bytes as the word has. */
 static rapt_text lowered(rapt_text word, bool first, bool others, char *low)
 {
     size_t begin = 0;

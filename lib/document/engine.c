@@ -35,8 +35,8 @@ static rapt_status translate_sentences(void *user, const rapt_text *sentences, s
     return rapt_translate_many_with(e->translator, sentences, count, &call, pass_on, &to, why);
 }
 
-/* Returns the longest prefix of text that has at most 16 bytes for each of `max` tokens and does
-   not cut a character. */
+/* Returns the longest prefix of text that has at most 16 * max bytes and does not split a
+   character. */
 static rapt_text head_of(rapt_text text, size_t max)
 {
     enum { TOKEN_LONGEST = 16 };

@@ -1,4 +1,4 @@
-/* torch.h - readers for torch.save's two file formats, and the pickle interpreter that they share.
+/* torch.h - what the readers of torch.save's two file formats share, and the pickle interpreter.
    The interpreter executes the subset of Python's pickle, protocols 2 to 5, that PyTorch's state
    dicts use; all other opcodes and globals are errors. */
 #ifndef RAPT_LIB_FORMAT_TORCH_H

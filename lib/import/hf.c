@@ -88,9 +88,9 @@ const struct hf_activation rapt__hf_activations[HF_ACTIVATIONS] = {
 
 /* ---- positions ---- */
 
-/* Sets *equal to whether a table of positions is equal to the sinusoids of the configuration. The
-   shape of the table must already have been checked. Differences of up to 2^-23 are ignored,
-   because math libraries disagree in the last bits. */
+/* Sets *equal to true if a position table matches the sinusoids computed from the configuration,
+   otherwise to false. The shape of the table must already have been checked. Differences of up to
+   2^-23 are ignored, because math libraries disagree in the last bits. */
 static rapt_status compare_sinusoids(struct import *i, const struct tensor_entry *e, bool *equal)
 {
     size_t bytes = 2 * e->count * sizeof(float);
@@ -105,7 +105,7 @@ static rapt_status compare_sinusoids(struct import *i, const struct tensor_entry
     return status;
 }
 
-/* Chooses the kind of positions. transformers uses the tables in the file and computes sinusoids
+/* Chooses the position encoding. transformers uses the tables in the file and computes sinusoids
    only if there are none. The tables of a 16-bit file are rounded, so they are imported as learned
    positions. */
 static rapt_status choose_positions(struct import *i)

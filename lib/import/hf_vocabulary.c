@@ -22,7 +22,7 @@
 static const char added_tokens[] = HF_ADDED_TOKENS;
 static const char merges_txt[] = "merges.txt";
 
-/* ---- names of MarianMT ---- */
+/* ---- token names for MarianMT ---- */
 
 static bool is_name(rapt_text name, const char *text)
 {

@@ -8,7 +8,7 @@
 enum gemm_form {
     GEMM_PANELS,     /* b is in panels [depth][16]: y = x W' */
     GEMM_TRANSPOSED, /* the transpose of b is in panels [columns][16]: dx = dy W */
-    GEMM_ROWS        /* b is row-major with rows b_row apart: dW = dy' x */
+    GEMM_ROWS        /* b is row-major with rows b_row apart: dW' = x' dy */
 };
 
 /* The product c[r][n] = start + sum over k of a[r][k] b[k][n], where start is c[r][n] if `add`,

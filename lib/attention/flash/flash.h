@@ -51,7 +51,7 @@ void rapt__flash_head_queries(const struct projected *c, const struct sequence *
 const float *rapt__flash_whole_rows(const float *x, ptrdiff_t *row, int rows, int width, float *to);
 
 /* Returns true if the rows of queries, keys and values of all pairs (twice as many with gradients)
-   do not fit into the caches near a core. Prefetching the rows of the next pair is then
+   do not fit in a core's private caches. Prefetching the rows of the next pair is then
    worthwhile. */
 bool rapt__flash_rows_far(const struct projected *c, bool gradients);
 
@@ -222,7 +222,7 @@ void rapt__flash_clear_keys(const struct flash_backward *f, int keys);
 /* Adds this member's dk and dv for keys [key, key + keys) to the caller's arrays. */
 void rapt__flash_add_keys(const struct backward_pair *p, int key, int keys);
 
-/* ---- backward.c: sums for the gradients of a normalizer's learned parameters ---- */
+/* ---- backward.c: sums for the gradients of learned parameters ---- */
 /* Returns the sums of ds for the rows starting at `first`, or NULL if they are not wanted. */
 float *rapt__flash_row_sums(const struct flash_backward *f, const struct sequence *b, int h,
                             int first);

@@ -2,7 +2,7 @@
 
    A member of the team takes a key head of a sequence, and processes the rows of its query heads in
    order, so that the order of every sum is fixed. Gradients of learned arrays and relative biases
-   are summed per head and sequence, then over the batch. One member computes all key heads and
+   are summed per head and sequence, then over the batch. One member processes all key heads and
    sequences that share the gradient of a bias and, with talking heads, all key heads of a sequence.
    With a recurrent score, gradients flow backward through time, and the weights of all queries of a
    head, or their sums up to each query, are stored. */
