@@ -313,8 +313,8 @@ typedef struct rapt_config { /* size-first, see base.h */
                          lambda is exp(x0 . x1) - exp(x2 . x3) + a, where the vectors x are the rows
                          of "self_attn.differential.weight" [4][half a head]; likewise in
                          "cross_attn". a is 0.8 - 0.6 exp(-0.3 i) in layer i of the encoder or
-                         decoder, counted from 0. If r heads share keys, the rows of their queries
-                         are r first halves, then r second halves. For norms, scores, biases and
+                         decoder, counted from 0. If r heads share keys, their r queries are r
+                         first halves, followed by r second halves. For norms, scores, biases and
                          forget gates, each map counts as a head with queries and keys of half the
                          width, in the order of these halves. The width of a head must be even. Hard
                          normalizers, latent_width, talking_heads and monotonic are not supported */

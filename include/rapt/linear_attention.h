@@ -62,7 +62,7 @@ typedef struct rapt_linear_attention { /* size-first, see base.h */
     int heads;         /* number of heads of q and out (query heads), 1 or more; batch * heads is at
                           most 2147483647 */
     int key_heads;     /* number of heads of k, v, gates and states; must divide heads. Query head h
-                          reads the state of key head h / (heads / key_heads). 0 means as many as
+                          reads the state of key head h / (heads / key_heads). 0 means
                           `heads` */
     int rows;          /* rows per sequence, 0 to 2147483519; with `starts`, the maximum for any
                           sequence */

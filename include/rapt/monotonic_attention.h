@@ -64,7 +64,7 @@ typedef struct rapt_monotonic_attention { /* size-first, see base.h */
     int batch;               /* number of sequences, 0 or more */
     int heads;               /* number of query heads, 1 or more */
     int key_heads;           /* number of heads of k, v and chunk_k; must divide heads. Query head h
-                                reads key head h / (heads / key_heads). 0 means as many as
+                                reads key head h / (heads / key_heads). 0 means
                                 `heads` */
     int queries;             /* rows of q per sequence; with query_starts, the maximum for any
                                 sequence */

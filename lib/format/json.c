@@ -200,7 +200,7 @@ static bool take_escape(struct json *json, uint32_t *code)
         return take_unicode(json, code);
     default:
         json->at--;
-        return fail_json(json, "an unknown escape");
+        return fail_json(json, "invalid escape sequence");
     }
 }
 

@@ -135,7 +135,7 @@ static rapt_status take_flow_element(struct yaml_reading *r, char **at, char *en
             return fail_yaml(r, "lists and mappings within a list are not supported");
     }
     if (after == end || (*after != ',' && *after != ']'))
-        return fail_yaml(r, "a list in brackets does not end on its line");
+        return fail_yaml(r, "',' or ']' expected in a list in brackets");
     if (after == *at) return fail_yaml(r, "an element of a list is empty");
     *more = *after == ',';
     if (!quoted) value = rapt__yaml_plain(value, after, &error);
@@ -155,7 +155,7 @@ static rapt_status take_flow(struct yaml_reading *r, char *at, char *end, char c
         return fail_yaml(r, "mappings within a mapping are not supported");
     if (!more) at++;
     while (more) {
-        if (at == end) return fail_yaml(r, "a list in brackets does not end on its line");
+        if (at == end) return fail_yaml(r, "',' or ']' expected in a list in brackets");
         rapt_status status = take_flow_element(r, &at, end, &more);
         if (status != RAPT_OK) return status;
         skip_blanks(&at, end);
@@ -265,8 +265,8 @@ static rapt_status take_lines(struct yaml_reading *r)
     return RAPT_OK;
 }
 
-/* Orders by key, then by index. The elements of a list share the pointer to its key, so the texts
-   of their keys need not be compared. */
+/* Orders by key, then by index. All elements of a list point to the same key, so these keys need
+   not be compared with strcmp. */
 static int by_key(const void *context, const void *a, const void *b)
 {
     (void)context;
@@ -397,7 +397,7 @@ static char *take_double(char **at, char *end, const char **error)
         }
         uint32_t code = 0;
         from++;
-        if (!take_escape(&from, end, &code)) return *error = "an unknown escape", NULL;
+        if (!take_escape(&from, end, &code)) return *error = "invalid escape sequence", NULL;
         if (code == 0) return *error = "a string contains a NUL character", NULL;
         char bytes[4];
         size_t size = rapt__utf8_encode(code, bytes);

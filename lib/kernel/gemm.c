@@ -3,8 +3,8 @@
    unless it is read as rows; a is read in place or packed tile by tile. */
 
 /* Height of the tallest tile in a product. With AVX-512 it is one row fewer than would fit in the
-   registers, to leave some for addresses: on Zen 5, tiles of 13 rows reach 0.98 of the peak, but
-   tiles of 14 rows reach only 0.95. */
+   vector registers: on Zen 5, tiles of 13 rows reach 0.98 of the peak, but tiles of 14 rows reach
+   only 0.95. */
 enum { TILE_ROWS = VF_ROWS < 13 ? VF_ROWS : 13 };
 
 /* A division of rows into tiles whose heights differ by at most one: `tall` tiles of height + 1,
@@ -121,7 +121,7 @@ column_tiles(enum panel_type type, int rows, bool adjacent, struct tile_column *
     }
 }
 
-/* Does the same if the height of the tiles, `rows`, is not a constant. */
+/* column_tiles for a tile height `rows` that is not a compile-time constant. */
 static inline __attribute__((always_inline)) void column_any(enum panel_type type, int rows,
                                                              bool adjacent, struct tile_column *at)
 {

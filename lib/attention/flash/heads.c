@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* Computes the ranges of visible keys of all queries. Returns false, without writing them, if no
-   mask or locality of the problem restricts them. */
+/* Computes the ranges of visible keys of all queries. Returns false, without writing them, if there
+   is no causal mask, window or windowed locality. */
 static bool visible_ranges(const rapt_attention *a, const struct sequence *b, float *low,
                            float *high)
 {
@@ -99,7 +99,7 @@ float *rapt__flash_forward_rows(struct arena *part, const struct bounds *b)
 }
 
 /* Computes the output of query head h of a pair whose keys and values are in *head. Returns false,
-   without writing anything, if keys may be hidden and a value is infinite or NaN; the caller then
+   without writing results, if keys may be hidden and a value is infinite or NaN; the caller then
    takes another path. */
 static bool attend_one_head(const struct flash_forward *f, const struct sequence *b, int h,
                             struct attend_head *head)

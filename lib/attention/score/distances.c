@@ -6,10 +6,11 @@
 
    The products take about n floats for each row and head. If distances share buckets, products are
    computed only for the buckets, and then copied to the distances; in a row of by_query, the
-   products for buckets come after the products for distances. Backward sums the gradients of scores
-   in arrays of the same layouts, folds repetitions and buckets, and multiplies the results by the
-   rows. The gradient of a vector is summed in a fixed order: by head (if heads share it), sequence
-   and row. Vectors that are added to values are in distance_values.c. */
+   products for buckets come after the products for distances. The backward pass sums the gradients
+   of scores in arrays of the same layouts, adds up those of repeated distances and of shared
+   buckets, and multiplies the results by queries, keys or vectors. The gradient of a vector is
+   summed in a fixed order: by head (if heads share it), sequence and row. Vectors that are added to
+   values are in distance_values.c. */
 #include "attention/score/score.h"
 
 #include <string.h>
