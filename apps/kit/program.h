@@ -48,6 +48,9 @@ void guard_process(void);
 /* Asks the system for the tiles of AMX, so that products of 8-bit integers may use them
    (rapt/base.h). Call it before any function of the library. If it fails, nothing changes. */
 void ask_for_tiles(void);
+/* Makes free() return large blocks to the system. By default, glibc stops doing so after the first
+   such block has been freed, and the temporary arrays of loading then stay in the heap. */
+void return_large_memory(void);
 void watch_for_interrupts(void); /* SIGINT and SIGTERM; the second of a kind kills */
 bool interrupted(void);
 void ignore_interrupts(void); /* ignores both signals from now on, so that output being written is

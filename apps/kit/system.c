@@ -9,6 +9,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 double now(void)
 {
@@ -60,6 +63,15 @@ void ask_for_tiles(void)
 }
 #else
 void ask_for_tiles(void) {}
+#endif
+
+#ifdef __GLIBC__
+void return_large_memory(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+}
+#else
+void return_large_memory(void) {}
 #endif
 
 void watch_for_interrupts(void)

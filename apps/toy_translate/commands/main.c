@@ -106,6 +106,7 @@ int main(int argc, char **argv)
 {
     guard_process();
     ask_for_tiles();
+    return_large_memory();
     if (argc < 2) return overview() == EXIT_OK ? EXIT_USAGE : EXIT_FAILED;
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return overview();
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) return print_version();
