@@ -162,7 +162,7 @@ RAPT_API void rapt_tokenizer_free(rapt_tokenizer *tokenizer);
 RAPT_API int rapt_tokenizer_vocab(const rapt_tokenizer *tokenizer);
 
 /* Returns the id of a special token (RAPT_TOKEN_UNKNOWN, _PAD, _BEGIN or _END), or -1 if the
-   vocabulary does not have it, `which` is none of these or the tokenizer is NULL. The special
+   vocabulary lacks it, `which` is not one of these, or the tokenizer is NULL. The special
    tokens of a SentencePiece model are identified by name and type. If a SentencePiece model or a
    list has no begin token, the end token is returned in its place, because sequences then begin
    with it. */

@@ -375,7 +375,7 @@ typedef struct rapt_translation {
        prefix and for RAPT_FRAME_TARGET_FIRST. NULL unless requested. */
     const float *log_probabilities;
     float mean_log_probability; /* mean of log_probabilities, leaving out the prefix and
-                                   RAPT_FRAME_TARGET_FIRST; 0 if there are no others, or if not
+                                   RAPT_FRAME_TARGET_FIRST; 0 if no tokens remain or it was not
                                    requested */
     /* [target_word_count] mean of the log-probabilities of the word's tokens, weighted as in
        word_alignment. NULL unless alignments and log-probabilities are requested. */

@@ -63,7 +63,7 @@ void rapt__cached_biases(const struct cache *c, const struct cached_queries *q, 
 }
 
 /* Returns the index of the first query sequence after i that reads a different cached sequence, or
-   q->count if there is none. */
+   q->count after the last one. */
 static int group_end(const struct cached_queries *q, int i)
 {
     int end = i + 1;

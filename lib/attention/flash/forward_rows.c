@@ -144,7 +144,7 @@ static bool call_sees(const struct call_set *s, int i, int key, int end)
 }
 
 /* Finds the first key, at or after `key`, that the rows of a set see, and returns the first key of
-   its block. Returns INT32_MAX if there is none. */
+   its block. Returns INT32_MAX if the rows see no such key. */
 static int next_block(const struct sequence *b, const struct call_set *s, int key)
 {
     key = rapt__next_visible(s->keys, s->begin[s->calls], key, b->existing);
@@ -153,7 +153,7 @@ static int next_block(const struct sequence *b, const struct call_set *s, int ke
 
 /* Packs blocks of keys that the rows of a set see, starting with the block at *next: at most
    PART_KEYS keys, perhaps with gaps, from a range of PACKED_KEYS keys. Sets *next to the first key
-   of the next such block, or to INT32_MAX if there is none. Returns the end of the part. */
+   of the next such block, or to INT32_MAX after the last block. Returns the end of the part. */
 static int pack_part(const struct flash_forward *f, const struct sequence *b, int g,
                      const struct call_set *s, int *next)
 {
