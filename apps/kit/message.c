@@ -95,11 +95,10 @@ void print_progress(const char *format, ...)
 void training_progress(const char *name, int step, int steps)
 {
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
-    static double first, last;
+    static double last;
     if (!isatty(STDERR_FILENO) || pthread_mutex_trylock(&one) != 0) return;
     const double time = now();
-    if (first == 0) first = time;
-    if (time - first > 0.5 && time - last > 0.2) {
+    if (last == 0 || time - last > 0.2) {
         print_progress("training%s%s: step %d of %d", *name ? " " : "", name, step, steps);
         last = time;
     }
