@@ -1,7 +1,7 @@
-/* ahead.h - prefetches the rows that the next attention head will read, a few with each register
-   tile of the current head. This made attention with 256 heads and 32 or 64 tokens per sequence
-   1.15 to 1.62 times as fast; prefetching all rows at once gained little (Zen 3,
-   perf/experiments.md). */
+/* ahead.h - prefetches rows that will be read soon, a few at a time: those of the next attention
+   head with each register tile of the current head, or those of the next chunk of linear attention
+   while a chunk is loaded. This made attention with 256 heads and 32 or 64 tokens per sequence 1.15
+   to 1.62 times as fast, while prefetching all rows at once gained little (Zen 3). */
 #ifndef RAPT_LIB_AHEAD_H
 #define RAPT_LIB_AHEAD_H
 
@@ -56,7 +56,7 @@ static inline void rapt__ahead_spread(struct rows_ahead *ahead, int64_t tiles)
     ahead->each = tiles > 0 ? (int)((rows + tiles - 1) / tiles) : rows;
 }
 
-/* Prefetches the rows assigned to one tile. ahead may be NULL. */
+/* Prefetches the rows assigned to one tile, or to one step of another loop. ahead may be NULL. */
 static inline void rapt__ahead_tile(struct rows_ahead *ahead)
 {
     for (int left = ahead ? ahead->each : 0; left > 0 && ahead->at < ahead->parts;) {

@@ -98,8 +98,13 @@ static void recompute(const struct linear_problem *l, const struct linear_item *
         rapt__linear_copy(l->a->initial_state + rapt__linear_state_at(l, item), l->values, l->width,
                           l->values, state, l->value_ld);
     for (int i = 0, first = 0; first < item->rows; i++, first += CHUNK_ROWS) {
+        const int next = first + CHUNK_ROWS;
         c->rows = rapt__min(item->rows - first, CHUNK_ROWS);
         use_x(l, i, b);
+        c->ahead = (struct rows_ahead){.parts = 0};
+        rapt__chunk_ahead(l, item, call->k, &l->a->k, l->a->key_width, next, c);
+        rapt__chunk_ahead(l, item, call->v, &l->a->v, l->a->value_width, next, c);
+        rapt__ahead_spread(&c->ahead, c->rows);
         rapt__chunk_load(l, item, call->k, first, c);
         rapt__chunk_solve(l, item, call->v, first, state, c);
         if (item->rows - first <= CHUNK_ROWS) break;
@@ -297,6 +302,31 @@ static void add_log_decay(const struct linear_problem *l, const struct linear_it
     }
 }
 
+/* Lists what is prefetched while chunk `index` is loaded: the rows of its gradients, and all rows
+   of the chunk before it. If heads share keys, this serves the first of them. */
+static void backward_ahead(const struct linear_problem *l, const struct linear_item *item,
+                           const struct linear_call *call, int index, struct backward_memory *b)
+{
+    const rapt_linear_attention *a = l->a;
+    const struct linear_item query = rapt__linear_query_item(l, item, 0);
+    const int first = index * CHUNK_ROWS, next = first - CHUNK_ROWS;
+    struct chunk *c = &b->chunk;
+    c->ahead = (struct rows_ahead){.parts = 0};
+    rapt__chunk_ahead(l, &query, call->d.q, &a->q, a->key_width, first, c);
+    rapt__chunk_ahead(l, item, call->d.k, &a->k, a->key_width, first, c);
+    rapt__chunk_ahead(l, item, call->d.v, &a->v, a->value_width, first, c);
+    rapt__chunk_ahead(l, item, call->k, &a->k, a->key_width, next, c);
+    rapt__chunk_ahead(l, &query, call->q, &a->q, a->key_width, next, c);
+    rapt__chunk_ahead(l, &query, call->dout, &a->out, a->value_width, next, c);
+    if (l->far && next >= 0) {
+        rapt__ahead_add(&c->ahead, b->x + (size_t)(index - 1) * CHUNK_ROWS * (size_t)l->value_ld,
+                        l->value_ld, CHUNK_ROWS, l->value_ld);
+        rapt__ahead_add(&c->ahead, b->states + (size_t)(index - 1) * padded_state(l), l->value_ld,
+                        l->width, l->value_ld);
+    }
+    rapt__ahead_spread(&c->ahead, 2 * c->rows);
+}
+
 static void chunk_backward(const struct linear_problem *l, const struct linear_item *item,
                            const struct linear_call *call, int index, struct backward_memory *b)
 {
@@ -305,6 +335,7 @@ static void chunk_backward(const struct linear_problem *l, const struct linear_i
     const int first = index * CHUNK_ROWS;
     const float *state = b->states + (size_t)index * padded_state(l);
     c->rows = rapt__min(item->rows - first, CHUNK_ROWS);
+    backward_ahead(l, item, call, index, b);
     rapt__chunk_load(l, item, call->k, first, c);
     use_x(l, index, b);
     rapt__chunk_scale(l, c);
@@ -344,9 +375,11 @@ static void backward_item(const struct linear_problem *l, const struct linear_it
 void rapt__linear_attention_backward(struct team *team, void *argument)
 {
     const struct linear_call *call = argument;
-    const struct linear_problem l = rapt__linear(&call->a);
+    enum { TIMES = 3 }; /* for gradients, and for the states and rows that are stored */
+    struct linear_problem l = rapt__linear(&call->a);
     struct arena arena = rapt__arena_over(call->workspace, SIZE_MAX, team->rank);
     struct backward_memory b;
+    l.far = rapt__linear_far(&l, TIMES);
     rapt__arena_parts(&arena, (size_t)team->size, lay_out_backward, &l, &b, NULL);
     rapt__workspace_begin(team);
     for (int t; (t = rapt__team_take(team)) < call->a.batch * l.key_heads;) {

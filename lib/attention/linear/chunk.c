@@ -21,6 +21,14 @@ struct linear_problem rapt__linear(const rapt_linear_attention *a)
     return l;
 }
 
+bool rapt__linear_far(const struct linear_problem *l, int times)
+{
+    const rapt_linear_attention *a = l->a;
+    double rows = a->starts ? a->starts[a->batch] : (double)a->batch * a->rows;
+    double heads = (double)a->heads + l->key_heads, width = (double)a->key_width + a->value_width;
+    return times * rows * heads * width * sizeof(float) > (double)rapt__near_size();
+}
+
 struct linear_item rapt__linear_item(const struct linear_problem *l, int index)
 {
     const rapt_linear_attention *a = l->a;
@@ -158,6 +166,14 @@ static void load_features(const struct linear_problem *l, const float *x, ptrdif
         rapt__linear_features(l, to + (ptrdiff_t)r * l->key_ld, l->width);
 }
 
+void rapt__chunk_ahead(const struct linear_problem *l, const struct linear_item *item,
+                       const float *x, const rapt_stride *s, int width, int first, struct chunk *c)
+{
+    if (l->far && x && first >= 0 && first < item->rows)
+        rapt__ahead_add(&c->ahead, x + rapt__linear_at(s, item, first), s->row,
+                        rapt__min(item->rows - first, CHUNK_ROWS), width);
+}
+
 static void exp_differences(const struct linear_problem *l, double from, const double *sums, int n,
                             float *to)
 {
@@ -182,6 +198,7 @@ static void load_decays(const struct linear_problem *l, const struct linear_item
     exp_differences(l, sum, sums, c->rows, c->end);
     for (int r = 0; r < c->rows; r++) {
         float *row = c->decay + (ptrdiff_t)r * CHUNK_ROWS;
+        rapt__ahead_tile(&c->ahead);
         exp_differences(l, sums[r], sums, r + 1, row);
         for (int i = r + 1; i < rapt__chunk_columns(r); i++) row[i] = 0;
     }
@@ -262,6 +279,7 @@ void rapt__chunk_weights(const struct linear_problem *l, const struct linear_ite
     rapt__multiply_scores(l, c->rows, l->width, c->queries, l->key_ld, c->panels, c->scores);
     for (int r = 0; r < c->rows; r++) {
         ptrdiff_t row = (ptrdiff_t)r * CHUNK_ROWS;
+        rapt__ahead_tile(&c->ahead);
         for (int i = 0; i < rapt__chunk_columns(r); i++)
             c->weights[row + i] = l->scale * (c->decay[row + i] * c->scores[row + i]);
     }

@@ -206,6 +206,22 @@ static void store_out(const struct linear_problem *l, const struct linear_item *
     }
 }
 
+/* Lists what is prefetched while a chunk is loaded: the rows that it will write, and all rows of
+   the next chunk, which begins at row `first`. If heads share keys, this serves the first of them.
+   With one head of width 64, 65,536 rows take 0.88 times as long (Zen 5). */
+static void forward_ahead(const struct linear_problem *l, const struct linear_item *item,
+                          const struct linear_call *call, int first, struct chunk *c)
+{
+    const rapt_linear_attention *a = l->a;
+    const struct linear_item query = rapt__linear_query_item(l, item, 0);
+    c->ahead = (struct rows_ahead){.parts = 0};
+    rapt__chunk_ahead(l, &query, call->out, &a->out, a->value_width, first - CHUNK_ROWS, c);
+    rapt__chunk_ahead(l, item, call->k, &a->k, a->key_width, first, c);
+    rapt__chunk_ahead(l, item, call->v, &a->v, a->value_width, first, c);
+    rapt__chunk_ahead(l, &query, call->q, &a->q, a->key_width, first, c);
+    rapt__ahead_spread(&c->ahead, 2 * c->rows);
+}
+
 static void forward_item(const struct linear_problem *l, const struct linear_item *item,
                          const struct linear_call *call, struct forward_memory *f)
 {
@@ -218,6 +234,7 @@ static void forward_item(const struct linear_problem *l, const struct linear_ite
         memset(f->state, 0, size * sizeof *f->state);
     for (int first = 0; first < item->rows; first += CHUNK_ROWS) {
         c->rows = rapt__min(item->rows - first, CHUNK_ROWS);
+        forward_ahead(l, item, call, first + CHUNK_ROWS, c);
         rapt__chunk_load(l, item, call->k, first, c);
         rapt__chunk_solve(l, item, call->v, first, f->state, c);
         for (int i = 0; i < l->group; i++) {
@@ -236,9 +253,10 @@ static void forward_item(const struct linear_problem *l, const struct linear_ite
 void rapt__linear_attention_forward(struct team *team, void *argument)
 {
     const struct linear_call *call = argument;
-    const struct linear_problem l = rapt__linear(&call->a);
+    struct linear_problem l = rapt__linear(&call->a);
     struct arena arena = rapt__arena_over(call->workspace, SIZE_MAX, team->rank);
     struct forward_memory f;
+    l.far = rapt__linear_far(&l, 1);
     rapt__arena_parts(&arena, (size_t)team->size, lay_out_forward, &l, &f, NULL);
     rapt__workspace_begin(team);
     for (int t; (t = rapt__team_take(team)) < call->a.batch * l.key_heads;) {

@@ -19,6 +19,7 @@
 #define RAPT_LIB_ATTENTION_LINEAR_H
 
 #include "attention/problem.h"
+#include "kernel/ahead.h"
 
 enum {
     CHUNK_ROWS = 64,
@@ -39,8 +40,11 @@ struct linear_problem { /* a checked problem, and numbers derived from it */
     int key_ld, value_ld; /* floats per row of keys and values in a chunk, multiples of 16 */
     int key_heads, group; /* query heads per key head */
     float scale;
+    bool far; /* rows are prefetched; set by the caller */
 };
 struct linear_problem rapt__linear(const rapt_linear_attention *a);
+/* Returns true if `times` times the size of q, k, v and out exceeds the near caches. */
+bool rapt__linear_far(const struct linear_problem *l, int times);
 
 struct linear_item { /* a key head of a sequence, or a query head */
     int sequence, head;
@@ -87,8 +91,13 @@ struct chunk {
     float *out;              /* [C][value_ld] */
     float *beta;             /* [C] */
     float *start, *end;      /* [C] exp(G), and exp(G[last] - G) */
+    struct rows_ahead ahead; /* rows to prefetch, row by row of `decay` and `weights` */
 };
 void rapt__chunk_layout(struct arena *arena, const struct linear_problem *l, struct chunk *c);
+/* Adds the rows of the chunk that begins at row `first` of an item to c->ahead, if the item has
+   such rows and the problem is `far`. x is one of the item's arrays. */
+void rapt__chunk_ahead(const struct linear_problem *l, const struct linear_item *item,
+                       const float *x, const rapt_stride *s, int width, int first, struct chunk *c);
 /* Loads rows [first, first + c->rows) of keys and gates. Computes `decay`, `start`, `end` and, for
    the delta rule, `dots` and `solver`. */
 void rapt__chunk_load(const struct linear_problem *l, const struct linear_item *item,
