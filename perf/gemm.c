@@ -309,10 +309,11 @@ static void measure_narrow(struct bench *b, const struct narrow_layer *l, int th
     struct narrow_job floats = make_narrow(b, l, threads, RAPT_PRECISION_F32);
     const struct timing time = bench_time(b, run_narrow, &j);
     const double rate = (double)j.bytes / time.fastest * 1e-9;
-    json_t *more = json_pack("{s:s, s:s, s:s, s:b, s:f, s:f, s:f}", "backend", "builtin", "pass",
-                             "forward", "precision", rapt_precision_name(b->precision), "packed", 1,
-                             "gbytes_per_second", rate, "of_memory", rate / memory, "times_f32",
-                             bench_times(b, run_narrow, &j, &floats));
+    json_t *more =
+        json_pack("{s:s, s:s, s:s, s:b, s:i, s:f, s:f, s:f}", "backend", "builtin", "pass",
+                  "forward", "precision", rapt_precision_name(b->precision), "packed", 1, "copies",
+                  j.copies, "gbytes_per_second", rate, "of_memory", rate / memory, "times_f32",
+                  bench_times(b, run_narrow, &j, &floats));
     bench_line(b, &(struct result){
                       .name = "gemm",
                       .shape = json_pack("{s:i, s:i, s:i}", "M", l->rows, "N", l->out, "K", l->in),

@@ -210,7 +210,7 @@ def main(root, folder):
             trial.fail(f"perf_{name}: threads {counts}")
     for precision in ("int8", "bf16", "f16"):
         for line in trial.lines("gemm", "--threads", "1", "--precision", precision):
-            if line.get("precision") != precision or not {"gbytes_per_second", "of_memory", "times_f32"} <= line.keys():
+            if line.get("precision") != precision or not {"copies", "gbytes_per_second", "of_memory", "times_f32"} <= line.keys():
                 trial.fail(f"perf_gemm --precision {precision}: {line}")
     trial.run("gemm", "--check", "--precision", "int9", code=2)
     trial.run("peak", "--check", "--precision", "int8", code=2)
