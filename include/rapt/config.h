@@ -180,7 +180,12 @@ enum { RAPT_CONFIG_FIELDS = 66 };
    deterministic: SAMPLE chooses the most likely key, and GUMBEL_SOFTMAX adds no noise.
    rapt_config_field_at describes every field but size and reserved. Floats must be finite. Some
    combinations of values within the ranges below are also rejected, such as positions * width above
-   2^26; rapt_config_check says why. */
+   2^26; rapt_config_check says why.
+
+   GPT-2 is a DECODER_ONLY model with norms before the sublayers, GELU, learned positions,
+   plain_embedding and a tied output. Llama instead has rotary positions, RMSNorm, gated
+   feed-forward layers with SiLU, an untied output and, in larger models, fewer key_heads than
+   heads. */
 typedef struct rapt_config { /* size-first, see base.h */
     size_t size;             /* sizeof(rapt_config) */
     rapt_kind kind;          /* which halves the model has */
