@@ -2,6 +2,7 @@
    a converted translator. */
 #include "bench.h"
 
+#include <pthread.h>
 #include <rapt/rapt.h>
 #include <rapt/translator.h>
 #include <string.h>
@@ -210,12 +211,20 @@ struct text { /* a text that grows */
     size_t size, capacity;
 };
 
-struct translator_work {
+struct share { /* the sentences of one translator */
     rapt_translator *translator;
+    const rapt_text *sources;
+    int count;
+    struct text translations;
+    int tokens; /* tokens of all translations of a run */
+};
+
+struct translator_work {
+    struct share shares[SENTENCES]; /* the translator of the first one owns the model */
+    int translators;
     struct text texts[SENTENCES];
     rapt_text sources[SENTENCES];
     struct text names, translations;
-    int tokens; /* tokens of all translations of a run */
 };
 
 /* Appends bytes, and a 0 after them. */
@@ -247,7 +256,7 @@ static void append_names(struct text *t, const rapt_tokenizer *tokenizer, const 
 /* Draws a text of random tokens and counts the tokens it has. */
 static void draw_token(struct translator_work *w, int sentence)
 {
-    const rapt_tokenizer *tokenizer = rapt_translator_source(w->translator);
+    const rapt_tokenizer *tokenizer = rapt_translator_source(w->shares[0].translator);
     int vocab = rapt_tokenizer_vocab(tokenizer);
     int32_t drawn[TOKENS], ids[16 * TOKENS];
     char bytes[64 * TOKENS];
@@ -265,25 +274,39 @@ static void draw_token(struct translator_work *w, int sentence)
     append_names(&w->names, tokenizer, ids, (int)count);
 }
 
-/* Opens a model, in the precision in which it is stored unless `floats` is set. */
+/* Opens a model, in the precision in which it is stored unless `floats` is set. Several translators
+   share it, and each gets as many sentences. */
 EXPORT struct translator_work *ours_translator_create(const char *path, int beams, int batch,
-                                                      int threads, int floats);
-struct translator_work *ours_translator_create(const char *path, int beams, int batch, int threads,
-                                               int floats)
+                                                      int translators, int threads, int floats);
+struct translator_work *ours_translator_create(const char *path, int beams, int batch,
+                                               int translators, int threads, int floats)
 {
     struct translator_work *w = bench_alloc(sizeof *w);
-    const rapt_translator_options options = {.size = sizeof options,
-                                             .beams = beams,
-                                             .batch = batch,
-                                             .length_penalty = 1,
-                                             .threads = threads,
-                                             .precision = floats ? RAPT_PRECISION_F32 : 0,
-                                             .min_length = TOKENS,
-                                             .max_length = TOKENS};
+    rapt_translator_options options = {.size = sizeof options,
+                                       .beams = beams,
+                                       .batch = batch,
+                                       .length_penalty = 1,
+                                       .threads = threads,
+                                       .precision = floats ? RAPT_PRECISION_F32 : 0,
+                                       .min_length = TOKENS,
+                                       .max_length = TOKENS};
     rapt_message why = {""};
-    *w = (struct translator_work){0};
-    check_ours_model(rapt_translator_load(&w->translator, path, &options, NULL, &why), &why);
+    *w = (struct translator_work){.translators = translators};
+    check_ours_model(rapt_translator_load(&w->shares[0].translator, path, &options, NULL, &why),
+                     &why);
+    const rapt_translator *first = w->shares[0].translator;
+    options.precision = 0;
+    for (int i = 1; i < translators; i++)
+        check_ours_model(
+            rapt_translator_create(&w->shares[i].translator, rapt_translator_model(first),
+                                   rapt_translator_source(first), rapt_translator_target(first),
+                                   &options, NULL, &why),
+            &why);
     for (int i = 0; i < SENTENCES; i++) draw_token(w, i);
+    for (int i = 0; i < translators; i++) {
+        int from = i * SENTENCES / translators, end = (i + 1) * SENTENCES / translators;
+        w->shares[i].sources = w->sources + from, w->shares[i].count = end - from;
+    }
     return w;
 }
 
@@ -303,29 +326,47 @@ const char *ours_translator_sources(const struct translator_work *w)
 
 static int keep_translation(void *user, const rapt_translation *t)
 {
-    struct translator_work *w = user;
-    append_names(&w->translations, rapt_translator_target(w->translator), t->target,
+    struct share *s = user;
+    append_names(&s->translations, rapt_translator_target(s->translator), t->target,
                  t->target_count);
-    w->tokens += t->target_count;
+    s->tokens += t->target_count;
     return 0;
+}
+
+static void *translate_share(void *argument)
+{
+    struct share *s = argument;
+    rapt_message why = {""};
+    s->translations.size = 0, s->tokens = 0;
+    check_ours_model(rapt_translate_many(s->translator, s->sources, (size_t)s->count, 0,
+                                         keep_translation, s, &why),
+                     &why);
+    return NULL;
 }
 
 /* Returns the translations of all sources, owned by the work until the next call. */
 EXPORT const char *ours_translator_run(struct translator_work *w);
 const char *ours_translator_run(struct translator_work *w)
 {
-    rapt_message why = {""};
-    w->translations.size = 0, w->tokens = 0;
-    check_ours_model(
-        rapt_translate_many(w->translator, w->sources, SENTENCES, 0, keep_translation, w, &why),
-        &why);
+    pthread_t threads[SENTENCES];
+    for (int i = 1; i < w->translators; i++)
+        if (pthread_create(&threads[i], NULL, translate_share, &w->shares[i]))
+            bench_fail("no more threads");
+    translate_share(&w->shares[0]);
+    w->translations.size = 0;
+    for (int i = 0; i < w->translators; i++) {
+        if (i > 0) pthread_join(threads[i], NULL);
+        append(&w->translations, w->shares[i].translations.bytes, w->shares[i].translations.size);
+    }
     return w->translations.bytes;
 }
 
 EXPORT int ours_translator_tokens(const struct translator_work *w);
 int ours_translator_tokens(const struct translator_work *w)
 {
-    return w->tokens;
+    int tokens = 0;
+    for (int i = 0; i < w->translators; i++) tokens += w->shares[i].tokens;
+    return tokens;
 }
 
 EXPORT void ours_translator_free(struct translator_work *w);
@@ -334,6 +375,9 @@ void ours_translator_free(struct translator_work *w)
     for (int i = 0; i < SENTENCES; i++) bench_free(w->texts[i].bytes);
     bench_free(w->names.bytes);
     bench_free(w->translations.bytes);
-    rapt_translator_free(w->translator);
+    for (int i = w->translators - 1; i >= 0; i--) {
+        bench_free(w->shares[i].translations.bytes);
+        rapt_translator_free(w->shares[i].translator);
+    }
     bench_free(w);
 }

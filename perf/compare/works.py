@@ -35,6 +35,7 @@ OTHERS = 0.07  # share of translations that may differ: if two hypotheses are eq
 
 
 SEARCHES = ((1, 1), (1, 16), (4, 16))  # beams, batch
+SENTENCES = 32  # of ours_model.c
 Peers = collections.namedtuple("Peers", "torch onednn ort ct2")  # modules or libraries, or None
 
 
@@ -117,16 +118,19 @@ def lines_of(text):
 
 def translate_file(tools, ct2):
     """Translates in the precision in which the folder is stored, and in floats if it is another one. CTranslate2 gets a
-    replica of one thread for each thread, which is faster than one replica with all threads."""
+    replica of one thread for each thread, which is faster than one replica with all threads. rapt gets one translator
+    with all threads and, in further rows, a translator of one thread for each thread."""
     stored = ct2.Translator(tools[0].model, device="cpu").compute_type
     for kind in sorted({"float32", stored}):
         for beams, batch in SEARCHES:
-            yield translate_file_row(tools, ct2, kind, beams, batch)
+            for translators in sorted({1, min(tools[-1], SENTENCES)}):
+                yield translate_file_row(tools, ct2, kind, beams, batch, translators)
 
 
-def translate_file_row(tools, ct2, kind, beams, batch):
+def translate_file_row(tools, ct2, kind, beams, batch, translators):
     options, timer, ours, threads = tools
-    work = ours.c.ours_translator_create(options.model.encode(), beams, batch, threads, kind == "float32")
+    work = ours.c.ours_translator_create(options.model.encode(), beams, batch, translators, threads // translators,
+                                         kind == "float32")
     sources = lines_of(ours.c.ours_translator_sources(work))
     theirs = ct2.Translator(options.model, device="cpu", compute_type=kind, inter_threads=threads, intra_threads=1)
     length = ours.c.ours_translator_length()
@@ -138,7 +142,8 @@ def translate_file_row(tools, ct2, kind, beams, batch):
     mine = lines_of(ours.c.ours_translator_run(work))
     differ = sum(a != b.hypotheses[0] for a, b in zip(mine, run_theirs(), strict=True))
     name = options.model.rstrip("/").split("/")[-1]
-    row = row_of("translate_file", f"{name}, {kind}, beam {beams}, batch {batch}", threads,
+    replicas = f", {translators} translators" if translators > 1 else ""
+    row = row_of("translate_file", f"{name}, {kind}, beam {beams}, batch {batch}{replicas}", threads,
                  f"CTranslate2 {ct2.__version__}", ("tokens/s", ours.c.ours_translator_tokens(work), True),
                  timing, differ / len(mine), OTHERS if kind == "float32" else math.inf)
     ours.c.ours_translator_free(work)
@@ -150,7 +155,7 @@ def open_file(tools, ct2):
     options, timer, ours, threads = tools
 
     def run_ours():
-        ours.c.ours_translator_free(ours.c.ours_translator_create(options.model.encode(), 1, 1, threads, False))
+        ours.c.ours_translator_free(ours.c.ours_translator_create(options.model.encode(), 1, 1, 1, threads, False))
 
     def run_theirs():
         ct2.Translator(options.model, device="cpu", inter_threads=1, intra_threads=threads)
