@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum pass { FORWARD, BACKWARD, CACHED };
+enum pass { FORWARD, BACKWARD, CACHED, CACHED_BF16 };
 
 struct problem {
     enum pass pass;
@@ -78,6 +78,9 @@ static const struct problem problems[] = {
     {CACHED, 1, 8, 1, 1024, 128, false, SLOW},
     {CACHED, 1, 1, 1, 4096, 64, false, SLOW},
     {CACHED, 16, 8, 1, 512, 64, false, ALWAYS},
+    {CACHED_BF16, 1, 8, 1, 1024, 64, false, SLOW},
+    {CACHED_BF16, 1, 8, 1, 4096, 64, false, SLOW},
+    {CACHED_BF16, 16, 8, 1, 512, 64, false, SLOW},
 };
 
 struct job {
@@ -125,7 +128,9 @@ static void report(struct bench *b, const struct problem *p, int threads, struct
                       .threads = threads,
                       .time = time,
                       .operations = 2 * products * p->B * p->H * cells * p->K / (p->causal ? 2 : 1),
-                      .more = p->pass == CACHED   ? json_pack("{s:b}", "cached", 1)
+                      .more = p->pass == CACHED ? json_pack("{s:b}", "cached", 1)
+                              : p->pass == CACHED_BF16
+                                  ? json_pack("{s:b, s:b}", "cached", 1, "bf16", 1)
                               : p->when == RAGGED ? json_pack("{s:b}", "ragged", 1)
                                                   : NULL});
 }
@@ -196,13 +201,18 @@ static void measure_cached(struct bench *b, const struct problem *p, int threads
     float *q = bench_floats((size_t)p->B * (size_t)p->T * (size_t)width), *k = bench_floats(keys);
     float *out = bench_floats((size_t)p->B * (size_t)p->T * (size_t)width), *v = bench_floats(keys);
     const size_t panels = (size_t)p->B * rapt__ceil_div_size((size_t)p->S, 16);
+    const struct cache cache = {.sequences = p->B,
+                                .key_heads = p->H,
+                                .key_width = p->K,
+                                .value_width = p->K,
+                                .form.bf16 = p->pass == CACHED_BF16};
     struct arena arena = {0};
     struct cached_job j = {.k = k, .v = v, .row = width, .key_starts = key_starts};
     for (int i = 0; i <= p->B; i++) starts[i] = i * p->T, key_starts[i] = i * p->S;
     for (int i = 0; i < p->B; i++) capacity[i] = p->S;
-    rapt__cache_layout(&j.cache, p->B, panels, p->H, p->K, p->K, 0, false, 0, 0, &arena);
+    rapt__cache_layout(&j.cache, &cache, panels, &arena);
     check_attention(rapt__arena_reserve(&arena, NULL), "out of memory");
-    rapt__cache_layout(&j.cache, p->B, panels, p->H, p->K, p->K, 0, false, 0, 0, &arena);
+    rapt__cache_layout(&j.cache, &cache, panels, &arena);
     rapt__cache_start(&j.cache, capacity);
     j.threads = threads;
     const rapt_attention spec = {.size = sizeof spec,
@@ -210,7 +220,7 @@ static void measure_cached(struct bench *b, const struct problem *p, int threads
                                  .key_width = p->K,
                                  .value_width = p->K,
                                  .threads = threads};
-    j.workspace = bench_alloc(rapt__cache_workspace(&spec, p->S, false));
+    j.workspace = bench_alloc(rapt__cache_workspace(&spec, p->S, cache.form));
     j.queries = (struct cached_queries){.spec = &spec,
                                         .count = p->B,
                                         .starts = starts,
@@ -370,7 +380,7 @@ static void measure_sparse(struct bench *b, int threads)
 
 static bool wanted(struct bench *b, const struct problem *p)
 {
-    static const char *const passes[] = {"forward", "backward", "cached"};
+    static const char *const passes[] = {"forward", "backward", "cached", "cached"};
     const char *name = p->pass == BACKWARD ? "attention_backward" : "attention_forward";
     if (b->only && p->when == SCALING && bench_wants(b, "scaling", "scaling")) return true;
     if (b->only && p->when == RAGGED && bench_wants(b, "ragged", "ragged")) return true;
@@ -401,7 +411,7 @@ int main(int argc, char **argv)
         for (size_t n = 0; n < sizeof problems / sizeof *problems; n++) {
             struct problem p = b.check ? shrunk(&problems[n]) : problems[n];
             if (!wanted(&b, &problems[n])) continue;
-            if (p.pass == CACHED)
+            if (p.pass >= CACHED)
                 measure_cached(&b, &p, b.threads[i]);
             else
                 measure_arrays(&b, &p, b.threads[i]);

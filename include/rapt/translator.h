@@ -53,7 +53,7 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
            CT2     256 */
     float max_length_factor;
     rapt_precision precision; /* precision of the model that rapt_translator_load opens */
-    int reserved;             /* must be 0 */
+    int bf16_cache;           /* as in rapt_limits */
     /* The language of the source for a multilingual model such as NLLB-200, M2M-100 or mBART: a
        token, code or English name, such as eng_Latn, en or English. Case is ignored. Multilingual
        models need both languages. Must be NULL for models with a single language pair. */
@@ -410,8 +410,9 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     size_t size;
     int alignments; /* if nonzero, fill in `alignment` and the fields that depend on it */
     /* Options that replace those of the translator. beams must not exceed the translator's; 0 means
-       the translator's. batch, batch_tokens, threads, search_rules, preprocess, precision and the
-       languages cannot change and must be 0 or NULL. In other fields, 0 has its usual meaning. */
+       the translator's. batch, batch_tokens, threads, bf16_cache, search_rules, preprocess,
+       precision and the languages cannot change and must be 0 or NULL. In other fields, 0 has its
+       usual meaning. */
     const rapt_translator_options *options;
     /* [count] translation i begins with the tokens of prefix i. They count toward the length limit
        but do not affect scores (except with the search rules CT2), as in

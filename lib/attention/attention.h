@@ -167,18 +167,26 @@ void rapt__relative_fill(struct team *team, const rapt_attention *spec, int row,
 /* ---- cache.c: keys, in panels of 16, and values, in the layout that the kernels read ----
    A joint cache, used for latent rows, stores keys as plain rows; the last value_width elements of
    a row are its value. Every call to rapt__cache_attend or rapt__cache_weights packs these keys
-   again. In a joint cache, value_width must be a multiple of 16 and at most key_width. */
+   again. In a joint cache, value_width must be a multiple of 16 and at most key_width.
+
+   In a cache in bf16, keys and values are rounded when they are appended, and widened whenever they
+   are read. Results are the same as those of a cache in floats whose keys and values were rounded
+   before they were appended, bit for bit. */
+struct cache_form {
+    bool joint, bf16;
+};
 struct cache {
     int sequences, key_heads, key_width, value_width;
-    bool joint;
-    int *offsets;              /* [sequences + 1] first panel of each slot */
-    int *slot;                 /* [sequences] slot that each sequence occupies */
-    int *counts;               /* [sequences] number of keys */
-    int *after, *spare;        /* [sequences] scratch space for reordering */
-    float *keys;               /* per slot and key head [panels][key width][16] or, if joint,
-                                  [panels][16][key width] */
-    float *values;             /* per slot and key head [panels * 16][padded value width]; NULL if
-                                  joint */
+    struct cache_form form;
+    int *offsets;       /* [sequences + 1] first panel of each slot */
+    int *slot;          /* [sequences] slot that each sequence occupies */
+    int *counts;        /* [sequences] number of keys */
+    int *after, *spare; /* [sequences] scratch space for reordering */
+    float *keys;        /* per slot and key head [panels][key width][16] or, if joint,
+                           [panels][16][key width]; NULL if in bf16 */
+    float *values;      /* per slot and key head [panels * 16][padded value width]; NULL if
+                           joint or in bf16 */
+    uint16_t *keys_bf16, *values_bf16; /* the same in bf16, or NULL */
     unsigned char *non_finite; /* per slot and key head [panels]: 1 if a value is infinite or NaN;
                                   NULL if joint */
     int forget_heads;          /* number of query heads with forget gates: all or 0 */
@@ -196,12 +204,11 @@ struct cache {
     int copy_count;
 };
 /* Lays out a cache of `panels` panels per key head for all sequences together; a panel holds 16
-   keys of one sequence. forget_heads and distance_heads are as in struct cache. Once the arena has
-   memory, rapt__cache_start initializes the cache or empties it. Sequence i then has room for
-   capacity[i] keys. */
-void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int key_heads,
-                        int key_width, int value_width, int forget_heads, bool joint,
-                        int distance_heads, size_t distance_panel, struct arena *arena);
+   keys of one sequence. `shape` gives the numbers of sequences and heads, the widths and the form.
+   Once the arena has memory, rapt__cache_start initializes the cache or empties it. Sequence i then
+   has room for capacity[i] keys. */
+void rapt__cache_layout(struct cache *cache, const struct cache *shape, size_t panels,
+                        struct arena *arena);
 void rapt__cache_start(struct cache *cache, const int *capacity);
 
 /* Appends rows starts[i] .. starts[i+1]-1 to sequence i. Row r of key head g is at k + r*k_row +
@@ -271,7 +278,7 @@ struct cached_queries {
 };
 /* Returns the workspace size in bytes for rapt__cache_distances, _attend and _weights, given that
    no sequence has more than `longest` keys. Returns SIZE_MAX if the size overflows size_t. */
-size_t rapt__cache_workspace(const rapt_attention *spec, int longest, bool joint);
+size_t rapt__cache_workspace(const rapt_attention *spec, int longest, struct cache_form form);
 /* Computes out and lse for all rows and, on the flash path, their statistics. Updates the
    history. */
 void rapt__cache_attend(struct team *team, const struct cache *cache,

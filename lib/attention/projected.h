@@ -86,7 +86,7 @@ struct bounds {
     size_t max_queries, max_keys;         /* `queries` and `keys` of the problem */
     size_t longest_queries, longest_keys; /* rows of the longest sequence */
     size_t team;                          /* number of members */
-    bool joint;                           /* true if the keys are in a joint cache */
+    struct cache_form form;               /* of the cache that holds the keys, if any */
 };
 
 /* Returns the normalizer's learned parameter for query head h, or 0 if there is none. */

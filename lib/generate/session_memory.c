@@ -34,6 +34,7 @@ static rapt_status check_session_limits(const rapt_model *model, const rapt_limi
     if (!status) status = rapt__int_check("limits.beams", l->beams, 0, 1 << 10, why);
     if (!status) status = rapt__int_check("limits.target_tokens", l->target_tokens, 0, max, why);
     if (!status) status = rapt__int_check("limits.threads", l->threads, 0, INT32_MAX, why);
+    if (!status) status = rapt__int_check("limits.reserved", l->reserved, 0, 0, why);
     if (!status && reads)
         status = rapt__int_check("limits.source_tokens", l->source_tokens, 1, max, why);
     if (!status && decodes && (l->target_length < 1 || l->target_length > c->positions))
@@ -42,6 +43,11 @@ static rapt_status check_session_limits(const rapt_model *model, const rapt_limi
             "limits.target_length is %d; it must be from 1 to %d, the model's maximum",
             l->target_length, c->positions);
     return status;
+}
+
+static struct cache_form cache_form_of(const rapt_session *s)
+{
+    return (struct cache_form){s->model->config.latent_width > 0, s->limits.bf16_cache != 0};
 }
 
 /* Lays out the caches of all layers, each with `panels` panels of keys, and what score functions
@@ -70,16 +76,20 @@ static void lay_out_cache_state(rapt_session *s, struct cache_state *state, bool
         state->relative =
             rapt__arena_floats(arena, (size_t)spec.heads, (size_t)state->relative_row);
     }
+    const struct cache shape = {.sequences = sequences,
+                                .key_heads = spec.key_heads,
+                                .key_width = rapt__score_width(&spec),
+                                .value_width = spec.value_width,
+                                .form = cache_form_of(s),
+                                .forget_heads = spec.log_forget ? spec.heads : 0,
+                                .distance_heads = spec.distances.queries ? spec.heads : 0,
+                                .distance_panel = rapt__distance_panel(&spec)};
     bool recurrent = rapt__score_recurrent(&spec);
     if (recurrent) state->history = rapt__arena_take(arena, layers, sizeof *state->history);
     for (size_t i = 0; i < layers; i++) {
         struct cache cache;
         struct attention_history one;
-        rapt__cache_layout(state->caches ? &state->caches[i] : &cache, sequences, panels,
-                           spec.key_heads, rapt__score_width(&spec), spec.value_width,
-                           spec.log_forget ? spec.heads : 0, c->latent_width > 0,
-                           spec.distances.queries ? spec.heads : 0, rapt__distance_panel(&spec),
-                           arena);
+        rapt__cache_layout(state->caches ? &state->caches[i] : &cache, &shape, panels, arena);
         if (recurrent)
             rapt__history_layout(state->history ? &state->history[i] : &one, slots, spec.heads,
                                  history, arena);
@@ -133,13 +143,14 @@ static void lay_out_caches(rapt_session *s, struct arena *arena)
 }
 
 /* Returns the size in bytes of the workspace for the decoder's self- or cross-attention. */
-static size_t cached_bytes(const rapt_config *c, bool cross, int threads)
+static size_t cached_bytes(const rapt_session *s, bool cross, int threads)
 {
+    const rapt_config *c = &s->model->config;
     const struct attention_use which = {.decoder = true, .cross = cross};
     rapt_attention spec = rapt__attention_of(c, &which);
     spec.threads = threads;
     if (cross && c->monotonic) return rapt__monotonic_bytes(c, 0, 0, c->positions, false, threads);
-    return rapt__cache_workspace(&spec, c->positions, c->latent_width > 0);
+    return rapt__cache_workspace(&spec, c->positions, cache_form_of(s));
 }
 
 /* Returns the size in bytes of a workspace that is large enough for attention in the encoder, for
@@ -155,7 +166,7 @@ static size_t workspace_of(const rapt_session *s, int rows)
         size_t bytes = i == 0 ? rapt__attention_bytes(c, false, l->batch, rows, 0, l->threads)
                        : i == 1 && rapt__decoder_is_linear(c)
                            ? rapt__linear_bytes(c, 0, false, l->threads)
-                           : cached_bytes(c, i == 2, l->threads);
+                           : cached_bytes(s, i == 2, l->threads);
         if (there[i]) max = rapt__max_size(max, bytes);
     }
     return rapt__max_size(max, s->weights_workspace * (size_t)l->threads);
@@ -170,7 +181,7 @@ static size_t weights_workspace_of(const rapt_session *s)
                           c->kind == RAPT_KIND_ENCODER_DECODER};
     size_t max = 0;
     for (int cross = 0; cross < 2; cross++)
-        if (there[cross]) max = rapt__max_size(max, cached_bytes(c, cross, 1));
+        if (there[cross]) max = rapt__max_size(max, cached_bytes(s, cross, 1));
     return rapt__round_up_size(max, 64);
 }
 

@@ -55,11 +55,12 @@ static inline uint32_t half_shift(uint32_t value, int shift)
     return kept + (below > half || (below == half && kept % 2));
 }
 
+/* Branch-free, so that compilers can vectorize loops. */
 static inline uint16_t half_round_bf16(float x)
 {
-    uint32_t bits = half_bits_of(x);
-    if ((bits & 0x7fffffff) > 0x7f800000) return (uint16_t)(bits >> 16 | 0x40);
-    return (uint16_t)half_shift(bits, 16);
+    uint32_t bits = half_bits_of(x), nan = bits >> 16 | 0x40;
+    uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? nan : rounded);
 }
 
 /* A magnitude of 65,520 or more becomes infinity. */

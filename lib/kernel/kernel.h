@@ -120,6 +120,9 @@ struct kernels {
        apart. */
     void (*pack_columns)(const float *x, ptrdiff_t ld, int columns, int depth, float scale,
                          int first, int count, float *out);
+    /* Round n floats to bf16 (half.h), and widen n elements, a multiple of 16. */
+    void (*round_bf16)(const float *x, int n, uint16_t *to);
+    void (*widen_bf16)(const uint16_t *x, size_t n, float *to);
 
     /* row.c */
     float (*dot)(const float *x, const float *y, int n); /* returns the sum of x[i] y[i] */

@@ -1,6 +1,8 @@
 /* pack.c - packs the operands of products into the layouts that kernels read. Row-major matrices,
    their transposes and the transposes of panels become panels of sixteen columns (kernel.h). Rows
-   of the left operand are packed tile by tile. */
+   of the left operand are packed tile by tile. Also converts arrays to bf16 and back. */
+#include "kernel/half.h"
+
 #include <string.h>
 
 /* Transposes 16 x 16 contiguous floats: out[j][i] = in[i][j]. */
@@ -142,4 +144,16 @@ static void pack_tiles(const struct gemm_block *g, float *out)
     if (s.tall) copy_rows(s.height + 1, s.tall, g->a, g->a_step, g->depth, out);
     copy_rows(s.height, s.tiles - s.tall, g->a + begin, g->a_step, g->depth,
               out + (ptrdiff_t)begin * g->depth);
+}
+
+/* ---- bf16 ---- */
+
+static void round_bf16(const float *restrict x, int n, uint16_t *restrict to)
+{
+    for (int i = 0; i < n; i++) to[i] = half_round_bf16(x[i]);
+}
+
+static void widen_bf16(const uint16_t *x, size_t n, float *to)
+{
+    for (size_t i = 0; i < n; i += LANES) vf_store(to + i, vf_load_bf16(x + i));
 }

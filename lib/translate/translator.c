@@ -55,8 +55,7 @@ static rapt_status check_options(const rapt_translator_options *o, rapt_message 
         {"top_k", o->top_k, 0, INT32_MAX},
         {"search_rules", (int)o->search_rules, RAPT_SEARCH_RULES_MODEL, RAPT_SEARCH_RULES_CT2},
         {"preprocess", (int)o->preprocess, 0, RAPT_PREPROCESS_OPUS},
-        {"precision", (int)o->precision, RAPT_PRECISION_STORED, RAPT_PRECISION_F16},
-        {"reserved", o->reserved, 0, 0}};
+        {"precision", (int)o->precision, RAPT_PRECISION_STORED, RAPT_PRECISION_F16}};
     rapt_status status = RAPT_OK;
     for (size_t i = 0; !status && i < sizeof ranges / sizeof *ranges; i++)
         status =
@@ -103,6 +102,7 @@ rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_o
                         : own->search_rules    ? "search_rules"
                         : own->preprocess      ? "preprocess"
                         : own->precision       ? "precision"
+                        : own->bf16_cache      ? "bf16_cache"
                         : own->source_language ? "source_language"
                         : own->target_language ? "target_language"
                                                : NULL;
@@ -112,6 +112,7 @@ rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_o
     own->batch = t->options.batch, own->batch_tokens = t->options.batch_tokens;
     own->threads = t->options.threads, own->search_rules = t->options.search_rules;
     own->preprocess = t->options.preprocess, own->precision = t->options.precision;
+    own->bf16_cache = t->options.bf16_cache;
     if (!own->beams) own->beams = t->options.beams;
     fill_in(own);
     if (own->beams > t->options.beams)
@@ -220,7 +221,8 @@ static rapt_status make_session(rapt_translator *t, rapt_message *why)
                           .source_tokens =
                               o->batch_tokens > positions ? o->batch_tokens : positions,
                           .target_length = t->target_capacity,
-                          .threads = o->threads};
+                          .threads = o->threads,
+                          .bf16_cache = o->bf16_cache};
     return rapt_session_create(&t->session, t->model, &limits, &t->allocator, why);
 }
 

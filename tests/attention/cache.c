@@ -1,20 +1,28 @@
 /* cache.c - attention through the cache gives the bits of attention over plain arrays: however the
    tokens arrive, whichever sequences share a source, and after any reordering; and for every score,
    locality and normalizer, however many queries are computed at once. Weights are those of the
-   definition. */
+   definition. A cache in bf16 gives the bits of one in floats whose keys and values were rounded
+   before. */
 #include "attention/attention.h"
 #include "judge.h"
+#include "kernel/half.h"
 #include "trial.h"
 
 /* ---- tokens that arrive in any portions, and caches that are reordered ---- */
 
-enum { SEQUENCES = 6, MAX = 150, KEY_HEADS = 2, HEADS = 6, KW = 12, VW = 20 };
+enum { SEQUENCES = 6, MAX = 300, KEY_HEADS = 2, HEADS = 6, KW = 12, VW = 20 };
 enum {
     K_ROW = KEY_HEADS * KW + 3,
     V_ROW = KEY_HEADS * VW,
     Q_ROW = HEADS * KW + 1,
     OUT_ROW = HEADS * VW + 2
 };
+
+/* Rounds to bf16. */
+static void round_floats(float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) x[i] = half_widen_bf16(half_round_bf16(x[i]));
+}
 
 /* A cache and the plain rows that it should hold. */
 struct pair {
@@ -27,17 +35,22 @@ struct pair {
     float cap; /* of scores, 0: none */
 };
 
-static void make_pair(struct pair *p, int threads)
+static void make_pair(struct pair *p, int threads, bool bf16)
 {
     const size_t panels = SEQUENCES * rapt__ceil_div_size(MAX, 16);
+    const struct cache shape = {.sequences = SEQUENCES,
+                                .key_heads = KEY_HEADS,
+                                .key_width = KW,
+                                .value_width = VW,
+                                .form.bf16 = bf16};
     *p = (struct pair){.random = 11, .threads = threads};
     for (int i = 0; i < SEQUENCES; i++) {
         p->k[i] = zeros(MAX * K_ROW), p->v[i] = zeros(MAX * V_ROW);
         p->capacity[i] = MAX - i % 2;
     }
-    rapt__cache_layout(&p->cache, SEQUENCES, panels, KEY_HEADS, KW, VW, 0, false, 0, 0, &p->arena);
+    rapt__cache_layout(&p->cache, &shape, panels, &p->arena);
     assert_int_equal(rapt__arena_reserve(&p->arena, NULL), RAPT_OK);
-    rapt__cache_layout(&p->cache, SEQUENCES, panels, KEY_HEADS, KW, VW, 0, false, 0, 0, &p->arena);
+    rapt__cache_layout(&p->cache, &shape, panels, &p->arena);
     rapt__cache_start(&p->cache, p->capacity);
 }
 
@@ -88,6 +101,9 @@ static void append(struct pair *p, int max)
             if (draw_below(&p->random, 40) == 0) v[r * V_ROW + 3] = NAN;
             memcpy(p->k[i] + p->counts[i] * K_ROW, k + r * K_ROW, K_ROW * sizeof *k);
             memcpy(p->v[i] + p->counts[i] * V_ROW, v + r * V_ROW, V_ROW * sizeof *v);
+            if (!p->cache.form.bf16) continue;
+            round_floats(p->k[i] + p->counts[i] * K_ROW, K_ROW);
+            round_floats(p->v[i] + p->counts[i] * V_ROW, V_ROW);
         }
     struct job job = {.p = p, .starts = starts, .k = k, .v = v};
     rapt__team_run(p->threads, append_work, &job);
@@ -148,7 +164,8 @@ static void compare(struct pair *p, int count, const int *of, int max, bool caus
                                  .mask.causal = causal,
                                  .cap = p->cap,
                                  .threads = p->threads};
-    struct job job = {.p = p, .workspace = malloc(rapt__cache_workspace(&spec, MAX, false) + 1)};
+    struct job job = {.p = p,
+                      .workspace = malloc(rapt__cache_workspace(&spec, MAX, p->cache.form) + 1)};
     job.queries = (struct cached_queries){.spec = &spec,
                                           .count = count,
                                           .starts = starts,
@@ -173,11 +190,11 @@ static void grows(void **state)
 {
     (void)state;
     const int of[] = {3, 3, 3, 0, 5, 5, 1, 3, 3, 2};
-    for (int threads = 1; threads <= 3; threads++) {
+    for (int n = 0; n < 6; n++) {
         struct pair p;
-        make_pair(&p, threads);
+        make_pair(&p, 1 + n / 2, n % 2);
         for (int step = 0; step < 25; step++) {
-            append(&p, step % 5 == 0 ? 40 : 1);
+            append(&p, step % 5 == 0 ? 110 : 1);
             p.cap = step % 3 == 1 ? 0.7f : 0;
             compare(&p, SEQUENCES, NULL, 3, step % 2);
             compare(&p, 10, of, 9, false);
@@ -215,9 +232,9 @@ static void moves(void **state)
     (void)state;
     const int known[][SEQUENCES] = {{0, 1, 2, 3, 4, 5}, {1, 0, 2, 3, 4, 5}, {1, 2, 3, 4, 5, 0},
                                     {0, 0, 0, 0, 0, 0}, {1, 1, 3, 2, 3, 2}, {5, 4, 3, 2, 1, 0}};
-    for (int threads = 1; threads <= 3; threads++) {
+    for (int n = 0; n < 6; n++) {
         struct pair p;
-        make_pair(&p, threads);
+        make_pair(&p, 1 + n / 2, n % 2);
         for (int step = 0; step < 60; step++) {
             int parents[SEQUENCES];
             append(&p, step % 20 == 0 ? 30 : 1);
@@ -239,7 +256,8 @@ struct scene {
     struct judge judge;
     rapt_attention spec;
     int width, values_width; /* of projected rows, and of values */
-    bool joint;              /* values are the ends of keys */
+    struct cache_form form;  /* if joint, values are the ends of keys */
+    bool rounded;            /* keys and values are rounded to bf16 before they are appended */
     struct cache cache;
     struct attention_history history;
     struct arena arena;
@@ -253,10 +271,15 @@ struct scene {
 
 static void lay_out(struct scene *s)
 {
-    rapt__cache_layout(&s->cache, 1, rapt__ceil_div_size(ROWS, 16), SCENE_KEY_HEADS, s->width,
-                       s->values_width, s->spec.log_forget ? SCENE_HEADS : 0, s->joint,
-                       s->spec.distances.queries ? SCENE_HEADS : 0, rapt__distance_panel(&s->spec),
-                       &s->arena);
+    const struct cache shape = {.sequences = 1,
+                                .key_heads = SCENE_KEY_HEADS,
+                                .key_width = s->width,
+                                .value_width = s->values_width,
+                                .form = s->form,
+                                .forget_heads = s->spec.log_forget ? SCENE_HEADS : 0,
+                                .distance_heads = s->spec.distances.queries ? SCENE_HEADS : 0,
+                                .distance_panel = rapt__distance_panel(&s->spec)};
+    rapt__cache_layout(&s->cache, &shape, rapt__ceil_div_size(ROWS, 16), &s->arena);
     s->by_query = rapt__arena_floats(&s->arena, ROWS * SCENE_HEADS, rapt__distance_row(&s->spec));
     rapt__history_layout(&s->history, 1, SCENE_HEADS, ROWS, &s->arena);
     s->packed = rapt__arena_floats(&s->arena, rapt__score_packed(&s->spec) + 1, 1);
@@ -269,7 +292,7 @@ static void lay_out(struct scene *s)
     s->out = rapt__arena_floats(&s->arena, ROWS * SCENE_HEADS, (size_t)s->values_width);
     s->lse = rapt__arena_floats(&s->arena, ROWS, SCENE_HEADS);
     s->statistics = rapt__arena_floats(&s->arena, ROWS, 2 * SCENE_HEADS);
-    s->workspace = rapt__arena_take(&s->arena, 1, rapt__cache_workspace(&s->spec, ROWS, s->joint));
+    s->workspace = rapt__arena_take(&s->arena, 1, rapt__cache_workspace(&s->spec, ROWS, s->form));
 }
 
 static const float *at(const float *data, const rapt_stride *s, int head, int row)
@@ -297,8 +320,13 @@ static void append_scene(struct team *team, void *argument)
         s->log_forget[n] =
             *at(a->log_forget, &a->log_forget_stride, n % SCENE_HEADS, n / SCENE_HEADS);
     rapt__team_barrier(team);
+    if (s->rounded && team->rank == 0) {
+        round_floats(s->keys, (size_t)(ROWS * SCENE_KEY_HEADS * W));
+        round_floats(s->values, (size_t)(ROWS * SCENE_KEY_HEADS * V));
+    }
+    rapt__team_barrier(team);
     rapt__cache_append(team, &s->cache, starts, s->keys, W * SCENE_KEY_HEADS,
-                       s->joint ? NULL : s->values, SCENE_KEY_HEADS * V);
+                       s->form.joint ? NULL : s->values, SCENE_KEY_HEADS * V);
     if (a->log_forget) rapt__cache_forget(team, &s->cache, starts, s->log_forget);
     if (a->distances.queries)
         rapt__cache_distances(team, &s->cache, &s->spec, starts, s->keys, W * SCENE_KEY_HEADS,
@@ -383,7 +411,7 @@ static void make_scene(struct scene *s, const struct choice *c)
         s->x.a.noiseless = 1;
         s->x.a.relative = (rapt_relative){0};
         s->x.a.sparse.blocks = NULL; /* which a cache does not support */
-        if (s->joint) join(&s->x);
+        if (s->form.joint) join(&s->x);
         run_forward(&s->x);
         if (make_judge(&s->judge, &s->x, choice_text(c))) return;
         assert_true(seed < 20);
@@ -392,10 +420,31 @@ static void make_scene(struct scene *s, const struct choice *c)
     }
 }
 
+/* Makes the cache of a scene, and appends all keys and values. */
+static void open_scene(struct scene *s, const struct choice *c)
+{
+    const int capacity[] = {ROWS};
+    s->spec = s->x.a;
+    s->width = rapt__score_width(&s->spec), s->values_width = c->value_width;
+    assert_true(s->spec.parameters.center_hidden <= 8);
+    lay_out(s);
+    assert_int_equal(rapt__arena_reserve(&s->arena, NULL), RAPT_OK);
+    lay_out(s);
+    rapt__cache_start(&s->cache, capacity);
+    rapt__history_start(&s->history, capacity);
+    rapt__team_run(2, append_scene, s);
+}
+
+static void close_scene(struct scene *s)
+{
+    rapt__arena_free(&s->arena, NULL);
+    drop_judge(&s->judge);
+    drop_trial(&s->x);
+}
+
 static void one(rapt_score score, rapt_locality locality, rapt_normalizer normalizer, bool causal,
                 bool forget, bool talks, int distances, int piece, bool joint)
 {
-    const int capacity[] = {ROWS};
     const struct choice c = {.batch = 1,
                              .heads = SCENE_HEADS,
                              .key_heads = SCENE_KEY_HEADS,
@@ -418,26 +467,16 @@ static void one(rapt_score score, rapt_locality locality, rapt_normalizer normal
                              .normalizer = normalizer,
                              .temperature = 0.5f,
                              .learned = true};
-    struct scene s = {.joint = joint};
+    struct scene s = {.form.joint = joint};
     make_scene(&s, &c);
     judge_forward(&s.judge);
-    s.spec = s.x.a;
-    s.width = rapt__score_width(&s.spec), s.values_width = c.value_width;
-    assert_true(s.spec.parameters.center_hidden <= 8);
-    lay_out(&s);
-    assert_int_equal(rapt__arena_reserve(&s.arena, NULL), RAPT_OK);
-    lay_out(&s);
-    rapt__cache_start(&s.cache, capacity);
-    rapt__history_start(&s.history, capacity);
-    rapt__team_run(2, append_scene, &s);
+    open_scene(&s, &c);
     for (s.first = 0; s.first < ROWS; s.first += s.starts[1]) {
         s.starts[1] = ROWS - s.first < piece ? ROWS - s.first : piece;
         rapt__team_run(2, attend_scene, &s);
         compare_scene(&s);
     }
-    rapt__arena_free(&s.arena, NULL);
-    drop_judge(&s.judge);
-    drop_trial(&s.x);
+    close_scene(&s);
 }
 
 static void every_combination(void **state)
@@ -480,10 +519,76 @@ static void distances(void **state)
             false);
 }
 
+/* Compares a scene's results for all rows with those of another scene. */
+static void same_results(struct scene *s, struct scene *other)
+{
+    const struct cached_queries q = queries_of(s), r = queries_of(other);
+    assert_true(same_bits(s->out, other->out, (size_t)(ROWS * SCENE_HEADS * s->values_width)));
+    assert_true(same_bits(s->lse, other->lse, ROWS * SCENE_HEADS));
+    for (int n = 0; n < ROWS * SCENE_HEADS; n++) {
+        float x[ROWS] = {0}, y[ROWS] = {0};
+        rapt__cache_weights(&s->cache, &q, 0, n / SCENE_HEADS, n % SCENE_HEADS, 1, x, s->workspace);
+        rapt__cache_weights(&other->cache, &r, 0, n / SCENE_HEADS, n % SCENE_HEADS, 1, y,
+                            other->workspace);
+        assert_true(same_bits(x, y, ROWS));
+    }
+}
+
+static void rounded(const struct choice *c, bool joint)
+{
+    struct scene both[2] = {{.form = {joint, false}, .rounded = true}, {.form = {joint, true}}};
+    for (int i = 0; i < 2; i++) {
+        make_scene(&both[i], c);
+        open_scene(&both[i], c);
+        both[i].starts[1] = ROWS;
+        rapt__team_run(2, attend_scene, &both[i]);
+    }
+    same_results(&both[1], &both[0]);
+    for (int i = 0; i < 2; i++) close_scene(&both[i]);
+}
+
+/* A cache in bf16, with every score, locality and normalizer, talking heads, forget gates and
+   distance vectors, separate and joint. */
+static void bf16(void **state)
+{
+    (void)state;
+    for (int n = 0; n < RAPT_SCORE_COUNT * RAPT_LOCALITY_COUNT * RAPT_NORMALIZER_COUNT; n++) {
+        const rapt_score score =
+            (rapt_score)(n / RAPT_NORMALIZER_COUNT / RAPT_LOCALITY_COUNT % RAPT_SCORE_COUNT);
+        const bool dot = score == RAPT_SCORE_DOT || score == RAPT_SCORE_SCALED_DOT;
+        const bool recurrent = score == RAPT_SCORE_LOCATION_AWARE || score == RAPT_SCORE_COVERAGE;
+        struct choice c = {.batch = 1,
+                           .heads = SCENE_HEADS,
+                           .key_heads = SCENE_KEY_HEADS,
+                           .queries = ROWS,
+                           .keys = ROWS,
+                           .key_width = 12,
+                           .value_width = 20,
+                           .causal_alignment = RAPT_CAUSAL_ALIGNMENT_UPPER_LEFT,
+                           .causal = n % 2 || n % 3 == 0,
+                           .forget = n % 3 == 0,
+                           .talking = n % 5 == 0 && !recurrent ? TALKING : 0,
+                           .score = score,
+                           .locality =
+                               (rapt_locality)(n / RAPT_NORMALIZER_COUNT % RAPT_LOCALITY_COUNT),
+                           .radius = 5.5f,
+                           .normalizer = (rapt_normalizer)(n % RAPT_NORMALIZER_COUNT),
+                           .temperature = 0.5f,
+                           .learned = true};
+        rounded(&c, false);
+        if (!dot || c.talking) continue; /* latent rows do not support these */
+        c.key_width = 38, c.value_width = 32;
+        rounded(&c, true);
+        if (c.locality != RAPT_LOCALITY_GLOBAL) continue;
+        c.distances = DISTANCE_KEYS | DISTANCE_VALUES, c.near_before = 6, c.near_after = 3;
+        rounded(&c, false);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(grows), cmocka_unit_test(moves),
-                                       cmocka_unit_test(every_combination), cmocka_unit_test(joint),
-                                       cmocka_unit_test(distances)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grows), cmocka_unit_test(moves),     cmocka_unit_test(every_combination),
+        cmocka_unit_test(joint), cmocka_unit_test(distances), cmocka_unit_test(bf16)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

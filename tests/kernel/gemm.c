@@ -327,6 +327,34 @@ static void packing(void **state)
             }
 }
 
+/* round_bf16 rounds floats next to every bf16 number, and next to the middle between two, as half.h
+   does; widen_bf16 gives every bf16 number back. */
+static void sixteen_bits(void **state)
+{
+    enum { PIECE = 48 };
+    static const uint32_t below[] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xffff};
+    static uint16_t halves[ALL], rounded[ALL];
+    static float x[ALL], widened[ALL];
+    const struct kernels *k;
+    (void)state;
+    for (int isa = 0; (k = kernels_at(&isa)) != NULL;)
+        for (int b = 0; b < (int)(sizeof below / sizeof *below); b++) {
+            for (uint32_t i = 0; i < ALL; i++) x[i] = half_float_of(i << 16 | below[b]);
+            for (int i = 0, n = 0; i < ALL; i += n) {
+                n = ALL - i < PIECE ? ALL - i : 1 + i % PIECE;
+                k->round_bf16(x + i, n, rounded + i);
+            }
+            for (uint32_t i = 0; i < ALL; i++) {
+                bool nan = isnan(x[i]), up = below[b] > 0x8000 || (below[b] == 0x8000 && i % 2);
+                halves[i] = (uint16_t)(nan ? i | 0x40 : i + up);
+            }
+            assert_memory_equal(rounded, halves, sizeof halves);
+            k->widen_bf16(rounded, ALL, widened);
+            for (uint32_t i = 0; i < ALL; i++)
+                assert_true(half_bits_of(widened[i]) == (uint32_t)rounded[i] << 16);
+        }
+}
+
 /* transpose_panels(pack_columns(W)) = pack_rows(W), and any part of it. */
 static void transposing(void **state)
 {
@@ -363,7 +391,7 @@ int main(void)
         cmocka_unit_test(all_are_widened),    cmocka_unit_test(floats_are_rounded),
         cmocka_unit_test(all_small_products), cmocka_unit_test(more_products),
         cmocka_unit_test(products_of_tiles),  cmocka_unit_test(packing),
-        cmocka_unit_test(transposing),
+        cmocka_unit_test(transposing),        cmocka_unit_test(sixteen_bits),
     };
     return cmocka_run_group_tests(tests, make, drop);
 }

@@ -104,6 +104,7 @@ struct option_row precision_row(const char **word);
 struct search {
     const char *model;
     int beam, nbest, batch_tokens, threads, min_length, max_length, no_repeat_ngram, top_k;
+    bool bf16_cache;
     double length_penalty, repetition_penalty; /* below their ranges if not given */
     double coverage_penalty;
     const rapt_text *suppressed; /* [suppressed_count] never produced */
@@ -116,7 +117,7 @@ struct search {
     const char *like, *preprocess, *shortlist, *precision; /* NULL if not given */
     const char *source_language, *target_language;         /* likewise */
 };
-enum { SEARCH_ROWS = 18 };
+enum { SEARCH_ROWS = 19 };
 extern const struct search search_default;
 void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS]);
 int search_open(const struct search *search, const char *command, rapt_translator **translator);

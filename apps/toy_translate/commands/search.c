@@ -87,6 +87,8 @@ void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS])
         {"shortlist", OPTION_INPUT, &search->shortlist, "FILE",
          "lexical shortlist: consider only its target tokens for the words of the source", 0, 0, 0},
         precision_row(&search->precision),
+        {"bf16-cache", OPTION_FLAG, &search->bf16_cache, "",
+         "cache keys and values in bf16, which takes half the memory and changes results slightly", 0, 0, 0},
         source_language_row(&search->source_language),
         target_language_row(&search->target_language),
         batch_row(&search->batch_tokens),
@@ -132,6 +134,7 @@ static rapt_translator_options options_of(const struct search *search, const rap
     o.max_length_factor = (float)search->max_length_factor;
     o.batch_tokens = search->batch_tokens;
     o.threads = threads_used(search->threads);
+    o.bf16_cache = search->bf16_cache;
     o.source_language = search->source_language, o.target_language = search->target_language;
     o.search_rules = like_of(search->like);
     o.preprocess = search->preprocess != NULL && strcmp(search->preprocess, "opus") == 0

@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+/* Number of keys of a cache in bf16 that are widened and read at a time. */
+enum { WIDENED_KEYS = 2 * ATTEND_BLOCK };
+
 struct cache_reader {
     const struct cache *cache;
     const struct cached_queries *q;
@@ -14,6 +17,7 @@ struct cache_reader {
     struct kernel_space {          /* workspace of this member */
         float *workspace;          /* workspace of the kernel */
         float *panels;             /* a packed block of a joint cache's keys, else NULL */
+        struct widened widened;    /* WIDENED_KEYS keys, for a cache in bf16 */
         unsigned char *non_finite; /* [panels of this block] 1 if a value is not finite */
         float *by_distance; /* [ATTEND_ROWS][rapt__distance_row] sums of weights; NULL if distances
                                add nothing to values */
@@ -86,8 +90,8 @@ static struct attend_row cached_row_of(const struct cache_reader *x, int i, int 
     return row;
 }
 
-/* Returns the keys and values of a key head. If the cache is joint, sets *plain to describe its
-   rows. */
+/* Returns the keys and values of a key head in a cache of floats. If the cache is joint, sets
+ *plain to describe its rows. */
 static struct attend_keys keys_of(const struct cache_reader *x, int sequence, int g,
                                   struct attend_plain *plain)
 {
@@ -96,7 +100,7 @@ static struct attend_keys keys_of(const struct cache_reader *x, int sequence, in
     struct attend_keys keys = {.keys = rapt__cache_keys(c, panel),
                                .key_width = c->key_width,
                                .value_width = c->value_width};
-    if (!c->joint) {
+    if (!c->form.joint) {
         keys.values = rapt__cache_values(c, panel);
         keys.non_finite = c->non_finite + panel;
         return keys;
@@ -110,6 +114,35 @@ static struct attend_keys keys_of(const struct cache_reader *x, int sequence, in
                                    .non_finite = x->space.non_finite};
     keys.plain = plain;
     return keys;
+}
+
+/* Calls attend for some keys of a cache in bf16 after the other. */
+static void attend_widened(const struct cache_reader *x, int sequence, int g, struct attend attend)
+{
+    const struct cache *c = x->cache;
+    const struct widened *w = &x->space.widened;
+    const size_t panel = rapt__cache_panel(c, sequence, g);
+    struct attend_keys keys = {.keys = w->keys,
+                               .values = w->values,
+                               .non_finite = w->non_finite,
+                               .key_width = c->key_width,
+                               .value_width = c->value_width};
+    int low = c->counts[sequence], high = 0;
+    for (int n = 0; n < attend.rows; n++) {
+        const struct attend_row *row = attend.row + n;
+        if (row->low < row->high) low = rapt__min(low, row->low), high = rapt__max(high, row->high);
+    }
+    attend.keys = &keys;
+    for (int key = low / WIDENED_KEYS * WIDENED_KEYS, end; !attend.resumed || key < high;
+         key = end) {
+        end = rapt__min(key + WIDENED_KEYS, rapt__max(high, key));
+        rapt__cache_widen(c, panel + (size_t)(key / LANES), end - key, w);
+        keys.first = attend.begin = key;
+        attend.unfinished = end < high;
+        attend.end = attend.unfinished ? end : 0;
+        x->kernels->attend(&attend);
+        attend.resumed = true;
+    }
 }
 
 /* Zeroes and returns the sums of weights by distance (struct distances) for row n of a call.
@@ -131,23 +164,27 @@ static void attend_cached_tiles(const struct cache_reader *x, int i, int end, in
                                 int rows)
 {
     struct attend_plain plain;
-    const struct attend_keys keys = keys_of(x, rapt__cached_sequence(x->q, i), g, &plain);
     struct attend_row row[ATTEND_ROWS];
-    int start = x->q->starts[i];
+    const int start = x->q->starts[i], sequence = rapt__cached_sequence(x->q, i);
     for (int n = 0; n < rows; n++) {
         int r = start + (first + n) / x->group;
         while (i + 1 < end && r >= x->q->starts[i + 1]) i++;
         row[n] = cached_row_of(x, i, g * x->group + (first + n) % x->group, r);
         row[n].distances.weights = sums_of(x, n);
     }
-    const struct attend attend = {.keys = &keys,
-                                  .row = row,
-                                  .rows = rows,
-                                  .kind = x->projected->kind,
-                                  .scale = x->projected->scale,
-                                  .cap = x->q->spec->cap,
-                                  .workspace = x->space.workspace};
-    x->kernels->attend(&attend);
+    struct attend attend = {.row = row,
+                            .rows = rows,
+                            .kind = x->projected->kind,
+                            .scale = x->projected->scale,
+                            .cap = x->q->spec->cap,
+                            .workspace = x->space.workspace};
+    if (x->cache->form.bf16) {
+        attend_widened(x, sequence, g, attend);
+    } else {
+        const struct attend_keys keys = keys_of(x, sequence, g, &plain);
+        attend.keys = &keys;
+        x->kernels->attend(&attend);
+    }
     for (int n = 0; n < rows && x->space.by_distance; n++)
         rapt__distance_output(x->q->spec, g * x->group + (first + n) % x->group, 1,
                               x->space.by_distance + (size_t)n * rapt__distance_row(x->q->spec),
@@ -163,15 +200,16 @@ static void lay_out_kernel(struct arena *part, const void *what, void *to)
             part, rapt__attend_workspace((int)b->width, (int)b->value_width), 1)};
     if (b->a->distances.values)
         m->by_distance = rapt__arena_floats(part, ATTEND_ROWS, rapt__distance_row(b->a));
-    if (!b->joint) return;
+    rapt__widened_layout(part, b, WIDENED_KEYS, &m->widened);
+    if (!b->form.joint || b->form.bf16) return;
     m->panels = rapt__arena_floats(part, ATTEND_BLOCK, b->width);
     m->non_finite = rapt__arena_take(part, ATTEND_BLOCK / LANES, 1);
 }
 
-size_t rapt__cache_workspace(const rapt_attention *spec, int longest, bool joint)
+size_t rapt__cache_workspace(const rapt_attention *spec, int longest, struct cache_form form)
 {
     const struct projected c = rapt__projected(spec, NULL, NULL);
-    const struct bounds b = rapt__cached_bounds(&c, longest, joint, rapt__team_size(spec->threads));
+    const struct bounds b = rapt__cached_bounds(&c, longest, form, rapt__team_size(spec->threads));
     struct arena arena = {0}, weights = {0}, distances = {0};
     struct cached_space row;
     struct kernel_space kernel;
@@ -191,7 +229,7 @@ static void attend_flash(struct team *team, const struct projected *c, const str
                          const struct cached_queries *q, struct arena *arena)
 {
     const rapt_attention *a = q->spec;
-    const struct bounds b = rapt__cached_bounds(c, 0, cache->joint, team->size);
+    const struct bounds b = rapt__cached_bounds(c, 0, cache->form, team->size);
     struct cache_reader x = {.cache = cache, .q = q, .kernels = rapt__kernels(), .projected = c};
     rapt__arena_parts(arena, b.team, lay_out_kernel, &b, &x.space, NULL);
     rapt__workspace_begin(team);

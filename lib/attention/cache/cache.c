@@ -9,31 +9,37 @@
 #include <assert.h>
 #include <string.h>
 
-void rapt__cache_layout(struct cache *cache, int sequences, size_t panels, int key_heads,
-                        int key_width, int value_width, int forget_heads, bool joint,
-                        int distance_heads, size_t distance_panel, struct arena *arena)
+/* Lays out the keys and values: `all` panels of keys, and `separate` panels of values. */
+static void lay_out_panels(struct cache *c, size_t all, size_t separate, struct arena *arena)
 {
-    size_t vw = (size_t)rapt__padded(value_width), n = (size_t)sequences;
-    size_t all = panels * (size_t)key_heads, separate = joint ? 0 : all;
-    assert(!joint || (value_width % LANES == 0 && value_width <= key_width));
-    *cache = (struct cache){.sequences = sequences,
-                            .key_heads = key_heads,
-                            .key_width = key_width,
-                            .value_width = value_width,
-                            .joint = joint,
-                            .forget_heads = forget_heads,
-                            .distance_heads = distance_heads,
-                            .distance_panel = distance_panel};
+    const size_t vw = (size_t)rapt__padded(c->value_width), kw = (size_t)c->key_width;
+    if (c->form.bf16) {
+        enum { HALF = LANES / 2 }; /* floats that take as much memory as a row of a panel */
+        c->keys_bf16 = (uint16_t *)rapt__arena_floats(arena, all, HALF * kw);
+        c->values_bf16 = (uint16_t *)rapt__arena_floats(arena, separate, HALF * vw);
+    } else {
+        c->keys = rapt__arena_floats(arena, all, LANES * kw);
+        c->values = rapt__arena_floats(arena, separate, LANES * vw);
+    }
+    c->non_finite = rapt__arena_take(arena, separate, 1);
+}
+
+void rapt__cache_layout(struct cache *cache, const struct cache *shape, size_t panels,
+                        struct arena *arena)
+{
+    size_t n = (size_t)shape->sequences, all = panels * (size_t)shape->key_heads;
+    assert(!shape->form.joint ||
+           (shape->value_width % LANES == 0 && shape->value_width <= shape->key_width));
+    *cache = *shape;
     cache->offsets = rapt__arena_take(arena, n + 1, sizeof(int));
     cache->slot = rapt__arena_take(arena, n, sizeof(int));
     cache->after = rapt__arena_take(arena, n, sizeof(int));
     cache->counts = rapt__arena_take(arena, n, sizeof(int));
     cache->spare = rapt__arena_take(arena, n, sizeof(int));
-    cache->keys = rapt__arena_floats(arena, all, (size_t)LANES * (size_t)key_width);
-    cache->values = rapt__arena_floats(arena, separate, LANES * vw);
-    cache->non_finite = rapt__arena_take(arena, separate, 1);
-    cache->forget = rapt__arena_floats(arena, panels * (size_t)forget_heads, FORGET_PANEL);
-    cache->by_key = rapt__arena_floats(arena, panels * (size_t)distance_heads, distance_panel);
+    lay_out_panels(cache, all, shape->form.joint ? 0 : all, arena);
+    cache->forget = rapt__arena_floats(arena, panels * (size_t)shape->forget_heads, FORGET_PANEL);
+    cache->by_key =
+        rapt__arena_floats(arena, panels * (size_t)shape->distance_heads, shape->distance_panel);
     cache->stamps = rapt__arena_take(arena, panels, sizeof *cache->stamps);
     cache->copies = rapt__arena_take(arena, panels, 3 * sizeof(int));
 }
@@ -69,8 +75,12 @@ static void append_row(const struct cache *c, const struct kernels *kernels, int
 {
     size_t panel = rapt__cache_panel(c, sequence, g) + (size_t)(key / LANES);
     int lane = key % LANES;
+    if (c->form.bf16) {
+        rapt__cache_round(c, kernels, panel, lane, k, v);
+        return;
+    }
     float *keys = rapt__cache_keys(c, panel), *lanes = keys + lane;
-    if (c->joint) {
+    if (c->form.joint) {
         memcpy(keys + (ptrdiff_t)lane * c->key_width, k, sizeof *k * (size_t)c->key_width);
         return;
     }
@@ -149,7 +159,7 @@ void rapt__cache_distances(struct team *team, struct cache *cache, const rapt_at
                            const int *starts, const float *k, ptrdiff_t k_row, void *workspace)
 {
     const struct projected projected = rapt__projected(spec, NULL, NULL);
-    const struct bounds b = rapt__cached_bounds(&projected, 0, cache->joint, team->size);
+    const struct bounds b = rapt__cached_bounds(&projected, 0, cache->form, team->size);
     struct arena arena = rapt__arena_over(workspace, SIZE_MAX, team->rank);
     size_t begin, end, heads = (size_t)cache->distance_heads;
     int group = spec->heads / cache->key_heads;
@@ -219,21 +229,31 @@ static void commit_slots(struct cache *c, const int *parents)
     c->slot = c->after, c->after = slot;
 }
 
-/* Copies panel p of a key head from a slot to a sequence: all of its keys, but only the filled rows
-   of its values. For the first key head, also copies the arrays of all query heads: the sums of
-   log_forget and by_key. */
+/* Copies panel a to panel b: all of its keys, but only `rows` rows of its values. */
+static void copy_keys(const struct cache *c, size_t a, size_t b, int rows)
+{
+    size_t keys = LANES * (size_t)c->key_width;
+    size_t values = (size_t)rows * (size_t)rapt__padded(c->value_width);
+    if (c->form.bf16)
+        memcpy(rapt__cache_keys_bf16(c, b), rapt__cache_keys_bf16(c, a), keys * sizeof(uint16_t));
+    else
+        memcpy(rapt__cache_keys(c, b), rapt__cache_keys(c, a), keys * sizeof(float));
+    if (c->form.joint) return;
+    if (c->form.bf16)
+        memcpy(rapt__cache_values_bf16(c, b), rapt__cache_values_bf16(c, a),
+               values * sizeof(uint16_t));
+    else
+        memcpy(rapt__cache_values(c, b), rapt__cache_values(c, a), values * sizeof(float));
+    c->non_finite[b] = c->non_finite[a];
+}
+
+/* Copies panel p of a key head from a slot to a sequence. For the first key head, also copies the
+   arrays of all query heads: the sums of log_forget and by_key. */
 static void copy_panel(const struct cache *c, int from, int sequence, int p, int g)
 {
     size_t a = rapt__cache_slot(c, from, g) + (size_t)p;
     size_t b = rapt__cache_panel(c, sequence, g) + (size_t)p;
-    int left = c->counts[sequence] - p * LANES, rows = rapt__min(left, LANES);
-    memcpy(rapt__cache_keys(c, b), rapt__cache_keys(c, a),
-           sizeof(float) * LANES * (size_t)c->key_width);
-    if (!c->joint) {
-        memcpy(rapt__cache_values(c, b), rapt__cache_values(c, a),
-               sizeof(float) * (size_t)rows * (size_t)rapt__padded(c->value_width));
-        c->non_finite[b] = c->non_finite[a];
-    }
+    copy_keys(c, a, b, rapt__min(c->counts[sequence] - p * LANES, LANES));
     for (int h = 0; g == 0 && h < c->forget_heads; h++)
         memcpy(rapt__cache_forget_of(c, c->slot[sequence], h) + (ptrdiff_t)p * FORGET_PANEL,
                rapt__cache_forget_of(c, from, h) + (ptrdiff_t)p * FORGET_PANEL,

@@ -46,6 +46,32 @@ static inline float *rapt__cache_values(const struct cache *c, size_t panel)
     return c->values + panel * LANES * (size_t)rapt__padded(c->value_width);
 }
 
+static inline uint16_t *rapt__cache_keys_bf16(const struct cache *c, size_t panel)
+{
+    return c->keys_bf16 + panel * LANES * (size_t)c->key_width;
+}
+
+static inline uint16_t *rapt__cache_values_bf16(const struct cache *c, size_t panel)
+{
+    return c->values_bf16 + panel * LANES * (size_t)rapt__padded(c->value_width);
+}
+
+/* ---- bf16.c ---- */
+/* Rounds a key and a value and writes them to a lane of a panel; see rapt__cache_append. */
+void rapt__cache_round(const struct cache *c, const struct kernels *kernels, size_t panel, int lane,
+                       const float *k, const float *v);
+struct widened {               /* a copy of some keys and values of a cache in bf16, as floats */
+    float *keys;               /* [panels][key width][16] */
+    float *values;             /* [keys][padded value width] */
+    float *rows;               /* [keys][key width], for a joint cache */
+    unsigned char *non_finite; /* [panels] as in struct cache */
+};
+/* Lays out memory for `keys` keys. All pointers are NULL if b->form.bf16 is false. */
+void rapt__widened_layout(struct arena *arena, const struct bounds *b, size_t keys,
+                          struct widened *to);
+/* Widens `keys` keys and values, beginning with panel `panel`. */
+void rapt__cache_widen(const struct cache *c, size_t panel, int keys, const struct widened *to);
+
 /* ---- attend.c ---- */
 static inline int rapt__cached_sequence(const struct cached_queries *q, int i)
 {
@@ -86,12 +112,14 @@ struct cached_rows {
     struct cached_space {
         struct row_space row;
         struct talking talking; /* replaces `row` if there are talking heads */
-        float *panels; /* [longest / 16][width][16] keys of a joint cache; otherwise NULL */
+        float *panels; /* [longest / 16][width][16] keys of a joint cache in floats, else NULL */
+        struct widened widened; /* for `capacity` keys, with talking heads per head */
+        size_t capacity;
     } space;
 };
-/* Returns the bounds of the problem c for a cache, joint or not, whose sequences have at most
-   `longest` keys. Ignores the numbers of rows in c->a. */
-struct bounds rapt__cached_bounds(const struct projected *c, int longest, bool joint,
+/* Returns the bounds of the problem c for a cache whose sequences have at most `longest` keys.
+   Ignores the numbers of rows in c->a. */
+struct bounds rapt__cached_bounds(const struct projected *c, int longest, struct cache_form form,
                                   int team_size);
 /* Lays out a struct cached_space. */
 void rapt__cached_row_layout(struct arena *part, const void *bounds, void *to);
@@ -99,8 +127,9 @@ struct cached_rows rapt__cached_rows(const struct projected *projected, const st
                                      const struct cached_queries *q, int team_size,
                                      struct arena *arena);
 struct row_head rapt__cached_head(const struct cached_rows *x, int h);
-/* Returns the keys of a head. The keys of a joint cache are packed into the workspace of x, where
-   they remain until the next call. */
+/* Returns the keys of a head. The keys of a cache that is joint or in bf16 are copied into the
+   workspace of x, where they remain until the next call or, with talking heads, the next call for
+   this head. */
 struct row_keys rapt__cached_keys(const struct cached_rows *x, int i, int h);
 /* Returns row r of query sequence i. Does not set `before`. */
 struct row rapt__cached_row(const struct cached_rows *x, const struct row_head *head,

@@ -7,14 +7,15 @@
 
 enum { ITEM_ROWS = 16 };
 
-struct bounds rapt__cached_bounds(const struct projected *c, int longest, bool joint, int team_size)
+struct bounds rapt__cached_bounds(const struct projected *c, int longest, struct cache_form form,
+                                  int team_size)
 {
     struct projected none = *c;
     rapt_attention a = *c->a;
     a.batch = 0, a.query_starts = a.key_starts = NULL;
     none.a = &a;
     struct bounds b = rapt__bounds(&none, team_size);
-    b.a = c->a, b.longest_keys = (size_t)longest, b.joint = joint;
+    b.a = c->a, b.longest_keys = (size_t)longest, b.form = form;
     return b;
 }
 
@@ -27,7 +28,10 @@ void rapt__cached_row_layout(struct arena *part, const void *bounds, void *to)
         rapt__talking_layout(part, b, false, &m->talking);
     else
         rapt__row_layout(part, b, false, &m->row);
-    m->panels = b->joint ? rapt__arena_floats(part, rows, b->width) : NULL;
+    bool packs = b->form.joint && !b->form.bf16;
+    m->panels = packs ? rapt__arena_floats(part, rows, b->width) : NULL;
+    m->capacity = rows;
+    rapt__widened_layout(part, b, rows * (rapt__talks(b->a) ? b->heads : 1), &m->widened);
 }
 
 static int longest_of(const struct cache *c)
@@ -41,7 +45,7 @@ struct cached_rows rapt__cached_rows(const struct projected *projected, const st
                                      const struct cached_queries *q, int team_size,
                                      struct arena *arena)
 {
-    const struct bounds b = rapt__cached_bounds(projected, longest_of(c), c->joint, team_size);
+    const struct bounds b = rapt__cached_bounds(projected, longest_of(c), c->form, team_size);
     struct cached_rows x = {.cache = c, .q = q, .projected = *projected};
     rapt__arena_parts(arena, b.team, rapt__cached_row_layout, &b, &x.space, NULL);
     return x;
@@ -55,13 +59,33 @@ struct row_head rapt__cached_head(const struct cached_rows *x, int h)
     return head;
 }
 
+/* Returns the memory for the widened keys of head h. */
+static struct widened widened_of(const struct cached_rows *x, int h)
+{
+    struct widened w = x->space.widened;
+    if (!rapt__talks(x->q->spec)) return w;
+    size_t first = (size_t)h * x->space.capacity;
+    w.keys += first * (size_t)x->cache->key_width;
+    w.values += first * (size_t)rapt__padded(x->cache->value_width);
+    w.non_finite += first / LANES;
+    return w;
+}
+
 struct row_keys rapt__cached_keys(const struct cached_rows *x, int i, int h)
 {
     const struct cache *c = x->cache;
     int g = h / (x->q->spec->heads / c->key_heads);
     int sequence = rapt__cached_sequence(x->q, i), keys = c->counts[sequence];
     size_t panel = rapt__cache_panel(c, sequence, g);
-    if (c->joint) {
+    if (c->form.bf16) {
+        const struct widened w = widened_of(x, h);
+        rapt__cache_widen(c, panel, keys, &w);
+        return (struct row_keys){.panels = w.keys,
+                                 .values = w.values,
+                                 .value_row = rapt__padded(c->value_width),
+                                 .value_width = c->value_width};
+    }
+    if (c->form.joint) {
         const float *rows = rapt__cache_keys(c, panel);
         rapt__kernels()->pack_columns(rows, c->key_width, keys, c->key_width, 1, 0,
                                       rapt__ceil_div(keys, LANES), x->space.panels);
@@ -191,6 +215,7 @@ void rapt__cache_attend_general(struct team *team, const struct projected *proje
 struct weights_space {
     float *q_rows, *q_slots, *weights;
     float *panels; /* a packed block of a joint cache's keys, else NULL */
+    struct widened widened;
 };
 
 static void lay_out_weights(struct arena *part, const void *what, void *to)
@@ -200,7 +225,8 @@ static void lay_out_weights(struct arena *part, const void *what, void *to)
     m->q_rows = rapt__arena_floats(part, rapt__round_up_size(b->width, LANES), 1);
     m->q_slots = rapt__arena_floats(part, ATTEND_SLOTS, b->width);
     m->weights = rapt__arena_floats(part, ATTEND_BLOCK, 1);
-    m->panels = b->joint ? rapt__arena_floats(part, ATTEND_BLOCK, b->width) : NULL;
+    m->panels = b->form.joint ? rapt__arena_floats(part, ATTEND_BLOCK, b->width) : NULL;
+    rapt__widened_layout(part, b, ATTEND_BLOCK, &m->widened);
 }
 
 void rapt__cached_weights_layout(struct arena *part, const struct bounds *b)
@@ -215,7 +241,7 @@ static void add_flash(const struct projected *p, const struct cache *c,
 {
     const rapt_attention *a = q->spec;
     const struct kernels *kernels = rapt__kernels();
-    const struct bounds bounds = rapt__cached_bounds(p, 0, c->joint, 1);
+    const struct bounds bounds = rapt__cached_bounds(p, 0, c->form, 1);
     int sequence = rapt__cached_sequence(q, i), g = h / (a->heads / c->key_heads);
     size_t panel = rapt__cache_panel(c, sequence, g);
     ptrdiff_t at = (ptrdiff_t)h * q->starts[q->count] + row;
@@ -236,8 +262,14 @@ static void add_flash(const struct projected *p, const struct cache *c,
     kernels->attend_pack(m.q_rows, 1, c->key_width, rapt__query_factor(p->scale), m.q_slots);
     for (int key = 0; key < visible.high; key += ATTEND_BLOCK) {
         block.key = key, block.keys = rapt__min(visible.high - key, ATTEND_BLOCK);
-        task.key_panels = rapt__cache_keys(c, panel + (size_t)(key / LANES));
-        if (c->joint) {
+        const size_t from = panel + (size_t)(key / LANES);
+        if (c->form.bf16) {
+            rapt__cache_widen(c, from, block.keys, &m.widened);
+            task.key_panels = m.widened.keys;
+        } else {
+            task.key_panels = rapt__cache_keys(c, from);
+        }
+        if (c->form.joint && !c->form.bf16) {
             kernels->pack_columns(task.key_panels, c->key_width, block.keys, c->key_width, 1, 0,
                                   rapt__ceil_div(block.keys, LANES), m.panels);
             task.key_panels = m.panels;
