@@ -138,6 +138,26 @@ static void run_pad_rows(const struct kernels *k, struct tile_data *d)
 {
     k->pad_rows(d->a, SQUARE, SQUARE, SQUARE - 1, d->c);
 }
+static void run_round_bf16(const struct kernels *k, struct tile_data *d)
+{
+    k->round_bf16(d->a, SIDE, (uint16_t *)d->c);
+}
+static void run_widen_bf16(const struct kernels *k, struct tile_data *d)
+{
+    k->widen_bf16((const uint16_t *)d->a, SIDE, d->c);
+}
+static void cost_round_bf16(const struct kernels *k, double *reads, double *writes,
+                            double *operations)
+{
+    (void)k;
+    *reads = SIDE, *writes = SIDE / 2.0, *operations = 0;
+}
+static void cost_widen_bf16(const struct kernels *k, double *reads, double *writes,
+                            double *operations)
+{
+    (void)k;
+    *reads = SIDE / 2.0, *writes = SIDE, *operations = 0;
+}
 static void cost_packing(const struct kernels *k, double *reads, double *writes, double *operations)
 {
     (void)k;
@@ -315,6 +335,8 @@ const struct tile_case tile_cases[] = {
     {"pack_columns", run_pack_columns, cost_packing},
     {"pack_tiles", run_pack_tiles, cost_packing},
     {"pad_rows", run_pad_rows, cost_packing},
+    {"round_bf16", run_round_bf16, cost_round_bf16},
+    {"widen_bf16", run_widen_bf16, cost_widen_bf16},
     {"attend", run_attend, cost_attend},
     {"attend_head", run_attend_head, cost_attend},
     {"attend_head_backward", run_attend_head_backward, cost_attend_head_backward},

@@ -219,10 +219,11 @@ typedef struct rapt_limits { /* size-first, see base.h */
     int self_weights;  /* if nonzero, rapt_session_weights can return self-attention. The session
                           then encodes all sequences at once and stores the queries and keys of
                           every layer, which needs more memory */
-    int bf16_cache;    /* if nonzero, the decoder's keys and values are rounded to bf16 when they are
-                          cached, which halves their memory. Results then differ slightly, but still
-                          not between batches, numbers of threads or instruction sets. Recurrent
-                          states and the keys of monotonic attention remain floats */
+    int bf16_cache;    /* if nonzero, the decoder's keys and values are rounded to bf16 when they
+                          are cached, which halves their memory and changes results slightly.
+                          Results still do not depend on batches, numbers of threads or instruction
+                          sets. Recurrent states and the keys of monotonic attention remain
+                          floats */
     int reserved;      /* must be 0 */
 } rapt_limits;
 

@@ -410,9 +410,8 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     size_t size;
     int alignments; /* if nonzero, fill in `alignment` and the fields that depend on it */
     /* Options that replace those of the translator. beams must not exceed the translator's; 0 means
-       the translator's. batch, batch_tokens, threads, bf16_cache, search_rules, preprocess,
-       precision and the languages cannot change and must be 0 or NULL. In other fields, 0 has its
-       usual meaning. */
+       the translator's. batch, batch_tokens, threads, search_rules, preprocess, precision,
+       bf16_cache and the languages must be 0 or NULL. In other fields, 0 has its usual meaning. */
     const rapt_translator_options *options;
     /* [count] translation i begins with the tokens of prefix i. They count toward the length limit
        but do not affect scores (except with the search rules CT2), as in

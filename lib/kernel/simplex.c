@@ -273,7 +273,7 @@ static float entmax_row_backward(const float *z, float *dz, int n, float order, 
     vf sum = vf_zero(), products = vf_zero(), dalpha = vf_zero(), zero = vf_zero();
     for (int i = 0; i < n; i += LANES) {
         const size_t left = (size_t)(n - i);
-        vf p = vf_load_partial(z + i, left, 0), curve;
+        vf p = vf_load_partial(z + i, left, 0), curve = zero;
         vm none = vf_equal(p, zero);
         vf g = vf_select(none, zero, entmax_root(p, order, curves ? &curve : NULL));
         vf_store_partial(roots + i, g, left);

@@ -90,8 +90,8 @@ EXTERNAL = {  # headers of other projects: where they may be included, as a patt
 # internal functions.
 BY_PUBLIC_HEADERS = ["oracle", "golden", "api", "apps", "attention", "model", "import", "generate",
                     "train", "translate"]
-OF_THE_INSIDE = {"attention/ahead.c", "attention/cache.c", "attention/hidden.c", "attention/prepare.c",
-                 "attention/tickets.c", "attention/workspace.c", "generate/pick.c", "train/reward.c"}
+OF_THE_INSIDE = {"attention/ahead.c", "attention/cache.c", "attention/cache_scores.c", "attention/hidden.c",
+                 "attention/prepare.c", "attention/tickets.c", "attention/workspace.c", "generate/pick.c", "train/reward.c"}
 SCORE = re.compile(r"\bRAPT_(SCORE|LOCALITY)_(?!COUNT\b)\w+")
 SCORES = {  # the only files that name a score or locality: reason
     "lib/attention/score/scores.def": "the table of scores",
