@@ -40,6 +40,7 @@ typedef struct rapt_encoder_options { /* size-first, see base.h */
                          mean max_tokens */
     int threads;      /* maximum number of threads, see base.h */
     rapt_precision precision; /* precision in which rapt_encoder_load loads the model */
+    rapt_products products;   /* as in rapt_limits */
 } rapt_encoder_options;
 
 /* Loads an encoder from a model file, or from any file or folder that rapt_model_import accepts.

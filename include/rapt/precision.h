@@ -19,6 +19,30 @@ typedef enum rapt_precision {
     RAPT_PRECISION_F16     /* IEEE 754 half precision: magnitudes of at most 65,504 */
 } rapt_precision;
 
+/* How trainers and sessions compute products with matrices of floats. Sessions support only BUILTIN
+   and BF16. */
+typedef enum rapt_products {
+    RAPT_PRODUCTS_BUILTIN,  /* this library: the same bits for any number of threads and on every
+                               instruction set with a fused multiply-add, see rapt_isa */
+    RAPT_PRODUCTS_OPENBLAS, /* OpenBLAS: the same bits for any number of threads.
+                               rapt_trainer_create loads it into the process, where it stays, or
+                               returns RAPT_BAD_ARGUMENT if it is not installed */
+    RAPT_PRODUCTS_AUTO,     /* the faster of these two, chosen for each weight shape, separately for
+                               outputs, input gradients and weight gradients. rapt_trainer_create
+                               measures both for a few tenths of a second. If OpenBLAS is not
+                               installed, the built-in products are used. A checkpoint stores the
+                               choice, so a resumed run has the same bits; another run may choose
+                               differently */
+    RAPT_PRODUCTS_BF16 /* this library, with both factors rounded to bf16 and their products summed
+                          in single precision, in the order and with the rounding of the instruction
+                          vdpbf16ps. Parameters and moments remain floats; norms, attention and
+                          softmax are computed in single precision. On processors with AVX512_BF16
+                          this is up to twice as fast as RAPT_PRODUCTS_BUILTIN. On all others the
+                          instruction is emulated, which is slower than RAPT_PRODUCTS_BUILTIN. The
+                          bits are the same with and without the instruction, and for any number of
+                          threads */
+} rapt_products;
+
 /* A model: a configuration, parameters and metadata, see transformer.h. Sessions only read a model,
    so any number of sessions and threads may share it. */
 typedef struct rapt_model rapt_model;

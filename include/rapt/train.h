@@ -20,29 +20,6 @@ typedef enum rapt_schedule {
     RAPT_SCHEDULE_CONSTANT      /* stays at `rate` */
 } rapt_schedule;
 
-/* The code that computes matrix products in training. */
-typedef enum rapt_products {
-    RAPT_PRODUCTS_BUILTIN,  /* this library: the same bits for any number of threads and on every
-                               instruction set with a fused multiply-add, see rapt_isa */
-    RAPT_PRODUCTS_OPENBLAS, /* OpenBLAS: the same bits for any number of threads.
-                               rapt_trainer_create loads it into the process, where it stays, or
-                               returns RAPT_BAD_ARGUMENT if it is not installed */
-    RAPT_PRODUCTS_AUTO,     /* the faster of these two, chosen for each weight shape, separately for
-                               outputs, input gradients and weight gradients. rapt_trainer_create
-                               measures both for a few tenths of a second. If OpenBLAS is not
-                               installed, the built-in products are used. A checkpoint stores the
-                               choice, so a resumed run has the same bits; another run may choose
-                               differently */
-    RAPT_PRODUCTS_BF16 /* this library, with both factors rounded to bf16 and their products summed
-                          in single precision, in the order and with the rounding of the instruction
-                          vdpbf16ps. Parameters and moments remain floats; norms, attention and
-                          softmax are computed in single precision. On processors with AVX512_BF16
-                          this is up to twice as fast as RAPT_PRODUCTS_BUILTIN. On all others the
-                          instruction is emulated, which is slower than RAPT_PRODUCTS_BUILTIN. The
-                          bits are the same with and without the instruction, and for any number of
-                          threads */
-} rapt_products;
-
 /* The baseline that is subtracted from the rewards of sampled keys. The reward of a key is the
    negative sum of the losses of the rows that it can affect; the baseline is computed in the same
    way, but with an estimate in place of each loss. The estimate does not depend on the keys drawn

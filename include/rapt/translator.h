@@ -31,8 +31,7 @@ typedef struct rapt_translator rapt_translator;
 typedef struct rapt_translator_options { /* size-first, see base.h */
     size_t size;
     int beams;                      /* width of the beam, at most 1024; 0 means 5 */
-    int nbest;                      /* translations per sentence, at most `beams` (see also
-                                       `temperature`); 0 means 1 */
+    int nbest;                      /* translations per sentence, at most `beams`; 0 means 1 */
     float length_penalty;           /* 0 means no penalty; 1 ranks by mean log-probability */
     int batch;                      /* sentences per batch, at most 65536; 0 means 32 */
     int batch_tokens;               /* source tokens per batch, 0 or more; 0 means 2048 */
@@ -67,9 +66,10 @@ typedef struct rapt_translator_options { /* size-first, see base.h */
        draw n for a text depend only on the seed, n and the text's sequence number (see
        rapt_translate_call.first). Cannot be combined with a shortlist or a glossary. */
     float temperature;
-    int top_k;     /* as in rapt_generate_options */
-    float top_p;   /* as in rapt_generate_options */
-    uint64_t seed; /* seed for sampling */
+    int top_k;              /* as in rapt_generate_options */
+    float top_p;            /* as in rapt_generate_options */
+    rapt_products products; /* as in rapt_limits */
+    uint64_t seed;          /* seed for sampling */
     /* If not NULL, translations should contain the targets of the entries whose sources occur in
        the text. The search cannot guarantee this; see rapt_translation.terms_met. Each occurrence
        is a term as in rapt_terms, up to RAPT_TERMS_MAX per sentence; its phrases are the forms of
@@ -411,7 +411,7 @@ typedef struct rapt_translate_call { /* size-first, see base.h */
     int alignments; /* if nonzero, fill in `alignment` and the fields that depend on it */
     /* Options that replace those of the translator. beams must not exceed the translator's; 0 means
        the translator's. batch, batch_tokens, threads, search_rules, preprocess, precision,
-       bf16_cache and the languages must be 0 or NULL. In other fields, 0 has its usual meaning. */
+       bf16_cache, products and languages must be 0 or NULL. In others, 0 has its usual meaning. */
     const rapt_translator_options *options;
     /* [count] translation i begins with the tokens of prefix i. They count toward the length limit
        but do not affect scores (except with the search rules CT2), as in

@@ -254,7 +254,9 @@ static inline size_t rapt__positions_count(const rapt_session *s)
 
 static inline struct exec_context rapt__session_exec(rapt_session *s, struct team *team)
 {
-    return (struct exec_context){team, rapt__kernels(), s->pack, NULL, s->observer};
+    const struct products *products =
+        s->limits.products == RAPT_PRODUCTS_BF16 ? &rapt__products_bf16 : NULL;
+    return (struct exec_context){team, rapt__kernels(), s->pack, products, s->observer};
 }
 
 /* Copies `starts` [batch + 1] to `to` [max + 1] and repeats the last value, so that absent

@@ -34,7 +34,10 @@ static rapt_status check_session_limits(const rapt_model *model, const rapt_limi
     if (!status) status = rapt__int_check("limits.beams", l->beams, 0, 1 << 10, why);
     if (!status) status = rapt__int_check("limits.target_tokens", l->target_tokens, 0, max, why);
     if (!status) status = rapt__int_check("limits.threads", l->threads, 0, INT32_MAX, why);
-    if (!status) status = rapt__int_check("limits.reserved", l->reserved, 0, 0, why);
+    if (!status && l->products != RAPT_PRODUCTS_BUILTIN && l->products != RAPT_PRODUCTS_BF16)
+        return rapt__fail(why, RAPT_BAD_ARGUMENT,
+                          "limits.products is %d; sessions support only BUILTIN and BF16",
+                          (int)l->products);
     if (!status && reads)
         status = rapt__int_check("limits.source_tokens", l->source_tokens, 1, max, why);
     if (!status && decodes && (l->target_length < 1 || l->target_length > c->positions))

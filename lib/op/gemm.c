@@ -4,10 +4,10 @@
 
 #include <limits.h>
 
-/* ---- choice: products with 16-bit weights are computed by the built-in kernels. All others are
-   computed in bf16 if the context asks for bf16, by OpenBLAS if the context asks for OpenBLAS and
-   the product is large enough, and otherwise by the built-in kernels. Within a context, the choice
-   depends only on the type of the weights and the shape of the product. ---- */
+/* ---- choice: products are computed in bf16 if the context asks for it and the weights are floats
+   or bf16; by OpenBLAS if the context asks for it, the weights are floats and the product is large
+   enough; and otherwise by the built-in kernels. Within a context, the choice depends only on the
+   type of the weights and the shape of the product. ---- */
 
 /* Returns true if the context selects OpenBLAS for this product of a layer. */
 static bool wants_openblas(const struct products *p, const struct gemm *g)
@@ -21,7 +21,8 @@ static bool wants_openblas(const struct products *p, const struct gemm *g)
 
 void rapt__gemm(const struct exec_context *exec, const struct gemm *g)
 {
-    if (!g->half && exec->products && exec->products->bf16)
+    const bool halves = g->half && g->type == HALF_F16;
+    if (!halves && exec->products && exec->products->bf16)
         rapt__gemm_bf16(exec, g);
     else if (!g->half && wants_openblas(exec->products, g) && rapt__gemm_openblas_serves(g))
         rapt__gemm_openblas(exec, g);

@@ -46,15 +46,19 @@ static void pack_panel(const struct exec_context *exec, const struct gemm *g,
                        const struct bf16_part *b, int panel)
 {
     const struct bf16_kernels *kernels = rapt__bf16_kernels(exec->kernels->isa);
-    _Alignas(64) float transposed[BF16_DEPTH * LANES];
+    _Alignas(64) float copy[BF16_DEPTH * LANES];
     const ptrdiff_t column = b->column + (ptrdiff_t)panel * LANES;
     const float *from = g->b;
     ptrdiff_t step = LANES;
     int columns = rapt__min(b->columns - panel * LANES, LANES);
-    if (g->form == GEMM_TRANSPOSED) {
+    if (g->half) {
+        exec->kernels->widen_bf16(g->half + column * g->depth + (ptrdiff_t)b->k * LANES,
+                                  (size_t)b->depth * LANES, copy);
+        from = copy;
+    } else if (g->form == GEMM_TRANSPOSED) {
         exec->kernels->transpose_panels(g->b, g->columns, b->k, b->depth, (int)(column / LANES), 1,
-                                        transposed);
-        from = transposed;
+                                        copy);
+        from = copy;
     } else if (g->form == GEMM_PANELS) {
         from += column * g->depth + (ptrdiff_t)b->k * LANES;
     } else {

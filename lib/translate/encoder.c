@@ -124,7 +124,8 @@ static rapt_status make_memory(rapt_encoder *e, rapt_message *why)
                                 .batch = o->batch,
                                 .source_tokens = e->capacity,
                                 .target_length = 1,
-                                .threads = o->threads};
+                                .threads = o->threads,
+                                .products = o->products};
     lay_out_encoder(e, &e->arena);
     if (rapt__arena_reserve(&e->arena, &e->allocator))
         return rapt__fail(why, RAPT_NO_MEMORY, "no memory for an encoder");

@@ -142,7 +142,8 @@ static rapt_status make_ready(rapt_translator *t, rapt_message *why)
                           .source_tokens = usual->source_tokens,
                           .target_length = usual->target_length,
                           .threads = usual->threads,
-                          .bf16_cache = usual->bf16_cache};
+                          .bf16_cache = usual->bf16_cache,
+                          .products = usual->products};
     limits.batch = rapt__max(TERM_BATCH_SLOTS / limits.beams, 1);
     while ((int64_t)limits.batch * limits.target_length < t->model->config.positions)
         limits.batch++; /* so that one sentence may have the maximum length */

@@ -103,6 +103,7 @@ rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_o
                         : own->preprocess      ? "preprocess"
                         : own->precision       ? "precision"
                         : own->bf16_cache      ? "bf16_cache"
+                        : own->products        ? "products"
                         : own->source_language ? "source_language"
                         : own->target_language ? "target_language"
                                                : NULL;
@@ -112,7 +113,7 @@ rapt_status rapt__call_options(const rapt_translator *t, const rapt_translator_o
     own->batch = t->options.batch, own->batch_tokens = t->options.batch_tokens;
     own->threads = t->options.threads, own->search_rules = t->options.search_rules;
     own->preprocess = t->options.preprocess, own->precision = t->options.precision;
-    own->bf16_cache = t->options.bf16_cache;
+    own->bf16_cache = t->options.bf16_cache, own->products = t->options.products;
     if (!own->beams) own->beams = t->options.beams;
     fill_in(own);
     if (own->beams > t->options.beams)
@@ -222,7 +223,8 @@ static rapt_status make_session(rapt_translator *t, rapt_message *why)
                               o->batch_tokens > positions ? o->batch_tokens : positions,
                           .target_length = t->target_capacity,
                           .threads = o->threads,
-                          .bf16_cache = o->bf16_cache};
+                          .bf16_cache = o->bf16_cache,
+                          .products = o->products};
     return rapt_session_create(&t->session, t->model, &limits, &t->allocator, why);
 }
 

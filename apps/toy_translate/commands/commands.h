@@ -115,9 +115,10 @@ struct search {
     double max_length_factor;                              /* 0 means that of the model or its
                                                               project */
     const char *like, *preprocess, *shortlist, *precision; /* NULL if not given */
+    const char *products;                                  /* likewise */
     const char *source_language, *target_language;         /* likewise */
 };
-enum { SEARCH_ROWS = 19 };
+enum { SEARCH_ROWS = 20 };
 extern const struct search search_default;
 void search_rows(struct search *search, struct option_row rows[SEARCH_ROWS]);
 int search_open(const struct search *search, const char *command, rapt_translator **translator);
