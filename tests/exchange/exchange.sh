@@ -30,13 +30,19 @@ write_corpus() {
 # holds rapt/.
 test_python() { # FOLDER FILE NAME LOGITS LIBRARY HEADERS
     file=$2 name=$3
-    listed python "the programs to compare with"
+    [ "$file" = newer ] || listed python "the programs to compare with"
     case $file in
+    newer)
+        python=${RAPT_TORCH2-}
+        "${python:-false}" -c "import onnx, onnxruntime, torch.nn.attention.flex_attention" 2>/dev/null ||
+            skip "RAPT_TORCH2 is not a Python with PyTorch 2, onnx and onnxruntime"
+        ;;
     bleu | moses | ct2_random | marian | firefox) ;;
     *) "$python" -c "import torch" 2>/dev/null || skip "apt install python3-torch" ;;
     esac
     case $name in
     hf_beam | t5 | m2m | bart | projections) listed search "transformers 5" ;;
+    flash_linear_attention) "$python" -c "import fla.ops.delta_rule.naive" 2>/dev/null || skip "$python has no fla-core" ;;
     moses) listed moses "sacremoses, subword-nmt and argostranslate" ;;
     normalizers) "$python" -c "import entmax" 2>/dev/null || skip "sh tests/run.sh --all installs entmax" ;;
     firefox)
